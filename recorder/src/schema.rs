@@ -1,0 +1,368 @@
+//! The one list of tables and columns of a run directory.
+//!
+//! The writer makes segments from it, the analyzer's catalog publishes it, and
+//! the documentation is printed from it. All times are `i64` nanoseconds on
+//! the run's own timeline (0 = the recorder was ready); ids are `u64`, unique
+//! within the run over all tables; a null means *not recorded*, never zero.
+
+use ColumnType::{Bool, F64, I64, Text, U32, U64};
+use Provenance::{Declared, Identity, Measured};
+
+/// Name of the format, first thing in `run.json`.
+pub const FORMAT_NAME: &str = "trueno-run";
+/// Raised by a change that an old reader would misread.
+pub const FORMAT_MAJOR: u32 = 1;
+/// Raised by added tables or columns.
+pub const FORMAT_MINOR: u32 = 0;
+
+/// How a column is stored in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnType {
+    /// Unsigned 32-bit integer.
+    U32,
+    /// Unsigned 64-bit integer.
+    U64,
+    /// Signed 64-bit integer.
+    I64,
+    /// IEEE 754 double.
+    F64,
+    /// One bit.
+    Bool,
+    /// UTF-8 text behind a dictionary with signed 32-bit keys.
+    Text,
+}
+
+/// Where a column's values come from (invariant 2 of ARCHITECTURE.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Provenance {
+    /// A clock, a counter or a pass over the data read it.
+    Measured,
+    /// The program stated it.
+    Declared,
+    /// It names or places the row: ids, names, kinds.
+    Identity,
+}
+
+/// One column of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Name, with its unit as suffix where it has one.
+    pub name: &'static str,
+    /// Storage type.
+    pub ty: ColumnType,
+    /// Whether a row may lack it.
+    pub nullable: bool,
+    /// Where its values come from.
+    pub provenance: Provenance,
+    /// One line for people.
+    pub doc: &'static str,
+}
+
+/// One table: a folder of numbered segments.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// Name and folder.
+    pub name: &'static str,
+    /// One line for people.
+    pub doc: &'static str,
+    /// The columns in file order.
+    pub columns: &'static [Column],
+}
+
+impl Table {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&'static Column> {
+        self.columns.iter().find(|c| c.name == name)
+    }
+}
+
+/// The table of that name.
+pub fn table(name: &str) -> Option<&'static Table> {
+    TABLES.iter().find(|t| t.name == name)
+}
+
+const fn has(name: &'static str, ty: ColumnType, provenance: Provenance, doc: &'static str) -> Column {
+    Column { name, ty, nullable: false, provenance, doc }
+}
+
+const fn may(name: &'static str, ty: ColumnType, provenance: Provenance, doc: &'static str) -> Column {
+    Column { name, ty, nullable: true, provenance, doc }
+}
+
+/// Every table, in the order reports list them.
+pub const TABLES: &[Table] = &[
+    Table {
+        name: "bricks",
+        doc: "host intervals that nest: run, iterations, layers, bricks, functions, tasks",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            may("parent", U64, Identity, "the enclosing row of bricks; on another thread for a task"),
+            has("kind", Text, Identity, "run, iteration, layer, brick, function or task"),
+            has("name", Text, Identity, "as the program gave it"),
+            may("brick_id", U32, Identity, "number of a known brick, 0 to 22"),
+            may("category", Text, Identity, "of a known brick, or given by the program; null: uncategorised"),
+            may("backend", Text, Declared, "what computed it: scalar, avx2, avx512, cuda, ..."),
+            has("thread", U32, Identity, "row of threads"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            has("timing", Text, Identity, "host, device, or bound: only known to contain the work"),
+            may("iteration", U64, Identity, "of the enclosing iteration"),
+            may("layer", U32, Identity, "of the enclosing layer"),
+            may("elements", U64, Declared, "elements processed"),
+            may("flops", U64, Declared, "floating-point operations"),
+            may("bytes_read", U64, Declared, "bytes read"),
+            may("bytes_written", U64, Declared, "bytes written"),
+        ],
+    },
+    Table {
+        name: "kernels",
+        doc: "one row a kernel launch, on a host thread (SIMD) or a device stream",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            may("brick", U64, Identity, "the enclosing row of bricks"),
+            has("name", Text, Identity, "kernel name"),
+            may("backend", Text, Declared, "scalar, avx2, avx512, cuda, ..."),
+            may("thread", U32, Identity, "host thread that ran or launched it"),
+            may("device", U32, Identity, "device number; null: the host ran it"),
+            may("stream", U32, Identity, "stream of the device"),
+            may("correlation", U64, Identity, "links a launch call to its work"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            has("timing", Text, Identity, "host, device, or bound"),
+            may("queued_ns", I64, Measured, "when it entered the queue"),
+            may("submitted_ns", I64, Measured, "when it was handed to the device"),
+            may("grid_x", U32, Declared, "launch grid"),
+            may("grid_y", U32, Declared, "launch grid"),
+            may("grid_z", U32, Declared, "launch grid"),
+            may("block_x", U32, Declared, "threads of a block"),
+            may("block_y", U32, Declared, "threads of a block"),
+            may("block_z", U32, Declared, "threads of a block"),
+            may("registers", U32, Measured, "registers of a thread"),
+            may("smem_static", U32, Declared, "bytes of static shared memory"),
+            may("smem_dynamic", U32, Declared, "bytes of dynamic shared memory"),
+            may("ptx_hash", Text, Identity, "names ptx/<hash>.ptx"),
+            may("graph_node", U64, Identity, "node of a replayed graph"),
+            may("elements", U64, Declared, "elements processed"),
+            may("flops", U64, Declared, "floating-point operations; see work_source"),
+            may("bytes", U64, Declared, "bytes moved; see work_source"),
+            may("work_source", Text, Identity, "declared or counter"),
+            has("valid", Bool, Identity, "false: the times cannot be trusted, see reason"),
+            may("reason", Text, Identity, "why the row is not valid"),
+        ],
+    },
+    Table {
+        name: "tiles",
+        doc: "one row a tile of a blocked algorithm",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            may("parent", U64, Identity, "the enclosing tile, kernel or brick"),
+            has("level", Text, Identity, "macro, midi, micro or pack"),
+            has("row", U32, Identity, "tile row"),
+            has("col", U32, Identity, "tile column"),
+            may("depth", U32, Identity, "tile index along the reduction"),
+            has("thread", U32, Identity, "row of threads"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            may("elements", U64, Declared, "elements processed"),
+            may("flops", U64, Declared, "floating-point operations"),
+            may("bytes", U64, Declared, "bytes moved"),
+        ],
+    },
+    Table {
+        name: "transfers",
+        doc: "copies and fills between host and device memory",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            may("brick", U64, Identity, "the enclosing row of bricks"),
+            has("direction", Text, Identity, "h2d, d2h, d2d, p2p, h2h or memset"),
+            has("bytes", U64, Measured, "bytes moved"),
+            may("src_kind", Text, Identity, "pageable, pinned, device, managed or array"),
+            may("dst_kind", Text, Identity, "pageable, pinned, device, managed or array"),
+            may("is_async", Bool, Identity, "whether the call could return before the end"),
+            may("thread", U32, Identity, "host thread that asked for it"),
+            may("device", U32, Identity, "device number"),
+            may("stream", U32, Identity, "stream of the device"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            has("timing", Text, Identity, "host, device, or bound"),
+            may("correlation", U64, Identity, "links a call to its work"),
+        ],
+    },
+    Table {
+        name: "calls",
+        doc: "host API calls: launches, copies, synchronisation, system calls",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            may("brick", U64, Identity, "the enclosing row of bricks"),
+            has("name", Text, Identity, "function called"),
+            has("thread", U32, Identity, "row of threads"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            may("correlation", U64, Identity, "links a call to its work"),
+            may("status", I64, Measured, "what it returned"),
+        ],
+    },
+    Table {
+        name: "syncs",
+        doc: "waits of the host for a device, a stream or an event",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            has("kind", Text, Identity, "device, stream, event or stream_wait"),
+            may("thread", U32, Identity, "host thread that waited"),
+            may("device", U32, Identity, "device number"),
+            may("stream", U32, Identity, "stream of the device"),
+            may("event", U64, Identity, "event waited for"),
+            has("start_ns", I64, Measured, "when it began"),
+            has("dur_ns", I64, Measured, "how long it lasted"),
+            may("correlation", U64, Identity, "links a call to its work"),
+        ],
+    },
+    Table {
+        name: "device_events",
+        doc: "event records on device streams",
+        columns: &[
+            has("id", U64, Identity, "unique in the run"),
+            has("event", U64, Identity, "the event recorded"),
+            may("device", U32, Identity, "device number"),
+            may("stream", U32, Identity, "stream of the device"),
+            may("time_ns", I64, Measured, "when the device reached it"),
+            may("correlation", U64, Identity, "links a call to its work"),
+        ],
+    },
+    Table {
+        name: "edges",
+        doc: "explicit dependencies between rows",
+        columns: &[
+            has("from", U64, Identity, "id that had to end first"),
+            has("to", U64, Identity, "id that could begin then"),
+            has("kind", Text, Identity, "depends_on, launches, transfer, ..."),
+        ],
+    },
+    Table {
+        name: "checksums",
+        doc: "fingerprint and statistics of a tensor at one point of the run",
+        columns: &[
+            has("name", Text, Identity, "tensor, such as qkv.out"),
+            may("span", U64, Identity, "the row of bricks that was open"),
+            may("layer", U32, Identity, "as given, else of the enclosing layer"),
+            may("iteration", U64, Identity, "of the enclosing iteration"),
+            may("position", U64, Identity, "sequence position"),
+            may("backend", Text, Declared, "what computed it"),
+            has("thread", U32, Identity, "row of threads"),
+            has("time_ns", I64, Measured, "when it was taken"),
+            has("dtype", Text, Identity, "f32, f64, i32, ..."),
+            has("shape", Text, Identity, "dimensions, such as 4x64"),
+            has("elements", U64, Measured, "elements read"),
+            has("hash", U64, Measured, "64-bit hash over the bits of all elements"),
+            has("hash_fnv64", U64, Measured, "FNV-1a over the first 64 elements"),
+            may("nan_count", U64, Measured, "elements that are NaN"),
+            may("inf_count", U64, Measured, "elements that are infinite"),
+            may("zero_count", U64, Measured, "elements equal to zero"),
+            may("min", F64, Measured, "smallest finite element"),
+            may("max", F64, Measured, "largest finite element"),
+            may("absmax", F64, Measured, "largest finite magnitude"),
+            may("mean", F64, Measured, "mean of the finite elements"),
+            may("l2", F64, Measured, "Euclidean norm of the finite elements"),
+        ],
+    },
+    Table {
+        name: "allocations",
+        doc: "memory taken and given back",
+        columns: &[
+            has("time_ns", I64, Measured, "when"),
+            may("thread", U32, Identity, "row of threads"),
+            may("span", U64, Identity, "the row of bricks that was open"),
+            may("device", U32, Identity, "device number; null: host memory"),
+            has("bytes", I64, Measured, "taken (positive) or given back (negative)"),
+            may("tag", Text, Identity, "what for"),
+            may("address", U64, Identity, "where"),
+        ],
+    },
+    Table {
+        name: "counters",
+        doc: "values over time: hardware counters, gauges, whatever the program reads",
+        columns: &[
+            has("time_ns", I64, Measured, "when it was read"),
+            may("span", U64, Identity, "the row it belongs to"),
+            may("thread", U32, Identity, "row of threads"),
+            has("name", Text, Identity, "counter"),
+            has("value", F64, Measured, "value; see source"),
+            may("unit", Text, Identity, "unit of the value"),
+            has("source", Text, Identity, "measured, declared, computed or nominal"),
+        ],
+    },
+    Table {
+        name: "ceilings",
+        doc: "what the machine can do at most, for rooflines",
+        columns: &[
+            has("device", Text, Identity, "cpu or gpu:<number>"),
+            has("kind", Text, Identity, "compute or bandwidth"),
+            may("level", Text, Identity, "l1, l2, l3, dram, or an instruction set"),
+            may("precision", Text, Identity, "f32, f64, i8, ..."),
+            may("threads", U32, Identity, "threads it was measured with"),
+            has("value", F64, Measured, "the ceiling; see source"),
+            has("unit", Text, Identity, "flop/s or bytes/s"),
+            has("source", Text, Identity, "measured or nominal"),
+        ],
+    },
+    Table {
+        name: "ptx",
+        doc: "kernel sources kept beside the tables, in ptx/<hash>.ptx",
+        columns: &[
+            has("hash", Text, Identity, "16 hex digits over the source"),
+            may("name", Text, Identity, "module or kernel name"),
+            has("source_bytes", U64, Measured, "length of the source"),
+        ],
+    },
+    Table {
+        name: "threads",
+        doc: "threads that recorded",
+        columns: &[
+            has("thread", U32, Identity, "number, in order of first event"),
+            may("name", Text, Identity, "name the program gave the thread"),
+            may("os_id", U64, Identity, "thread id of the operating system"),
+            may("start_ns", I64, Measured, "when it first recorded"),
+            has("dropped", U64, Measured, "events of this thread that found its ring full"),
+        ],
+    },
+    Table {
+        name: "clock_pairs",
+        doc: "readings of the recorder's clock beside the system's",
+        columns: &[
+            has("ticks", U64, Measured, "raw counter"),
+            has("host_ns", I64, Measured, "monotonic clock on the run's timeline"),
+            has("realtime_ns", I64, Measured, "time since the Unix epoch"),
+        ],
+    },
+    Table {
+        name: "diagnostics",
+        doc: "what the recorder had to say about its own work",
+        columns: &[
+            may("time_ns", I64, Measured, "when"),
+            has("severity", Text, Identity, "info, warning or error"),
+            has("code", Text, Identity, "stable name of the case"),
+            has("text", Text, Identity, "for people"),
+            has("count", U64, Measured, "how often"),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_are_unique_and_documented() {
+        let mut tables = HashSet::new();
+        for table in TABLES {
+            assert!(tables.insert(table.name), "table {} stands twice", table.name);
+            assert!(!table.doc.is_empty(), "{} has no doc", table.name);
+            let mut columns = HashSet::new();
+            for column in table.columns {
+                assert!(columns.insert(column.name), "{}.{} stands twice", table.name, column.name);
+                assert!(!column.doc.is_empty(), "{}.{} has no doc", table.name, column.name);
+            }
+        }
+    }
+}
