@@ -1,0 +1,168 @@
+//! What [`export!`](crate::export!) expands to: the descriptor, and the function behind it.
+
+use crate::abi;
+use crate::build::is_identifier;
+use crate::error::{Error, Result};
+use crate::options;
+use crate::panic;
+use crate::plugin::{Input, Plugin};
+use crate::run::Run;
+
+/// Makes the library a plugin: exports `trueno_plugin_v1`.
+///
+/// Once a library, at the top of the crate. The version is that of the package.
+/// The id, the names of the inputs and their uniqueness are checked when compiled.
+///
+/// Never call the exported function by its Rust path, and never link two
+/// plugins into one binary: linkers take the first of two equal names in silence.
+#[macro_export]
+macro_rules! export {
+    ($plugin:ty) => {
+        #[allow(unsafe_code)]
+        const _: () = {
+            const COUNT: usize = <$plugin as $crate::Plugin>::INPUTS.len();
+            static INPUTS: $crate::export::Static<[$crate::abi::Input; COUNT]> =
+                $crate::export::inputs::<$plugin, COUNT>();
+            static LIST: $crate::export::Static<[*const $crate::abi::Input; COUNT]> =
+                $crate::export::list(&INPUTS);
+            static DESCRIPTOR: $crate::export::Static<$crate::abi::Plugin> =
+                $crate::export::descriptor::<$plugin, COUNT>(env!("CARGO_PKG_VERSION"), &LIST);
+
+            // SAFETY: the one definition of this name in the library.
+            #[unsafe(no_mangle)]
+            extern "C" fn trueno_plugin_v1() -> *const $crate::abi::Plugin {
+                DESCRIPTOR.get()
+            }
+        };
+    };
+}
+
+/// A value of the ABI in static storage.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Static<T>(T);
+
+// SAFETY: made of numbers and of pointers to statics, all immutable.
+unsafe impl<T> Sync for Static<T> {}
+
+impl<T> Static<T> {
+    /// Its address.
+    pub const fn get(&'static self) -> *const T {
+        &raw const self.0
+    }
+}
+
+/// The inputs as the ABI has them.
+pub const fn inputs<P: Plugin, const COUNT: usize>() -> Static<[abi::Input; COUNT]> {
+    let mut all = [Input::sql("", "").descriptor(); COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        let input = &P::INPUTS[i];
+        assert!(
+            is_identifier(input.name()),
+            "the name of an input does not fit [a-z][a-z0-9_]*"
+        );
+        let mut earlier = 0;
+        while earlier < i {
+            assert!(
+                !same(P::INPUTS[earlier].name(), input.name()),
+                "two inputs have one name"
+            );
+            earlier += 1;
+        }
+        all[i] = input.descriptor();
+        i += 1;
+    }
+    Static(all)
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut i = 0;
+    while i < a.len() {
+        if a[i] != b[i] {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Pointers to the inputs: arrays of structs that may grow cannot be indexed.
+pub const fn list<const COUNT: usize>(
+    inputs: &'static Static<[abi::Input; COUNT]>,
+) -> Static<[*const abi::Input; COUNT]> {
+    let mut all = [std::ptr::null(); COUNT];
+    let mut i = 0;
+    while i < COUNT {
+        all[i] = &raw const inputs.0[i];
+        i += 1;
+    }
+    Static(all)
+}
+
+/// The plugin, whole.
+pub const fn descriptor<P: Plugin, const COUNT: usize>(
+    version: &'static str,
+    inputs: &'static Static<[*const abi::Input; COUNT]>,
+) -> Static<abi::Plugin> {
+    assert!(
+        is_identifier(P::ID),
+        "the id of the plugin does not fit [a-z][a-z0-9_]*"
+    );
+    Static(abi::Plugin {
+        struct_size: size_of::<abi::Plugin>() as u32,
+        abi_minor: abi::MINOR,
+        id: abi::Str::lend(P::ID),
+        version: abi::Str::lend(version),
+        summary: abi::Str::lend(P::SUMMARY),
+        build: abi::Str::lend(env!("TRUENO_PLUGIN_BUILD")),
+        inputs: inputs.0.as_ptr(),
+        input_count: COUNT,
+        run: Some(call::<P>),
+    })
+}
+
+/// `trueno_plugin.run`: no panic leaves it, every error leaves its text.
+///
+/// # Safety
+/// `run` is null or points to a `trueno_run` that obeys the header.
+pub unsafe extern "C" fn call<P: Plugin>(run: *const abi::Run) -> abi::Status {
+    // SAFETY: struct_size is the first field of every version.
+    if run.is_null() || (unsafe { (*run).struct_size } as usize) < abi::RUN_SIZE_1_0 {
+        // Too short to hold set_error, so there is nobody to tell.
+        return abi::FAILED;
+    }
+    // SAFETY: of size 1.0 at least, and valid until we return.
+    let outcome = panic::catch(|| unsafe { execute::<P>(run) });
+    let error = match outcome {
+        Ok(Ok(())) => return abi::OK,
+        Ok(Err(error)) => error,
+        Err(message) => Error::Panicked(message),
+    };
+    let text = match &error {
+        Error::Panicked(message) => message.clone(),
+        other => other.to_string(),
+    };
+    // SAFETY: the host's own callback and argument; the text outlives the call.
+    unsafe {
+        if let Some(set_error) = (*run).set_error {
+            set_error((*run).host, abi::Str::lend(&text));
+        }
+    }
+    error.status()
+}
+
+/// # Safety
+/// As for [`call`], and `run` is of size 1.0 at least.
+unsafe fn execute<P: Plugin>(run: *const abi::Run) -> Result<()> {
+    // SAFETY: the options are a text of the host's that lives through the call.
+    let options = unsafe { (*run).options.to_string_lossy() };
+    let options = options::parse(&options)?;
+    // SAFETY: the caller vouches for `run`.
+    let mut run = unsafe { Run::new(run, P::INPUTS)? };
+    P::run(&mut run, options)
+}

@@ -1,0 +1,95 @@
+//! What an author writes: a type that is a [`Plugin`], with its [`Input`]s.
+
+use serde::de::DeserializeOwned;
+
+use crate::abi;
+use crate::error::Result;
+use crate::run::Run;
+
+/// One pure function from tables to tables.
+///
+/// It sees no path, no clock and no environment, prints nothing, and leaves no
+/// thread behind. The same input and options give the same bytes of output.
+pub trait Plugin {
+    /// `[a-z][a-z0-9_]*`: folder, file name (`libtrueno_plugin_<id>.so`), name
+    /// in reports, and namespace of the tables it emits. Checked when compiled.
+    const ID: &'static str;
+    /// One line for `plugins list`.
+    const SUMMARY: &'static str;
+    /// The tables it wants, by query.
+    const INPUTS: &'static [Input];
+    /// What the user may set: `()` for nothing, or a struct with
+    /// `#[derive(Default, Deserialize)] #[serde(default)]`. Keys it does not
+    /// have are refused with the list of those it has.
+    type Options: DeserializeOwned + Default;
+
+    /// The analysis.
+    ///
+    /// # Errors
+    /// Whatever keeps it from a result; the text ends up in the report. What
+    /// was emitted before stays.
+    fn run(run: &mut Run, options: Self::Options) -> Result<()>;
+}
+
+/// One table a plugin wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input {
+    name: &'static str,
+    sql: &'static str,
+    flags: u32,
+}
+
+impl Input {
+    /// A query over the published tables, or over another plugin's output
+    /// (`plugin_id.table`). State `ORDER BY` when the order of rows matters.
+    /// The columns are those of the query, in the types i64, u64, f64, bool and text.
+    pub const fn sql(name: &'static str, sql: &'static str) -> Self {
+        Self {
+            name,
+            sql,
+            flags: 0,
+        }
+    }
+
+    /// The plugin works without it: where the table does not exist, it reads
+    /// as one without rows ([`Table::is_missing`](crate::Table::is_missing)).
+    pub const fn optional(mut self) -> Self {
+        self.flags |= abi::INPUT_OPTIONAL;
+        self
+    }
+
+    /// Asks the baseline run, not the subject.
+    pub const fn baseline(mut self) -> Self {
+        self.flags |= abi::INPUT_BASELINE;
+        self
+    }
+
+    /// What the plugin calls it.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The query.
+    pub const fn query(&self) -> &'static str {
+        self.sql
+    }
+
+    /// Whether the plugin works without it.
+    pub const fn is_optional(&self) -> bool {
+        self.flags & abi::INPUT_OPTIONAL != 0
+    }
+
+    /// Whether it asks the baseline run.
+    pub const fn is_baseline(&self) -> bool {
+        self.flags & abi::INPUT_BASELINE != 0
+    }
+
+    pub(crate) const fn descriptor(&self) -> abi::Input {
+        abi::Input {
+            struct_size: size_of::<abi::Input>() as u32,
+            flags: self.flags,
+            name: abi::Str::lend(self.name),
+            sql: abi::Str::lend(self.sql),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The sins, one arm each, with what a host should make of it.
+
+use serde::Deserialize;
+use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
+use trueno_plugin::{Chart, Error, Finding, Result, Run, Severity, Table, abi};
+
+use crate::stream;
+
+/// How to misbehave.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sin {
+    /// Panics with a text: status 5, "deliberate panic (file:line:column)".
+    Panic,
+    /// Panics with a payload that is no text and panics again when dropped: status 5.
+    PanicWithPayload,
+    /// Panics after a good table: the table stays, the plugin failed.
+    PanicAfterTable,
+    /// Fails in words: status 1.
+    Error,
+    /// Fails with a text that has a NUL byte and is not UTF-8: shown, repaired.
+    ErrorNotUtf8,
+    /// Says that the user wants to stop: status 4.
+    Cancelled,
+    /// A column shorter than its batch: the table is refused.
+    BadLengths,
+    /// A negative length: refused.
+    NegativeLength,
+    /// An offset that overflows when added: refused.
+    HugeOffset,
+    /// Arrow type `i` (32-bit): refused.
+    BadType,
+    /// Text that is not UTF-8: refused.
+    NotUtf8,
+    /// Text offsets that run backwards: refused.
+    BadOffsets,
+    /// Two columns of one name: refused.
+    DuplicateColumn,
+    /// A stream that fails with a text at the second batch: refused, text shown.
+    FailingStream,
+    /// A stream already released: refused.
+    ReleasedStream,
+    /// A null pointer for a stream: refused.
+    NullStream,
+    /// Two tables of one name: the second is refused.
+    DuplicateTable,
+    /// A table name that queries cannot say: refused.
+    BadTableName,
+    /// A table name that is not UTF-8: refused.
+    TableNameNotUtf8,
+    /// A finding that is not JSON: refused.
+    BadFinding,
+    /// A chart of a table that does not exist.
+    ChartOfNothing,
+    /// Goes on after a refusal and returns OK: the refusal is still reported.
+    IgnoreRefusal,
+    /// Emits nothing: fine.
+    NoOutput,
+    /// Writes into `trueno_run.reserved`: ignored.
+    Reserved,
+    /// Moves its input out, releases it and reads nothing: fine.
+    InputReleased,
+    /// Sets an error and returns OK: fine, without the text.
+    ErrorButOk,
+    /// Ends the process, politely: only an isolated run survives.
+    Exit,
+    /// Ends the process, rudely: only an isolated run survives.
+    Abort,
+    /// Loops until cancelled.
+    Spin,
+}
+
+/// What the plugin does when it behaves: hands its input on.
+pub fn behave(run: &mut Run) -> Result<()> {
+    let bricks = run.table("bricks")?;
+    run.emit(
+        Table::build("seen")
+            .u64("id", bricks.u64("id")?.iter())
+            .i64("start_ns", bricks.i64("start_ns")?.iter()),
+    )
+}
+
+/// Commits the sin.
+pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
+    match sin {
+        Sin::Panic => panic!("deliberate panic"),
+        Sin::PanicWithPayload => std::panic::panic_any(Bomb),
+        Sin::PanicAfterTable => {
+            run.emit(Table::build("before").i64("x", [1]))?;
+            panic!("deliberate panic after a table")
+        }
+        Sin::Error => Err(Error::failed("deliberate failure")),
+        Sin::ErrorNotUtf8 => {
+            set_error(run, b"deliberate\0failure \xff\xfe");
+            // The shim sets the text of the error itself, and the last one counts.
+            Err(Error::failed("deliberate\0failure"))
+        }
+        Sin::Cancelled => Err(Error::Cancelled),
+        Sin::BadLengths => emit(run, b"bad", &mut stream::bad_lengths()),
+        Sin::NegativeLength => emit(run, b"bad", &mut stream::negative_length()),
+        Sin::HugeOffset => emit(run, b"bad", &mut stream::huge_offset()),
+        Sin::BadType => emit(run, b"bad", &mut stream::bad_type()),
+        Sin::NotUtf8 => emit(run, b"bad", &mut stream::not_utf8()),
+        Sin::BadOffsets => emit(run, b"bad", &mut stream::bad_offsets()),
+        Sin::DuplicateColumn => emit(run, b"bad", &mut stream::duplicate_column()),
+        Sin::FailingStream => emit(run, b"bad", &mut stream::failing()),
+        Sin::ReleasedStream => emit(run, b"bad", &mut ArrowArrayStream::released()),
+        Sin::NullStream => emit(run, b"bad", std::ptr::null_mut()),
+        Sin::DuplicateTable => {
+            run.emit(Table::build("twice").i64("x", [1]))?;
+            run.emit(Table::build("twice").i64("x", [2]))
+        }
+        Sin::BadTableName => emit(run, b"Bad Name; DROP", &mut good()),
+        Sin::TableNameNotUtf8 => emit(run, b"bad\xff", &mut good()),
+        Sin::BadFinding => finding(run, b"{\"code\": 1"),
+        Sin::ChartOfNothing => run.chart(Chart::bar("nothing", "nowhere", "x", "y")),
+        Sin::IgnoreRefusal => {
+            let _ = emit(run, b"bad", &mut stream::bad_type());
+            run.finding(Finding::new("after", Severity::Info, "went on"))
+        }
+        Sin::NoOutput => Ok(()),
+        Sin::Reserved => {
+            // SAFETY: deliberately not: the run is the host's. It must not matter.
+            unsafe { (*run.as_raw().cast_mut()).reserved = u32::MAX };
+            behave(run)
+        }
+        Sin::InputReleased => {
+            // SAFETY: the plugin may move an input out; dropping releases it.
+            drop(unsafe { ArrowArrayStream::take(*(*run.as_raw()).inputs) });
+            Ok(())
+        }
+        Sin::ErrorButOk => {
+            set_error(run, b"never mind");
+            Ok(())
+        }
+        Sin::Exit => std::process::exit(0),
+        Sin::Abort => std::process::abort(),
+        Sin::Spin => loop {
+            run.check_cancelled()?;
+            std::hint::spin_loop();
+        },
+    }
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+fn good() -> ArrowArrayStream {
+    let column = trueno_plugin::Column::I64(vec![1, 2].into());
+    match Table::from_columns("good", vec![("x".to_owned(), column)]) {
+        Ok(table) => export_stream(table),
+        Err(_) => ArrowArrayStream::released(),
+    }
+}
+
+fn text(bytes: &[u8]) -> abi::Str {
+    abi::Str {
+        ptr: bytes.as_ptr().cast(),
+        len: bytes.len(),
+    }
+}
+
+/// Past the checks of the SDK.
+fn emit(run: &Run, name: &[u8], stream: *mut ArrowArrayStream) -> Result<()> {
+    // SAFETY: the callback and its argument are the host's; what else is wrong is the point.
+    let status = unsafe {
+        let raw = &*run.as_raw();
+        raw.emit_table.map_or(abi::FAILED, |emit_table| {
+            emit_table(raw.host, text(name), stream)
+        })
+    };
+    refused(status)
+}
+
+fn finding(run: &Run, json: &[u8]) -> Result<()> {
+    // SAFETY: as in `emit`.
+    let status = unsafe {
+        let raw = &*run.as_raw();
+        raw.emit_finding.map_or(abi::FAILED, |emit_finding| {
+            emit_finding(raw.host, text(json))
+        })
+    };
+    refused(status)
+}
+
+fn set_error(run: &Run, message: &[u8]) {
+    // SAFETY: as in `emit`.
+    unsafe {
+        let raw = &*run.as_raw();
+        if let Some(set_error) = raw.set_error {
+            set_error(raw.host, text(message));
+        }
+    }
+}
+
+fn refused(status: abi::Status) -> Result<()> {
+    match status {
+        abi::OK => Ok(()),
+        _ => Err(Error::failed(format!("refused with status {status}"))),
+    }
+}
