@@ -1,1 +1,111 @@
+//! Records what a computation did, and when, into a run directory: bricks, kernels, tiles,
+//! checksums, waits. One span costs its thread about as much as reading the clock twice.
+//!
+//! ```
+//! use trueno_recorder::{BrickId, Recorder};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("decode.run");
+//! let rec = Recorder::create(path)?;
+//! for token in 0..2 {
+//!     let _iteration = rec.iteration(token);
+//!     let _layer = rec.layer(0);
+//!     let output = vec![0.5f32; 64];
+//!     {
+//!         let mut brick = rec.brick(BrickId::QkvProjection); // ends when it is dropped
+//!         brick.elements(64).flops(2 * 64 * 64).bytes(4 * 64 * 64, 4 * 64);
+//!         let mut kernel = rec.kernel("gemv");               // lies in that brick
+//!         kernel.backend("scalar").grid(1, 1, 1);
+//!     }
+//!     rec.checksum("qkv.out", Some(token), &output, &[64]);
+//! }
+//! let summary = rec.finish()?;
+//! assert_eq!(summary.tables["bricks"].rows, 2 + 2 + 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Concepts
+//!
+//! - A [`Recorder`] is one run. Clone it into every thread; [`Recorder::finish`] ends it.
+//!   [`Recorder::disabled`] has the same methods and does nothing.
+//! - **Guards** are open intervals of the thread that made them: [`Recorder::iteration`],
+//!   [`Recorder::layer`], [`Recorder::brick`], [`Recorder::function`], [`Recorder::kernel`],
+//!   [`Recorder::tile`]. They are recorded when they are dropped. What is open on the thread
+//!   is the parent of what opens next; a guard that is dropped before those inside it leaves
+//!   them to the next one outside. Iterations and layers also label the rows inside them.
+//! - **Between threads:** a [`SpanId`] names an open row. [`Recorder::task`] starts work on
+//!   another thread under it, [`Recorder::wait`] waits for such work, [`Recorder::depends`]
+//!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
+//! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
+//! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
+//! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
+//!
+//! Times are measured; elements, FLOPs and bytes are what the program declares. What was
+//! not given is null in the run, never zero.
+//!
+//! # What it costs
+//!
+//! An event is one 64-byte record in a ring that belongs to its thread: no lock, no
+//! allocation, no system call. A thread's first event makes the ring (4 MiB by default); a
+//! text is looked up in a table without locks. A background thread turns records into Arrow
+//! files. When it cannot keep up, [`Overflow`] decides; what is dropped is counted exactly,
+//! by thread and by table, and [`Recorder::status`], `run.json` and the run's tables say so.
+//! A full disk or a removed directory never stops the program: recording ends,
+//! [`Recorder::finish`] and `run.json` say what was lost.
+//!
+//! # The run directory
+//!
+//! [`schema`] lists the tables, [`segment`] describes their files, [`journal`] and
+//! [`run_json`] the two files beside them. The columns are plain Arrow IPC files, readable
+//! with pandas, polars, `DuckDB` and R as they are.
 
+#![warn(missing_docs)]
+
+mod brick;
+mod builder;
+mod checksum;
+mod clock;
+mod cost;
+mod error;
+mod event;
+mod host;
+pub mod journal;
+mod kernel;
+mod lane;
+mod names;
+mod ptx;
+mod record;
+mod recorder;
+mod ring;
+mod roofline;
+pub mod run_json;
+pub mod schema;
+mod scope;
+pub mod segment;
+mod shared;
+mod span;
+mod span_id;
+mod status;
+mod task;
+mod threads;
+mod tile;
+mod wait;
+mod writer;
+
+pub use brick::{BrickCategory, BrickId};
+pub use builder::{Builder, Overflow, SyncMode};
+pub use checksum::{Element, Fingerprint, Statistics, fingerprint};
+pub use error::Error;
+pub use event::Source;
+pub use kernel::KernelGuard;
+pub use names::Name;
+pub use ptx::PtxHash;
+pub use recorder::Recorder;
+pub use roofline::{Ceiling, CeilingKind};
+pub use scope::ScopeGuard;
+pub use span::BrickGuard;
+pub use span_id::SpanId;
+pub use status::{Status, Summary, TableStatus};
+pub use task::Detached;
+pub use tile::{TileGuard, TileLevel};
+pub use wait::WaitGuard;

@@ -81,12 +81,34 @@ pub fn table(name: &str) -> Option<&'static Table> {
     TABLES.iter().find(|t| t.name == name)
 }
 
-const fn has(name: &'static str, ty: ColumnType, provenance: Provenance, doc: &'static str) -> Column {
-    Column { name, ty, nullable: false, provenance, doc }
+const fn has(
+    name: &'static str,
+    ty: ColumnType,
+    provenance: Provenance,
+    doc: &'static str,
+) -> Column {
+    Column {
+        name,
+        ty,
+        nullable: false,
+        provenance,
+        doc,
+    }
 }
 
-const fn may(name: &'static str, ty: ColumnType, provenance: Provenance, doc: &'static str) -> Column {
-    Column { name, ty, nullable: true, provenance, doc }
+const fn may(
+    name: &'static str,
+    ty: ColumnType,
+    provenance: Provenance,
+    doc: &'static str,
+) -> Column {
+    Column {
+        name,
+        ty,
+        nullable: true,
+        provenance,
+        doc,
+    }
 }
 
 /// Every table, in the order reports list them.
@@ -96,16 +118,46 @@ pub const TABLES: &[Table] = &[
         doc: "host intervals that nest: run, iterations, layers, bricks, functions, tasks",
         columns: &[
             has("id", U64, Identity, "unique in the run"),
-            may("parent", U64, Identity, "the enclosing row of bricks; on another thread for a task"),
-            has("kind", Text, Identity, "run, iteration, layer, brick, function or task"),
+            may(
+                "parent",
+                U64,
+                Identity,
+                "the enclosing row of bricks; on another thread for a task",
+            ),
+            has(
+                "kind",
+                Text,
+                Identity,
+                "run, iteration, layer, brick, function or task",
+            ),
             has("name", Text, Identity, "as the program gave it"),
-            may("brick_id", U32, Identity, "number of a known brick, 0 to 22"),
-            may("category", Text, Identity, "of a known brick, or given by the program; null: uncategorised"),
-            may("backend", Text, Declared, "what computed it: scalar, avx2, avx512, cuda, ..."),
+            may(
+                "brick_id",
+                U32,
+                Identity,
+                "number of a known brick, 0 to 22",
+            ),
+            may(
+                "category",
+                Text,
+                Identity,
+                "of a known brick, or given by the program; null: uncategorised",
+            ),
+            may(
+                "backend",
+                Text,
+                Declared,
+                "what computed it: scalar, avx2, avx512, cuda, ...",
+            ),
             has("thread", U32, Identity, "row of threads"),
             has("start_ns", I64, Measured, "when it began"),
             has("dur_ns", I64, Measured, "how long it lasted"),
-            has("timing", Text, Identity, "host, device, or bound: only known to contain the work"),
+            has(
+                "timing",
+                Text,
+                Identity,
+                "host, device, or bound: only known to contain the work",
+            ),
             may("iteration", U64, Identity, "of the enclosing iteration"),
             may("layer", U32, Identity, "of the enclosing layer"),
             may("elements", U64, Declared, "elements processed"),
@@ -122,15 +174,35 @@ pub const TABLES: &[Table] = &[
             may("brick", U64, Identity, "the enclosing row of bricks"),
             has("name", Text, Identity, "kernel name"),
             may("backend", Text, Declared, "scalar, avx2, avx512, cuda, ..."),
-            may("thread", U32, Identity, "host thread that ran or launched it"),
-            may("device", U32, Identity, "device number; null: the host ran it"),
+            may(
+                "thread",
+                U32,
+                Identity,
+                "host thread that ran or launched it",
+            ),
+            may(
+                "device",
+                U32,
+                Identity,
+                "device number; null: the host ran it",
+            ),
             may("stream", U32, Identity, "stream of the device"),
-            may("correlation", U64, Identity, "links a launch call to its work"),
+            may(
+                "correlation",
+                U64,
+                Identity,
+                "links a launch call to its work",
+            ),
             has("start_ns", I64, Measured, "when it began"),
             has("dur_ns", I64, Measured, "how long it lasted"),
             has("timing", Text, Identity, "host, device, or bound"),
             may("queued_ns", I64, Measured, "when it entered the queue"),
-            may("submitted_ns", I64, Measured, "when it was handed to the device"),
+            may(
+                "submitted_ns",
+                I64,
+                Measured,
+                "when it was handed to the device",
+            ),
             may("grid_x", U32, Declared, "launch grid"),
             may("grid_y", U32, Declared, "launch grid"),
             may("grid_z", U32, Declared, "launch grid"),
@@ -138,15 +210,35 @@ pub const TABLES: &[Table] = &[
             may("block_y", U32, Declared, "threads of a block"),
             may("block_z", U32, Declared, "threads of a block"),
             may("registers", U32, Measured, "registers of a thread"),
-            may("smem_static", U32, Declared, "bytes of static shared memory"),
-            may("smem_dynamic", U32, Declared, "bytes of dynamic shared memory"),
+            may(
+                "smem_static",
+                U32,
+                Declared,
+                "bytes of static shared memory",
+            ),
+            may(
+                "smem_dynamic",
+                U32,
+                Declared,
+                "bytes of dynamic shared memory",
+            ),
             may("ptx_hash", Text, Identity, "names ptx/<hash>.ptx"),
             may("graph_node", U64, Identity, "node of a replayed graph"),
             may("elements", U64, Declared, "elements processed"),
-            may("flops", U64, Declared, "floating-point operations; see work_source"),
+            may(
+                "flops",
+                U64,
+                Declared,
+                "floating-point operations; see work_source",
+            ),
             may("bytes", U64, Declared, "bytes moved; see work_source"),
             may("work_source", Text, Identity, "declared or counter"),
-            has("valid", Bool, Identity, "false: the times cannot be trusted, see reason"),
+            has(
+                "valid",
+                Bool,
+                Identity,
+                "false: the times cannot be trusted, see reason",
+            ),
             may("reason", Text, Identity, "why the row is not valid"),
         ],
     },
@@ -155,7 +247,12 @@ pub const TABLES: &[Table] = &[
         doc: "one row a tile of a blocked algorithm",
         columns: &[
             has("id", U64, Identity, "unique in the run"),
-            may("parent", U64, Identity, "the enclosing tile, kernel or brick"),
+            may(
+                "parent",
+                U64,
+                Identity,
+                "the enclosing tile, kernel or brick",
+            ),
             has("level", Text, Identity, "macro, midi, micro or pack"),
             has("row", U32, Identity, "tile row"),
             has("col", U32, Identity, "tile column"),
@@ -174,11 +271,31 @@ pub const TABLES: &[Table] = &[
         columns: &[
             has("id", U64, Identity, "unique in the run"),
             may("brick", U64, Identity, "the enclosing row of bricks"),
-            has("direction", Text, Identity, "h2d, d2h, d2d, p2p, h2h or memset"),
+            has(
+                "direction",
+                Text,
+                Identity,
+                "h2d, d2h, d2d, p2p, h2h or memset",
+            ),
             has("bytes", U64, Measured, "bytes moved"),
-            may("src_kind", Text, Identity, "pageable, pinned, device, managed or array"),
-            may("dst_kind", Text, Identity, "pageable, pinned, device, managed or array"),
-            may("is_async", Bool, Identity, "whether the call could return before the end"),
+            may(
+                "src_kind",
+                Text,
+                Identity,
+                "pageable, pinned, device, managed or array",
+            ),
+            may(
+                "dst_kind",
+                Text,
+                Identity,
+                "pageable, pinned, device, managed or array",
+            ),
+            may(
+                "is_async",
+                Bool,
+                Identity,
+                "whether the call could return before the end",
+            ),
             may("thread", U32, Identity, "host thread that asked for it"),
             may("device", U32, Identity, "device number"),
             may("stream", U32, Identity, "stream of the device"),
@@ -204,10 +321,16 @@ pub const TABLES: &[Table] = &[
     },
     Table {
         name: "syncs",
-        doc: "waits of the host for a device, a stream or an event",
+        doc: "waits of the host for other threads, a device, a stream or an event",
         columns: &[
             has("id", U64, Identity, "unique in the run"),
-            has("kind", Text, Identity, "device, stream, event or stream_wait"),
+            has(
+                "kind",
+                Text,
+                Identity,
+                "join, device, stream, event or stream_wait",
+            ),
+            may("name", Text, Identity, "as the program gave it"),
             may("thread", U32, Identity, "host thread that waited"),
             may("device", U32, Identity, "device number"),
             may("stream", U32, Identity, "stream of the device"),
@@ -235,7 +358,12 @@ pub const TABLES: &[Table] = &[
         columns: &[
             has("from", U64, Identity, "id that had to end first"),
             has("to", U64, Identity, "id that could begin then"),
-            has("kind", Text, Identity, "depends_on, launches, transfer, ..."),
+            has(
+                "kind",
+                Text,
+                Identity,
+                "depends_on, launches, transfer, ...",
+            ),
         ],
     },
     Table {
@@ -244,7 +372,12 @@ pub const TABLES: &[Table] = &[
         columns: &[
             has("name", Text, Identity, "tensor, such as qkv.out"),
             may("span", U64, Identity, "the row of bricks that was open"),
-            may("layer", U32, Identity, "as given, else of the enclosing layer"),
+            may(
+                "layer",
+                U32,
+                Identity,
+                "as given, else of the enclosing layer",
+            ),
             may("iteration", U64, Identity, "of the enclosing iteration"),
             may("position", U64, Identity, "sequence position"),
             may("backend", Text, Declared, "what computed it"),
@@ -253,8 +386,18 @@ pub const TABLES: &[Table] = &[
             has("dtype", Text, Identity, "f32, f64, i32, ..."),
             has("shape", Text, Identity, "dimensions, such as 4x64"),
             has("elements", U64, Measured, "elements read"),
-            has("hash", U64, Measured, "64-bit hash over the bits of all elements"),
-            has("hash_fnv64", U64, Measured, "FNV-1a over the first 64 elements"),
+            has(
+                "hash",
+                U64,
+                Measured,
+                "64-bit hash over the bits of all elements",
+            ),
+            has(
+                "hash_fnv64",
+                U64,
+                Measured,
+                "FNV-1a over the first 64 elements",
+            ),
             may("nan_count", U64, Measured, "elements that are NaN"),
             may("inf_count", U64, Measured, "elements that are infinite"),
             may("zero_count", U64, Measured, "elements equal to zero"),
@@ -273,7 +416,12 @@ pub const TABLES: &[Table] = &[
             may("thread", U32, Identity, "row of threads"),
             may("span", U64, Identity, "the row of bricks that was open"),
             may("device", U32, Identity, "device number; null: host memory"),
-            has("bytes", I64, Measured, "taken (positive) or given back (negative)"),
+            has(
+                "bytes",
+                I64,
+                Measured,
+                "taken (positive) or given back (negative)",
+            ),
             may("tag", Text, Identity, "what for"),
             may("address", U64, Identity, "where"),
         ],
@@ -288,7 +436,12 @@ pub const TABLES: &[Table] = &[
             has("name", Text, Identity, "counter"),
             has("value", F64, Measured, "value; see source"),
             may("unit", Text, Identity, "unit of the value"),
-            has("source", Text, Identity, "measured, declared, computed or nominal"),
+            has(
+                "source",
+                Text,
+                Identity,
+                "measured, declared, computed or nominal",
+            ),
         ],
     },
     Table {
@@ -297,7 +450,12 @@ pub const TABLES: &[Table] = &[
         columns: &[
             has("device", Text, Identity, "cpu or gpu:<number>"),
             has("kind", Text, Identity, "compute or bandwidth"),
-            may("level", Text, Identity, "l1, l2, l3, dram, or an instruction set"),
+            may(
+                "level",
+                Text,
+                Identity,
+                "l1, l2, l3, dram, or an instruction set",
+            ),
             may("precision", Text, Identity, "f32, f64, i8, ..."),
             may("threads", U32, Identity, "threads it was measured with"),
             has("value", F64, Measured, "the ceiling; see source"),
@@ -322,7 +480,12 @@ pub const TABLES: &[Table] = &[
             may("name", Text, Identity, "name the program gave the thread"),
             may("os_id", U64, Identity, "thread id of the operating system"),
             may("start_ns", I64, Measured, "when it first recorded"),
-            has("dropped", U64, Measured, "events of this thread that found its ring full"),
+            has(
+                "dropped",
+                U64,
+                Measured,
+                "events of this thread that found its ring full",
+            ),
         ],
     },
     Table {
@@ -330,7 +493,12 @@ pub const TABLES: &[Table] = &[
         doc: "readings of the recorder's clock beside the system's",
         columns: &[
             has("ticks", U64, Measured, "raw counter"),
-            has("host_ns", I64, Measured, "monotonic clock on the run's timeline"),
+            has(
+                "host_ns",
+                I64,
+                Measured,
+                "monotonic clock on the run's timeline",
+            ),
             has("realtime_ns", I64, Measured, "time since the Unix epoch"),
         ],
     },
@@ -356,12 +524,26 @@ mod tests {
     fn names_are_unique_and_documented() {
         let mut tables = HashSet::new();
         for table in TABLES {
-            assert!(tables.insert(table.name), "table {} stands twice", table.name);
+            assert!(
+                tables.insert(table.name),
+                "table {} stands twice",
+                table.name
+            );
             assert!(!table.doc.is_empty(), "{} has no doc", table.name);
             let mut columns = HashSet::new();
             for column in table.columns {
-                assert!(columns.insert(column.name), "{}.{} stands twice", table.name, column.name);
-                assert!(!column.doc.is_empty(), "{}.{} has no doc", table.name, column.name);
+                assert!(
+                    columns.insert(column.name),
+                    "{}.{} stands twice",
+                    table.name,
+                    column.name
+                );
+                assert!(
+                    !column.doc.is_empty(),
+                    "{}.{} has no doc",
+                    table.name,
+                    column.name
+                );
             }
         }
     }

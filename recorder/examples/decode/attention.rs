@@ -1,0 +1,180 @@
+//! One attention head with its cache: scores, softmax, weighted values.
+
+use crate::brick::Brick;
+use crate::kernels::Kernels;
+use crate::probe::Probe;
+use crate::weights::Shape;
+use trueno_recorder::Name;
+
+/// One head of one layer. Owned whole, so that it can be handed to another
+/// thread and back without sharing.
+pub struct Head {
+    /// Its number in the layer.
+    pub index: usize,
+    /// Rotated queries, one row a new position.
+    query: Vec<f32>,
+    /// Rotated keys, one row a position.
+    keys: Vec<f32>,
+    /// Values transposed, one row a component, so that a weighted sum over
+    /// positions is a dot product of contiguous values.
+    values: Vec<f32>,
+    /// Scores of the new positions, then spare room.
+    scores: Vec<f32>,
+    spare: Vec<f32>,
+    probabilities: Vec<f32>,
+    /// What it gives, one row a new position.
+    out: Vec<f32>,
+    head_dim: usize,
+    positions: usize,
+}
+
+/// The new positions of one step.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// The first.
+    pub start: usize,
+    /// How many.
+    pub rows: usize,
+}
+
+impl Step {
+    /// Positions seen after it.
+    pub fn end(self) -> usize {
+        self.start + self.rows
+    }
+}
+
+/// Names of a head's rows, interned once.
+pub struct HeadNames {
+    /// Of its task.
+    pub task: Name,
+    score: Name,
+    softmax: Name,
+    output: Name,
+}
+
+impl HeadNames {
+    /// Those of head `index`.
+    pub fn new(index: usize) -> HeadNames {
+        let name = |what: &str| Name::new(&format!("{what}.head{index}"));
+        HeadNames {
+            task: Name::new(&format!("head {index}")),
+            score: name("AttentionScore"),
+            softmax: name("AttentionSoftmax"),
+            output: name("AttentionOutput"),
+        }
+    }
+}
+
+impl Head {
+    /// An empty cache.
+    pub fn new(shape: &Shape, index: usize) -> Head {
+        let (head_dim, positions) = (shape.head_dim(), shape.positions);
+        Head {
+            index,
+            query: Vec::new(),
+            keys: vec![0.0; positions * head_dim],
+            values: vec![0.0; positions * head_dim],
+            scores: Vec::new(),
+            spare: vec![0.0; positions],
+            probabilities: Vec::new(),
+            out: Vec::new(),
+            head_dim,
+            positions,
+        }
+    }
+
+    /// Bytes of keys and values.
+    pub fn cache_bytes(&self) -> usize {
+        size_of::<f32>() * (self.keys.len() + self.values.len())
+    }
+
+    /// Takes this head's part of new queries, keys and values, given as rows
+    /// of all heads; `value_stride` apart for the values.
+    pub fn write(&mut self, kernels: &Kernels, step: Step, rows: NewRows) {
+        let part = self.index * self.head_dim..(self.index + 1) * self.head_dim;
+        self.query.clear();
+        for row in 0..step.rows {
+            let position = step.start + row;
+            self.query
+                .extend_from_slice(&rows.query[row * rows.dim..][part.clone()]);
+            let key = &rows.key[row * rows.dim..][part.clone()];
+            self.keys[position * self.head_dim..][..self.head_dim].copy_from_slice(key);
+            let value = &rows.value[row * rows.value_stride..][part.clone()];
+            for (component, value) in value.iter().enumerate() {
+                self.values[component * self.positions + position] = *value;
+            }
+        }
+        kernels.copied(3 * step.rows * self.head_dim);
+    }
+
+    /// What the head gives, `rows x head_dim`.
+    pub fn out(&self) -> &[f32] {
+        &self.out
+    }
+
+    /// Causal attention of the new positions over all positions up to each.
+    pub fn attend(&mut self, probe: &Probe, names: &HeadNames, step: Step) {
+        let (seen, head_dim) = (step.end(), self.head_dim);
+        // What a position may not see stays 0 in scores and probabilities.
+        for buffer in [&mut self.scores, &mut self.probabilities] {
+            buffer.clear();
+            buffer.resize(step.rows * seen, 0.0);
+        }
+        self.out.resize(step.rows * head_dim, 0.0);
+        let visible: usize = (0..step.rows).map(|row| step.start + row + 1).sum();
+        let rows = (0..step.rows).map(|row| (row, step.start + row + 1));
+
+        probe.brick(Brick::AttentionScore, visible, |kernels| {
+            for (row, n) in rows.clone() {
+                let query = &self.query[row * head_dim..][..head_dim];
+                let scores = &mut self.scores[row * seen..][..n];
+                kernels.matvec(&self.keys, head_dim, query, &mut self.spare[..n]);
+                kernels.scale(&self.spare[..n], 1.0 / (head_dim as f32).sqrt(), scores);
+            }
+        });
+        probe.checksum(names.score, step.start, &self.scores, step.rows, seen);
+
+        probe.brick(Brick::AttentionSoftmax, visible, |kernels| {
+            for (row, n) in rows.clone() {
+                let scores = &self.scores[row * seen..][..n];
+                kernels.softmax(
+                    scores,
+                    &mut self.spare[..n],
+                    &mut self.probabilities[row * seen..][..n],
+                );
+            }
+        });
+        probe.checksum(
+            names.softmax,
+            step.start,
+            &self.probabilities,
+            step.rows,
+            seen,
+        );
+
+        probe.brick(Brick::AttentionOutput, step.rows * head_dim, |kernels| {
+            for (row, n) in rows.clone() {
+                let probabilities = &self.probabilities[row * seen..][..n];
+                let out = &mut self.out[row * head_dim..][..head_dim];
+                kernels.matvec(&self.values, self.positions, probabilities, out);
+            }
+        });
+        probe.checksum(names.output, step.start, &self.out, step.rows, head_dim);
+    }
+}
+
+/// New rows of all heads.
+#[derive(Clone, Copy)]
+pub struct NewRows<'a> {
+    /// Rotated queries, rows of `dim`.
+    pub query: &'a [f32],
+    /// Rotated keys, rows of `dim`.
+    pub key: &'a [f32],
+    /// Values, `value_stride` from row to row.
+    pub value: &'a [f32],
+    /// Values of a row.
+    pub dim: usize,
+    /// Distance of value rows.
+    pub value_stride: usize,
+}

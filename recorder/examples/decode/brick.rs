@@ -1,0 +1,105 @@
+//! The bricks of this model.
+
+use trueno_recorder::{BrickId, Name};
+
+/// One kind of work in the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brick {
+    /// Token rows looked up.
+    Embedding,
+    /// Root mean square normalisation.
+    RmsNorm,
+    /// Query, key and value of each position.
+    QkvProjection,
+    /// Rotary position embedding of queries and keys.
+    RopeEmbedding,
+    /// Keys and values put into the cache. Not among the known bricks.
+    KvCacheWrite,
+    /// Query times keys.
+    AttentionScore,
+    /// Softmax of the scores.
+    AttentionSoftmax,
+    /// Probabilities times values.
+    AttentionOutput,
+    /// Heads back to the residual stream.
+    OutputProjection,
+    /// Addition to the residual stream. Not among the known bricks.
+    Residual,
+    /// Gate of the feed-forward network.
+    GateProjection,
+    /// Its other half.
+    UpProjection,
+    /// SiLU(gate) * up.
+    Activation,
+    /// Back to the residual stream.
+    DownProjection,
+    /// Scores of all tokens.
+    LmHead,
+    /// The next token drawn.
+    Sampling,
+}
+
+impl Brick {
+    /// All, in the order they first run.
+    pub const ALL: [Brick; 16] = [
+        Brick::Embedding,
+        Brick::RmsNorm,
+        Brick::QkvProjection,
+        Brick::RopeEmbedding,
+        Brick::KvCacheWrite,
+        Brick::AttentionScore,
+        Brick::AttentionSoftmax,
+        Brick::AttentionOutput,
+        Brick::OutputProjection,
+        Brick::Residual,
+        Brick::GateProjection,
+        Brick::UpProjection,
+        Brick::Activation,
+        Brick::DownProjection,
+        Brick::LmHead,
+        Brick::Sampling,
+    ];
+
+    /// The name recorded, and the word of `--slow`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Brick::Embedding => "Embedding",
+            Brick::RmsNorm => "RmsNorm",
+            Brick::QkvProjection => "QkvProjection",
+            Brick::RopeEmbedding => "RopeEmbedding",
+            Brick::KvCacheWrite => "KvCacheWrite",
+            Brick::AttentionScore => "AttentionScore",
+            Brick::AttentionSoftmax => "AttentionSoftmax",
+            Brick::AttentionOutput => "AttentionOutput",
+            Brick::OutputProjection => "OutputProjection",
+            Brick::Residual => "Residual",
+            Brick::GateProjection => "GateProjection",
+            Brick::UpProjection => "UpProjection",
+            Brick::Activation => "Activation",
+            Brick::DownProjection => "DownProjection",
+            Brick::LmHead => "LmHead",
+            Brick::Sampling => "Sampling",
+        }
+    }
+
+    /// How the recorder knows it.
+    pub fn recorded(self) -> Name {
+        match self {
+            Brick::Embedding => BrickId::Embedding.into(),
+            Brick::RmsNorm => BrickId::RmsNorm.into(),
+            Brick::QkvProjection => BrickId::QkvProjection.into(),
+            Brick::RopeEmbedding => BrickId::RopeEmbedding.into(),
+            Brick::AttentionScore => BrickId::AttentionScore.into(),
+            Brick::AttentionSoftmax => BrickId::AttentionSoftmax.into(),
+            Brick::AttentionOutput => BrickId::AttentionOutput.into(),
+            Brick::OutputProjection => BrickId::OutputProjection.into(),
+            Brick::GateProjection => BrickId::GateProjection.into(),
+            Brick::UpProjection => BrickId::UpProjection.into(),
+            Brick::Activation => BrickId::Activation.into(),
+            Brick::DownProjection => BrickId::DownProjection.into(),
+            Brick::LmHead => BrickId::LmHead.into(),
+            Brick::Sampling => BrickId::Sampling.into(),
+            Brick::KvCacheWrite | Brick::Residual => self.name().into(),
+        }
+    }
+}

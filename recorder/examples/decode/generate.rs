@@ -1,0 +1,98 @@
+//! The whole run: weights, prompt, then token after token.
+
+use crate::attention::HeadNames;
+use crate::head_pool::HeadPool;
+use crate::model::Model;
+use crate::probe::Probe;
+use crate::random::Random;
+use crate::sampling::Sampler;
+use crate::weights::{Shape, Weights};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// What to generate.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// The model; `positions` holds prompt and tokens.
+    pub shape: Shape,
+    /// Of weights, prompt and draws.
+    pub seed: u64,
+    /// Tokens of the prompt.
+    pub prompt: usize,
+    /// Tokens to generate.
+    pub tokens: usize,
+    /// Threads the heads are spread over.
+    pub threads: usize,
+    /// Whether the prompt goes through the blocked product.
+    pub blocked: bool,
+}
+
+/// What came out.
+pub struct Generated {
+    /// The prompt.
+    pub prompt: Vec<usize>,
+    /// The tokens drawn.
+    pub tokens: Vec<usize>,
+    /// The logits each token was drawn from; kept by tests only.
+    #[cfg(test)]
+    pub logits: Vec<Vec<f32>>,
+    /// Wall time of the prompt and the first token.
+    pub prefill: Duration,
+    /// Wall time of the loop over the other tokens.
+    pub decode: Duration,
+}
+
+/// Generates `plan.tokens` tokens. Iteration 0 takes the prompt and draws the
+/// first token; each further iteration takes the token before it.
+///
+/// # Errors
+/// No threads to be had.
+pub fn generate(plan: &Plan, probe: &Probe) -> io::Result<Generated> {
+    let rec = &probe.rec;
+    let weights = {
+        let _making = rec.function("make weights");
+        Weights::random(&plan.shape, plan.seed)
+    };
+    rec.allocation("weights", weights.bytes() as i64, None);
+    let names: Vec<HeadNames> = (0..plan.shape.heads).map(HeadNames::new).collect();
+
+    std::thread::scope(|scope| {
+        let pool = HeadPool::start(scope, probe, &names, plan.threads)?;
+        let mut model = Model::new(plan.shape, &weights, probe, &pool, plan.blocked);
+        rec.allocation("key/value cache", model.cache_bytes() as i64, None);
+        let mut sampler = Sampler::new(plan.shape.vocab, plan.seed);
+        let mut random = Random::new(plan.seed, 3);
+        let prompt: Vec<usize> = (0..plan.prompt)
+            .map(|_| random.below(plan.shape.vocab))
+            .collect();
+
+        let mut out = Generated {
+            prompt: prompt.clone(),
+            tokens: Vec::with_capacity(plan.tokens),
+            #[cfg(test)]
+            logits: Vec::new(),
+            prefill: Duration::ZERO,
+            decode: Duration::ZERO,
+        };
+        let mut input = prompt;
+        let mut position = 0;
+        let mut since = Instant::now();
+        for number in 0..plan.tokens {
+            let _iteration = rec.iteration(number as u64);
+            let logits = model.forward(&input, position);
+            position += input.len();
+            let token = sampler.draw(probe, logits, position - 1);
+            #[cfg(test)]
+            out.logits.push(logits.to_vec());
+            out.tokens.push(token);
+            input.clear();
+            input.push(token);
+            if number == 0 {
+                out.prefill = since.elapsed();
+                since = Instant::now();
+            }
+        }
+        out.decode = since.elapsed();
+        Ok(out)
+    })
+}

@@ -1,0 +1,102 @@
+//! Names of kernels and backends, interned once, so that opening a row looks
+//! nothing up.
+
+use crate::backend::Backend;
+use trueno_recorder::Name;
+
+/// The kernels of this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    /// Matrix times vector.
+    Matvec,
+    /// Several rows times a matrix, through tiles.
+    MatmulBlocked,
+    /// Dot product.
+    Dot,
+    /// Largest element.
+    Max,
+    /// Sum of elements.
+    Sum,
+    /// Vector times scalar.
+    Scale,
+    /// Vector minus scalar.
+    Shift,
+    /// Elementwise sum.
+    Add,
+    /// Elementwise product.
+    Mul,
+    /// Elementwise product and sum.
+    Fma,
+    /// Elementwise exponential.
+    Exp,
+    /// Elementwise x / (1 + e^-x).
+    Silu,
+}
+
+impl Kernel {
+    const ALL: [Kernel; 12] = [
+        Kernel::Matvec,
+        Kernel::MatmulBlocked,
+        Kernel::Dot,
+        Kernel::Max,
+        Kernel::Sum,
+        Kernel::Scale,
+        Kernel::Shift,
+        Kernel::Add,
+        Kernel::Mul,
+        Kernel::Fma,
+        Kernel::Exp,
+        Kernel::Silu,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Kernel::Matvec => "matvec",
+            Kernel::MatmulBlocked => "matmul_blocked",
+            Kernel::Dot => "dot",
+            Kernel::Max => "max",
+            Kernel::Sum => "sum",
+            Kernel::Scale => "scale",
+            Kernel::Shift => "shift",
+            Kernel::Add => "add",
+            Kernel::Mul => "mul",
+            Kernel::Fma => "fma",
+            Kernel::Exp => "exp",
+            Kernel::Silu => "silu",
+        }
+    }
+}
+
+/// The names as the recorder takes them.
+pub struct KernelNames {
+    kernels: [Name; Kernel::ALL.len()],
+    backends: [Name; Backend::ALL.len()],
+    /// A backend and, in the same brick, scalar code.
+    mixed: [Name; Backend::ALL.len()],
+}
+
+impl KernelNames {
+    /// Interns all of them.
+    pub fn new() -> KernelNames {
+        KernelNames {
+            kernels: Kernel::ALL.map(|kernel| Name::new(kernel.name())),
+            backends: Backend::ALL.map(|backend| Name::new(backend.name())),
+            mixed: Backend::ALL.map(|backend| Name::new(&format!("{}+scalar", backend.name()))),
+        }
+    }
+
+    /// Of a kernel.
+    pub fn kernel(&self, kernel: Kernel) -> Name {
+        self.kernels[kernel as usize]
+    }
+
+    /// Of a backend.
+    pub fn backend(&self, backend: Backend) -> Name {
+        self.backends[backend as usize]
+    }
+
+    /// Of a wider backend together with scalar code.
+    pub fn mixed(&self, backend: Backend) -> Name {
+        self.mixed[backend as usize]
+    }
+}

@@ -1,0 +1,175 @@
+//! A small transformer decoding tokens: a real program to record.
+//!
+//!     cargo run --release --example decode -- --out decode.run
+//!
+//! Weights are random (seeded), everything else is as in a real decoder:
+//! embedding, RMSNorm, fused QKV, rotary embedding, a key/value cache, causal
+//! attention head by head, a gated feed-forward network, residual additions,
+//! a head over the vocabulary, sampling at a temperature. The arithmetic runs
+//! on the SIMD library `aprender-compute`, on the instruction set chosen with
+//! `--backend` (`backend.rs` says how it is made sure of).
+//!
+//! What is recorded, and how:
+//!
+//! - **iteration** per generated token. Iteration 0 also takes the prompt.
+//! - **layer** per transformer layer; embedding, head and sampling stand outside.
+//! - **brick** per kind of work (`brick.rs`); `Residual` and `KvCacheWrite` are
+//!   free names. Elements are those given; FLOPs and bytes are the sum over
+//!   the kernels that ran (`work.rs` has the formulas).
+//! - **kernel** per library call or loop of equal calls (`kernels.rs`); a
+//!   `matvec` is one library dot product per row.
+//! - **tile** of the blocked matrix products of the prompt (`blocked_matmul.rs`).
+//! - **task** per attention head, under the function `attention heads`; with
+//!   `--threads N` on worker threads; the main thread then waits in `head not
+//!   started` and `join head` (`head_pool.rs`).
+//! - **checksum** of each brick's output, with its first sequence position,
+//!   taken after the brick ended. Names start with the brick's name.
+//!   `KvCacheWrite` has none: it only copies.
+//! - **allocations** of weights and caches, the options as values.
+//!
+//! `--slow BRICK=FACTOR` repeats a brick's work, so a comparison has a known
+//! answer; `--no-record` does the same work with a recorder that is off.
+
+mod attention;
+mod backend;
+mod blocked_matmul;
+mod brick;
+mod buffers;
+mod generate;
+mod head_pool;
+mod kernel_names;
+mod kernels;
+mod model;
+mod options;
+mod probe;
+mod projection;
+mod random;
+#[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
+mod reference;
+mod rope;
+mod sampling;
+mod simd;
+mod slow;
+#[cfg(test)]
+mod tests;
+mod weights;
+mod work;
+
+use backend::Simd;
+use clap::Parser;
+use generate::{Generated, generate};
+use options::Options;
+use probe::{Exp, Probe};
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+use trueno_recorder::{Overflow, Recorder};
+
+fn main() -> ExitCode {
+    match decode(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn decode(options: &Options) -> Result<(), Box<dyn Error>> {
+    let plan = options.plan()?;
+    let simd = Simd::new(options.backend.backend())?;
+    let mut probe = Probe::new(recorder(options, simd)?, simd).slow(options.slow);
+    probe.exp = options.exp;
+    probe.level = options.level;
+    probe.checksums = options.checksums;
+    describe(&probe.rec, options, simd);
+
+    let generated = generate(&plan, &probe)?;
+    let summary = probe.rec.finish()?;
+    if summary.dropped > 0 {
+        eprintln!(
+            "warning: {} events found no room and are missing from the run",
+            summary.dropped
+        );
+    }
+    print(options, simd, &generated);
+    Ok(())
+}
+
+fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
+    if options.no_record {
+        return Ok(Recorder::disabled());
+    }
+    let slow = options
+        .slow
+        .map(|slow| format!(", {slow}"))
+        .unwrap_or_default();
+    let exp = match options.exp {
+        Exp::Precise => "",
+        Exp::Backend => ", its own exp",
+    };
+    let label = format!("decode, {}{exp}{slow}", simd.backend().name());
+    Ok(Recorder::builder(&options.out)
+        .overwrite(options.overwrite)
+        // The prompt's tiles come faster than a busy machine's writer may run.
+        .overflow(Overflow::Grow)
+        .label(&label)
+        .create()?)
+}
+
+/// The options that shape the numbers, kept in the run.
+fn describe(rec: &Recorder, options: &Options, simd: Simd) {
+    let Options {
+        layers,
+        dim,
+        heads,
+        ffn,
+        vocab,
+        prompt,
+        tokens,
+        ..
+    } = options;
+    rec.value(
+        "model",
+        format!("layers {layers}, dim {dim}, heads {heads}, ffn {ffn}, vocab {vocab}"),
+    );
+    rec.value("sequence", format!("prompt {prompt}, tokens {tokens}"));
+    rec.value("backend", simd.backend().name());
+    rec.value("exp", options.exp.name());
+    rec.value("seed", options.seed);
+    rec.value("threads", options.threads);
+    if let Some(slow) = options.slow {
+        rec.value("slow", slow);
+    }
+}
+
+/// Results to stdout, one `name value` a line.
+fn print(options: &Options, simd: Simd, generated: &Generated) {
+    println!("backend {}", simd.backend().name());
+    println!("tokens {}", generated.tokens.len());
+    println!(
+        "token_checksum {:016x}",
+        sampling::checksum(&generated.tokens)
+    );
+    println!(
+        "prefill_tokens_per_s {}",
+        per_s(generated.prompt.len(), generated.prefill)
+    );
+    println!(
+        "decode_tokens_per_s {}",
+        per_s(generated.tokens.len() - 1, generated.decode)
+    );
+    if !options.no_record {
+        println!("run {}", options.out.display());
+    }
+}
+
+/// A rate, or `not_measured` where nothing was timed.
+fn per_s(count: usize, time: Duration) -> String {
+    if count == 0 || time.is_zero() {
+        return "not_measured".to_owned();
+    }
+    format!("{:.1}", count as f64 / time.as_secs_f64())
+}

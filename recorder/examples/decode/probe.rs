@@ -1,0 +1,126 @@
+//! What is recorded around the model's work, and how often that work is done.
+
+use crate::backend::Simd;
+use crate::brick::Brick;
+use crate::kernel_names::KernelNames;
+use crate::kernels::Kernels;
+use crate::slow::Slow;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use trueno_recorder::{Element, Name, Recorder};
+
+/// How deep the recording goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Level {
+    /// Iterations, layers, bricks, tasks and waits.
+    Brick,
+    /// And each kernel.
+    Kernel,
+    /// And the tiles of the blocked products.
+    Tile,
+}
+
+/// Whose `exp` a softmax uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Exp {
+    /// The library's scalar one: within rounding of the true value.
+    Precise,
+    /// The chosen backend's own: up to 4 % off on SSE2 and AVX-512 (see backend.rs).
+    Backend,
+}
+
+impl Exp {
+    /// The word of `--exp`, kept in the run.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Exp::Precise => "precise",
+            Exp::Backend => "backend",
+        }
+    }
+}
+
+/// Shared by all threads of a run.
+pub struct Probe {
+    /// Where it goes; disabled under `--no-record`.
+    pub rec: Recorder,
+    /// What computes.
+    pub simd: Simd,
+    /// Whose `exp`.
+    pub exp: Exp,
+    /// How deep.
+    pub level: Level,
+    /// Whether the output of each brick is fingerprinted.
+    pub checksums: bool,
+    /// Interned once for all threads.
+    pub names: KernelNames,
+    slow: Option<Slow>,
+    slow_calls: AtomicU64,
+}
+
+impl Probe {
+    /// Everything recorded, nothing slowed.
+    pub fn new(rec: Recorder, simd: Simd) -> Probe {
+        Probe {
+            rec,
+            simd,
+            exp: Exp::Precise,
+            level: Level::Tile,
+            checksums: true,
+            names: KernelNames::new(),
+            slow: None,
+            slow_calls: AtomicU64::new(0),
+        }
+    }
+
+    /// Slows one brick down.
+    pub fn slow(mut self, slow: Option<Slow>) -> Probe {
+        self.slow = slow;
+        self
+    }
+
+    /// Does the work of a brick that gives `elements` values, and records it.
+    ///
+    /// `work` reads its inputs and writes its outputs but never both to one
+    /// place, so doing it again changes nothing but the time. The declared
+    /// work and the backend are those of the kernels that really ran.
+    pub fn brick(&self, brick: Brick, elements: usize, mut work: impl FnMut(&Kernels)) {
+        let mut guard = self.rec.brick(brick.recorded());
+        let kernels = Kernels::new(self);
+        for _ in 0..self.repetitions(brick) {
+            work(&kernels);
+        }
+        let done = kernels.work();
+        guard
+            .elements(elements as u64)
+            .flops(done.flops)
+            .bytes(done.read_bytes, done.written_bytes);
+        if let Some(label) = kernels.label() {
+            guard.backend(label);
+        }
+    }
+
+    /// Fingerprints the `rows x cols` output of a brick whose first row stands
+    /// at sequence position `position`. Taken after the brick ended, so that
+    /// its duration stays its own.
+    pub fn checksum<T: Element>(
+        &self,
+        name: impl Into<Name>,
+        position: usize,
+        data: &[T],
+        rows: usize,
+        cols: usize,
+    ) {
+        if self.checksums {
+            self.rec
+                .checksum(name, Some(position as u64), data, &[rows, cols]);
+        }
+    }
+
+    fn repetitions(&self, brick: Brick) -> u64 {
+        match self.slow {
+            Some(slow) if slow.brick == brick => {
+                slow.repetitions(self.slow_calls.fetch_add(1, Relaxed))
+            }
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Declared work of a kernel: the formulas, all for `f32` (4 bytes).
+//!
+//! Every operand counts once, as if read from or written to memory once; a
+//! transcendental function counts as one operation. A brick declares the sum
+//! over the kernels it really ran, repetitions included.
+
+/// Operations and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Floating-point operations.
+    pub flops: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl Work {
+    /// From counts of values.
+    pub const fn of(flops: usize, read: usize, written: usize) -> Work {
+        Work {
+            flops: flops as u64,
+            read_bytes: 4 * read as u64,
+            written_bytes: 4 * written as u64,
+        }
+    }
+
+    /// m x n matrix times vector: 2mn; reads mn + n, writes m.
+    pub const fn matvec(m: usize, n: usize) -> Work {
+        Work::of(2 * m * n, m * n + n, m)
+    }
+
+    /// m x k times k x n: 2mnk; reads mk + kn, writes mn.
+    pub const fn matmul(m: usize, n: usize, k: usize) -> Work {
+        Work::of(2 * m * n * k, m * k + k * n, m * n)
+    }
+
+    /// One block added to a product: 2mnk; reads mk + kn + mn, writes mn.
+    pub const fn block(m: usize, n: usize, k: usize) -> Work {
+        Work::of(2 * m * n * k, m * k + k * n + m * n, m * n)
+    }
+
+    /// n values to one, `per` operations each: reads n, writes 1.
+    pub const fn reduction(n: usize, per: usize) -> Work {
+        Work::of(per * n, n, 1)
+    }
+
+    /// n values from `operands` vectors of n, `per` operations each.
+    pub const fn elementwise(n: usize, operands: usize, per: usize) -> Work {
+        Work::of(per * n, operands * n, n)
+    }
+
+    /// n values moved: no operations.
+    pub const fn copy(n: usize) -> Work {
+        Work::of(0, n, n)
+    }
+
+    /// Bytes read and written.
+    pub const fn bytes(self) -> u64 {
+        self.read_bytes + self.written_bytes
+    }
+
+    /// Both together.
+    pub const fn plus(self, other: Work) -> Work {
+        Work {
+            flops: self.flops + other.flops,
+            read_bytes: self.read_bytes + other.read_bytes,
+            written_bytes: self.written_bytes + other.written_bytes,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! How a recorder is set up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::recorder::Recorder;
+use crate::run_json::RUN_JSON;
+use crate::schema;
+use crate::writer;
+
+/// What happens to an event whose thread's ring is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Overflow {
+    /// It is dropped and counted, for its thread and its table. The program never waits. A
+    /// dropped row may be the parent of rows that were kept: these keep its id.
+    #[default]
+    Drop,
+    /// The thread waits for the writer.
+    Block,
+    /// The thread takes another, larger ring, as long as there is memory.
+    Grow,
+}
+
+impl Overflow {
+    /// As it stands in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Block => "block",
+            Self::Grow => "grow",
+        }
+    }
+}
+
+/// When devices are synchronised so that host times cover device work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SyncMode {
+    /// Never: host intervals only.
+    #[default]
+    None,
+}
+
+impl SyncMode {
+    /// As it stands in `run.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+        }
+    }
+}
+
+/// Sets up a recorder; from [`Recorder::builder`].
+///
+/// ```
+/// use trueno_recorder::{Overflow, Recorder};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("decode.run");
+/// let rec = Recorder::builder(path)
+///     .label("nightly")
+///     .ring_records(1 << 14)
+///     .overflow(Overflow::Block)
+///     .without_table("tiles")
+///     .create()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is recorded before `create`"]
+pub struct Builder {
+    pub(crate) path: PathBuf,
+    pub(crate) label: Option<String>,
+    pub(crate) ring_records: usize,
+    pub(crate) overflow: Overflow,
+    pub(crate) sync_mode: SyncMode,
+    pub(crate) tables_off: Vec<&'static str>,
+    unknown_table: Option<String>,
+    overwrite: bool,
+}
+
+impl Builder {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            label: None,
+            ring_records: 1 << 16,
+            overflow: Overflow::default(),
+            sync_mode: SyncMode::default(),
+            tables_off: Vec::new(),
+            unknown_table: None,
+            overwrite: false,
+        }
+    }
+
+    /// Records (64 bytes each) in a thread's ring: rounded up to a power of two from 64 to
+    /// 2^24. Default 65,536, that is 4 MiB a thread.
+    pub fn ring_records(mut self, records: usize) -> Self {
+        self.ring_records = records.clamp(64, 1 << 24).next_power_of_two();
+        self
+    }
+
+    /// What happens when a ring is full. Default: [`Overflow::Drop`].
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = overflow;
+        self
+    }
+
+    /// Whether a run that is there already is removed. Default: no. Anything else that is
+    /// there is never removed.
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// When devices are synchronised. Default: [`SyncMode::None`].
+    pub fn sync_mode(mut self, mode: SyncMode) -> Self {
+        self.sync_mode = mode;
+        self
+    }
+
+    /// Leaves a table out. Without `bricks`, iterations and layers still label other tables.
+    pub fn without_table(mut self, name: &str) -> Self {
+        match schema::table(name) {
+            Some(table) if !self.tables_off.contains(&table.name) => {
+                self.tables_off.push(table.name)
+            }
+            Some(_) => {}
+            None => self.unknown_table = Some(name.to_owned()),
+        }
+        self
+    }
+
+    /// A word for people, kept in `run.json`.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Makes the run directory and starts recording. Takes some milliseconds: the clock is calibrated.
+    ///
+    /// # Errors
+    /// A run or anything else is there already, the directory cannot be made or written,
+    /// or a table's name is unknown.
+    pub fn create(self) -> Result<Recorder, Error> {
+        if let Some(found) = &self.unknown_table {
+            let known: Vec<&str> = schema::TABLES.iter().map(|table| table.name).collect();
+            let problem = format!("no table `{found}` (hint: one of {})", known.join(", "));
+            return Err(Error::Option {
+                option: "without_table",
+                problem,
+            });
+        }
+        self.make_directory()?;
+        writer::start(&self)
+    }
+
+    fn make_directory(&self) -> Result<(), Error> {
+        let path = &self.path;
+        if path.join(RUN_JSON).is_file() {
+            if !self.overwrite {
+                return Err(Error::RunExists { path: path.clone() });
+            }
+            fs::remove_dir_all(path)
+                .map_err(|e| Error::io(path, "remove the run that is there", e))?;
+        } else if let Ok(mut entries) = fs::read_dir(path) {
+            if entries.next().is_some() {
+                return Err(Error::NotARun { path: path.clone() });
+            }
+        } else if path.symlink_metadata().is_ok() {
+            return Err(Error::NotARun { path: path.clone() });
+        }
+        fs::create_dir_all(path).map_err(|e| Error::io(path, "make the run directory", e))
+    }
+}

@@ -1,0 +1,132 @@
+//! Fingerprints of tensors: an exact hash and statistics over all elements, in one pass.
+//!
+//! # The hash
+//!
+//! The elements' bytes, little-endian and in order, are cut into words `w_i` of 8 bytes
+//! (the last one filled up with zero bytes). With wrapping 64-bit arithmetic and
+//!
+//! ```text
+//! K      = 0x9E3779B97F4A7C15
+//! mix(z) : z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+//!          z = (z ^ z>>27) * 0x94D049BB133111EB
+//!          z ^ z>>31
+//! E      = sum over even i of mix(w_i + (2i+1)*K)
+//! O      = sum over odd  i of mix(w_i + (2i+1)*K)
+//! hash   = mix(E + length in bytes) ^ rotate_left(mix(O), 32)
+//! ```
+//!
+//! `mix` is the finaliser of SplitMix64 (Steele, Lea, Flood 2014, after Stafford's variant
+//! 13), a bijection. The sums do not depend on the order of adding, so that a GPU gets the
+//! same hash with any grid. A difference within one word is always seen; any other
+//! difference is missed with a probability of about 2^-64. The hash is not cryptographic.
+//!
+//! # The statistics
+//!
+//! In f64 over the finite elements; 64-bit integers are rounded to f64 first. Sums run in
+//! eight interleaved partial sums that are added in order at the end, so the same data
+//! give the same bits everywhere.
+
+mod element;
+mod record;
+mod statistics;
+
+pub use element::Element;
+pub use statistics::Statistics;
+
+const K: u64 = 0x9E37_79B9_7F4A_7C15;
+/// Bytes a block: the hash and the statistics read it while it is in the first cache level.
+const BLOCK_BYTES: usize = 8192;
+/// How many elements the FNV hash covers.
+const FNV_ELEMENTS: usize = 64;
+
+/// What identifies a tensor's content; one row of `checksums`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Fingerprint {
+    /// Elements read.
+    pub elements: u64,
+    /// Hash over the bits of all elements; the module's text has the formula.
+    pub hash: u64,
+    /// 64-bit FNV-1a over the bytes of the first 64 elements.
+    pub hash_fnv64: u64,
+    /// Counts and moments.
+    pub statistics: Statistics,
+}
+
+/// The fingerprint of a tensor, computed in one pass.
+///
+/// ```
+/// use trueno_recorder::fingerprint;
+/// let a = fingerprint(&[1.0f32, -2.0, f32::NAN]);
+/// assert_eq!((a.elements, a.statistics.nan_count), (3, 1));
+/// assert_eq!(a.statistics.absmax, Some(2.0));
+/// assert_ne!(a.hash, fingerprint(&[-2.0f32, 1.0, f32::NAN]).hash);
+/// ```
+pub fn fingerprint<T: Element>(data: &[T]) -> Fingerprint {
+    let mut sums = [0u64; 2];
+    let mut statistics = statistics::Pass::default();
+    let block = BLOCK_BYTES / size_of::<T>();
+    let mut word = 0u64;
+    for elements in data.chunks(block) {
+        let bytes = element::bytes(elements);
+        add_words(bytes, word, &mut sums);
+        word += bytes.len().div_ceil(8) as u64;
+        statistics.add(elements);
+    }
+    Fingerprint {
+        elements: data.len() as u64,
+        hash: combine(sums, size_of_val(data) as u64),
+        hash_fnv64: fnv1a(element::bytes(&data[..data.len().min(FNV_ELEMENTS)])),
+        statistics: statistics.result(),
+    }
+}
+
+/// Adds the words of `bytes`, the first of which has the even number `first`.
+fn add_words(bytes: &[u8], first: u64, sums: &mut [u64; 2]) {
+    let mut offset = first.wrapping_mul(2).wrapping_add(1).wrapping_mul(K);
+    let step = K.wrapping_mul(2);
+    let mut pairs = bytes.chunks_exact(16);
+    for pair in &mut pairs {
+        sums[0] = sums[0].wrapping_add(mix(word_of(&pair[..8]).wrapping_add(offset)));
+        let odd = offset.wrapping_add(step);
+        sums[1] = sums[1].wrapping_add(mix(word_of(&pair[8..]).wrapping_add(odd)));
+        offset = odd.wrapping_add(step);
+    }
+    for (sum, tail) in sums.iter_mut().zip(pairs.remainder().chunks(8)) {
+        *sum = sum.wrapping_add(mix(word_of(tail).wrapping_add(offset)));
+        offset = offset.wrapping_add(step);
+    }
+}
+
+/// Up to 8 bytes as a little-endian word.
+#[inline(always)]
+fn word_of(bytes: &[u8]) -> u64 {
+    match <[u8; 8]>::try_from(bytes) {
+        Ok(whole) => u64::from_le_bytes(whole),
+        Err(_) => {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        }
+    }
+}
+
+#[inline(always)]
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ z >> 31
+}
+
+fn combine([even, odd]: [u64; 2], bytes: u64) -> u64 {
+    mix(even.wrapping_add(bytes)) ^ mix(odd).rotate_left(32)
+}
+
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+use super::*;
+use proptest::prelude::*;
+
+/// The formula of the module's text, word for word.
+fn slow_hash(bytes: &[u8]) -> u64 {
+    let mut sums = [0u64; 2];
+    for (i, chunk) in bytes.chunks(8).enumerate() {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        let z = u64::from_le_bytes(word).wrapping_add((2 * i as u64 + 1).wrapping_mul(K));
+        sums[i % 2] = sums[i % 2].wrapping_add(mix(z));
+    }
+    mix(sums[0].wrapping_add(bytes.len() as u64)) ^ mix(sums[1]).rotate_left(32)
+}
+
+fn random(count: usize, seed: u64) -> Vec<f32> {
+    (0..count as u64)
+        .map(|i| (mix(i ^ seed << 32) >> 40) as f32 / 1000.0 - 8000.0)
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn hash_follows_the_formula(bytes in prop::collection::vec(any::<u8>(), 0..20_000)) {
+        prop_assert_eq!(fingerprint(&bytes).hash, slow_hash(&bytes));
+    }
+
+    #[test]
+    fn every_flipped_bit_shows(count in 1usize..5_000, at in any::<prop::sample::Index>(), bit in 0u32..32, seed in any::<u64>()) {
+        let data = random(count, seed);
+        let mut other = data.clone();
+        let at = at.index(count);
+        other[at] = f32::from_bits(other[at].to_bits() ^ 1 << bit);
+        prop_assert_ne!(fingerprint(&data).hash, fingerprint(&other).hash);
+    }
+
+    #[test]
+    fn every_swap_shows(count in 2usize..5_000, a in any::<prop::sample::Index>(), b in any::<prop::sample::Index>(), seed in any::<u64>()) {
+        let data = random(count, seed);
+        let (a, b) = (a.index(count), b.index(count));
+        prop_assume!(data[a].to_bits() != data[b].to_bits());
+        let mut other = data.clone();
+        other.swap(a, b);
+        prop_assert_ne!(fingerprint(&data).hash, fingerprint(&other).hash);
+    }
+
+    #[test]
+    fn statistics_match_the_obvious(data in prop::collection::vec(prop_oneof![
+        // Squares of larger ones overflow; a test of its own covers that.
+        8 => any::<f64>().prop_map(|v| if v.is_finite() && v.abs() > 1e100 { v * 1e-250 } else { v }),
+        1 => Just(0.0), 1 => Just(-0.0), 1 => Just(f64::NAN),
+    ], 0..3_000)) {
+        let found = fingerprint(&data).statistics;
+        let finite: Vec<f64> = data.iter().copied().filter(|v| v.is_finite()).collect();
+        prop_assert_eq!(found.nan_count, data.iter().filter(|v| v.is_nan()).count() as u64);
+        prop_assert_eq!(found.inf_count, data.iter().filter(|v| v.is_infinite()).count() as u64);
+        prop_assert_eq!(found.zero_count, data.iter().filter(|v| **v == 0.0).count() as u64);
+        prop_assert_eq!(found.min, finite.iter().copied().reduce(f64::min));
+        prop_assert_eq!(found.max, finite.iter().copied().reduce(f64::max));
+        prop_assert_eq!(found.absmax, finite.iter().map(|v| v.abs()).reduce(f64::max));
+        prop_assert_eq!(found.mean.is_some(), !finite.is_empty());
+        if let (Some(mean), Some(l2)) = (found.mean, found.l2) {
+            let scale = found.absmax.unwrap_or(0.0);
+            prop_assert!((mean - finite.iter().sum::<f64>() / finite.len() as f64).abs() <= scale * 1e-10);
+            let slow = finite.iter().map(|v| v * v).sum::<f64>().sqrt();
+            prop_assert!((l2 - slow).abs() <= slow * 1e-10);
+        }
+    }
+}
+
+#[test]
+fn sign_of_zero_late_nan_and_length_show() {
+    let zeros = vec![0.0f32; 200];
+    let hash = fingerprint(&zeros).hash;
+    let mut negative = zeros.clone();
+    negative[199] = -0.0;
+    assert_ne!(fingerprint(&negative).hash, hash);
+    let mut late_nan = zeros.clone();
+    late_nan[64] = f32::NAN;
+    let found = fingerprint(&late_nan);
+    assert_ne!(found.hash, hash);
+    assert_eq!(
+        found.hash_fnv64,
+        fingerprint(&zeros).hash_fnv64,
+        "FNV sees 64 elements only"
+    );
+    assert_eq!(found.statistics.nan_count, 1);
+    assert_ne!(fingerprint(&zeros[..199]).hash, hash);
+    assert_ne!(fingerprint(&zeros[..0]).hash, fingerprint(&zeros[..1]).hash);
+}
+
+#[test]
+fn fnv_vectors() {
+    for (data, hash) in [
+        (&[][..], 0xcbf2_9ce4_8422_2325),
+        (&[1.0], 0x4b72_477f_9c5c_2f98),
+        (&[0.0], 0x4d25_767f_9dce_13f5),
+        (&[-0.0], 0x4d24_f67f_9dcd_3a75),
+        (&[f32::from_bits(0x7fc0_0000)], 0x4a98_877f_9ba2_f898),
+        (&[f32::from_bits(0x7fc0_0001)], 0xaa9e_3177_456d_ce29),
+    ] {
+        assert_eq!(fingerprint::<f32>(data).hash_fnv64, hash, "{data:?}");
+    }
+}
+
+#[test]
+fn integers_and_overflow() {
+    let found = fingerprint(&[i8::MIN, 0, i8::MAX]).statistics;
+    assert_eq!(
+        (found.min, found.max, found.absmax),
+        (Some(-128.0), Some(127.0), Some(128.0))
+    );
+    assert_eq!(
+        (found.nan_count, found.inf_count, found.zero_count),
+        (0, 0, 1)
+    );
+    let found = fingerprint(&[f64::MAX, f64::MAX]).statistics;
+    assert_eq!(
+        (found.mean, found.l2, found.max),
+        (None, None, Some(f64::MAX))
+    );
+    assert_eq!(fingerprint::<f32>(&[]).statistics.mean, None);
+    assert_eq!(fingerprint(&[f32::NAN, f32::INFINITY]).statistics.l2, None);
+}

@@ -1,0 +1,99 @@
+//! Raw ticks: the cheapest steady counter of the machine.
+
+pub(crate) mod pairs;
+pub(crate) mod timeline;
+
+/// Which counter a recorder reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Clock {
+    /// The time stamp counter of x86-64, where it is invariant.
+    #[cfg(target_arch = "x86_64")]
+    Tsc,
+    /// The virtual counter of aarch64.
+    #[cfg(target_arch = "aarch64")]
+    Cntvct,
+    /// `CLOCK_MONOTONIC` in nanoseconds.
+    Monotonic,
+}
+
+impl Clock {
+    /// The best counter that can be trusted here.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if tsc_is_invariant() && kernel_trusts_tsc() {
+            return Self::Tsc;
+        }
+        #[cfg(target_arch = "aarch64")]
+        return Self::Cntvct;
+        #[cfg(not(target_arch = "aarch64"))]
+        Self::Monotonic
+    }
+
+    /// As `run.json` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Tsc => "tsc",
+            #[cfg(target_arch = "aarch64")]
+            Self::Cntvct => "cntvct",
+            Self::Monotonic => "monotonic",
+        }
+    }
+
+    /// The counter now.
+    #[inline(always)]
+    pub fn ticks(self) -> u64 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+            Self::Tsc => unsafe { core::arch::x86_64::_rdtsc() },
+            #[cfg(target_arch = "aarch64")]
+            Self::Cntvct => {
+                let ticks: u64;
+                // SAFETY: reads a counter that Linux lets programs read; touches nothing else.
+                unsafe {
+                    core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
+                }
+                ticks
+            }
+            Self::Monotonic => monotonic_ns(),
+        }
+    }
+}
+
+/// Leaf 0x8000_0007, EDX bit 8: the counter runs at one rate in every power state.
+#[cfg(target_arch = "x86_64")]
+fn tsc_is_invariant() -> bool {
+    use core::arch::x86_64::__cpuid;
+    const ADVANCED_POWER: u32 = 0x8000_0007;
+    __cpuid(0x8000_0000).eax >= ADVANCED_POWER && __cpuid(ADVANCED_POWER).edx & 1 << 8 != 0
+}
+
+/// The kernel checks the counters of all cores against each other and gives the clock
+/// source up when they disagree. Where it does not say, the processor's word must do.
+#[cfg(target_arch = "x86_64")]
+fn kernel_trusts_tsc() -> bool {
+    std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .map_or(true, |source| source.trim() == "tsc")
+}
+
+fn read(clock: libc::clockid_t) -> i128 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is valid for the write; the clocks used exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+pub(crate) fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC) as u64
+}
+
+/// Nanoseconds since the Unix epoch.
+pub(crate) fn realtime_ns() -> i64 {
+    read(libc::CLOCK_REALTIME) as i64
+}

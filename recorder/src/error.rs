@@ -1,0 +1,61 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a recorder could not be made, or why its run is not whole.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is a run already.
+    #[error("{}: a run directory is there already (hint: choose another path, or allow `overwrite`)", .path.display())]
+    RunExists {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// There is something that is not a run; it is never removed.
+    #[error("{}: exists and is not a run directory (expected a new path, or a folder with run.json; hint: choose another path)", .path.display())]
+    NotARun {
+        /// What was found.
+        path: PathBuf,
+    },
+    /// An option that makes no sense.
+    #[error("{option}: {problem}")]
+    Option {
+        /// The builder's method.
+        option: &'static str,
+        /// Found, expected, next step.
+        problem: String,
+    },
+    /// The operating system refused something while the recorder was made.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: Arc<io::Error>,
+    },
+    /// The writer stopped early: the run holds what was written until then.
+    #[error("{}: recording is not whole, {lost} rows lost: {problem}", .path.display())]
+    Writer {
+        /// The run directory.
+        path: PathBuf,
+        /// Rows that were recorded and could not be written.
+        lost: u64,
+        /// What stopped the writer.
+        problem: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            action,
+            source: Arc::new(source),
+        }
+    }
+}

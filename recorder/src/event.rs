@@ -1,0 +1,108 @@
+//! Moments: allocations and counter readings.
+
+use crate::lane::Lane;
+use crate::names::Name;
+use crate::record::{Record, TableNumber, kind};
+use crate::recorder::Recorder;
+use crate::threads;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Source {
+    /// A clock or a counter read it.
+    Measured = 0,
+    /// The program states it.
+    Declared = 1,
+    /// A formula over measured and declared values.
+    Computed = 2,
+    /// From a data sheet.
+    Nominal = 3,
+}
+
+impl Source {
+    /// Every source, by number.
+    pub const ALL: [Self; 4] = [
+        Self::Measured,
+        Self::Declared,
+        Self::Computed,
+        Self::Nominal,
+    ];
+
+    /// As it stands in columns named `source`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Declared => "declared",
+            Self::Computed => "computed",
+            Self::Nominal => "nominal",
+        }
+    }
+}
+
+impl Recorder {
+    /// Records memory taken (positive bytes) or given back (negative), under the brick open here.
+    pub fn allocation(&self, tag: impl Into<Name>, bytes: i64, address: impl Into<Option<u64>>) {
+        if !self.records(TableNumber::Allocations) {
+            return;
+        }
+        let (name, address) = (tag.into().number(), address.into());
+        self.event(TableNumber::Allocations, |lane| Record {
+            start: lane.now(),
+            parent: lane.brick_below(lane.depth()),
+            name,
+            kind: kind::ALLOCATION,
+            flags: u8::from(address.is_some()) << 1,
+            m: [bytes as u64, address.unwrap_or(0), 0, 0],
+            ..Record::default()
+        });
+    }
+
+    /// Records a reading of a counter or gauge, under the brick open here. An empty unit: none.
+    pub fn counter(
+        &self,
+        name: impl Into<Name>,
+        value: f64,
+        unit: impl Into<Name>,
+        source: Source,
+    ) {
+        if !self.records(TableNumber::Counters) {
+            return;
+        }
+        let (name, unit) = (name.into().number(), unit.into().number());
+        self.event(TableNumber::Counters, |lane| Record {
+            start: lane.now(),
+            parent: lane.brick_below(lane.depth()),
+            name,
+            kind: kind::COUNTER,
+            m: [value.to_bits(), u64::from(unit), source as u64, 0],
+            ..Record::default()
+        });
+    }
+
+    /// Publishes one record that `make` fills on the calling thread's lane.
+    pub(crate) fn event(&self, table: TableNumber, make: impl FnOnce(&mut Lane) -> Record) {
+        self.events(table, |lane| [make(lane)]);
+    }
+
+    /// Publishes one row made of a group of records.
+    pub(crate) fn events<const N: usize>(
+        &self,
+        table: TableNumber,
+        make: impl FnOnce(&mut Lane) -> [Record; N],
+    ) {
+        if !self.records(table) {
+            return;
+        }
+        let lane = threads::lane(self.shared());
+        // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
+        // reference to it exists while `make` runs, which calls nothing of the program.
+        match unsafe { lane.as_mut() } {
+            Some(lane) => {
+                let group = make(lane);
+                lane.push_group(table, 1, &group);
+            }
+            None => self.no_ring(table),
+        }
+    }
+}

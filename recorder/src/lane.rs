@@ -1,0 +1,288 @@
+//! One thread's side of one recorder: its ring, its clock and what is open on it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::builder::Overflow;
+use crate::clock::Clock;
+use crate::record::{Context, Record, TableNumber};
+use crate::ring::{Producer, Ring};
+use crate::shared::{Shared, ThreadInfo};
+
+/// A ring that grows is followed by one twice as large, up to this many records.
+const LARGEST_RING: u64 = 1 << 20;
+/// How long a blocked thread sleeps before it looks again.
+const BLOCKED_SLEEP: Duration = Duration::from_micros(50);
+
+/// What kind of row is open; decides whose parent it can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A row of `bricks`.
+    Brick,
+    Kernel,
+    Tile,
+    /// A row of `syncs`: nobody's parent.
+    Wait,
+}
+
+/// How an open row changes the iteration and layer of what lies inside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scope {
+    Iteration(u64),
+    Layer(u32),
+    /// A task takes over those of its parent, which may lie on another thread.
+    Task(Context),
+}
+
+impl Scope {
+    fn within(self, outer: Context) -> Context {
+        match self {
+            Self::Iteration(number) => Context {
+                iteration: Some(number),
+                ..outer
+            },
+            Self::Layer(number) => Context {
+                layer: Some(number),
+                ..outer
+            },
+            Self::Task(context) => context,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Open {
+    seq: u32,
+    class: Class,
+}
+
+/// Used by its own thread only.
+pub(crate) struct Lane {
+    producer: Producer,
+    clock: Clock,
+    last_ticks: u64,
+    next_seq: u32,
+    /// Guards not yet dropped, outermost first.
+    open: Vec<Open>,
+    /// Iterations, layers and tasks among them.
+    scopes: Vec<(u32, Scope)>,
+    /// All scopes together: what holds for the next row.
+    context: Context,
+    /// The writer does not know the innermost context yet: it goes with the next group.
+    context_unsent: bool,
+    thread: Arc<ThreadInfo>,
+    shared: Arc<Shared>,
+}
+
+impl Lane {
+    pub fn new(shared: Arc<Shared>, thread: Arc<ThreadInfo>, ring: Arc<Ring>) -> Self {
+        Self {
+            producer: Producer::new(ring),
+            clock: shared.clock,
+            last_ticks: 0,
+            next_seq: 1,
+            open: Vec::with_capacity(64),
+            scopes: Vec::with_capacity(16),
+            context: Context::default(),
+            context_unsent: false,
+            thread,
+            shared,
+        }
+    }
+
+    pub fn thread(&self) -> &Arc<ThreadInfo> {
+        &self.thread
+    }
+
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    pub fn ring(&self) -> &Arc<Ring> {
+        self.producer.ring()
+    }
+
+    /// Whether guards of this thread are still open.
+    pub fn in_use(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// The clock, never earlier than the last reading of this thread: nesting in time
+    /// follows nesting in the program even where a core's counter lags.
+    #[inline(always)]
+    pub fn now(&mut self) -> u64 {
+        let ticks = self.clock.ticks().max(self.last_ticks);
+        self.last_ticks = ticks;
+        ticks
+    }
+
+    /// Opens a row: its sequence number, or `None` when the thread has used up all of them.
+    #[inline(always)]
+    pub fn open(&mut self, class: Class, table: TableNumber) -> Option<u32> {
+        let seq = self.next_seq;
+        if seq == u32::MAX {
+            return self.exhausted(table);
+        }
+        self.next_seq = seq + 1;
+        self.open.push(Open { seq, class });
+        Some(seq)
+    }
+
+    #[cold]
+    fn exhausted(&mut self, table: TableNumber) -> Option<u32> {
+        self.drop_rows(table, 1);
+        None
+    }
+
+    /// Closes a row; what encloses it are the first so many open ones. Guards may be
+    /// dropped in any order: each leaves only its own entry.
+    #[inline(always)]
+    pub fn close(&mut self, seq: u32) -> usize {
+        match self.open.last() {
+            Some(last) if last.seq == seq => {
+                self.open.pop();
+                self.open.len()
+            }
+            _ => self.close_out_of_order(seq),
+        }
+    }
+
+    #[cold]
+    fn close_out_of_order(&mut self, seq: u32) -> usize {
+        match self.open.iter().rposition(|open| open.seq == seq) {
+            Some(at) => {
+                self.open.remove(at);
+                at
+            }
+            None => self.open.len(),
+        }
+    }
+
+    /// How many rows are open.
+    pub fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// The innermost row of `bricks` among the first `depth` open ones; 0: none.
+    #[inline(always)]
+    pub fn brick_below(&self, depth: usize) -> u32 {
+        self.below(depth, |class| class == Class::Brick)
+    }
+
+    /// The innermost row of any table that work can lie in; 0: none.
+    #[inline(always)]
+    pub fn work_below(&self, depth: usize) -> u32 {
+        self.below(depth, |class| class != Class::Wait)
+    }
+
+    #[inline(always)]
+    fn below(&self, depth: usize, wanted: impl Fn(Class) -> bool) -> u32 {
+        self.open[..depth]
+            .iter()
+            .rev()
+            .find(|open| wanted(open.class))
+            .map_or(0, |open| open.seq)
+    }
+
+    /// The iteration and layer that open row `seq` lies in, its own included.
+    pub fn context_of(&self, seq: u32) -> Context {
+        let around = self.scopes.iter().filter(|(of, _)| *of <= seq);
+        around.fold(Context::default(), |outer, (_, scope)| scope.within(outer))
+    }
+
+    /// From now on rows lie in `scope`, until row `seq` leaves it.
+    pub fn enter(&mut self, seq: u32, scope: Scope) {
+        self.scopes.push((seq, scope));
+        self.scopes_changed();
+    }
+
+    /// Row `seq` ends, and with it the scope it had opened, if any. Scopes may end in any order.
+    pub fn leave(&mut self, seq: u32) {
+        if let Some(at) = self.scopes.iter().rposition(|(of, _)| *of == seq) {
+            self.scopes.remove(at);
+            self.scopes_changed();
+        }
+    }
+
+    /// The next group goes through `push_group`, which sends the context ahead of it: a
+    /// context is lost only together with the rows it holds for.
+    fn scopes_changed(&mut self) {
+        self.context = self.context_of(u32::MAX);
+        self.context_unsent = true;
+        self.producer.look_first();
+    }
+
+    /// Publishes a row of one record.
+    #[inline(always)]
+    pub fn push(&mut self, table: TableNumber, record: Record) {
+        if self.producer.must_reserve() {
+            let copy = record;
+            self.push_slowly(table, &copy);
+        } else {
+            // SAFETY: `must_reserve` said there is room.
+            unsafe { self.producer.write(record) };
+            self.producer.publish();
+        }
+    }
+
+    /// Out of line, with a copy: the caller keeps its record in registers.
+    #[cold]
+    #[inline(never)]
+    fn push_slowly(&mut self, table: TableNumber, record: &Record) {
+        self.push_group(table, 1, std::slice::from_ref(record));
+    }
+
+    /// Publishes a group standing for `rows` rows: all its records or none.
+    pub fn push_group(&mut self, table: TableNumber, rows: u64, records: &[Record]) {
+        let needed = records.len() as u64 + u64::from(self.context_unsent);
+        if !self.make_room(needed) {
+            self.drop_rows(table, rows);
+            return;
+        }
+        if self.context_unsent {
+            self.context_unsent = false;
+            let context = self.context.record();
+            // SAFETY: room for `needed` records was made.
+            unsafe { self.producer.write(context) };
+        }
+        for record in records {
+            // SAFETY: as above.
+            unsafe { self.producer.write(*record) };
+        }
+        self.producer.publish();
+    }
+
+    fn make_room(&mut self, needed: u64) -> bool {
+        loop {
+            let (fits, half_full) = self.producer.reserve(needed);
+            if half_full {
+                self.shared.wake();
+            }
+            if fits {
+                return true;
+            }
+            match self.shared.overflow {
+                Overflow::Drop => return false,
+                Overflow::Block => {
+                    if self.shared.stopped.load(Ordering::Acquire) {
+                        return false;
+                    }
+                    std::thread::sleep(BLOCKED_SLEEP);
+                }
+                Overflow::Grow => {
+                    let capacity =
+                        (self.ring().capacity() * 2).min(LARGEST_RING.max(self.ring().capacity()));
+                    let Some(next) = Ring::new(capacity as usize) else {
+                        return false;
+                    };
+                    self.producer.follow(next);
+                }
+            }
+        }
+    }
+
+    fn drop_rows(&mut self, table: TableNumber, rows: u64) {
+        self.thread.dropped.add_alone(table, rows);
+    }
+}

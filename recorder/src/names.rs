@@ -1,0 +1,209 @@
+//! Names, interned once into numbers.
+//!
+//! One table serves the whole process: a [`Name`] can be used with every
+//! recorder, and looking up a text that is already there takes no lock and
+//! allocates nothing. Texts stay for the life of the process.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::brick::{BrickCategory, BrickId};
+
+/// Number of the first known brick; 0 is the empty name.
+pub(crate) const FIRST_BRICK: u32 = 1;
+/// Number of the first category, right after the bricks.
+pub(crate) const FIRST_CATEGORY: u32 = FIRST_BRICK + BrickId::COUNT as u32;
+
+/// A text that was interned: 4 bytes, copied freely, the same in every recorder.
+///
+/// Guards take `impl Into<Name>`: a text is looked up at each call (some
+/// nanoseconds), a `Name` is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name(u32);
+
+impl Name {
+    /// Interns a text.
+    pub fn new(text: &str) -> Self {
+        let hash = xxh3_64(text.as_bytes());
+        match Table::current().and_then(|table| table.find(hash, text)) {
+            Some(name) => name,
+            None => insert(hash, text),
+        }
+    }
+
+    /// The text behind it.
+    pub fn as_str(self) -> &'static str {
+        interner().texts[self.0 as usize]
+    }
+
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl From<&str> for Name {
+    #[inline]
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<&String> for Name {
+    #[inline]
+    fn from(text: &String) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for Name {
+    #[inline]
+    fn from(text: String) -> Self {
+        Self::new(&text)
+    }
+}
+
+impl From<BrickId> for Name {
+    #[inline]
+    fn from(brick: BrickId) -> Self {
+        brick.interned()
+    }
+}
+
+struct Entry {
+    hash: u64,
+    name: Name,
+    text: &'static str,
+}
+
+/// Open addressing, power of two, at most half full, so that every probe ends.
+struct Table {
+    slots: Box<[OnceLock<Entry>]>,
+}
+
+/// The table in use; replaced when it is half full. Old ones stay, since a
+/// reader may still be in them: together they are no larger than the newest.
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
+
+impl Table {
+    fn current() -> Option<&'static Self> {
+        // SAFETY: the pointer is null or comes from a leaked box that is never freed;
+        // Acquire pairs with the Release store in `publish`.
+        unsafe { TABLE.load(Ordering::Acquire).as_ref() }
+    }
+
+    fn publish(slots: usize, texts: &[&'static str]) -> &'static Self {
+        let table = Box::leak(Box::new(Self {
+            slots: (0..slots).map(|_| OnceLock::new()).collect(),
+        }));
+        for (number, text) in texts.iter().enumerate() {
+            table.place(xxh3_64(text.as_bytes()), Name(number as u32), text);
+        }
+        TABLE.store(table, Ordering::Release);
+        table
+    }
+
+    fn find(&self, hash: u64, text: &str) -> Option<Name> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let entry = self.slots[at].get()?;
+            if entry.hash == hash && entry.text == text {
+                return Some(entry.name);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    fn place(&self, hash: u64, name: Name, text: &'static str) {
+        let mask = self.slots.len() - 1;
+        let mut at = hash as usize & mask;
+        let mut entry = Entry { hash, name, text };
+        while let Err(back) = self.slots[at].set(entry) {
+            entry = back;
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+struct Interner {
+    texts: Vec<&'static str>,
+    table: &'static Table,
+}
+
+fn interner() -> MutexGuard<'static, Interner> {
+    static INTERNER: OnceLock<Mutex<Interner>> = OnceLock::new();
+    INTERNER
+        .get_or_init(|| {
+            let mut texts = vec![""];
+            texts.extend(BrickId::all().map(BrickId::name));
+            texts.extend(BrickCategory::ALL.map(BrickCategory::name));
+            let table = Table::publish(1024, &texts);
+            Mutex::new(Interner { texts, table })
+        })
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cold]
+fn insert(hash: u64, text: &str) -> Name {
+    let mut interner = interner();
+    if let Some(name) = interner.table.find(hash, text) {
+        return name;
+    }
+    let kept: &'static str = Box::leak(text.into());
+    let name = Name(interner.texts.len() as u32);
+    interner.texts.push(kept);
+    if interner.texts.len() * 2 > interner.table.slots.len() {
+        interner.table = Table::publish(interner.table.slots.len() * 2, &interner.texts);
+    } else {
+        interner.table.place(hash, name, kept);
+    }
+    name
+}
+
+/// A reader's own copy of the number-to-text list, so that it locks only for new names.
+#[derive(Default)]
+pub(crate) struct Texts(Vec<&'static str>);
+
+impl Texts {
+    pub(crate) fn get(&mut self, name: Name) -> &'static str {
+        let at = name.0 as usize;
+        if at >= self.0.len() {
+            let interner = interner();
+            self.0.extend_from_slice(&interner.texts[self.0.len()..]);
+        }
+        self.0.get(at).copied().unwrap_or("")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_number_on_all_threads() {
+        let texts: Vec<String> = (0..5_000).map(|i| format!("name {}", i % 2_500)).collect();
+        let numbers: Vec<Vec<Name>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| texts.iter().map(Name::from).collect()))
+                .collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        for (i, text) in texts.iter().enumerate() {
+            for thread in &numbers {
+                assert_eq!(thread[i], numbers[0][i]);
+                assert_eq!(thread[i].as_str(), text);
+            }
+        }
+        let mut distinct: Vec<u32> = numbers[0].iter().map(|n| n.number()).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 2_500);
+    }
+}

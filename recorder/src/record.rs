@@ -1,0 +1,243 @@
+//! The fixed 64-byte record that threads write and the writer reads.
+//!
+//! An event is a *group*: one primary record and up to 15 extension records
+//! right behind it, published together or not at all. Names are numbers of
+//! [`crate::names`]; times are raw ticks.
+
+/// One cache line. What `m` holds depends on `kind`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Record {
+    pub start: u64,
+    pub end: u64,
+    /// Sequence number within the thread; 0 where the row has no id.
+    pub seq: u32,
+    /// Sequence number of the enclosing row on the same thread; 0: none.
+    pub parent: u32,
+    pub name: u32,
+    pub kind: u8,
+    /// Low half: which of `m` were given. High half: extension records that follow.
+    pub flags: u8,
+    /// Name number of the backend; 0: not given.
+    pub backend: u16,
+    pub m: [u64; 4],
+}
+
+const _: () = assert!(size_of::<Record>() == 64 && align_of::<Record>() == 64);
+
+/// Kinds of primary records.
+pub(crate) mod kind {
+    /// `m[0]` the number of the iteration.
+    pub const ITERATION: u8 = 1;
+    /// `m[0]` the number of the layer.
+    pub const LAYER: u8 = 2;
+    /// `m` elements, flops, bytes read, bytes written; likewise the next two.
+    pub const BRICK: u8 = 3;
+    pub const FUNCTION: u8 = 4;
+    pub const TASK: u8 = 5;
+    /// `m` elements, flops, bytes.
+    pub const KERNEL: u8 = 8;
+    /// `m` elements, flops, bytes, row | column << 32; `name` the depth
+    /// (given: bit 3 of `flags`); `backend` the level.
+    pub const TILE: u8 = 9;
+    /// A host wait.
+    pub const WAIT: u8 = 10;
+    /// `m` from, to.
+    pub const DEPENDS: u8 = 11;
+    /// Up to six ids (low half of `flags`: how many) in start, end and `m`, joined by wait `seq`.
+    pub const JOINS: u8 = 12;
+    /// `start` when, `end` the hash, `m` FNV hash, elements, dtype | shape << 32
+    /// (names), position (given: bit 3 of `flags`).
+    pub const CHECKSUM: u8 = 13;
+    /// `m` bytes (signed), address (given: bit 1 of `flags`).
+    pub const ALLOCATION: u8 = 14;
+    /// `m` value (bits of an f64), unit (name), source.
+    pub const COUNTER: u8 = 15;
+    /// The thread's iteration and layer from here on; flags as [`super::Context`].
+    pub const CONTEXT: u8 = 32;
+}
+
+/// Kinds of extension records.
+pub(crate) mod extension {
+    /// `m[0]` the backend where its number needs more than 16 bits, `m[1]` the category; 0: not given.
+    pub const LABELS: u8 = 64;
+    /// `m[0]` the full id of a parent that lies anywhere.
+    pub const PARENT: u8 = 65;
+    /// A row that began on another thread: `name` that thread, `m[0]` full id of the
+    /// parent, then its context.
+    pub const ORIGIN: u8 = 66;
+    /// `start` grid x | y << 32, `end` grid z | block x << 32, `m` block y | z << 32, ptx hash;
+    /// bits of `flags`: grid, block, ptx.
+    pub const LAUNCH: u8 = 67;
+    /// `m` NaN, infinite and zero elements.
+    pub const COUNTS: u8 = 68;
+    /// `start` min, `end` max, `m` absmax, mean, l2 (bits of f64), present bits in `flags`.
+    pub const STATISTICS: u8 = 69;
+}
+
+/// The iteration and layer that rows of a thread belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    pub iteration: Option<u64>,
+    pub layer: Option<u32>,
+}
+
+impl Context {
+    /// Puts the context into `flags` (bit 0 and 1), `m[1]` and `m[2]`.
+    pub fn store(self, record: &mut Record) {
+        record.flags |= u8::from(self.iteration.is_some()) | u8::from(self.layer.is_some()) << 1;
+        record.m[1] = self.iteration.unwrap_or(0);
+        record.m[2] = u64::from(self.layer.unwrap_or(0));
+    }
+
+    pub fn load(record: &Record) -> Self {
+        Self {
+            iteration: (record.flags & 1 != 0).then_some(record.m[1]),
+            layer: (record.flags & 2 != 0).then_some(record.m[2] as u32),
+        }
+    }
+
+    pub fn record(self) -> Record {
+        let mut record = Record {
+            kind: kind::CONTEXT,
+            ..Record::default()
+        };
+        self.store(&mut record);
+        record
+    }
+}
+
+impl Record {
+    /// How many extension records follow a primary one.
+    pub fn extensions(&self) -> usize {
+        if self.kind == kind::CONTEXT {
+            0
+        } else {
+            usize::from(self.flags >> 4)
+        }
+    }
+
+    /// How many rows a primary record makes.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        if self.kind == kind::JOINS {
+            usize::from(self.flags & 15)
+        } else {
+            1
+        }
+    }
+
+    /// Metric `at`, where it was given.
+    pub fn metric(&self, at: usize) -> Option<u64> {
+        (self.flags & 1 << at != 0).then_some(self.m[at])
+    }
+}
+
+/// Two 32-bit numbers in one word.
+pub(crate) const fn pair(low: u32, high: u32) -> u64 {
+    low as u64 | (high as u64) << 32
+}
+
+/// The reverse of [`pair`].
+pub(crate) const fn unpair(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
+}
+
+/// Unique id of a row: thread and sequence number.
+pub(crate) const fn row_id(thread: u32, seq: u32) -> u64 {
+    (thread as u64 + 1) << 32 | seq as u64
+}
+
+/// Tables by their place in [`crate::schema::TABLES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum TableNumber {
+    Bricks = 0,
+    Kernels = 1,
+    Tiles = 2,
+    Syncs = 5,
+    Edges = 7,
+    Checksums = 8,
+    Allocations = 9,
+    Counters = 10,
+    Ceilings = 11,
+    Ptx = 12,
+    Threads = 13,
+    ClockPairs = 14,
+    Diagnostics = 15,
+}
+
+impl TableNumber {
+    /// The bit of this table in a mask of tables.
+    pub const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
+    /// The table a primary record makes rows of.
+    pub fn of(record: &Record) -> Option<Self> {
+        Some(match record.kind {
+            kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
+                Self::Bricks
+            }
+            kind::KERNEL => Self::Kernels,
+            kind::TILE => Self::Tiles,
+            kind::WAIT => Self::Syncs,
+            kind::DEPENDS | kind::JOINS => Self::Edges,
+            kind::CHECKSUM => Self::Checksums,
+            kind::ALLOCATION => Self::Allocations,
+            kind::COUNTER => Self::Counters,
+            _ => return None,
+        })
+    }
+}
+
+/// How many tables there are.
+pub(crate) const TABLE_COUNT: usize = crate::schema::TABLES.len();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::TABLES;
+
+    #[test]
+    fn numbers_point_at_their_tables() {
+        for (number, name) in [
+            (TableNumber::Bricks, "bricks"),
+            (TableNumber::Kernels, "kernels"),
+            (TableNumber::Tiles, "tiles"),
+            (TableNumber::Syncs, "syncs"),
+            (TableNumber::Edges, "edges"),
+            (TableNumber::Checksums, "checksums"),
+            (TableNumber::Allocations, "allocations"),
+            (TableNumber::Counters, "counters"),
+            (TableNumber::Ceilings, "ceilings"),
+            (TableNumber::Ptx, "ptx"),
+            (TableNumber::Threads, "threads"),
+            (TableNumber::ClockPairs, "clock_pairs"),
+            (TableNumber::Diagnostics, "diagnostics"),
+        ] {
+            assert_eq!(TABLES[number as usize].name, name);
+        }
+    }
+
+    #[test]
+    fn a_context_survives_its_record() {
+        for context in [
+            Context::default(),
+            Context {
+                iteration: Some(u64::MAX),
+                layer: None,
+            },
+            Context {
+                iteration: Some(0),
+                layer: Some(0),
+            },
+            Context {
+                iteration: None,
+                layer: Some(u32::MAX),
+            },
+        ] {
+            assert_eq!(Context::load(&context.record()), context);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The handle of a recording.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::builder::{Builder, Overflow};
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::names::Name;
+use crate::record::TableNumber;
+use crate::shared::{Shared, lock};
+use crate::status::{Status, Summary};
+use crate::writer::Session;
+
+/// Records one run. Cheap to clone; clones and threads share the run.
+///
+/// The run ends with [`Recorder::finish`], or when the last clone is dropped.
+#[derive(Clone)]
+pub struct Recorder {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// A bit for every table that is recorded; 0: disabled, or finished.
+    tables: AtomicU32,
+    shared: Arc<Shared>,
+    /// `None` for a disabled recorder.
+    session: Option<Session>,
+}
+
+impl Recorder {
+    /// Starts a run at `path` with the default options.
+    ///
+    /// # Errors
+    /// See [`Builder::create`].
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::builder(path).create()
+    }
+
+    /// Sets options before the run starts.
+    pub fn builder(path: impl AsRef<Path>) -> Builder {
+        Builder::new(path.as_ref())
+    }
+
+    /// A recorder that records nothing: every call is one load and one branch, no clock is read.
+    pub fn disabled() -> Self {
+        Self::with(0, Shared::new(Clock::Monotonic, Overflow::Drop, 64), None)
+    }
+
+    pub(crate) fn with(tables: u32, shared: Arc<Shared>, session: Option<Session>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                tables: AtomicU32::new(tables),
+                shared,
+                session,
+            }),
+        }
+    }
+
+    /// Whether anything is recorded: false for a disabled and for a finished recorder.
+    #[inline(always)]
+    pub fn is_enabled(&self) -> bool {
+        !self.is_off()
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_off(&self) -> bool {
+        self.inner.tables.load(Ordering::Relaxed) == 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn records(&self, table: TableNumber) -> bool {
+        self.inner.tables.load(Ordering::Relaxed) & table.bit() != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    /// Counts an event after the end.
+    #[cold]
+    pub(crate) fn too_late(&self) {
+        self.shared().late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts an event of a thread that could not get a ring.
+    #[cold]
+    pub(crate) fn no_ring(&self, table: TableNumber) {
+        self.shared().ended_dropped.add(table as usize, 1);
+    }
+
+    /// Interns a name once, for use with any recorder; see [`Name`].
+    pub fn name(&self, text: &str) -> Name {
+        Name::new(text)
+    }
+
+    /// Keeps a fact about the run in `run.json`; a later value of the same key replaces it.
+    pub fn value(&self, key: impl Into<String>, value: impl ToString) {
+        if self.is_enabled() {
+            lock(&self.shared().values).insert(key.into(), value.to_string());
+        }
+    }
+
+    /// Live counts: rows, drops, problems.
+    pub fn status(&self) -> Status {
+        Status::of(self.shared())
+    }
+
+    /// Ends the run: reads what all threads have published, closes the files, writes `run.json`.
+    ///
+    /// Rows still open, and what other threads record from now on, are not part of the run;
+    /// they are counted in [`Status::late`]. A second call, or one of another
+    /// thread, waits and returns the same.
+    ///
+    /// # Errors
+    /// [`Error::Writer`] when the writer had to stop early. The run then holds what was
+    /// written before, and `run.json` says `failed` where it could be written.
+    pub fn finish(&self) -> Result<Summary, Error> {
+        self.inner.finish()
+    }
+}
+
+impl Inner {
+    fn finish(&self) -> Result<Summary, Error> {
+        let Some(session) = &self.session else {
+            return Ok(Summary::default());
+        };
+        session.finish(|| self.tables.store(0, Ordering::Relaxed))
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // The error stands in run.json, where that can be written; a destructor has no caller to tell.
+        let _ = self.finish();
+        // SAFETY: guards borrow the recorder and detached intervals hold it, so none is left.
+        unsafe { self.shared.free_abandoned() };
+    }
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder")
+            .field("enabled", &self.is_enabled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,151 @@
+//! `run.json`: who recorded what, when, on which machine, and how it ended.
+//!
+//! Readers do with few fields: only `format` and `state` must be there, and unknown
+//! fields are ignored.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the file in the run directory; a folder without it is no run.
+pub const RUN_JSON: &str = "run.json";
+
+/// The whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the types say it")]
+pub struct RunJson {
+    pub format: Format,
+    #[serde(default)]
+    pub producer: Producer,
+    /// 16 hex digits, different for every run.
+    #[serde(default)]
+    pub run_id: String,
+    #[serde(default)]
+    pub label: Option<String>,
+    pub state: State,
+    #[serde(default)]
+    pub program: Program,
+    #[serde(default)]
+    pub host: Host,
+    #[serde(default)]
+    pub clock: Clock,
+    #[serde(default)]
+    pub recorder: Options,
+    /// From *recorder ready* (time 0) to `finish`; null while recording.
+    #[serde(default)]
+    pub wall_ns: Option<i64>,
+    /// Tables with rows or drops.
+    #[serde(default)]
+    pub tables: BTreeMap<String, Table>,
+    /// Rows not kept, all tables.
+    #[serde(default)]
+    pub dropped: u64,
+    /// What went wrong, in words.
+    #[serde(default)]
+    pub problems: Vec<String>,
+    /// Facts that the program gave.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+}
+
+/// Name and version of the format.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Format {
+    /// [`crate::schema::FORMAT_NAME`].
+    pub name: String,
+    /// A newer one must be refused.
+    pub major: u32,
+    /// A newer one has more tables or columns.
+    pub minor: u32,
+}
+
+/// What wrote the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Producer {
+    pub name: String,
+    pub version: String,
+}
+
+/// How far the run has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Not ended yet, or ended by a crash.
+    #[default]
+    Recording,
+    /// All segments are sealed.
+    Finished,
+    /// The writer stopped early; `problems` says why.
+    Failed,
+}
+
+/// The recorded process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Program {
+    #[serde(default)]
+    pub argv: Vec<String>,
+    #[serde(default)]
+    pub pid: Option<u32>,
+}
+
+/// The machine; what is unknown is null.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+#[serde(default)]
+pub struct Host {
+    pub name: Option<String>,
+    pub os: Option<String>,
+    pub kernel: Option<String>,
+    pub arch: Option<String>,
+    pub cpu_model: Option<String>,
+    /// That the process may use.
+    pub logical_cpus: Option<u64>,
+    pub memory_bytes: Option<u64>,
+    /// Those that decide which kernels can run.
+    pub cpu_features: Option<Vec<String>>,
+}
+
+/// The recorder's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Clock {
+    /// `tsc`, `monotonic` or `cntvct`.
+    pub source: String,
+    /// Measured over the whole run.
+    pub ticks_per_second: Option<f64>,
+    /// Time 0 in nanoseconds since the Unix epoch.
+    pub origin_realtime_ns: i64,
+}
+
+/// How the recorder was set up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Records in a thread's ring.
+    pub ring_records: u64,
+    /// `drop`, `block` or `grow`.
+    pub overflow: String,
+    /// `none`.
+    pub sync_mode: String,
+    /// Tables that were not recorded.
+    pub tables_off: Vec<String>,
+    /// What one span costs its thread: the best of a few rounds of empty spans on a scratch
+    /// ring, when the recorder was made.
+    pub cost_ns_per_span: Option<f64>,
+}
+
+/// What is there of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Table {
+    /// Rows in segments.
+    pub rows: u64,
+    /// Files.
+    pub segments: u64,
+    /// Their length together.
+    pub bytes: u64,
+    /// Rows not kept.
+    pub dropped: u64,
+}

@@ -1,0 +1,92 @@
+//! Iterations and layers: rows of `bricks` that also label what lies inside them.
+
+use crate::lane::{Class, Scope};
+use crate::names::Name;
+use crate::record::{Record, TableNumber, kind};
+use crate::recorder::Recorder;
+use crate::span::Span;
+use crate::span_id::SpanId;
+
+/// An open iteration or layer. Recorded when dropped.
+///
+/// Rows of this thread get its number in column `iteration` or `layer` until then.
+#[must_use = "the interval lasts until the guard is dropped"]
+pub struct ScopeGuard<'r> {
+    span: Span<'r>,
+    name: Name,
+    kind: u8,
+    number: u64,
+}
+
+impl<'r> ScopeGuard<'r> {
+    fn begin(recorder: &'r Recorder, text: &str, kind: u8, number: u64) -> Self {
+        let off = Self {
+            span: Span::off(recorder),
+            name: Name::from_number(0),
+            kind,
+            number,
+        };
+        if recorder.is_off() {
+            return off;
+        }
+        let name = Name::new(text);
+        // Where bricks are left out, no row may name this one as its parent.
+        let class = if recorder.records(TableNumber::Bricks) {
+            Class::Brick
+        } else {
+            Class::Wait
+        };
+        let mut span = Span::begin(recorder, class, TableNumber::Bricks);
+        let seq = span.seq;
+        if let Some(lane) = span.lane() {
+            let scope = match kind {
+                kind::ITERATION => Scope::Iteration(number),
+                _ => Scope::Layer(number as u32),
+            };
+            lane.enter(seq, scope);
+        }
+        Self { span, name, ..off }
+    }
+
+    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    pub fn id(&self) -> SpanId {
+        self.span.id()
+    }
+}
+
+impl Drop for ScopeGuard<'_> {
+    fn drop(&mut self) {
+        let (recorder, seq, start) = (self.span.recorder, self.span.seq, self.span.start);
+        let Some(lane) = self.span.lane() else { return };
+        let end = lane.now();
+        let below = lane.close(seq);
+        let record = Record {
+            start,
+            end,
+            seq,
+            parent: lane.brick_below(below),
+            name: self.name.number(),
+            kind: self.kind,
+            m: [self.number, 0, 0, 0],
+            ..Record::default()
+        };
+        if recorder.records(TableNumber::Bricks) {
+            lane.push(TableNumber::Bricks, record);
+        } else if recorder.is_off() {
+            recorder.too_late();
+        }
+        lane.leave(seq);
+    }
+}
+
+impl Recorder {
+    /// Opens iteration `number`, such as one token of a decode.
+    pub fn iteration(&self, number: u64) -> ScopeGuard<'_> {
+        ScopeGuard::begin(self, "iteration", kind::ITERATION, number)
+    }
+
+    /// Opens layer `number` of a model.
+    pub fn layer(&self, number: u32) -> ScopeGuard<'_> {
+        ScopeGuard::begin(self, "layer", kind::LAYER, u64::from(number))
+    }
+}

@@ -1,0 +1,260 @@
+//! What the recording threads, the writer and the handles of one recorder share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+
+use crate::builder::Overflow;
+use crate::clock::Clock;
+use crate::lane::Lane;
+use crate::record::{TABLE_COUNT, TableNumber};
+use crate::ring::Ring;
+use crate::roofline::Ceiling;
+
+/// Rings kept for the next threads when theirs have ended.
+const SPARE_RINGS: usize = 16;
+
+/// Locks, whatever happened to the thread that held it before: the data are plain lists.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One thread that records.
+pub(crate) struct ThreadInfo {
+    pub index: u32,
+    pub name: Option<String>,
+    pub os_id: u64,
+    pub start_ticks: u64,
+    /// Set after the thread's last record.
+    pub closed: AtomicBool,
+    /// Rows that found the ring full, by table; only the thread itself adds.
+    pub dropped: Counts,
+}
+
+/// A count for every table.
+#[derive(Default)]
+pub(crate) struct Counts([AtomicU64; TABLE_COUNT]);
+
+impl Counts {
+    /// For one adding thread: no locked instruction.
+    pub fn add_alone(&self, table: TableNumber, count: u64) {
+        let cell = &self.0[table as usize];
+        cell.store(cell.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+    }
+
+    pub fn add(&self, table: usize, count: u64) {
+        self.0[table].fetch_add(count, Ordering::Relaxed);
+    }
+
+    pub fn set(&self, table: usize, count: u64) {
+        self.0[table].store(count, Ordering::Relaxed);
+    }
+
+    pub fn get(&self, table: usize) -> u64 {
+        self.0[table].load(Ordering::Relaxed)
+    }
+
+    pub fn sum(&self) -> u64 {
+        (0..TABLE_COUNT).map(|table| self.get(table)).sum()
+    }
+}
+
+/// What is too rare for a ring: the writer takes it from a list.
+pub(crate) enum Request {
+    Ptx {
+        hash: u64,
+        name: String,
+        source: Arc<str>,
+    },
+    Ceiling(Ceiling),
+}
+
+/// A thread's ring on its way to the writer.
+pub(crate) struct Arrival {
+    pub thread: Arc<ThreadInfo>,
+    pub ring: Arc<Ring>,
+}
+
+pub(crate) struct Shared {
+    /// Tells recorders of one process apart; never used twice.
+    pub number: u64,
+    pub clock: Clock,
+    pub overflow: Overflow,
+    pub ring_records: usize,
+    next_thread: AtomicU32,
+    pub arrivals: Mutex<Vec<Arrival>>,
+    spare: Mutex<Vec<Arc<Ring>>>,
+    /// Threads that may still record.
+    pub live: Mutex<Vec<Arc<ThreadInfo>>>,
+    /// Drops of threads that have ended, and of events for which there was no ring at all.
+    pub ended_dropped: Counts,
+    /// Rows that could not be written after the writer had failed.
+    pub lost: Counts,
+    /// Rows in segments or on their way into one.
+    pub rows: Counts,
+    /// Events after the end.
+    pub late: AtomicU64,
+    /// No record will be read any more.
+    pub stopped: AtomicBool,
+    pub writer: OnceLock<Thread>,
+    pub requests: Mutex<Vec<Request>>,
+    pub values: Mutex<BTreeMap<String, String>>,
+    pub problems: Mutex<Vec<String>>,
+    /// Rings of threads that were still there when the run ended.
+    left: Mutex<Vec<Arc<Ring>>>,
+    abandoned: Mutex<Vec<AbandonedLane>>,
+}
+
+/// Events that were published and that nobody will read.
+fn unread_events(ring: &Arc<Ring>) -> u64 {
+    let mut ring = ring.clone();
+    let mut count = 0;
+    loop {
+        let events = ring
+            .unread_records()
+            .filter(|record| TableNumber::of(record).is_some());
+        count += events.map(|record| record.rows() as u64).sum::<u64>();
+        match ring.next().cloned() {
+            Some(next) => ring = next,
+            None => return count,
+        }
+    }
+}
+
+/// The lane of a thread that has ended with guards open.
+struct AbandonedLane(*mut Lane);
+
+// SAFETY: only ever freed, and not before the last guard is gone (`Shared::free_abandoned`).
+unsafe impl Send for AbandonedLane {}
+
+impl Shared {
+    pub fn new(clock: Clock, overflow: Overflow, ring_records: usize) -> Arc<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            clock,
+            overflow,
+            ring_records,
+            next_thread: AtomicU32::new(0),
+            arrivals: Mutex::default(),
+            spare: Mutex::default(),
+            live: Mutex::default(),
+            ended_dropped: Counts::default(),
+            lost: Counts::default(),
+            rows: Counts::default(),
+            late: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            writer: OnceLock::new(),
+            requests: Mutex::default(),
+            values: Mutex::default(),
+            problems: Mutex::default(),
+            left: Mutex::default(),
+            abandoned: Mutex::default(),
+        })
+    }
+
+    /// A ring for a new thread: one that was given back, else a fresh one.
+    pub fn ring(&self) -> Option<Arc<Ring>> {
+        let spare = lock(&self.spare).pop();
+        spare.or_else(|| Ring::new(self.ring_records))
+    }
+
+    /// Takes back the ring of a thread that has ended.
+    pub fn give_back(&self, ring: Arc<Ring>) {
+        if ring.capacity() != self.ring_records as u64 {
+            return;
+        }
+        let mut spare = lock(&self.spare);
+        if spare.len() < SPARE_RINGS
+            && let Some(ring) = ring.recycle()
+        {
+            spare.push(ring);
+        }
+    }
+
+    /// Makes the calling thread known to the writer.
+    pub fn register(&self, ring: &Arc<Ring>) -> Arc<ThreadInfo> {
+        // In a thread whose locals are being destroyed `current()` would panic.
+        let name = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
+        // SAFETY: takes nothing, cannot fail.
+        let os_id = unsafe { libc::syscall(libc::SYS_gettid) };
+        let mut arrivals = lock(&self.arrivals);
+        let thread = Arc::new(ThreadInfo {
+            index: self.next_thread.fetch_add(1, Ordering::Relaxed),
+            name: name.ok().flatten(),
+            os_id: os_id as u64,
+            start_ticks: self.clock.ticks(),
+            closed: AtomicBool::new(false),
+            dropped: Counts::default(),
+        });
+        lock(&self.live).push(thread.clone());
+        arrivals.push(Arrival {
+            thread: thread.clone(),
+            ring: ring.clone(),
+        });
+        thread
+    }
+
+    /// The writer has read the last record of this thread.
+    pub fn retire(&self, thread: &Arc<ThreadInfo>) {
+        let mut live = lock(&self.live);
+        live.retain(|other| !Arc::ptr_eq(other, thread));
+        for table in 0..TABLE_COUNT {
+            self.ended_dropped.add(table, thread.dropped.get(table));
+        }
+    }
+
+    /// Rows of a table that were not recorded, so far.
+    pub fn dropped(&self, table: usize) -> u64 {
+        let live = lock(&self.live);
+        self.ended_dropped.get(table)
+            + self.lost.get(table)
+            + live
+                .iter()
+                .map(|thread| thread.dropped.get(table))
+                .sum::<u64>()
+    }
+
+    /// Events after the end: those that met a closed recorder, and those published too late.
+    pub fn late(&self) -> u64 {
+        let met = self.late.load(Ordering::Relaxed);
+        if !self.stopped.load(Ordering::Acquire) {
+            return met;
+        }
+        let arrived = lock(&self.arrivals)
+            .iter()
+            .map(|arrival| arrival.ring.clone())
+            .collect::<Vec<_>>();
+        let left = lock(&self.left).clone();
+        met + arrived.iter().chain(&left).map(unread_events).sum::<u64>()
+    }
+
+    /// The writer reads these rings no more.
+    pub fn leave(&self, rings: impl IntoIterator<Item = Arc<Ring>>) {
+        lock(&self.left).extend(rings);
+    }
+
+    /// Keeps a lane whose thread has ended while guards still point to it.
+    pub fn abandon(&self, lane: *mut Lane) {
+        lock(&self.abandoned).push(AbandonedLane(lane));
+    }
+
+    /// Frees abandoned lanes.
+    ///
+    /// # Safety
+    /// No guard of this recorder may exist any more.
+    pub unsafe fn free_abandoned(&self) {
+        for AbandonedLane(lane) in std::mem::take(&mut *lock(&self.abandoned)) {
+            // SAFETY: made by `Box::into_raw`, given up by its thread, used by no guard.
+            drop(unsafe { Box::from_raw(lane) });
+        }
+    }
+
+    /// Lets the writer run now.
+    pub fn wake(&self) {
+        if let Some(writer) = self.writer.get() {
+            writer.unpark();
+        }
+    }
+}

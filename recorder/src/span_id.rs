@@ -1,0 +1,59 @@
+//! What names a row.
+
+use crate::record::{Context, row_id};
+
+/// Names one row of the run: take it from an open guard, hand it to other threads.
+///
+/// It carries the iteration and layer of its row along, so that a task on another
+/// thread can take them over without asking anyone. Equal ids are equal rows.
+#[derive(Clone, Copy, Debug)]
+pub struct SpanId {
+    id: u64,
+    context: Context,
+}
+
+impl SpanId {
+    /// No row: what guards of a disabled recorder give. Edges from or to it are not recorded.
+    pub const NONE: Self = Self {
+        id: 0,
+        context: Context {
+            iteration: None,
+            layer: None,
+        },
+    };
+
+    pub(crate) fn new(thread: u32, seq: u32, context: Context) -> Self {
+        Self {
+            id: row_id(thread, seq),
+            context,
+        }
+    }
+
+    /// As it stands in column `id`: `(thread + 1) << 32 | sequence`; 0 for [`SpanId::NONE`].
+    pub fn get(self) -> u64 {
+        self.id
+    }
+
+    /// Whether it names no row.
+    pub fn is_none(self) -> bool {
+        self.id == 0
+    }
+
+    pub(crate) fn context(self) -> Context {
+        self.context
+    }
+}
+
+impl PartialEq for SpanId {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for SpanId {}
+
+impl std::hash::Hash for SpanId {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}

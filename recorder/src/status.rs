@@ -1,0 +1,86 @@
+//! How a recording stands, and how it ended.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::record::TABLE_COUNT;
+use crate::schema::TABLES;
+use crate::shared::{Shared, lock};
+
+/// One table of a [`Status`] or [`Summary`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStatus {
+    /// Rows recorded: while recording, those the writer has taken; at the end, those on disk.
+    pub rows: u64,
+    /// Rows that were not kept: the ring was full, or the writer had failed.
+    pub dropped: u64,
+}
+
+/// How a recording stands, from [`Recorder::status`](crate::Recorder::status).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Status {
+    /// Tables with rows or drops, by name.
+    pub tables: BTreeMap<&'static str, TableStatus>,
+    /// Rows recorded, all tables.
+    pub rows: u64,
+    /// Rows not kept, all tables.
+    pub dropped: u64,
+    /// Events after [`Recorder::finish`](crate::Recorder::finish), in no table.
+    pub late: u64,
+    /// Threads that can record now.
+    pub threads: usize,
+    /// What the writer has met, in words.
+    pub problems: Vec<String>,
+}
+
+/// How a recording ended, from [`Recorder::finish`](crate::Recorder::finish).
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The run directory; empty for a disabled recorder.
+    pub path: PathBuf,
+    /// From *recorder ready* to `finish`.
+    pub wall_ns: u64,
+    /// Tables with rows or drops, by name.
+    pub tables: BTreeMap<&'static str, TableStatus>,
+    /// Rows on disk, all tables.
+    pub rows: u64,
+    /// Rows not kept, all tables.
+    pub dropped: u64,
+}
+
+/// Tables with rows or drops, and their sums.
+pub(crate) fn tables(shared: &Shared) -> (BTreeMap<&'static str, TableStatus>, u64, u64) {
+    let mut tables = BTreeMap::new();
+    let (mut rows, mut dropped) = (0, 0);
+    for (number, table) in TABLES.iter().enumerate().take(TABLE_COUNT) {
+        let status = TableStatus {
+            rows: shared.rows.get(number),
+            dropped: shared.dropped(number),
+        };
+        rows += status.rows;
+        dropped += status.dropped;
+        if status != TableStatus::default() {
+            tables.insert(table.name, status);
+        }
+    }
+    (tables, rows, dropped)
+}
+
+impl Status {
+    pub(crate) fn of(shared: &Shared) -> Self {
+        let (tables, rows, dropped) = tables(shared);
+        let problems = lock(&shared.problems).clone();
+        let threads = lock(&shared.live).len();
+        Self {
+            tables,
+            rows,
+            dropped,
+            late: shared.late(),
+            threads,
+            problems,
+        }
+    }
+}

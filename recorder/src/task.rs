@@ -1,0 +1,165 @@
+//! Work on several threads: tasks, and intervals that end elsewhere.
+
+use crate::lane::Scope;
+use crate::names::Name;
+use crate::record::{Record, TableNumber, extension, kind};
+use crate::recorder::Recorder;
+use crate::span::{BrickGuard, Labels, Work};
+use crate::span_id::SpanId;
+use crate::threads;
+
+/// An interval without a thread: ends when [`Detached::end`] is called or it is dropped,
+/// on any thread. Made by [`BrickGuard::detach`].
+///
+/// The row keeps the thread it began on. Where its ring is full at the end, the drop is
+/// counted for the thread that ended it.
+#[must_use = "the interval lasts until it is ended"]
+pub struct Detached {
+    /// `None`: nothing is recorded.
+    recorder: Option<Recorder>,
+    id: SpanId,
+    thread: u32,
+    seq: u32,
+    start: u64,
+    parent: u64,
+    name: Name,
+    kind: u8,
+    labels: Labels,
+    work: Work,
+}
+
+impl Detached {
+    pub(crate) fn from_guard(guard: &mut BrickGuard<'_>) -> Self {
+        let id = guard.span.id();
+        let (seq, start) = (guard.span.seq, guard.span.start);
+        let mut detached = Self {
+            recorder: None,
+            id,
+            thread: 0,
+            seq,
+            start,
+            parent: guard.parent,
+            name: guard.name,
+            kind: guard.kind,
+            labels: guard.labels,
+            work: guard.work,
+        };
+        if let Some(lane) = guard.span.lane() {
+            let below = lane.close(seq);
+            lane.leave(seq);
+            detached.thread = lane.thread().index;
+            if detached.parent == 0 {
+                detached.parent = match lane.brick_below(below) {
+                    0 => 0,
+                    parent => crate::record::row_id(detached.thread, parent),
+                };
+            }
+            detached.recorder = Some(guard.span.recorder.clone());
+        }
+        guard.span.disarm();
+        detached
+    }
+
+    /// Elements processed.
+    pub fn elements(&mut self, elements: u64) -> &mut Self {
+        self.work.set(0, elements);
+        self
+    }
+
+    /// Floating-point operations.
+    pub fn flops(&mut self, flops: u64) -> &mut Self {
+        self.work.set(1, flops);
+        self
+    }
+
+    /// Bytes read and bytes written.
+    pub fn bytes(&mut self, read: u64, written: u64) -> &mut Self {
+        self.work.set(2, read);
+        self.work.set(3, written);
+        self
+    }
+
+    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    pub fn id(&self) -> SpanId {
+        self.id
+    }
+
+    /// Ends the interval here and now.
+    pub fn end(self) {}
+
+    fn record(&self, end: u64) -> ([Record; 3], usize) {
+        let mut primary = Record {
+            start: self.start,
+            end: end.max(self.start),
+            seq: self.seq,
+            parent: 0,
+            name: self.name.number(),
+            kind: self.kind,
+            flags: self.work.given,
+            backend: self.labels.short_backend(),
+            m: self.work.m,
+        };
+        let mut origin = Record {
+            kind: extension::ORIGIN,
+            name: self.thread,
+            ..Record::default()
+        };
+        self.id.context().store(&mut origin);
+        origin.m[0] = self.parent;
+        let count = if self.labels.need_extension() { 3 } else { 2 };
+        primary.flags |= (count as u8 - 1) << 4;
+        ([primary, origin, self.labels.extension()], count)
+    }
+}
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        let Some(recorder) = self.recorder.take() else {
+            return;
+        };
+        if !recorder.records(TableNumber::Bricks) {
+            recorder.too_late();
+            return;
+        }
+        let lane = threads::lane(recorder.shared());
+        // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
+        // reference to it exists now.
+        let Some(lane) = (unsafe { lane.as_mut() }) else {
+            recorder.no_ring(TableNumber::Bricks);
+            return;
+        };
+        let (group, count) = self.record(lane.now());
+        lane.push_group(TableNumber::Bricks, 1, &group[..count]);
+    }
+}
+
+impl Recorder {
+    /// Opens a task: work on the calling thread that another row asked for.
+    ///
+    /// `parent` may lie on any thread; its iteration and layer hold for the task and for
+    /// what lies inside it. Without one, the enclosing row of this thread is the parent.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// let brick = rec.brick("AttentionScore");
+    /// let parent = brick.id();
+    /// std::thread::scope(|scope| {
+    ///     for head in 0..2 {
+    ///         let rec = rec.clone();
+    ///         scope.spawn(move || {
+    ///             let _task = rec.task(format!("head {head}"), Some(parent));
+    ///         });
+    ///     }
+    /// });
+    /// ```
+    pub fn task(&self, name: impl Into<Name>, parent: Option<SpanId>) -> BrickGuard<'_> {
+        let mut guard = BrickGuard::begin(self, name, kind::TASK);
+        let seq = guard.span.seq;
+        let parent = parent.filter(|parent| !parent.is_none());
+        if let (Some(parent), Some(lane)) = (parent, guard.span.lane()) {
+            lane.enter(seq, Scope::Task(parent.context()));
+            guard.parent = parent.get();
+        }
+        guard
+    }
+}

@@ -1,0 +1,125 @@
+//! Finds the lane of the calling thread.
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::lane::Lane;
+use crate::shared::Shared;
+
+/// The lanes last used by this thread, by recorder number modulo the length.
+const CACHE: usize = 4;
+
+thread_local! {
+    // Without a destructor: reading it is a plain load.
+    static CACHED: [Cell<(u64, *mut Lane)>; CACHE] =
+        const { [const { Cell::new((0, ptr::null_mut())) }; CACHE] };
+    static OWNED: RefCell<Lanes> = const { RefCell::new(Lanes(Vec::new())) };
+}
+
+/// The lanes this thread owns, one a recorder; they end with the thread.
+struct Lanes(Vec<*mut Lane>);
+
+/// The calling thread's lane of that recorder; null when there can be none.
+#[inline(always)]
+pub(crate) fn lane(shared: &Arc<Shared>) -> *mut Lane {
+    let number = shared.number;
+    let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
+    if of == number {
+        lane
+    } else {
+        find_or_make(shared)
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_or_make(shared: &Arc<Shared>) -> *mut Lane {
+    // Err: the thread is ending and its lanes are gone.
+    let lane = OWNED.try_with(|owned| {
+        let mut owned = owned.borrow_mut();
+        owned.forget_finished();
+        // SAFETY: owned lanes are valid until this list lets them go.
+        let known = owned
+            .0
+            .iter()
+            .find(|lane| unsafe { &***lane }.shared().number == shared.number);
+        if let Some(lane) = known {
+            return *lane;
+        }
+        let Some(ring) = shared.ring() else {
+            return ptr::null_mut();
+        };
+        let thread = shared.register(&ring);
+        let lane = Box::into_raw(Box::new(Lane::new(shared.clone(), thread, ring)));
+        owned.0.push(lane);
+        lane
+    });
+    let lane = lane.unwrap_or(ptr::null_mut());
+    if !lane.is_null() {
+        CACHED.with(|cached| cached[shared.number as usize % CACHE].set((shared.number, lane)));
+    }
+    lane
+}
+
+impl Lanes {
+    /// Frees the lanes of recorders that have ended.
+    fn forget_finished(&mut self) {
+        self.0.retain(|lane| {
+            // SAFETY: a lane in the list is valid, and only this thread uses it.
+            let (stopped, in_use) = unsafe {
+                (
+                    (**lane).shared().stopped.load(Ordering::Acquire),
+                    (**lane).in_use(),
+                )
+            };
+            if !stopped || in_use {
+                return true;
+            }
+            // SAFETY: no guard points to it any more, and it leaves the list here.
+            unsafe { release(*lane) };
+            false
+        });
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        for lane in self.0.drain(..) {
+            // SAFETY: valid, see above; guards that still point to it are told apart below.
+            if unsafe { (*lane).in_use() } {
+                // A guard lives in another thread-local that is destroyed later, or was
+                // forgotten. The lane stays this thread's alone, and is never reused.
+                uncache(lane);
+                // SAFETY: as above.
+                unsafe { (*lane).shared().abandon(lane) };
+            } else {
+                // SAFETY: no guard points to it, and it left the list.
+                unsafe { release(lane) };
+            }
+        }
+    }
+}
+
+fn uncache(lane: *mut Lane) {
+    CACHED.with(|cached| {
+        for slot in cached.iter().filter(|slot| slot.get().1 == lane) {
+            slot.set((0, ptr::null_mut()));
+        }
+    });
+}
+
+/// Ends a lane: its ring is drained and then reused.
+///
+/// # Safety
+/// The lane is valid and nothing uses it afterwards.
+unsafe fn release(lane: *mut Lane) {
+    uncache(lane);
+    // SAFETY: made by `Box::into_raw` in `find_or_make`; the caller gives it up.
+    let lane = unsafe { Box::from_raw(lane) };
+    let thread = lane.thread().clone();
+    // First the producer's hold on the ring, then the word that it is free.
+    drop(lane);
+    thread.closed.store(true, Ordering::Release);
+}

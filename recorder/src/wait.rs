@@ -1,0 +1,107 @@
+//! Dependencies between rows, and waits for other threads.
+
+use crate::lane::Class;
+use crate::names::Name;
+use crate::record::{Record, TableNumber, kind};
+use crate::recorder::Recorder;
+use crate::span::Span;
+use crate::span_id::SpanId;
+
+/// Ids in one record of [`kind::JOINS`].
+const JOINS_A_RECORD: usize = 6;
+
+/// An open wait of the host, a row of `syncs`. Recorded when dropped.
+#[must_use = "the wait lasts until the guard is dropped"]
+pub struct WaitGuard<'r> {
+    span: Span<'r>,
+    name: Name,
+}
+
+impl WaitGuard<'_> {
+    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    pub fn id(&self) -> SpanId {
+        self.span.id()
+    }
+}
+
+impl Drop for WaitGuard<'_> {
+    fn drop(&mut self) {
+        let (recorder, seq, start) = (self.span.recorder, self.span.seq, self.span.start);
+        let Some(lane) = self.span.lane() else { return };
+        let end = lane.now();
+        lane.close(seq);
+        let record = Record {
+            start,
+            end,
+            seq,
+            name: self.name.number(),
+            kind: kind::WAIT,
+            ..Record::default()
+        };
+        if recorder.records(TableNumber::Syncs) {
+            lane.push(TableNumber::Syncs, record);
+        } else {
+            recorder.too_late();
+        }
+    }
+}
+
+impl Recorder {
+    /// Opens a wait for other rows, such as the tasks of a join: a row of `syncs` of kind
+    /// `join`, and for each row waited for an edge of kind `joins` to it.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// # let tasks = [trueno_recorder::SpanId::NONE];
+    /// let wait = rec.wait("join heads", &tasks);
+    /// // ... join the threads ...
+    /// drop(wait);
+    /// ```
+    pub fn wait(&self, name: impl Into<Name>, waited_for: &[SpanId]) -> WaitGuard<'_> {
+        if !self.records(TableNumber::Syncs) {
+            return WaitGuard {
+                span: Span::off(self),
+                name: Name::from_number(0),
+            };
+        }
+        let name = name.into();
+        let edges = self.records(TableNumber::Edges);
+        let mut span = Span::begin(self, Class::Wait, TableNumber::Syncs);
+        let seq = span.seq;
+        if let (true, Some(lane)) = (edges, span.lane()) {
+            for ids in waited_for.chunks(JOINS_A_RECORD) {
+                let mut six = [0; JOINS_A_RECORD];
+                let mut count = 0;
+                for id in ids.iter().filter(|id| !id.is_none()) {
+                    six[count] = id.get();
+                    count += 1;
+                }
+                let [start, end, m @ ..] = six;
+                let record = Record {
+                    start,
+                    end,
+                    seq,
+                    m,
+                    kind: kind::JOINS,
+                    flags: count as u8,
+                    ..Record::default()
+                };
+                lane.push_group(TableNumber::Edges, count as u64, &[record]);
+            }
+        }
+        WaitGuard { span, name }
+    }
+
+    /// States that `to` could not begin before `from` had ended (an edge of kind `depends_on`).
+    pub fn depends(&self, from: SpanId, to: SpanId) {
+        if self.is_off() || from.is_none() || to.is_none() {
+            return;
+        }
+        let m = [from.get(), to.get(), 0, 0];
+        self.event(TableNumber::Edges, |_| Record {
+            kind: kind::DEPENDS,
+            m,
+            ..Record::default()
+        });
+    }
+}

@@ -1,0 +1,228 @@
+//! The writer thread: rings to rows to segments.
+
+mod columns;
+mod end;
+mod files;
+mod lanes;
+mod rows;
+mod segments;
+mod session;
+mod words;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+pub(crate) use session::{Session, start};
+
+use crate::clock::pairs::Pair;
+use crate::error::Error;
+use crate::names::Texts;
+use crate::record::TableNumber;
+use crate::run_json::{RunJson, State};
+use crate::schema::TABLES;
+use crate::segment::{BATCH_ROWS, BatchEncoder};
+use crate::shared::{Request, Shared, lock};
+use files::RunFiles;
+use lanes::LaneReader;
+use rows::Rows;
+use segments::TableWriter;
+
+/// How long the writer sleeps when no ring fills up.
+const POLL: Duration = Duration::from_millis(20);
+/// Rows that do not fill a batch are written after this long.
+const REST: Duration = Duration::from_secs(1);
+/// The first pairs come early, while the rate is known only roughly; then one a second.
+const PAIR_TIMES: [Duration; 3] = [
+    Duration::from_millis(20),
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+];
+
+/// How a recording is asked to end.
+#[derive(Default)]
+pub(super) struct Ending {
+    pub asked: AtomicBool,
+    /// The clock when it was asked.
+    pub ticks: AtomicU64,
+    /// The wall time of the run, once it has ended.
+    pub wall_ns: AtomicU64,
+}
+
+/// Everything the writer thread owns.
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    ending: Arc<Ending>,
+    files: RunFiles,
+    run: RunJson,
+    lanes: Vec<LaneReader>,
+    tables: Tables,
+    rows: Rows,
+    pairs: Vec<Pair>,
+    next_pair: Instant,
+    /// Rows of `threads` for those that have ended.
+    ended: Vec<end::ThreadRow>,
+    /// Kernel sources that were stored, with their names.
+    sources: HashSet<(u64, String)>,
+}
+
+/// All tables, and whether they can still be written.
+struct Tables {
+    tables: Vec<TableWriter>,
+    encoder: BatchEncoder,
+    texts: Texts,
+    shared: Arc<Shared>,
+    failure: Option<Error>,
+    /// A segment was sealed since `run.json` was last written.
+    sealed: bool,
+}
+
+impl Writer {
+    /// Until the end is asked for; then reads the rings once more and closes the run.
+    fn work(&mut self) {
+        self.write_run_json();
+        loop {
+            let ending = self.ending.asked.load(Ordering::Acquire);
+            self.take_pair(ending);
+            self.read_rings();
+            self.take_requests();
+            if ending {
+                return self.end();
+            }
+            self.tables.flush_rests(&mut self.files);
+            if std::mem::take(&mut self.tables.sealed) {
+                self.write_run_json();
+            }
+            std::thread::park_timeout(POLL);
+        }
+    }
+
+    fn take_pair(&mut self, now: bool) {
+        if !now && Instant::now() < self.next_pair {
+            return;
+        }
+        let pair = Pair::read(self.shared.clock);
+        self.rows.timeline.add(pair);
+        self.pairs.push(pair);
+        let step = PAIR_TIMES
+            .get(self.pairs.len() - 1)
+            .copied()
+            .unwrap_or(Duration::from_secs(1));
+        self.next_pair = Instant::now() + step;
+    }
+
+    fn read_rings(&mut self) {
+        let arrivals = std::mem::take(&mut *lock(&self.shared.arrivals));
+        self.lanes.extend(arrivals.into_iter().map(LaneReader::new));
+        let (rows, tables, files) = (&mut self.rows, &mut self.tables, &mut self.files);
+        let mut at = 0;
+        while at < self.lanes.len() {
+            let ended = self.lanes[at].drain(|origin, group| {
+                let Some(number) = TableNumber::of(&group[0]) else {
+                    return;
+                };
+                for nth in 0..group[0].rows() {
+                    let table = tables.room(number, files);
+                    rows.add(number, origin, group, nth, &mut table.columns);
+                }
+            });
+            if ended {
+                let lane = self.lanes.swap_remove(at);
+                self.ended.push(end::ThreadRow::of(&lane.thread));
+                self.shared.retire(&lane.thread);
+                self.shared.give_back(lane.into_ring());
+            } else {
+                at += 1;
+            }
+        }
+        tables.count();
+    }
+
+    fn take_requests(&mut self) {
+        // Not in the loop's head: that would hold the lock all through it.
+        let requests = std::mem::take(&mut *lock(&self.shared.requests));
+        for request in requests {
+            match request {
+                Request::Ptx { hash, name, source } => self.keep_ptx(hash, &name, &source),
+                Request::Ceiling(ceiling) => self.keep_ceiling(&ceiling),
+            }
+        }
+    }
+
+    /// A run directory whose `run.json` cannot be replaced is gone or full: that is a failure.
+    fn write_run_json(&mut self) {
+        self.run.state = if self.tables.failure.is_some() {
+            State::Failed
+        } else {
+            State::Recording
+        };
+        self.describe();
+        if let Err(error) = self.files.run_json(&self.run) {
+            self.tables.fail(error);
+        }
+    }
+}
+
+impl Tables {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            tables: TABLES.iter().map(TableWriter::new).collect(),
+            encoder: BatchEncoder::new(),
+            texts: Texts::default(),
+            shared,
+            failure: None,
+            sealed: false,
+        }
+    }
+
+    /// The table, with room for one more row.
+    #[inline(always)]
+    fn room(&mut self, number: TableNumber, files: &mut RunFiles) -> &mut TableWriter {
+        let number = number as usize;
+        if self.tables[number].columns.rows() == BATCH_ROWS {
+            self.flush(number, files);
+        }
+        &mut self.tables[number]
+    }
+
+    /// Writes the waiting rows of a table, or counts them as lost.
+    fn flush(&mut self, number: usize, files: &mut RunFiles) {
+        if self.failure.is_none() {
+            match self.tables[number].flush(files, &mut self.encoder, &mut self.texts) {
+                Ok(sealed) => self.sealed |= sealed,
+                Err(error) => self.fail(error),
+            }
+        }
+        let table = &mut self.tables[number];
+        self.shared.lost.add(number, table.columns.rows() as u64);
+        table.columns.clear();
+    }
+
+    /// Writes what has waited long enough. Once nothing can be written, gives the rows up at once.
+    fn flush_rests(&mut self, files: &mut RunFiles) {
+        for number in 0..self.tables.len() {
+            let table = &self.tables[number];
+            if table.columns.rows() > 0
+                && (self.failure.is_some() || table.waiting_since.elapsed() >= REST)
+            {
+                self.flush(number, files);
+            }
+        }
+        self.count();
+    }
+
+    /// Publishes how many rows there are.
+    fn count(&self) {
+        for (number, table) in self.tables.iter().enumerate() {
+            let rows = table.written.rows + table.columns.rows() as u64;
+            self.shared.rows.set(number, rows);
+        }
+    }
+
+    /// From here on nothing is written, only counted. The first reason is kept.
+    fn fail(&mut self, error: Error) {
+        lock(&self.shared.problems).push(error.to_string());
+        self.failure.get_or_insert(error);
+    }
+}

@@ -1,0 +1,198 @@
+//! The last rows and the last word.
+
+use std::sync::atomic::Ordering;
+
+use super::lanes::LaneReader;
+use super::{Tables, Writer};
+use crate::names::Name;
+use crate::ptx::PtxHash;
+use crate::record::TableNumber;
+use crate::roofline::Ceiling;
+use crate::run_json::State;
+use crate::schema::TABLES;
+use crate::shared::{ThreadInfo, lock};
+
+/// A row of `threads`, kept until the end.
+pub(super) struct ThreadRow {
+    index: u32,
+    name: Option<String>,
+    os_id: u64,
+    start_ticks: u64,
+    dropped: u64,
+}
+
+impl ThreadRow {
+    pub fn of(thread: &ThreadInfo) -> Self {
+        Self {
+            index: thread.index,
+            name: thread.name.clone(),
+            os_id: thread.os_id,
+            start_ticks: thread.start_ticks,
+            dropped: thread.dropped.sum(),
+        }
+    }
+}
+
+impl Writer {
+    /// The rings have been read for the last time.
+    pub(super) fn end(&mut self) {
+        self.shared.stopped.store(true, Ordering::Release);
+        let asked = self.ending.ticks.load(Ordering::Relaxed);
+        // Threads may have published a little after the end was asked for.
+        let wall_ns = self
+            .rows
+            .timeline
+            .ns(asked.max(self.rows.timeline.latest()));
+        self.ending.wall_ns.store(wall_ns as u64, Ordering::Release);
+
+        self.thread_rows();
+        self.shared
+            .leave(self.lanes.drain(..).map(LaneReader::into_ring));
+        self.clock_rows();
+        self.diagnostic_rows();
+        for number in 0..self.tables.tables.len() {
+            self.tables.flush(number, &mut self.files);
+        }
+        self.tables.seal(&mut self.files);
+        self.tables.count();
+
+        self.run.wall_ns = Some(wall_ns);
+        self.run.state = State::Finished;
+        self.describe();
+        if self.tables.failure.is_some() {
+            self.run.state = State::Failed;
+        }
+        if let Err(error) = self.files.run_json(&self.run) {
+            self.tables.fail(error);
+        }
+    }
+
+    /// Brings counts, clock and facts of `run.json` up to date.
+    pub(super) fn describe(&mut self) {
+        self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
+        self.run.tables.clear();
+        self.run.dropped = 0;
+        for (number, table) in self.tables.tables.iter().enumerate() {
+            let mut written = table.written.clone();
+            written.dropped = self.shared.dropped(number);
+            self.run.dropped += written.dropped;
+            if written.rows > 0 || written.dropped > 0 {
+                self.run.tables.insert(table.table.name.to_owned(), written);
+            }
+        }
+        self.run.problems.clone_from(&lock(&self.shared.problems));
+        self.run.values.clone_from(&lock(&self.shared.values));
+    }
+
+    fn thread_rows(&mut self) {
+        if self.is_off(TableNumber::Threads) {
+            return;
+        }
+        let mut threads = std::mem::take(&mut self.ended);
+        threads.extend(self.lanes.iter().map(|lane| ThreadRow::of(&lane.thread)));
+        threads.sort_unstable_by_key(|thread| thread.index);
+        for thread in threads {
+            let start = self.rows.timeline.ns(thread.start_ticks);
+            let name = thread.name.as_deref().map(Name::new);
+            let table = self.tables.room(TableNumber::Threads, &mut self.files);
+            table.columns.row(|row| {
+                row.put(u64::from(thread.index))
+                    .text_if(name)
+                    .put_if(Some(thread.os_id))
+                    .put_if(Some(start as u64))
+                    .put(thread.dropped);
+            });
+        }
+    }
+
+    fn clock_rows(&mut self) {
+        if self.is_off(TableNumber::ClockPairs) {
+            return;
+        }
+        for pair in std::mem::take(&mut self.pairs) {
+            let host_ns = self.rows.timeline.host_ns(pair);
+            let table = self.tables.room(TableNumber::ClockPairs, &mut self.files);
+            table.columns.row(|row| {
+                row.put(pair.ticks).signed(host_ns).signed(pair.realtime_ns);
+            });
+        }
+    }
+
+    fn diagnostic_rows(&mut self) {
+        if self.is_off(TableNumber::Diagnostics) {
+            return;
+        }
+        for (number, table) in TABLES.iter().enumerate() {
+            let dropped = self.shared.dropped(number);
+            if dropped == 0 {
+                continue;
+            }
+            let text = format!(
+                "{dropped} rows of {} were dropped: their thread's ring was full (hint: more \
+                 `ring_records`, or overflow `Block` or `Grow`)",
+                table.name
+            );
+            let to = self.tables.room(TableNumber::Diagnostics, &mut self.files);
+            to.columns.row(|row| {
+                row.nulls(1)
+                    .text(Name::new("warning"))
+                    .text(Name::new("dropped_rows"))
+                    .text(Name::new(&text))
+                    .put(dropped);
+            });
+        }
+    }
+
+    fn is_off(&self, table: TableNumber) -> bool {
+        let name = TABLES[table as usize].name;
+        self.run.recorder.tables_off.iter().any(|off| off == name)
+    }
+
+    pub(super) fn keep_ceiling(&mut self, ceiling: &Ceiling) {
+        let text = |text: &Option<std::borrow::Cow<'static, str>>| text.as_deref().map(Name::new);
+        let table = self.tables.room(TableNumber::Ceilings, &mut self.files);
+        table.columns.row(|row| {
+            row.text(Name::new(&ceiling.device))
+                .text(Name::new(ceiling.kind.name()))
+                .text_if(text(&ceiling.level))
+                .text_if(text(&ceiling.precision))
+                .put_if(ceiling.threads.map(u64::from))
+                .put(ceiling.value.to_bits())
+                .text(Name::new(ceiling.kind.unit()))
+                .text(Name::new(ceiling.source.name()));
+        });
+    }
+
+    /// Stores a source and its row, once for every pair of source and name.
+    pub(super) fn keep_ptx(&mut self, hash: u64, name: &str, source: &str) {
+        if !self.sources.insert((hash, name.to_owned())) {
+            return;
+        }
+        let text = PtxHash::from_number(hash).to_string();
+        if self.tables.failure.is_none()
+            && let Err(error) = self.files.ptx(&text, source)
+        {
+            self.tables.fail(error);
+        }
+        let table = self.tables.room(TableNumber::Ptx, &mut self.files);
+        table.columns.row(|row| {
+            row.text(Name::new(&text))
+                .text_if((!name.is_empty()).then(|| Name::new(name)))
+                .put(source.len() as u64);
+        });
+    }
+}
+
+impl Tables {
+    /// Seals all segments.
+    fn seal(&mut self, files: &mut super::RunFiles) {
+        for number in 0..self.tables.len() {
+            if self.failure.is_some() {
+                return;
+            }
+            if let Err(error) = self.tables[number].seal(files, &mut self.texts) {
+                self.fail(error);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The files of a run directory beside the segments.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::journal::{JOURNAL, Line};
+use crate::run_json::{RUN_JSON, RunJson};
+
+pub(super) struct RunFiles {
+    path: PathBuf,
+    journal: File,
+    journal_bytes: u64,
+}
+
+impl RunFiles {
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let journal = path.join(JOURNAL);
+        let journal =
+            File::create_new(&journal).map_err(|e| Error::io(&journal, "make the journal", e))?;
+        Ok(Self {
+            path: path.to_owned(),
+            journal,
+            journal_bytes: 0,
+        })
+    }
+
+    /// The run directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends a line; it has left this process when this returns.
+    pub fn journal(&mut self, line: &Line) -> Result<(), Error> {
+        let mut write = || -> std::io::Result<u64> {
+            let mut text = serde_json::to_vec(line)?;
+            text.push(b'\n');
+            self.journal.write_all(&text)?;
+            Ok(text.len() as u64)
+        };
+        match write() {
+            Ok(bytes) => {
+                self.journal_bytes += bytes;
+                Ok(())
+            }
+            Err(error) => {
+                // Readers need not meet half a line.
+                let _ = self.journal.set_len(self.journal_bytes);
+                Err(Error::io(
+                    &self.path.join(JOURNAL),
+                    "append to the journal",
+                    error,
+                ))
+            }
+        }
+    }
+
+    /// Writes `run.json` anew: readers see the old one or the new one.
+    pub fn run_json(&self, run: &RunJson) -> Result<(), Error> {
+        let path = self.path.join(RUN_JSON);
+        let temporary = self.path.join("run.json.tmp");
+        let write = || -> std::io::Result<()> {
+            let mut text = serde_json::to_vec_pretty(run)?;
+            text.push(b'\n');
+            fs::write(&temporary, text)?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|e| {
+            // Nothing is lost by it: the old run.json still stands.
+            let _ = fs::remove_file(&temporary);
+            Error::io(&path, "write it", e)
+        })
+    }
+
+    /// Keeps a kernel source.
+    pub fn ptx(&self, hash: &str, source: &str) -> Result<(), Error> {
+        let folder = self.path.join("ptx");
+        if !folder.is_dir() {
+            fs::create_dir(&folder).map_err(|e| Error::io(&folder, "make the folder", e))?;
+        }
+        let path = folder.join(format!("{hash}.ptx"));
+        fs::write(&path, source).map_err(|e| Error::io(&path, "write the source", e))
+    }
+}

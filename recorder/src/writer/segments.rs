@@ -1,0 +1,243 @@
+//! The segments of one table: batches to chunks to files.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::Block;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::columns::Columns;
+use super::files::RunFiles;
+use crate::error::Error;
+use crate::journal::{Chunk, Line, chunk_hash};
+use crate::names::{Name, Texts};
+use crate::run_json;
+use crate::schema::Table;
+use crate::segment::{self, BatchEncoder, SEGMENT_ROWS};
+
+/// Batches of a segment at most; only short ones, written on the timer, come to that.
+const SEGMENT_BATCHES: usize = 4096;
+
+/// Rows waiting for a batch, and the files before them.
+pub(super) struct TableWriter {
+    pub table: &'static Table,
+    pub columns: Columns,
+    keys_schema: SchemaRef,
+    open: Option<OpenSegment>,
+    next_number: u32,
+    /// One a text column.
+    dictionaries: Vec<Dictionary>,
+    /// What is on disk.
+    pub written: run_json::Table,
+    /// When the oldest waiting row came, or the last batch went.
+    pub waiting_since: Instant,
+}
+
+struct OpenSegment {
+    file: File,
+    path: PathBuf,
+    /// Relative to the run directory.
+    name: String,
+    bytes: u64,
+    rows: u64,
+    batches: Vec<Block>,
+}
+
+/// Dictionary of one text column within one segment.
+#[derive(Default)]
+struct Dictionary {
+    /// By name number: the key + 1; 0: not there yet.
+    keys: Vec<u32>,
+    /// By key.
+    names: Vec<Name>,
+}
+
+impl Dictionary {
+    #[inline]
+    fn key(&mut self, name: Name) -> i32 {
+        let at = name.number() as usize;
+        match self.keys.get(at) {
+            Some(key) if *key != 0 => *key as i32 - 1,
+            _ => self.add(name),
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, name: Name) -> i32 {
+        let at = name.number() as usize;
+        if at >= self.keys.len() {
+            self.keys.resize((at + 1).next_power_of_two(), 0);
+        }
+        self.names.push(name);
+        self.keys[at] = self.names.len() as u32;
+        self.names.len() as i32 - 1
+    }
+
+    fn clear(&mut self) {
+        for name in self.names.drain(..) {
+            self.keys[name.number() as usize] = 0;
+        }
+    }
+}
+
+impl TableWriter {
+    pub fn new(table: &'static Table) -> Self {
+        Self {
+            table,
+            columns: Columns::new(table),
+            keys_schema: Arc::new(segment::keys_schema(table)),
+            open: None,
+            next_number: 0,
+            dictionaries: segment::text_columns(table)
+                .map(|_| Dictionary::default())
+                .collect(),
+            written: run_json::Table::default(),
+            waiting_since: Instant::now(),
+        }
+    }
+
+    /// Writes the waiting rows as one batch. Whether a segment was sealed with it.
+    pub fn flush(
+        &mut self,
+        files: &mut RunFiles,
+        encoder: &mut BatchEncoder,
+        texts: &mut Texts,
+    ) -> Result<bool, Error> {
+        if self.columns.rows() == 0 {
+            return Ok(false);
+        }
+        self.waiting_since = Instant::now();
+        let mut segment = match self.open.take() {
+            Some(segment) => segment,
+            None => self.start(files)?,
+        };
+        let before: Vec<usize> = self.dictionaries.iter().map(|d| d.names.len()).collect();
+        let dictionaries = &mut self.dictionaries;
+        let arrays = self
+            .columns
+            .arrays(|column, name| dictionaries[column].key(name));
+        let rows = self.columns.rows() as u64;
+        let encoded = RecordBatch::try_new(self.keys_schema.clone(), arrays)
+            .and_then(|batch| encoder.encode(&batch, segment.bytes));
+        let (bytes, block) = encoded.map_err(|e| not_encoded(&segment.path, e))?;
+        let mut line = Line::new(&segment.name, Chunk::Batch, segment.bytes, &bytes);
+        line.rows = Some(rows);
+        for ((column, dictionary), from) in segment::text_columns(self.table)
+            .zip(&self.dictionaries)
+            .zip(before)
+        {
+            let new = &dictionary.names[from..];
+            if !new.is_empty() {
+                let new = new.iter().map(|name| texts.get(*name).to_owned()).collect();
+                line.new.insert(column.name.to_owned(), new);
+            }
+        }
+        segment.append(files, &line, &bytes)?;
+        segment.batches.push(block);
+        segment.rows += rows;
+        self.written.rows += rows;
+        self.written.bytes += bytes.len() as u64;
+        self.columns.clear();
+        let full = segment.rows >= SEGMENT_ROWS || segment.batches.len() >= SEGMENT_BATCHES;
+        self.open = Some(segment);
+        if full {
+            self.seal(files, texts)?;
+        }
+        Ok(full)
+    }
+
+    fn start(&mut self, files: &mut RunFiles) -> Result<OpenSegment, Error> {
+        let folder = files.path().join(self.table.name);
+        // Not `create_dir_all`: a run directory that vanished must not come back.
+        match fs::create_dir(&folder) {
+            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Error::io(&folder, "make the table's folder", e));
+            }
+            _ => {}
+        }
+        let name = format!("{}/{:06}.arrow", self.table.name, self.next_number);
+        let path = files.path().join(format!("{name}.open"));
+        let file = File::create_new(&path).map_err(|e| Error::io(&path, "make the segment", e))?;
+        self.next_number += 1;
+        let mut segment = OpenSegment {
+            file,
+            path,
+            name,
+            bytes: 0,
+            rows: 0,
+            batches: Vec::new(),
+        };
+        let head = segment::head_bytes(self.table);
+        let line = Line::new(&segment.name, Chunk::Head, 0, &head);
+        segment.append(files, &line, &head)?;
+        self.written.segments += 1;
+        self.written.bytes += head.len() as u64;
+        Ok(segment)
+    }
+
+    /// Ends the open segment, if there is one.
+    pub fn seal(&mut self, files: &mut RunFiles, texts: &mut Texts) -> Result<(), Error> {
+        let Some(mut segment) = self.open.take() else {
+            return Ok(());
+        };
+        let values: Vec<Vec<&str>> = self
+            .dictionaries
+            .iter()
+            .map(|dictionary| {
+                dictionary
+                    .names
+                    .iter()
+                    .map(|name| texts.get(*name))
+                    .collect()
+            })
+            .collect();
+        let tail = segment::tail_bytes(self.table, &values, &segment.batches, segment.bytes)
+            .map_err(|e| not_encoded(&segment.path, e))?;
+        let mut line = Line::new(&segment.name, Chunk::Tail, segment.bytes, &tail);
+        line.rows = Some(segment.rows);
+        segment.append(files, &line, &tail)?;
+        self.written.bytes += tail.len() as u64;
+        for dictionary in &mut self.dictionaries {
+            dictionary.clear();
+        }
+        let sealed = files.path().join(&segment.name);
+        fs::rename(&segment.path, &sealed)
+            .map_err(|e| Error::io(&segment.path, "rename the segment", e))
+    }
+}
+
+impl OpenSegment {
+    /// The journal's line first, then the chunk.
+    fn append(&mut self, files: &mut RunFiles, line: &Line, bytes: &[u8]) -> Result<(), Error> {
+        files.journal(line)?;
+        if let Err(error) = self.file.write_all(bytes) {
+            // Half a chunk is of no use, and on a full disk its room is wanted for run.json.
+            let _ = self.file.set_len(self.bytes);
+            return Err(Error::io(&self.path, "write a batch", error));
+        }
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+fn not_encoded(path: &std::path::Path, error: ArrowError) -> Error {
+    Error::io(path, "encode a batch", io::Error::other(error))
+}
+
+impl Line {
+    fn new(segment: &str, chunk: Chunk, offset: u64, bytes: &[u8]) -> Self {
+        Self {
+            segment: segment.to_owned(),
+            chunk,
+            offset,
+            bytes: bytes.len() as u64,
+            rows: None,
+            xxh3: chunk_hash(bytes),
+            new: Default::default(),
+        }
+    }
+}

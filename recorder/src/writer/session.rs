@@ -1,0 +1,213 @@
+//! Starting the writer, and asking it to end.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::files::RunFiles;
+use super::rows::Rows;
+use super::{Ending, Tables, Writer};
+use crate::builder::Builder;
+use crate::clock::Clock;
+use crate::clock::pairs::Pair;
+use crate::clock::timeline::Timeline;
+use crate::error::Error;
+use crate::recorder::Recorder;
+use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
+use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
+use crate::shared::{Shared, lock};
+use crate::status::{self, Summary};
+use crate::{cost, host};
+
+/// Distance of the two first readings of the clocks.
+const CALIBRATION: Duration = Duration::from_millis(3);
+
+/// The handle's side of a writer.
+pub(crate) struct Session {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    ending: Arc<Ending>,
+    running: Mutex<Running>,
+}
+
+enum Running {
+    Yes(JoinHandle<Option<Error>>),
+    Ended(Result<Summary, Error>),
+}
+
+/// Starts recording into the empty directory of `builder`.
+pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
+    let clock = Clock::detect();
+    let earlier = (Instant::now(), Pair::read(clock));
+    let shared = Shared::new(clock, builder.overflow, builder.ring_records);
+    let mut run = describe(builder, clock);
+    let files = RunFiles::create(&builder.path)?;
+    files.run_json(&run)?;
+    run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
+    // For the first thread that records, most often this one.
+    if let Some(ring) = shared.ring() {
+        shared.give_back(ring);
+    }
+    let ending = Arc::new(Ending::default());
+
+    // Everything is ready before time 0: the thread waits for the first pair.
+    let (send, receive) = mpsc::sync_channel::<(Pair, Pair)>(1);
+    let (for_writer, its_ending) = (shared.clone(), ending.clone());
+    let thread = std::thread::Builder::new()
+        .name("trueno-writer".into())
+        .spawn(move || {
+            let (earlier, origin) = receive.recv().ok()?;
+            run.clock.origin_realtime_ns = origin.realtime_ns;
+            let mut writer = Writer {
+                tables: Tables::new(for_writer.clone()),
+                shared: for_writer,
+                ending: its_ending,
+                files,
+                run,
+                lanes: Vec::new(),
+                rows: Rows::new(Timeline::new(clock, earlier, origin)),
+                pairs: vec![origin],
+                next_pair: Instant::now() + super::PAIR_TIMES[0],
+                ended: Vec::new(),
+                sources: Default::default(),
+            };
+            writer.work_or_fail()
+        })
+        .map_err(|e| Error::io(&builder.path, "start the writer thread", e))?;
+    // Cannot be set yet: it is new.
+    let _ = shared.writer.set(thread.thread().clone());
+    let session = Session {
+        path: builder.path.clone(),
+        shared: shared.clone(),
+        ending,
+        running: Mutex::new(Running::Yes(thread)),
+    };
+    let off = |name: &str| builder.tables_off.contains(&name);
+    let tables = TABLES
+        .iter()
+        .enumerate()
+        .filter(|(_, table)| !off(table.name));
+    let recorder = Recorder::with(
+        tables.fold(0, |bits, (at, _)| bits | 1 << at),
+        shared,
+        Some(session),
+    );
+    std::thread::sleep(CALIBRATION.saturating_sub(earlier.0.elapsed()));
+    // The thread is waiting for it.
+    let _ = send.send((earlier.1, Pair::read(clock)));
+    Ok(recorder)
+}
+
+fn describe(builder: &Builder, clock: Clock) -> RunJson {
+    RunJson {
+        format: Format {
+            name: FORMAT_NAME.into(),
+            major: FORMAT_MAJOR,
+            minor: FORMAT_MINOR,
+        },
+        producer: Producer {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+        },
+        run_id: format!("{:016x}", random_number()),
+        label: builder.label.clone(),
+        program: Program {
+            argv: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
+            pid: Some(std::process::id()),
+        },
+        host: host::facts(),
+        clock: run_json::Clock {
+            source: clock.name().into(),
+            ticks_per_second: None,
+            origin_realtime_ns: crate::clock::realtime_ns(),
+        },
+        recorder: Options {
+            ring_records: builder.ring_records as u64,
+            overflow: builder.overflow.name().into(),
+            sync_mode: builder.sync_mode.name().into(),
+            tables_off: builder
+                .tables_off
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect(),
+            cost_ns_per_span: None,
+        },
+        ..RunJson::default()
+    }
+}
+
+/// Tells runs apart: random where the system has randomness, else time and process.
+fn random_number() -> u64 {
+    let mut bytes = [0u8; 8];
+    // SAFETY: the pointer and the length describe `bytes`.
+    let got =
+        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    if got == bytes.len() as isize {
+        return u64::from_le_bytes(bytes);
+    }
+    let seed = format!("{} {}", crate::clock::realtime_ns(), std::process::id());
+    xxhash_rust::xxh3::xxh3_64(seed.as_bytes())
+}
+
+impl Writer {
+    /// A fault of the writer must not become one of the program.
+    fn work_or_fail(&mut self) -> Option<Error> {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
+        if result.is_err() {
+            let problem = "the writer thread panicked (hint: please report it with its message)";
+            let error = std::io::Error::other(problem);
+            self.tables
+                .fail(Error::io(self.files.path(), "go on writing", error));
+            self.shared.stopped.store(true, Ordering::Release);
+            self.write_run_json();
+        }
+        self.tables.failure.clone()
+    }
+}
+
+impl Session {
+    /// Ends the run once; `turn_off` keeps new events out.
+    pub fn finish(&self, turn_off: impl FnOnce()) -> Result<Summary, Error> {
+        let mut running = lock(&self.running);
+        if let Running::Ended(result) = &*running {
+            return result.clone();
+        }
+        self.ending
+            .ticks
+            .store(self.shared.clock.ticks(), Ordering::Relaxed);
+        turn_off();
+        self.ending.asked.store(true, Ordering::Release);
+        self.shared.wake();
+        let ended = std::mem::replace(&mut *running, Running::Ended(Ok(Summary::default())));
+        let failure = match ended {
+            Running::Yes(thread) => thread.join().unwrap_or(None),
+            Running::Ended(_) => None,
+        };
+        let result = match failure {
+            None => Ok(self.summary()),
+            Some(error) => Err(Error::Writer {
+                path: self.path.clone(),
+                lost: self.shared.lost.sum(),
+                problem: error.to_string(),
+            }),
+        };
+        *running = Running::Ended(result.clone());
+        result
+    }
+
+    fn summary(&self) -> Summary {
+        let (tables, rows, dropped) = status::tables(&self.shared);
+        let wall_ns = self.ending.wall_ns.load(Ordering::Acquire);
+        Summary {
+            path: self.path.clone(),
+            wall_ns,
+            tables,
+            rows,
+            dropped,
+        }
+    }
+}

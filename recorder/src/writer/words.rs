@@ -1,0 +1,72 @@
+//! The fixed words of text columns, interned once.
+
+use crate::brick::BrickId;
+use crate::event::Source;
+use crate::names::Name;
+use crate::record::kind;
+use crate::tile::TileLevel;
+
+pub(super) struct Words {
+    pub host: Name,
+    pub declared: Name,
+    pub join: Name,
+    pub joins: Name,
+    pub depends_on: Name,
+    pub levels: [Name; 4],
+    pub sources: [Name; 4],
+    kinds: [Name; 6],
+    /// By name number: what is known about it.
+    known: Vec<Known>,
+}
+
+/// Whether a name spells a known brick.
+#[derive(Clone, Copy)]
+enum Known {
+    NotAsked,
+    No,
+    Yes(BrickId),
+}
+
+impl Words {
+    pub fn new() -> Self {
+        Self {
+            host: Name::new("host"),
+            declared: Name::new("declared"),
+            join: Name::new("join"),
+            joins: Name::new("joins"),
+            depends_on: Name::new("depends_on"),
+            levels: TileLevel::ALL.map(|level| Name::new(level.name())),
+            sources: Source::ALL.map(|source| Name::new(source.name())),
+            kinds: ["", "iteration", "layer", "brick", "function", "task"].map(Name::new),
+            known: Vec::new(),
+        }
+    }
+
+    /// Column `bricks.kind`.
+    #[inline]
+    pub fn kind(&self, number: u8) -> Name {
+        self.kinds[usize::from(number.min(kind::TASK))]
+    }
+
+    /// The known brick that a name spells.
+    #[inline]
+    pub fn brick(&mut self, name: Name) -> Option<BrickId> {
+        match self.known.get(name.number() as usize) {
+            Some(Known::Yes(brick)) => Some(*brick),
+            Some(Known::No) => None,
+            _ => self.ask(name),
+        }
+    }
+
+    #[cold]
+    fn ask(&mut self, name: Name) -> Option<BrickId> {
+        let at = name.number() as usize;
+        if at >= self.known.len() {
+            self.known
+                .resize((at + 1).next_power_of_two(), Known::NotAsked);
+        }
+        let brick = BrickId::from_name(name.as_str());
+        self.known[at] = brick.map_or(Known::No, Known::Yes);
+        brick
+    }
+}

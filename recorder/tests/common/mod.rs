@@ -1,0 +1,160 @@
+//! Reads a run back, the slow and obvious way.
+
+#![allow(dead_code, reason = "every test binary uses a part of it")]
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_ipc::reader::FileReader;
+use arrow_schema::DataType;
+use trueno_recorder::journal::{JOURNAL, Line};
+use trueno_recorder::run_json::{RUN_JSON, RunJson};
+
+/// A folder that is removed at the end, and a path for a run in it.
+pub fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.run");
+    (folder, path)
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Null,
+    U(u64),
+    I(i64),
+    F(f64),
+    B(bool),
+    T(String),
+}
+
+/// A table of a run, or what its sealed segments hold of it.
+#[derive(Debug, Default)]
+pub struct Table {
+    pub columns: HashMap<String, Vec<Cell>>,
+    pub rows: usize,
+    pub batches: Vec<usize>,
+}
+
+impl Table {
+    pub fn cell(&self, column: &str, row: usize) -> &Cell {
+        &self.columns[column][row]
+    }
+
+    /// Integers of a column; null is `None`.
+    pub fn numbers(&self, column: &str) -> Vec<Option<i128>> {
+        let number = |cell: &Cell| match cell {
+            Cell::U(value) => Some(i128::from(*value)),
+            Cell::I(value) => Some(i128::from(*value)),
+            Cell::Null => None,
+            other => panic!("{column} holds {other:?}"),
+        };
+        self.columns
+            .get(column)
+            .map_or(Vec::new(), |cells| cells.iter().map(number).collect())
+    }
+
+    pub fn texts(&self, column: &str) -> Vec<Option<&str>> {
+        let text = |cell| match cell {
+            &Cell::Null => None,
+            Cell::T(text) => Some(text.as_str()),
+            other => panic!("{column} holds {other:?}"),
+        };
+        self.columns
+            .get(column)
+            .map_or(Vec::new(), |cells| cells.iter().map(text).collect())
+    }
+
+    /// The row whose name that is; there must be one.
+    pub fn named(&self, name: &str) -> usize {
+        let found: Vec<usize> = (0..self.rows)
+            .filter(|row| self.cell("name", *row) == &Cell::T(name.into()))
+            .collect();
+        assert_eq!(found.len(), 1, "rows named {name}");
+        found[0]
+    }
+
+    pub fn number(&self, column: &str, row: usize) -> Option<i128> {
+        self.numbers(column)[row]
+    }
+
+    pub fn add(&mut self, columns: &[(String, ArrayRef)]) {
+        for (name, array) in columns {
+            let cells = self.columns.entry(name.clone()).or_default();
+            cells.extend((0..array.len()).map(|at| cell(array, at)));
+        }
+        let rows = columns.first().map_or(0, |(_, array)| array.len());
+        self.rows += rows;
+        self.batches.push(rows);
+    }
+}
+
+fn cell(array: &ArrayRef, at: usize) -> Cell {
+    if array.is_null(at) {
+        return Cell::Null;
+    }
+    match array.data_type() {
+        DataType::UInt32 => Cell::U(array.as_primitive::<UInt32Type>().value(at).into()),
+        DataType::UInt64 => Cell::U(array.as_primitive::<UInt64Type>().value(at)),
+        DataType::Int64 => Cell::I(array.as_primitive::<Int64Type>().value(at)),
+        DataType::Float64 => Cell::F(array.as_primitive::<Float64Type>().value(at)),
+        DataType::Boolean => Cell::B(array.as_boolean().value(at)),
+        DataType::Dictionary(_, _) => {
+            let texts = array.as_dictionary::<Int32Type>();
+            let key = texts.keys().value(at) as usize;
+            Cell::T(texts.values().as_string::<i32>().value(key).to_owned())
+        }
+        other => panic!("unexpected type {other}"),
+    }
+}
+
+/// Segments of a table that are sealed, in order.
+pub fn segments(run: &Path, table: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(run.join(table)) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "arrow")
+    });
+    files.sort();
+    files
+}
+
+/// All sealed segments of a table.
+pub fn table(run: &Path, name: &str) -> Table {
+    let mut table = Table::default();
+    for segment in segments(run, name) {
+        let reader = FileReader::try_new(File::open(&segment).unwrap(), None).unwrap();
+        for batch in reader {
+            let batch = batch.unwrap();
+            let schema = batch.schema();
+            let columns: Vec<_> = schema
+                .fields()
+                .iter()
+                .zip(batch.columns())
+                .map(|(field, array)| (field.name().clone(), array.clone()))
+                .collect();
+            table.add(&columns);
+        }
+    }
+    table
+}
+
+pub fn run_json(run: &Path) -> RunJson {
+    serde_json::from_slice(&fs::read(run.join(RUN_JSON)).unwrap()).unwrap()
+}
+
+/// Lines of the journal by segment, in the order of the file.
+pub fn journal(run: &Path) -> BTreeMap<String, Vec<Line>> {
+    let mut lines: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    for line in fs::read_to_string(run.join(JOURNAL)).unwrap().lines() {
+        let line: Line = serde_json::from_str(line).unwrap();
+        lines.entry(line.segment.clone()).or_default().push(line);
+    }
+    lines
+}
