@@ -24,7 +24,7 @@ pub enum Chunk {
     Tail,
 }
 
-/// One line of the journal. Unknown fields are ignored.
+/// One line of the journal; see [`Line::encode`]. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// Path of the sealed segment in the run directory, `<table>/<number>.arrow`; never with `.open`.
@@ -46,7 +46,60 @@ pub struct Line {
     pub new: BTreeMap<String, Vec<String>>,
 }
 
+/// Last member of a line: the hash of the text before it.
+const SEAL: &str = ",\"line\":\"";
+
+impl Line {
+    /// The line as it stands in the journal, with its newline. Its last member `line` is
+    /// [`chunk_hash`] of all before it: texts of an unfinished segment stand only here.
+    pub fn encode(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string(self)?;
+        text.truncate(text.len() - 1);
+        let hash = chunk_hash(text.as_bytes());
+        text.extend([SEAL, &hash, "\"}\n"]);
+        Ok(text)
+    }
+
+    /// Reads a line. `None`: cut, damaged, or not a line of a journal.
+    pub fn decode(line: &[u8]) -> Option<Self> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let sealed = line.strip_suffix(b"\"}")?;
+        let hash = sealed.last_chunk::<16>()?;
+        let text = sealed[..sealed.len() - 16].strip_suffix(SEAL.as_bytes())?;
+        if chunk_hash(text).as_bytes() != hash {
+            return None;
+        }
+        serde_json::from_slice(line).ok()
+    }
+}
+
 /// XXH3-64 over the bytes of a chunk, as 16 hex digits.
 pub fn chunk_hash(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_survives_and_any_changed_byte_is_noticed() {
+        let line = Line {
+            segment: "bricks/000000.arrow".into(),
+            chunk: Chunk::Batch,
+            offset: 840,
+            bytes: 40_960,
+            rows: Some(8192),
+            xxh3: chunk_hash(b"body"),
+            new: BTreeMap::from([("name".into(), vec!["RmsNorm".into(), "q\"\n".into()])]),
+        };
+        let text = line.encode().unwrap();
+        assert_eq!(Line::decode(text.as_bytes()), Some(line));
+        for at in 0..text.len() - 1 {
+            let mut damaged = text.clone().into_bytes();
+            damaged[at] ^= 1;
+            assert_eq!(Line::decode(&damaged), None, "byte {at}");
+            assert_eq!(Line::decode(&text.as_bytes()[..at]), None, "cut at {at}");
+        }
+    }
 }

@@ -63,8 +63,8 @@ pub(crate) mod extension {
     pub const LABELS: u8 = 64;
     /// `m[0]` the full id of a parent that lies anywhere.
     pub const PARENT: u8 = 65;
-    /// A row that began on another thread: `name` that thread, `m[0]` full id of the
-    /// parent, then its context.
+    /// A row that began on another thread: `name` that thread (not of a checksum), `m[0]`
+    /// full id of the parent, then its context.
     pub const ORIGIN: u8 = 66;
     /// `start` grid x | y << 32, `end` grid z | block x << 32, `m` block y | z << 32, ptx hash;
     /// bits of `flags`: grid, block, ptx.

@@ -22,6 +22,43 @@ impl WaitGuard<'_> {
     pub fn id(&self) -> SpanId {
         self.span.id()
     }
+
+    /// States that this wait cannot end before `row` has ended (an edge of kind `joins`):
+    /// for rows whose id becomes known only while one waits.
+    pub fn on(&mut self, row: SpanId) -> &mut Self {
+        self.joins(&[row]);
+        self
+    }
+
+    fn joins(&mut self, rows: &[SpanId]) {
+        let seq = self.span.seq;
+        if !self.span.recorder.records(TableNumber::Edges) {
+            return;
+        }
+        let Some(lane) = self.span.lane() else { return };
+        for ids in rows.chunks(JOINS_A_RECORD) {
+            let mut six = [0; JOINS_A_RECORD];
+            let mut count = 0;
+            for id in ids.iter().filter(|id| !id.is_none()) {
+                six[count] = id.get();
+                count += 1;
+            }
+            if count == 0 {
+                continue;
+            }
+            let [start, end, m @ ..] = six;
+            let record = Record {
+                start,
+                end,
+                seq,
+                m,
+                kind: kind::JOINS,
+                flags: count as u8,
+                ..Record::default()
+            };
+            lane.push_group(TableNumber::Edges, count as u64, &[record]);
+        }
+    }
 }
 
 impl Drop for WaitGuard<'_> {
@@ -53,8 +90,9 @@ impl Recorder {
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();
     /// # let tasks = [trueno_recorder::SpanId::NONE];
-    /// let wait = rec.wait("join heads", &tasks);
-    /// // ... join the threads ...
+    /// let mut wait = rec.wait("join heads", &tasks);
+    /// // ... join the threads; another task turns up meanwhile ...
+    /// wait.on(tasks[0]);
     /// drop(wait);
     /// ```
     pub fn wait(&self, name: impl Into<Name>, waited_for: &[SpanId]) -> WaitGuard<'_> {
@@ -65,31 +103,12 @@ impl Recorder {
             };
         }
         let name = name.into();
-        let edges = self.records(TableNumber::Edges);
-        let mut span = Span::begin(self, Class::Wait, TableNumber::Syncs);
-        let seq = span.seq;
-        if let (true, Some(lane)) = (edges, span.lane()) {
-            for ids in waited_for.chunks(JOINS_A_RECORD) {
-                let mut six = [0; JOINS_A_RECORD];
-                let mut count = 0;
-                for id in ids.iter().filter(|id| !id.is_none()) {
-                    six[count] = id.get();
-                    count += 1;
-                }
-                let [start, end, m @ ..] = six;
-                let record = Record {
-                    start,
-                    end,
-                    seq,
-                    m,
-                    kind: kind::JOINS,
-                    flags: count as u8,
-                    ..Record::default()
-                };
-                lane.push_group(TableNumber::Edges, count as u64, &[record]);
-            }
-        }
-        WaitGuard { span, name }
+        let mut wait = WaitGuard {
+            span: Span::begin(self, Class::Wait, TableNumber::Syncs),
+            name,
+        };
+        wait.joins(waited_for);
+        wait
     }
 
     /// States that `to` could not begin before `from` had ended (an edge of kind `depends_on`).

@@ -183,10 +183,13 @@ fn a_table_that_cannot_be_written_is_said_in_run_json() {
 const FULL: &str = "TRUENO_TEST_FULL_DISK";
 const FULL_ROWS: u64 = 100_000;
 
+/// The child of `a_full_disk_keeps_what_was_written`; alone it has nothing to do.
 #[test]
-#[ignore = "the child of a_full_disk_keeps_what_was_written"]
 fn records_under_a_file_size_limit() {
-    let rec = Recorder::create(std::env::var_os(FULL).unwrap()).unwrap();
+    let Some(path) = std::env::var_os(FULL) else {
+        return;
+    };
+    let rec = Recorder::create(path).unwrap();
     for n in 0..FULL_ROWS {
         // Hard to compress, so that the limit is met.
         rec.brick("b")
@@ -206,7 +209,7 @@ fn a_full_disk_keeps_what_was_written() {
     let (_folder, path) = folder();
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
     child
-        .args(["--exact", "records_under_a_file_size_limit", "--ignored"])
+        .args(["--exact", "records_under_a_file_size_limit"])
         .env(FULL, &path);
     // SAFETY: between fork and exec only calls that are safe there; both leave memory alone.
     unsafe {

@@ -5,7 +5,7 @@ mod common;
 use std::collections::HashSet;
 
 use common::{Cell, folder, run_json, table};
-use trueno_recorder::{Overflow, Recorder, SpanId};
+use trueno_recorder::{BrickId, Overflow, Recorder, SpanId};
 
 #[test]
 fn every_thread_has_its_rows_and_ids() {
@@ -317,4 +317,37 @@ fn a_guard_in_a_thread_local_outlives_its_thread_safely() {
             .len(),
         40
     );
+}
+
+#[test]
+fn a_wait_learns_of_its_tasks_late_and_a_checksum_of_a_row_that_ended() {
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    let (task, wait) = {
+        let _iteration = rec.iteration(4);
+        let _layer = rec.layer(2);
+        let mut wait = rec.wait("join", &[]);
+        let id = wait.id();
+        let task = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| rec.task("head", None).id());
+            worker.join().unwrap()
+        });
+        wait.on(task).on(SpanId::NONE);
+        (task, id)
+    };
+    let brick = {
+        let _layer = rec.layer(5);
+        rec.brick(BrickId::RmsNorm).id()
+    };
+    rec.checksum_of(brick, "norm.out", Some(1), &[1.0f32], &[1]);
+    rec.finish().unwrap();
+
+    let edges = table(&path, "edges");
+    assert_eq!(edges.rows, 1);
+    assert_eq!(edges.number("from", 0), Some(task.get().into()));
+    assert_eq!(edges.number("to", 0), Some(wait.get().into()));
+    let checksums = table(&path, "checksums");
+    assert_eq!(checksums.rows, 1);
+    assert_eq!(checksums.number("span", 0), Some(brick.get().into()));
+    assert_eq!(checksums.cell("layer", 0), &Cell::U(5));
 }

@@ -125,7 +125,7 @@ impl Head {
         let visible: usize = (0..step.rows).map(|row| step.start + row + 1).sum();
         let rows = (0..step.rows).map(|row| (row, step.start + row + 1));
 
-        probe.brick(Brick::AttentionScore, visible, |kernels| {
+        let of = probe.brick(Brick::AttentionScore, visible, |kernels| {
             for (row, n) in rows.clone() {
                 let query = &self.query[row * head_dim..][..head_dim];
                 let scores = &mut self.scores[row * seen..][..n];
@@ -133,9 +133,9 @@ impl Head {
                 kernels.scale(&self.spare[..n], 1.0 / (head_dim as f32).sqrt(), scores);
             }
         });
-        probe.checksum(names.score, step.start, &self.scores, step.rows, seen);
+        probe.checksum(of, names.score, step.start, &self.scores, step.rows, seen);
 
-        probe.brick(Brick::AttentionSoftmax, visible, |kernels| {
+        let of = probe.brick(Brick::AttentionSoftmax, visible, |kernels| {
             for (row, n) in rows.clone() {
                 let scores = &self.scores[row * seen..][..n];
                 kernels.softmax(
@@ -146,6 +146,7 @@ impl Head {
             }
         });
         probe.checksum(
+            of,
             names.softmax,
             step.start,
             &self.probabilities,
@@ -153,14 +154,14 @@ impl Head {
             seen,
         );
 
-        probe.brick(Brick::AttentionOutput, step.rows * head_dim, |kernels| {
+        let of = probe.brick(Brick::AttentionOutput, step.rows * head_dim, |kernels| {
             for (row, n) in rows.clone() {
                 let probabilities = &self.probabilities[row * seen..][..n];
                 let out = &mut self.out[row * head_dim..][..head_dim];
                 kernels.matvec(&self.values, self.positions, probabilities, out);
             }
         });
-        probe.checksum(names.output, step.start, &self.out, step.rows, head_dim);
+        probe.checksum(of, names.output, step.start, &self.out, step.rows, head_dim);
     }
 }
 

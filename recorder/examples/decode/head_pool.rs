@@ -113,13 +113,10 @@ impl Worker {
                 .recv()
                 .expect("a head worker ended early; its panic is above")
         };
-        let mut wait = probe.rec.wait("head not started", &[]);
+        let mut wait = probe.rec.wait("join head", &[]);
         loop {
             match report() {
-                Report::Started(task) => {
-                    drop(wait);
-                    wait = probe.rec.wait("join head", &[task]);
-                }
+                Report::Started(task) => _ = wait.on(task),
                 Report::Done(head) => return head,
             }
         }

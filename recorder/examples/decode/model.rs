@@ -77,14 +77,14 @@ impl<'a> Model<'a> {
     fn embed(&mut self, tokens: &[usize], step: Step) {
         let dim = self.shape.dim;
         let Buffers { x, .. } = &mut self.buffers;
-        self.probe.brick(Brick::Embedding, x.len(), |kernels| {
+        let of = self.probe.brick(Brick::Embedding, x.len(), |kernels| {
             for (token, row) in tokens.iter().zip(x.chunks_exact_mut(dim)) {
                 row.copy_from_slice(&self.weights.embedding[token * dim..][..dim]);
             }
             kernels.copied(tokens.len() * dim);
         });
         self.probe
-            .checksum("Embedding", step.start, x, step.rows, dim);
+            .checksum(of, "Embedding", step.start, x, step.rows, dim);
     }
 
     fn attention(&mut self, number: usize, layer: &LayerWeights, step: Step) {
@@ -109,14 +109,14 @@ impl<'a> Model<'a> {
             ..
         } = &mut self.buffers;
 
-        probe.brick(Brick::QkvProjection, qkv.len(), |kernels| {
+        let of = probe.brick(Brick::QkvProjection, qkv.len(), |kernels| {
             self.projector
                 .project(kernels, &layer.qkv, normed, dim, qkv);
         });
-        probe.checksum("QkvProjection", step.start, qkv, rows, 3 * dim);
+        probe.checksum(of, "QkvProjection", step.start, qkv, rows, 3 * dim);
 
         let [swapped, product] = spare;
-        probe.brick(Brick::RopeEmbedding, 2 * rows * dim, |kernels| {
+        let of = probe.brick(Brick::RopeEmbedding, 2 * rows * dim, |kernels| {
             for (row, from) in qkv.chunks_exact(3 * dim).enumerate() {
                 for (from, to) in [
                     (&from[..dim], &mut *query),
@@ -133,8 +133,8 @@ impl<'a> Model<'a> {
                 }
             }
         });
-        probe.checksum("RopeEmbedding.query", step.start, query, rows, dim);
-        probe.checksum("RopeEmbedding.key", step.start, key, rows, dim);
+        probe.checksum(of, "RopeEmbedding.query", step.start, query, rows, dim);
+        probe.checksum(of, "RopeEmbedding.key", step.start, key, rows, dim);
 
         let heads = &mut self.heads[number];
         probe.brick(Brick::KvCacheWrite, 2 * rows * dim, |kernels| {
@@ -153,12 +153,12 @@ impl<'a> Model<'a> {
         let taken = std::mem::take(heads);
         *heads = self.pool.attend(taken, step);
 
-        probe.brick(Brick::OutputProjection, rows * dim, |kernels| {
+        let of = probe.brick(Brick::OutputProjection, rows * dim, |kernels| {
             gather(kernels, heads, dim, attended);
             self.projector
                 .project(kernels, &layer.output, attended, dim, projected);
         });
-        probe.checksum("OutputProjection", step.start, projected, rows, dim);
+        probe.checksum(of, "OutputProjection", step.start, projected, rows, dim);
         add_residual(probe, x, projected, sum, "Residual.attention", step);
     }
 
@@ -183,25 +183,25 @@ impl<'a> Model<'a> {
             ..
         } = &mut self.buffers;
 
-        probe.brick(Brick::GateProjection, gate.len(), |kernels| {
+        let of = probe.brick(Brick::GateProjection, gate.len(), |kernels| {
             self.projector
                 .project(kernels, &layer.gate, normed, dim, gate);
         });
-        probe.checksum("GateProjection", step.start, gate, rows, ffn);
-        probe.brick(Brick::UpProjection, up.len(), |kernels| {
+        probe.checksum(of, "GateProjection", step.start, gate, rows, ffn);
+        let of = probe.brick(Brick::UpProjection, up.len(), |kernels| {
             self.projector.project(kernels, &layer.up, normed, dim, up);
         });
-        probe.checksum("UpProjection", step.start, up, rows, ffn);
-        probe.brick(Brick::Activation, activated.len(), |kernels| {
+        probe.checksum(of, "UpProjection", step.start, up, rows, ffn);
+        let of = probe.brick(Brick::Activation, activated.len(), |kernels| {
             kernels.silu(gate, silu);
             kernels.mul(silu, up, activated);
         });
-        probe.checksum("Activation", step.start, activated, rows, ffn);
-        probe.brick(Brick::DownProjection, projected.len(), |kernels| {
+        probe.checksum(of, "Activation", step.start, activated, rows, ffn);
+        let of = probe.brick(Brick::DownProjection, projected.len(), |kernels| {
             self.projector
                 .project(kernels, &layer.down, activated, ffn, projected);
         });
-        probe.checksum("DownProjection", step.start, projected, rows, dim);
+        probe.checksum(of, "DownProjection", step.start, projected, rows, dim);
         add_residual(probe, x, projected, sum, "Residual.ffn", step);
     }
 
@@ -217,14 +217,14 @@ impl<'a> Model<'a> {
             ..
         } = &mut self.buffers;
         let (x, normed) = (&x[(step.rows - 1) * dim..], &mut normed[..dim]);
-        probe.brick(Brick::RmsNorm, dim, |kernels| {
+        let of = probe.brick(Brick::RmsNorm, dim, |kernels| {
             kernels.rms_norm(x, &self.weights.final_norm, scaled, normed)
         });
-        probe.checksum("RmsNorm.final", last, normed, 1, dim);
-        probe.brick(Brick::LmHead, logits.len(), |kernels| {
+        probe.checksum(of, "RmsNorm.final", last, normed, 1, dim);
+        let of = probe.brick(Brick::LmHead, logits.len(), |kernels| {
             kernels.matvec(&self.weights.lm_head, dim, normed, logits)
         });
-        probe.checksum("LmHead", last, logits, 1, self.shape.vocab);
+        probe.checksum(of, "LmHead", last, logits, 1, self.shape.vocab);
     }
 }
 
@@ -236,12 +236,12 @@ fn norm(probe: &Probe, buffers: &mut Buffers, weight: &[f32], name: &'static str
         spare: [scaled, _],
         ..
     } = buffers;
-    probe.brick(Brick::RmsNorm, x.len(), |kernels| {
+    let of = probe.brick(Brick::RmsNorm, x.len(), |kernels| {
         for (x, out) in x.chunks_exact(dim).zip(normed.chunks_exact_mut(dim)) {
             kernels.rms_norm(x, weight, scaled, out);
         }
     });
-    probe.checksum(name, step.start, normed, step.rows, dim);
+    probe.checksum(of, name, step.start, normed, step.rows, dim);
 }
 
 /// `x += branch`, through `sum`, so that the addition can be repeated.
@@ -253,11 +253,11 @@ fn add_residual(
     name: &'static str,
     step: Step,
 ) {
-    probe.brick(Brick::Residual, sum.len(), |kernels| {
+    let of = probe.brick(Brick::Residual, sum.len(), |kernels| {
         kernels.add(x, branch, sum)
     });
     std::mem::swap(x, sum);
-    probe.checksum(name, step.start, x, step.rows, x.len() / step.rows);
+    probe.checksum(of, name, step.start, x, step.rows, x.len() / step.rows);
 }
 
 /// The heads' outputs side by side, one row of `dim` a position.

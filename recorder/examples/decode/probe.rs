@@ -6,7 +6,7 @@ use crate::kernel_names::KernelNames;
 use crate::kernels::Kernels;
 use crate::slow::Slow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use trueno_recorder::{Element, Name, Recorder};
+use trueno_recorder::{Element, Name, Recorder, SpanId};
 
 /// How deep the recording goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -82,7 +82,7 @@ impl Probe {
     /// `work` reads its inputs and writes its outputs but never both to one
     /// place, so doing it again changes nothing but the time. The declared
     /// work and the backend are those of the kernels that really ran.
-    pub fn brick(&self, brick: Brick, elements: usize, mut work: impl FnMut(&Kernels)) {
+    pub fn brick(&self, brick: Brick, elements: usize, mut work: impl FnMut(&Kernels)) -> SpanId {
         let mut guard = self.rec.brick(brick.recorded());
         let kernels = Kernels::new(self);
         for _ in 0..self.repetitions(brick) {
@@ -96,6 +96,7 @@ impl Probe {
         if let Some(label) = kernels.label() {
             guard.backend(label);
         }
+        guard.id()
     }
 
     /// Fingerprints the `rows x cols` output of a brick whose first row stands
@@ -103,6 +104,7 @@ impl Probe {
     /// its duration stays its own.
     pub fn checksum<T: Element>(
         &self,
+        of: SpanId,
         name: impl Into<Name>,
         position: usize,
         data: &[T],
@@ -111,7 +113,7 @@ impl Probe {
     ) {
         if self.checksums {
             self.rec
-                .checksum(name, Some(position as u64), data, &[rows, cols]);
+                .checksum_of(of, name, Some(position as u64), data, &[rows, cols]);
         }
     }
 

@@ -36,12 +36,12 @@ impl Sampler {
             ..
         } = self;
         let mut token = 0;
-        probe.brick(Brick::Sampling, 1, |kernels| {
+        let of = probe.brick(Brick::Sampling, 1, |kernels| {
             kernels.scale(logits, 1.0 / self.temperature, scaled);
             kernels.softmax(scaled, spare, probabilities);
             token = first_above(probabilities, target);
         });
-        probe.checksum("Sampling", position, &[token as u32], 1, 1);
+        probe.checksum(of, "Sampling", position, &[token as u32], 1, 1);
         token
     }
 }

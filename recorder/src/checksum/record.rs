@@ -1,9 +1,11 @@
 //! Checksums as records.
 
 use super::{Element, Fingerprint, fingerprint};
+use crate::lane::Lane;
 use crate::names::Name;
 use crate::record::{Record, TableNumber, extension, kind, pair};
 use crate::recorder::Recorder;
+use crate::span_id::SpanId;
 
 impl Recorder {
     /// Records the fingerprint of a tensor at this point: under the brick open here, with
@@ -18,30 +20,81 @@ impl Recorder {
         data: &[T],
         shape: &[usize],
     ) {
-        if !self.records(TableNumber::Checksums) {
-            return;
+        if self.records(TableNumber::Checksums) {
+            let print = Print::of(name.into(), position, data, shape);
+            self.events(TableNumber::Checksums, |lane| print.here(lane));
         }
-        let name = name.into().number();
-        let labels = pair(Name::new(T::DTYPE).number(), shape_name(shape).number());
-        let print = fingerprint(data);
-        self.events(TableNumber::Checksums, |lane| {
-            let primary = Record {
-                start: lane.now(),
-                end: print.hash,
-                parent: lane.brick_below(lane.depth()),
-                name,
-                kind: kind::CHECKSUM,
-                flags: u8::from(position.is_some()) << 3 | 2 << 4,
-                m: [
-                    print.hash_fnv64,
-                    print.elements,
-                    labels,
-                    position.unwrap_or(0),
-                ],
-                ..Record::default()
-            };
-            [primary, counts(&print), moments(&print)]
-        });
+    }
+
+    /// Like [`Recorder::checksum`], for the output of row `span`, which may have ended or lie
+    /// on another thread: so the time of the checksum is not part of the row's own.
+    pub fn checksum_of<T: Element>(
+        &self,
+        span: SpanId,
+        name: impl Into<Name>,
+        position: Option<u64>,
+        data: &[T],
+        shape: &[usize],
+    ) {
+        if self.records(TableNumber::Checksums) {
+            let print = Print::of(name.into(), position, data, shape);
+            self.events(TableNumber::Checksums, |lane| print.of_span(lane, span));
+        }
+    }
+}
+
+/// All of a row but its time and place.
+struct Print {
+    name: Name,
+    position: Option<u64>,
+    labels: u64,
+    fingerprint: Fingerprint,
+}
+
+impl Print {
+    fn of<T: Element>(name: Name, position: Option<u64>, data: &[T], shape: &[usize]) -> Self {
+        Self {
+            name,
+            position,
+            labels: pair(Name::new(T::DTYPE).number(), shape_name(shape).number()),
+            fingerprint: fingerprint(data),
+        }
+    }
+
+    fn primary(&self, lane: &mut Lane, extensions: u8) -> Record {
+        let print = &self.fingerprint;
+        Record {
+            start: lane.now(),
+            end: print.hash,
+            name: self.name.number(),
+            kind: kind::CHECKSUM,
+            flags: u8::from(self.position.is_some()) << 3 | extensions << 4,
+            m: [
+                print.hash_fnv64,
+                print.elements,
+                self.labels,
+                self.position.unwrap_or(0),
+            ],
+            ..Record::default()
+        }
+    }
+
+    fn here(&self, lane: &mut Lane) -> [Record; 3] {
+        let mut primary = self.primary(lane, 2);
+        primary.parent = lane.brick_below(lane.depth());
+        let print = &self.fingerprint;
+        [primary, counts(print), moments(print)]
+    }
+
+    fn of_span(&self, lane: &mut Lane, span: SpanId) -> [Record; 4] {
+        let mut origin = Record {
+            kind: extension::ORIGIN,
+            ..Record::default()
+        };
+        span.context().store(&mut origin);
+        origin.m[0] = span.get();
+        let print = &self.fingerprint;
+        [self.primary(lane, 3), counts(print), moments(print), origin]
     }
 }
 

@@ -34,9 +34,8 @@ impl RunFiles {
     /// Appends a line; it has left this process when this returns.
     pub fn journal(&mut self, line: &Line) -> Result<(), Error> {
         let mut write = || -> std::io::Result<u64> {
-            let mut text = serde_json::to_vec(line)?;
-            text.push(b'\n');
-            self.journal.write_all(&text)?;
+            let text = line.encode()?;
+            self.journal.write_all(text.as_bytes())?;
             Ok(text.len() as u64)
         };
         match write() {

@@ -253,12 +253,16 @@ impl Rows {
         let counts = find(group, extension::COUNTS);
         let moments = find(group, extension::STATISTICS);
         let (dtype, shape) = unpair(record.m[2]);
+        let (span, context) = match find(group, extension::ORIGIN) {
+            Some(of) => ((of.m[0] != 0).then_some(of.m[0]), Context::load(of)),
+            None => (on_thread(origin.thread, record.parent), origin.context),
+        };
         let time = self.timeline.ns(record.start);
         to.row(|row| {
             row.text(Name::from_number(record.name))
-                .put_if(on_thread(origin.thread, record.parent))
-                .put_if(origin.context.layer.map(u64::from))
-                .put_if(origin.context.iteration)
+                .put_if(span)
+                .put_if(context.layer.map(u64::from))
+                .put_if(context.iteration)
                 .put_if(record.metric(3))
                 .nulls(1) // backend
                 .put(u64::from(origin.thread))

@@ -153,7 +153,7 @@ pub fn run_json(run: &Path) -> RunJson {
 pub fn journal(run: &Path) -> BTreeMap<String, Vec<Line>> {
     let mut lines: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for line in fs::read_to_string(run.join(JOURNAL)).unwrap().lines() {
-        let line: Line = serde_json::from_str(line).unwrap();
+        let line = Line::decode(line.as_bytes()).unwrap();
         lines.entry(line.segment.clone()).or_default().push(line);
     }
     lines
