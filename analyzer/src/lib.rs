@@ -1,1 +1,13 @@
+//! Reads recorded runs, runs analyses over them as plugins, and reports.
 
+pub mod catalog;
+pub mod cli;
+pub mod exit;
+mod guard;
+pub mod inspect;
+pub mod plan;
+pub mod plugin;
+pub mod query;
+pub mod report;
+pub mod run;
+pub mod verb;

@@ -1,0 +1,250 @@
+//! The command line as it was typed.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::report::Level;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  Look at a run:
+    trueno-analyze report decode.run
+  Gate a build on it, and keep the numbers:
+    trueno-analyze report decode.run --fail-on warning --json report.json
+  Ask it something of your own:
+    trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
+  See what can be asked, and which plugins there are:
+    trueno-analyze tables decode.run
+    trueno-analyze plugins list
+
+EXIT CODES:
+  0  fine
+  1  a finding at or above --fail-on, or, with --fail-on, a section that failed
+  2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
+  3  what was asked for was not measured";
+
+/// Reads recorded runs, runs analyses over them as plugins, and reports.
+#[derive(Debug, Parser)]
+#[command(name = "trueno-analyze", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+    /// Colours: auto looks at the terminal and at NO_COLOR.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// Say less on standard error: errors only.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more: each step on the way, and all there is in lists.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run the analyses and show what they found.
+    Report(Box<ReportArgs>),
+    /// Run SQL over the tables of a run.
+    Query(QueryArgs),
+    /// List the tables of a run, or the columns of one.
+    Tables(TablesArgs),
+    /// Say what a run holds and how complete it is.
+    Info(InfoArgs),
+    /// Which plugins there are.
+    Plugins {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: PluginsVerb,
+    },
+}
+
+/// What to do with plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginsVerb {
+    /// List them: what is loaded from where, what is shadowed or refused, and why.
+    List(ListArgs),
+}
+
+/// Where plugins are looked for.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Plugins")]
+pub struct PluginArgs {
+    /// Load this library too, whatever its name; may be given again.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugin_files: Vec<PathBuf>,
+    /// Look for plugins in this folder first; may be given again.
+    #[arg(long = "plugin-dir", value_name = "DIR")]
+    pub plugin_dirs: Vec<PathBuf>,
+    /// Leave out the folder of the executable and ../lib/trueno-analyze.
+    #[arg(long)]
+    pub no_default_plugins: bool,
+    /// Load also what other users of this machine can write.
+    #[arg(long)]
+    pub allow_unsafe_plugins: bool,
+}
+
+/// `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// A run to compare with, for the plugins that do.
+    #[arg(long, value_name = "RUN")]
+    pub baseline: Option<PathBuf>,
+    /// Show these plugins only; what they read is run as well.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Do not run these plugins.
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub skip: Vec<String>,
+    /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
+    pub set: Vec<Setting>,
+    /// Exit with 1 when there is a finding this bad or worse, or a section failed.
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    pub fail_on: Option<Level>,
+    /// Rows shown of each table; JSON and CSV have all.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    pub width: Option<u16>,
+    /// Write the report as JSON; - is standard output, and nothing else goes there then.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the report as Markdown; - is standard output, and nothing else goes there then.
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write each table to DIR/PLUGIN.TABLE.csv.
+    #[arg(long, value_name = "DIR")]
+    pub csv: Option<PathBuf>,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// `query`.
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// The query; `trueno-analyze tables RUN` lists what it can use.
+    pub sql: String,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
+    pub format: QueryFormat,
+    /// Rows shown as a table; the other forms have all.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub top: usize,
+}
+
+/// Form of a query's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QueryFormat {
+    /// For people.
+    Table,
+    /// An array of objects, one a row.
+    Json,
+    /// RFC 4180.
+    Csv,
+}
+
+/// `tables`.
+#[derive(Debug, Args)]
+pub struct TablesArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// Show the columns of this table.
+    pub table: Option<String>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `plugins list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// One `--set`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// Which plugin.
+    pub plugin: String,
+    /// Which option.
+    pub key: String,
+    /// Its value.
+    pub value: serde_json::Value,
+}
+
+fn setting(text: &str) -> Result<Setting, String> {
+    let parts = text
+        .split_once('=')
+        .and_then(|(path, value)| Some((path.split_once('.')?, value)));
+    match parts {
+        Some(((plugin, key), value)) if !plugin.is_empty() && !key.is_empty() => Ok(Setting {
+            plugin: plugin.to_owned(),
+            key: key.to_owned(),
+            value: serde_json::from_str(value)
+                .unwrap_or_else(|_| serde_json::Value::String(value.to_owned())),
+        }),
+        _ => Err("expected PLUGIN.KEY=VALUE, such as category.unit=calls".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use serde_json::json;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_setting_is_json_or_else_text() {
+        let value = |text: &str| setting(text).unwrap().value;
+        assert_eq!(value("a.k=3"), json!(3));
+        assert_eq!(value("a.k=true"), json!(true));
+        assert_eq!(value("a.k={\"x\":[1]}"), json!({"x": [1]}));
+        assert_eq!(value("a.k=plain text"), json!("plain text"));
+        assert_eq!(value("a.k=a=b"), json!("a=b"));
+        assert_eq!(value("a.k="), json!(""));
+        assert_eq!(setting("a.b.c=1").unwrap().key, "b.c");
+        for wrong in ["", "a", "a.k", "a=1", ".k=1", "a.=1"] {
+            assert!(setting(wrong).is_err(), "{wrong}");
+        }
+    }
+}

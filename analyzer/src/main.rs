@@ -1,0 +1,35 @@
+//! The command: parse, run, error to exit code.
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use trueno_analyze::report::{style::Meaning, width::printable};
+use trueno_analyze::{cli::Cli, exit, verb};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match verb::run(&cli) {
+        Ok(code) => ExitCode::from(code),
+        // The reader has seen enough: `… | head`.
+        Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FINE),
+        Err(error) => {
+            let palette = verb::palette(cli.color, std::io::stderr().is_terminal());
+            let lead = palette.paint(Meaning::Error, "error:");
+            let text: Vec<_> = format!("{error:#}")
+                .lines()
+                .map(|line| printable(line).into_owned())
+                .collect();
+            // With standard error gone there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "{lead} {}", text.join("\n"));
+            ExitCode::from(exit::CANNOT_ANALYSE)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<std::io::Error>());
+    io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}

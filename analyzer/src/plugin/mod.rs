@@ -1,0 +1,60 @@
+//! Plugins: where they are found, how they are loaded, how they are run.
+
+mod call;
+mod find;
+pub(crate) mod frame;
+mod host;
+mod load;
+mod roster;
+mod trust;
+
+pub use call::{Outcome, Sources, run};
+pub use find::{
+    Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find,
+};
+pub use host::Taken;
+pub use load::{LoadError, load};
+pub use roster::{Entry, Roster, RosterError, Status};
+
+use std::path::PathBuf;
+
+/// One table a plugin wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// What the plugin calls it.
+    pub name: String,
+    /// The query over the published tables and other plugins' tables.
+    pub sql: String,
+    /// Whether the query is asked of the baseline run.
+    pub baseline: bool,
+    /// Whether the plugin can do without.
+    pub optional: bool,
+}
+
+/// What a plugin says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Name, and namespace of its tables.
+    pub id: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// One line for people.
+    pub summary: String,
+    /// Compiler, target and commit it was built with.
+    pub build: String,
+    /// Minor version of the ABI it was built against.
+    pub abi_minor: u32,
+    /// What it reads, in its own order.
+    pub inputs: Vec<Input>,
+}
+
+/// A plugin in memory, ready to run. It is never unloaded.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// What it says about itself.
+    pub descriptor: Descriptor,
+    /// The library it came from.
+    pub file: PathBuf,
+    /// The analysis.
+    pub entry: trueno_plugin::abi::RunFn,
+}

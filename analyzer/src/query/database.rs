@@ -1,0 +1,174 @@
+//! Named tables that SQL can be run over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError};
+use polars::sql::SQLContext;
+
+use super::error::{Missing, missing, nearest};
+use super::{QueryError, rewrite, tokens};
+use crate::guard::guard_panic;
+
+/// Named tables, lazily read, that SQL can be run over.
+#[derive(Clone, Default)]
+pub struct Database {
+    tables: BTreeMap<String, LazyFrame>,
+    /// Never read: while it lives, the engine numbers texts as it did before.
+    numbers: Option<Arc<CategoricalMapping>>,
+}
+
+impl Database {
+    /// A database with no tables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Publishes `table` as `name`, which may be `plugin.table`; replaces what had that name.
+    pub fn register(&mut self, name: &str, table: DataFrame) {
+        self.register_lazy(name, table.lazy());
+    }
+
+    /// Publishes a table that is read when a query asks for it.
+    pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
+        self.tables.insert(name.to_owned(), table);
+    }
+
+    /// Keeps the numbers of texts for as long as the database lives.
+    pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
+        self.numbers = Some(numbers);
+    }
+
+    /// Names of all tables, sorted.
+    pub fn table_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.keys().map(String::as_str)
+    }
+
+    /// Plans a query; the plan's columns are resolved.
+    fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
+        rewrite::check(sql).map_err(QueryError::Sql)?;
+        let quoted = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
+        let planned = guard_panic(|| {
+            // One context a query: the engine keeps names of subqueries in it.
+            let mut context = SQLContext::new();
+            for (name, table) in &self.tables {
+                context.register(name, table.clone());
+            }
+            let mut frame = context.execute(&quoted)?;
+            frame.collect_schema()?;
+            Ok(frame)
+        });
+        match planned {
+            Ok(Ok(frame)) => Ok(frame),
+            Ok(Err(error)) => Err(self.plan_error(sql, &error)),
+            Err(panic) => Err(QueryError::Sql(panic)),
+        }
+    }
+
+    fn plan_error(&self, sql: &str, error: &PolarsError) -> QueryError {
+        match missing(error) {
+            Some(Missing::Table(name)) => {
+                let name = self.whole_name(sql, name);
+                let nearest = nearest(&name, self.table_names());
+                QueryError::UnknownTable { name, nearest }
+            }
+            Some(Missing::Column(name)) => {
+                let columns = self.columns_of_query(sql);
+                let nearest = nearest(&name, columns.iter().map(String::as_str));
+                QueryError::UnknownColumn { name, nearest }
+            }
+            None => QueryError::Sql(first_line(error)),
+        }
+    }
+
+    /// The engine names only the part before the dot of an unknown `plugin.table`.
+    fn whole_name(&self, sql: &str, name: String) -> String {
+        let tokens = tokens::tokens(sql);
+        let at = |at: usize| tokens.get(at).and_then(|t| t.name(sql));
+        let found = (0..tokens.len()).find(|&i| {
+            at(i).as_deref() == Some(&name)
+                && i > 0
+                && ["from", "join"]
+                    .iter()
+                    .any(|word| tokens[i - 1].is(sql, word))
+                && tokens
+                    .get(i + 1)
+                    .is_some_and(|t| t.kind == tokens::Kind::Mark('.'))
+        });
+        match found.and_then(|i| at(i + 2)) {
+            Some(rest) => format!("{name}.{rest}"),
+            None => name,
+        }
+    }
+
+    /// Columns of all tables whose names stand in a query.
+    fn columns_of_query(&self, sql: &str) -> Vec<String> {
+        let tokens = tokens::tokens(sql);
+        let named = |table: &str| {
+            let last = table.rsplit('.').next().unwrap_or(table);
+            tokens.iter().any(|t| {
+                t.name(sql)
+                    .is_some_and(|name| name == table || name == last)
+            })
+        };
+        let mut columns = Vec::new();
+        for (_, frame) in self.tables.iter().filter(|(table, _)| named(table)) {
+            if let Ok(schema) = frame.clone().collect_schema() {
+                columns.extend(schema.iter_names().map(ToString::to_string));
+            }
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+}
+
+/// Runs one SQL query on the streaming engine and gathers its rows.
+///
+/// Rows come in the order the query asks for. Without `ORDER BY`, those of a
+/// grouping or a join come in any order.
+///
+/// # Errors
+///
+/// See [`QueryError`]. Queries see the database's tables only: the engine's
+/// functions that read files are refused.
+pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    run(database.plan(sql)?)
+}
+
+/// As [`collect`], with the same rows in the same order each time: where the
+/// query leaves the order open, rows are ordered by their columns from left to right.
+///
+/// # Errors
+///
+/// As [`collect`].
+pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    let mut frame = database.plan(sql)?;
+    let columns = frame
+        .collect_schema()
+        .map_err(|error| QueryError::Failed(first_line(&error)))?
+        .len();
+    match rewrite::order_totally(sql, columns).map(|sql| database.plan(&sql)) {
+        Some(Ok(ordered)) => run(ordered),
+        // Columns without an order, such as lists.
+        Some(Err(_)) | None => run(frame),
+    }
+}
+
+fn run(frame: LazyFrame) -> Result<DataFrame, QueryError> {
+    match guard_panic(|| frame.collect_with_engine(Engine::Streaming)) {
+        Ok(Ok(result)) => Ok(result.unwrap_single()),
+        Ok(Err(error)) => Err(QueryError::Failed(first_line(&error))),
+        Err(panic) => Err(QueryError::Failed(panic)),
+    }
+}
+
+/// The engine appends whole plans to its messages.
+fn first_line(error: &PolarsError) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,10 @@
+//! SQL over the published tables, and printing of results.
+
+mod database;
+mod error;
+pub mod output;
+mod rewrite;
+mod tokens;
+
+pub use database::{Database, collect, collect_in_order};
+pub use error::QueryError;

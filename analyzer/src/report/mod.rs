@@ -1,0 +1,24 @@
+//! What a report says, and the forms it can take.
+
+mod build;
+mod cell;
+mod coverage;
+pub mod csv;
+pub mod json;
+pub mod markdown;
+mod model;
+mod share;
+pub mod style;
+pub mod terminal;
+mod terminal_table;
+#[cfg(test)]
+mod testing;
+pub mod units;
+mod view;
+pub mod width;
+mod words;
+
+pub use build::{BuildError, Request, build};
+pub use cell::Cell;
+pub use coverage::coverage;
+pub use model::{Finding, Header, Level, Problem, Report, Section, SectionStatus};

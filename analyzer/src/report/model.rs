@@ -1,0 +1,178 @@
+//! The report as data. Every form of it is written from this alone.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trueno_plugin::{Chart, Table};
+
+use crate::run::RunFacts;
+
+/// How much a finding or a problem matters, least first.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    clap::ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Worth acting on.
+    Warning,
+    /// Must not be so.
+    Error,
+}
+
+impl Level {
+    /// The lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// What a plugin concluded. Parts it did not give are `None`, null in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable name of the case.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Level,
+    /// One line.
+    pub title: String,
+    /// What was seen.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// What to do about it.
+    #[serde(default)]
+    pub suggestion: Option<String>,
+    /// A query, or ids of rows, that show it.
+    #[serde(default)]
+    pub evidence: Option<Value>,
+}
+
+/// Something that is wrong with the run or with the report itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// How much it matters.
+    pub severity: Level,
+    /// Stable name of the case.
+    pub code: String,
+    /// For people.
+    pub text: String,
+}
+
+/// What became of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SectionStatus {
+    /// The plugin finished.
+    Ok,
+    /// It did not; tables and findings it gave before are kept.
+    Failed,
+    /// It did not run, since something it needs is not there.
+    Skipped,
+}
+
+/// What one plugin gave.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its id.
+    pub plugin: String,
+    /// Its version.
+    pub version: String,
+    /// Its summary, one line.
+    pub summary: String,
+    /// What became of it.
+    pub status: SectionStatus,
+    /// Why it failed or was skipped.
+    pub message: Option<String>,
+    /// Tables in the plugin's order.
+    pub tables: Vec<Table>,
+    /// Findings in the plugin's order.
+    pub findings: Vec<Finding>,
+    /// Charts of its tables.
+    pub charts: Vec<Chart>,
+}
+
+/// The run the report is about.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// What the run says about itself.
+    pub facts: RunFacts,
+    /// See [`coverage`](super::coverage()).
+    pub coverage: Option<f64>,
+    /// Intervals recorded (rows of the tables that have a duration): what the recorder's own cost is multiplied with.
+    pub spans: u64,
+}
+
+/// A report, whole.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The run.
+    pub header: Header,
+    /// One a plugin, in the order they ran.
+    pub sections: Vec<Section>,
+    /// What is wrong, in a fixed order: the run's own first.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Findings of all sections with the plugin's id, worst first, then in report order.
+    pub fn findings(&self) -> Vec<(&str, &Finding)> {
+        let mut all: Vec<(&str, &Finding)> = self
+            .sections
+            .iter()
+            .flat_map(|section| {
+                section
+                    .findings
+                    .iter()
+                    .map(|finding| (section.plugin.as_str(), finding))
+            })
+            .collect();
+        all.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
+        all
+    }
+
+    /// The exit code: see [`crate::exit`]. With `fail_on`, a finding at that
+    /// level or above fails the check, and so does a section that failed: what
+    /// it would have found is not known. When no section finished, nothing was
+    /// analysed.
+    pub fn exit_code(&self, fail_on: Option<Level>) -> u8 {
+        use crate::exit;
+        if !self
+            .sections
+            .iter()
+            .any(|section| section.status == SectionStatus::Ok)
+        {
+            return exit::CANNOT_ANALYSE;
+        }
+        let Some(level) = fail_on else {
+            return exit::FINE;
+        };
+        let found = self
+            .sections
+            .iter()
+            .flat_map(|section| &section.findings)
+            .any(|finding| finding.severity >= level);
+        let failed = self
+            .sections
+            .iter()
+            .any(|section| section.status == SectionStatus::Failed);
+        if found || failed {
+            exit::CHECK_FAILED
+        } else {
+            exit::FINE
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The form for a terminal. No line is wider than asked.
+
+use super::style::{Meaning, Palette};
+use super::view::{View, heading};
+use super::{Finding, Level, Report, Section, SectionStatus, terminal_table, width, words};
+
+/// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
+pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
+/// Findings at the top of a report.
+const TOP_FINDINGS: usize = 3;
+const INDENT: usize = 2;
+
+/// How a page looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Columns, brought into [`WIDTHS`].
+    pub width: usize,
+    /// Rows shown of each table.
+    pub top: usize,
+    /// Colours or none.
+    pub palette: Palette,
+}
+
+/// The whole report as text.
+pub fn render(report: &Report, page: Page) -> String {
+    let page = Page {
+        width: page.width.clamp(*WIDTHS.start(), *WIDTHS.end()),
+        ..page
+    };
+    let mut out = Out {
+        page,
+        text: String::new(),
+    };
+    header(report, &mut out);
+    top_findings(report, &mut out);
+    for section in &report.sections {
+        out.blank();
+        section_lines(section, &mut out);
+    }
+    problems(report, &mut out);
+    out.text
+}
+
+struct Out {
+    page: Page,
+    text: String,
+}
+
+impl Out {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        self.line("");
+    }
+
+    fn paint(&self, meaning: Meaning, text: &str) -> String {
+        self.page.palette.paint(meaning, text)
+    }
+
+    /// `lead` painted, then `text` beside it, wrapped and indented under itself.
+    fn hanging(
+        &mut self,
+        indent: usize,
+        lead: (&str, Meaning),
+        text: &str,
+        text_meaning: Option<Meaning>,
+    ) {
+        let column = indent + width::of(lead.0) + usize::from(!lead.0.is_empty());
+        let room = self.page.width.saturating_sub(column);
+        for (i, part) in width::wrap(text, room).iter().enumerate() {
+            let part = text_meaning.map_or(part.clone(), |meaning| self.paint(meaning, part));
+            let line = if i == 0 && !lead.0.is_empty() {
+                format!(
+                    "{}{} {part}",
+                    " ".repeat(indent),
+                    self.paint(lead.1, lead.0)
+                )
+            } else {
+                format!("{}{part}", " ".repeat(column))
+            };
+            self.line(line.trim_end());
+        }
+    }
+}
+
+fn header(report: &Report, out: &mut Out) {
+    for (name, text) in words::header(&report.header) {
+        out.hanging(
+            0,
+            (&width::pad(name, 9, false), Meaning::Faint),
+            &text,
+            None,
+        );
+    }
+    let reasons = words::incomplete(report);
+    if reasons.is_empty() {
+        out.hanging(
+            0,
+            (&width::pad("complete", 9, false), Meaning::Faint),
+            "yes",
+            Some(Meaning::Good),
+        );
+        return;
+    }
+    out.blank();
+    out.hanging(
+        0,
+        ("INCOMPLETE", Meaning::Error),
+        "this run does not hold all that happened:",
+        None,
+    );
+    for reason in reasons {
+        out.hanging(INDENT, ("-", Meaning::Error), &reason, None);
+    }
+}
+
+fn top_findings(report: &Report, out: &mut Out) {
+    let findings = report.findings();
+    out.blank();
+    if findings.is_empty() {
+        out.line(&out.paint(Meaning::Faint, "no findings"));
+        return;
+    }
+    let shown = findings.len().min(TOP_FINDINGS);
+    let of = if shown < findings.len() {
+        format!(" ({shown} of {}, worst first)", findings.len())
+    } else {
+        String::new()
+    };
+    let title = out.paint(Meaning::Heading, "findings");
+    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
+    for (plugin, finding) in &findings[..shown] {
+        let text = format!("{} [{plugin}]", finding.title);
+        out.hanging(
+            INDENT,
+            (severity(finding.severity), finding.severity.into()),
+            &text,
+            None,
+        );
+    }
+}
+
+/// Padded to one width, so that titles stand under each other.
+fn severity(level: Level) -> &'static str {
+    match level {
+        Level::Info => "info   ",
+        Level::Warning => "warning",
+        Level::Error => "error  ",
+    }
+}
+
+fn section_lines(section: &Section, out: &mut Out) {
+    let name = format!("{} {}", section.plugin, section.version);
+    out.hanging(
+        0,
+        (&width::printable(&name), Meaning::Heading),
+        &section.summary,
+        Some(Meaning::Faint),
+    );
+    let state = match section.status {
+        SectionStatus::Ok => None,
+        SectionStatus::Failed => Some("failed: "),
+        SectionStatus::Skipped => Some("skipped:"),
+    };
+    if let Some(state) = state {
+        out.hanging(
+            INDENT,
+            (state, section.status.into()),
+            section.message.as_deref().unwrap_or("no reason given"),
+            None,
+        );
+    }
+    for table in &section.tables {
+        let view = View::of(table, out.page.top);
+        let title = out.paint(
+            Meaning::Heading,
+            &width::shorten(&heading(table.name()), out.page.width - INDENT),
+        );
+        out.line(&format!("{}{title}", " ".repeat(INDENT)));
+        if !view.constant.is_empty() {
+            out.hanging(
+                INDENT * 2,
+                ("", Meaning::Faint),
+                &view.constant.join(" · "),
+                Some(Meaning::Faint),
+            );
+        }
+        for line in terminal_table::lines(&view, out.page.width - 2 * INDENT, out.page.palette) {
+            out.line(&format!("{}{line}", " ".repeat(2 * INDENT)));
+        }
+    }
+    for finding in &section.findings {
+        finding_lines(finding, out);
+    }
+}
+
+fn finding_lines(finding: &Finding, out: &mut Out) {
+    let title = format!("{} ({})", finding.title, finding.code);
+    out.hanging(
+        INDENT,
+        (severity(finding.severity), finding.severity.into()),
+        &title,
+        None,
+    );
+    let under = INDENT + severity(finding.severity).len() + 1;
+    for text in [&finding.detail, &finding.suggestion].into_iter().flatten() {
+        out.hanging(under - 1, ("", Meaning::Faint), text, None);
+    }
+}
+
+fn problems(report: &Report, out: &mut Out) {
+    if report.problems.is_empty() {
+        return;
+    }
+    out.blank();
+    out.line(&out.paint(Meaning::Heading, "problems"));
+    for problem in &report.problems {
+        out.hanging(
+            INDENT,
+            (severity(problem.severity), problem.severity.into()),
+            &words::problem(problem),
+            None,
+        );
+    }
+}
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+use super::*;
+use crate::report::{Problem, testing};
+use proptest::prelude::*;
+use trueno_plugin::Table;
+
+fn page(width: usize) -> Page {
+    Page {
+        width,
+        top: 10,
+        palette: Palette::new(false),
+    }
+}
+
+#[test]
+fn a_complete_run_opens_with_what_a_hurried_reader_needs() {
+    let text = render(&testing::report(vec![]), page(80));
+    assert_eq!(
+        text,
+        "\
+run       decode (00000000000000aa)
+program   ./decode --tokens 64
+host      box · A processor with a name that goes on and on · 2 CPUs · 16 GB
+wall      1 s
+coverage  97.3 % of wall had recorded work running
+events    1,234, none dropped
+recorder  31.5 ns a span × 1,234 ≈ 38.9 µs, <0.1 % of wall
+complete  yes
+
+no findings
+"
+    );
+}
+
+#[test]
+fn an_incomplete_run_says_so_loudly_and_why() {
+    let mut report = testing::report(vec![]);
+    report.header.facts.complete = false;
+    report.header.facts.dropped = Some(12_000);
+    report.header.facts.state = crate::run::RunState::Recording;
+    report.header.coverage = None;
+    report.header.facts.cost_ns_per_span = None;
+    let text = render(&report, page(80));
+    assert!(
+        text.contains("\nINCOMPLETE this run does not hold all that happened:\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  - 12,000 events were dropped while recording\n"),
+        "{text}"
+    );
+    assert!(text.contains("coverage  not measured"), "{text}");
+    assert!(text.contains("recorder  cost not measured"), "{text}");
+    assert!(!text.contains("complete  yes"), "{text}");
+}
+
+#[test]
+fn the_three_worst_findings_come_first() {
+    let mut one = testing::section("one", vec![]);
+    one.findings = vec![
+        testing::finding(Level::Info, "first"),
+        testing::finding(Level::Warning, "second"),
+    ];
+    let mut two = testing::section("two", vec![]);
+    two.findings = vec![
+        testing::finding(Level::Error, "third"),
+        testing::finding(Level::Warning, "fourth"),
+    ];
+    let text = render(&testing::report(vec![one, two]), page(80));
+    let top = text.split("\n\n").nth(1).unwrap();
+    assert_eq!(
+        top,
+        "findings (3 of 4, worst first)\n  error   third [two]\n  warning second [one]\n  warning fourth [two]"
+    );
+}
+
+#[test]
+fn a_failed_and_a_skipped_section_say_why() {
+    let mut failed = testing::section("a", vec![]);
+    failed.status = SectionStatus::Failed;
+    failed.message = Some("panicked: index out of bounds".into());
+    let mut skipped = testing::section("b", vec![]);
+    skipped.status = SectionStatus::Skipped;
+    skipped.message = Some("it reads a.t, and a failed".into());
+    let text = render(&testing::report(vec![failed, skipped]), page(80));
+    assert!(
+        text.contains("\n  failed:  panicked: index out of bounds\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n  skipped: it reads a.t, and a failed\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn colours_add_nothing_but_escape_sequences() {
+    let mut section = testing::section(
+        "one",
+        vec![Table::build("t").f64("wall_share", [0.5]).finish().unwrap()],
+    );
+    section.findings = vec![testing::finding(Level::Error, "bad")];
+    let report = testing::report(vec![section]);
+    let plain = render(&report, page(100));
+    let painted = render(
+        &report,
+        Page {
+            palette: Palette::new(true),
+            ..page(100)
+        },
+    );
+    assert_ne!(plain, painted);
+    let mut stripped = String::new();
+    let mut rest = painted.as_str();
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        stripped.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, after)| after);
+    }
+    stripped.push_str(rest);
+    assert_eq!(stripped, plain);
+}
+
+proptest! {
+    #[test]
+    fn no_line_is_wider_than_the_page(
+        words in "\\PC{0,300}",
+        rows in proptest::collection::vec(("\\PC{0,90}", any::<i64>(), 0.0..1.0_f64), 0..5),
+        width in 80..=200_usize,
+    ) {
+        let table = Table::build("t")
+            .text("name", rows.iter().map(|row| row.0.clone()))
+            .i64("self_ns", rows.iter().map(|row| row.1))
+            .f64("wall_share", rows.iter().map(|row| row.2))
+            .finish()
+            .unwrap();
+        let mut section = testing::section("one", vec![table]);
+        section.summary = words.clone();
+        section.findings = vec![testing::finding(Level::Warning, &words)];
+        section.message = Some(words.clone());
+        section.status = SectionStatus::Failed;
+        let mut report = testing::report(vec![section]);
+        report.header.facts.program.argv = vec![words.clone()];
+        report.header.facts.label = Some(words.clone());
+        report.problems = vec![Problem { severity: Level::Info, code: "c".into(), text: words }];
+        for line in render(&report, page(width)).lines() {
+            prop_assert!(width::of(line) <= width, "{} > {width}: {line}", width::of(line));
+        }
+    }
+}

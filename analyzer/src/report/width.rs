@@ -1,0 +1,172 @@
+//! Text in columns of a terminal: width, shortening, wrapping, bars.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Columns a text takes: the sum over its characters, so that widths of parts add up.
+pub fn of(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// The text without control characters: names come from recorded programs and
+/// plugins, and must not be able to move the cursor or change colours.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let hidden =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.chars().any(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            c if hidden(c) && (c as u32) < 0x100 => shown.push_str(&format!("\\x{:02x}", c as u32)),
+            c if hidden(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// At most `max` columns: the middle makes way for `…`, since the ends of
+/// kernel names tell more than their middles.
+pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
+    if of(text) <= max {
+        return Cow::Borrowed(text);
+    }
+    if max == 0 {
+        return Cow::Borrowed("");
+    }
+    let keep = max - 1;
+    let front = take(text.chars(), keep.div_ceil(2));
+    let back: String = take(text.chars().rev(), keep / 2).chars().rev().collect();
+    Cow::Owned(format!("{front}…{back}"))
+}
+
+fn take(chars: impl Iterator<Item = char>, max: usize) -> String {
+    let mut used = 0;
+    chars
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= max
+        })
+        .collect()
+}
+
+/// `text` with spaces up to `width` columns, at its left or right.
+pub fn pad(text: &str, width: usize, right_aligned: bool) -> String {
+    let spaces = " ".repeat(width.saturating_sub(of(text)));
+    if right_aligned {
+        format!("{spaces}{text}")
+    } else {
+        format!("{text}{spaces}")
+    }
+}
+
+/// Lines of at most `width` columns, broken at spaces where there are any.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = Vec::new();
+    for paragraph in text.split('\n') {
+        let mut line = String::new();
+        for word in printable(paragraph).split_whitespace() {
+            let mut word = word;
+            loop {
+                let gap = usize::from(!line.is_empty());
+                if of(&line) + gap + of(word) <= width {
+                    if gap == 1 {
+                        line.push(' ');
+                    }
+                    line.push_str(word);
+                    break;
+                }
+                if !line.is_empty() {
+                    lines.push(std::mem::take(&mut line));
+                    continue;
+                }
+                // A word wider than a line is cut; a character wider than a line stands alone.
+                let head = take(word.chars(), width);
+                let cut = if head.is_empty() {
+                    word.chars().next().map_or(0, char::len_utf8)
+                } else {
+                    head.len()
+                };
+                lines.push(word[..cut].to_owned());
+                word = &word[cut..];
+                if word.is_empty() {
+                    break;
+                }
+            }
+        }
+        lines.push(line);
+    }
+    while lines.len() > 1 && lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
+}
+
+/// A bar of `width` columns for a ratio, in eighths of a column.
+pub fn bar(ratio: Option<f64>, width: usize) -> String {
+    let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) else {
+        return String::new();
+    };
+    let eighths = (ratio.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let mut text = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        text.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_middle_makes_way() {
+        assert_eq!(shorten("short", 5), "short");
+        assert_eq!(shorten("gemv_avx512_rows", 9), "gemv…rows");
+        assert_eq!(shorten("漢字漢字漢字", 5), "漢…字");
+        assert_eq!(shorten("abc", 1), "…");
+    }
+
+    #[test]
+    fn bars_grow_in_eighths() {
+        assert_eq!(bar(Some(0.0), 4), "");
+        assert_eq!(bar(Some(0.5), 4), "██");
+        assert_eq!(bar(Some(1.0), 4), "████");
+        assert_eq!(bar(Some(1.0 / 32.0), 4), "▏");
+        assert_eq!(
+            bar(Some(7.0), 4),
+            "████",
+            "a share above one is a full bar; the number beside it tells"
+        );
+        assert_eq!(bar(None, 4), "");
+    }
+
+    #[test]
+    fn words_wrap_and_long_ones_are_cut() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrap("a\n\nb", 9), ["a", "", "b"]);
+        assert_eq!(wrap("", 9), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_wider_than_asked(text in "\\PC{0,60}", max in 2..40_usize) {
+            prop_assert!(of(&shorten(&text, max)) <= max);
+            prop_assert!(wrap(&text, max).iter().all(|line| of(line) <= max));
+        }
+
+        #[test]
+        fn what_is_printable_has_no_control_characters(text in any::<String>()) {
+            prop_assert!(!printable(&text).chars().any(char::is_control));
+        }
+    }
+}

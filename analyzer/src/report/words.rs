@@ -1,0 +1,167 @@
+//! The sentences that terminal and Markdown reports share.
+
+use crate::run::{RunState, WallSource};
+
+use super::units::{self, Unit};
+use super::{Cell, Header, Problem, Report, width};
+
+/// Lines of the header as name and text, in order.
+pub fn header(header: &Header) -> Vec<(&'static str, String)> {
+    let facts = &header.facts;
+    let mut lines = vec![
+        ("run", run(header)),
+        ("program", program(&facts.program.argv)),
+    ];
+    lines.push(("host", host(header)));
+    lines.push(("wall", wall(header)));
+    lines.push(("coverage", coverage(header)));
+    lines.push(("events", events(header)));
+    lines.push(("recorder", recorder_cost(header)));
+    if !facts.values.is_empty() {
+        let values = facts
+            .values
+            .iter()
+            .map(|(key, value)| format!("{key} = {value}"));
+        lines.push(("values", values.collect::<Vec<_>>().join(", ")));
+    }
+    lines
+        .into_iter()
+        .map(|(name, text)| (name, width::printable(&text).into_owned()))
+        .collect()
+}
+
+const UNKNOWN: &str = "not known";
+
+fn run(header: &Header) -> String {
+    let id = header.facts.run_id.as_deref().unwrap_or(UNKNOWN);
+    match &header.facts.label {
+        Some(label) => format!("{label} ({id})"),
+        None => id.to_owned(),
+    }
+}
+
+fn program(argv: &[String]) -> String {
+    if argv.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        argv.join(" ")
+    }
+}
+
+fn host(header: &Header) -> String {
+    let host = &header.facts.host;
+    let parts = [
+        host.name.clone(),
+        host.cpu_model.clone(),
+        host.logical_cpus
+            .map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" })),
+        host.memory_bytes
+            .map(|bytes| units::scaled(bytes as f64, "B")),
+        host.os.clone(),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        known.join(" · ")
+    }
+}
+
+fn wall(header: &Header) -> String {
+    let source = match header.facts.wall_source {
+        WallSource::Recorded => "",
+        WallSource::LastEvent => " (up to the last event; the recorder did not get to measure it)",
+        WallSource::None => "",
+    };
+    match header.facts.wall_ns {
+        Some(ns) => format!("{}{source}", units::duration(ns as f64)),
+        None => "not measured".to_owned(),
+    }
+}
+
+fn coverage(header: &Header) -> String {
+    match header.coverage {
+        Some(share) => format!(
+            "{} of wall had recorded work running",
+            units::percent(share)
+        ),
+        None => "not measured: no work was recorded".to_owned(),
+    }
+}
+
+fn events(header: &Header) -> String {
+    let facts = &header.facts;
+    let count = |n: u64| units::show(Cell::U64(n), Unit::None);
+    let dropped = match facts.dropped {
+        Some(0) => "none dropped".to_owned(),
+        Some(n) => format!("{} dropped", count(n)),
+        None => "drops not known".to_owned(),
+    };
+    let lost = if facts.rows_lost > 0 {
+        format!(", {} lost", count(facts.rows_lost))
+    } else {
+        String::new()
+    };
+    format!("{}, {dropped}{lost}", count(facts.rows))
+}
+
+/// What the recorder's own work cost: its measured cost of one span times the
+/// spans there are, over all threads together.
+fn recorder_cost(header: &Header) -> String {
+    match header.facts.cost_ns_per_span {
+        Some(cost_ns) if cost_ns.is_finite() => {
+            let all_ns = cost_ns * header.spans as f64;
+            let share = match header.facts.wall_ns {
+                Some(wall_ns) if wall_ns > 0 => {
+                    format!(", {} of wall", units::percent(all_ns / wall_ns as f64))
+                }
+                _ => String::new(),
+            };
+            let spans = units::show(Cell::U64(header.spans), Unit::None);
+            format!(
+                "{} a span × {spans} ≈ {}{share}",
+                units::duration(cost_ns),
+                units::duration(all_ns)
+            )
+        }
+        _ => "cost not measured".to_owned(),
+    }
+}
+
+/// Why the run is not all there; empty when it is.
+pub fn incomplete(report: &Report) -> Vec<String> {
+    let facts = &report.header.facts;
+    if facts.complete {
+        return Vec::new();
+    }
+    let count = |n: u64| units::show(Cell::U64(n), Unit::None);
+    let mut reasons = Vec::new();
+    match facts.state {
+        RunState::Finished => {}
+        RunState::Recording => {
+            reasons.push("the recording did not end: it is still being made, or was cut off".into())
+        }
+        RunState::Failed => reasons.push("the recorder had to stop early".into()),
+        RunState::Unknown => reasons.push("whether the recording ended is not known".into()),
+    }
+    match facts.dropped {
+        Some(0) => {}
+        Some(n) => reasons.push(format!("{} events were dropped while recording", count(n))),
+        None => reasons.push("how many events were dropped is not known".into()),
+    }
+    if facts.rows_lost > 0 {
+        reasons.push(format!(
+            "{} recorded rows cannot be read any more",
+            count(facts.rows_lost)
+        ));
+    }
+    if reasons.is_empty() {
+        reasons.push("see the problems below".into());
+    }
+    reasons
+}
+
+/// A problem as one line.
+pub fn problem(problem: &Problem) -> String {
+    format!("{} ({})", problem.text, problem.code)
+}

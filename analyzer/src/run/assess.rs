@@ -1,0 +1,233 @@
+//! Sums segments up: how complete a run is, and what there is to say about it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use trueno_recorder::run_json::{RunJson, State};
+use trueno_recorder::schema;
+
+use super::Problem;
+use super::facts::{RunFacts, RunState, TableFacts, WallSource};
+use super::segment::{Segment, SegmentState};
+
+/// What is known of the process that writes, or wrote, a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// It said that it is done, or nothing is known of it.
+    Ended,
+    /// It did not say that it is done, and is still there.
+    Alive { pid: u32 },
+    /// It did not say that it is done, and is gone.
+    Gone { pid: Option<u32> },
+}
+
+impl Writer {
+    /// From what `run.json` says, and the processes of this machine.
+    pub(super) fn of(run: &RunJson) -> Writer {
+        if run.state != State::Recording {
+            return Writer::Ended;
+        }
+        let here = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let same_machine = match (&run.host.name, here) {
+            (Some(there), Some(here)) => there == here.trim(),
+            _ => true,
+        };
+        match run.program.pid {
+            Some(pid) if same_machine && Path::new(&format!("/proc/{pid}")).exists() => {
+                Writer::Alive { pid }
+            }
+            pid => Writer::Gone { pid },
+        }
+    }
+
+    pub(super) fn is_alive(self) -> bool {
+        matches!(self, Writer::Alive { .. })
+    }
+
+    pub(super) fn is_unfinished(self) -> bool {
+        self != Writer::Ended
+    }
+}
+
+/// Fills in what the segments tell.
+pub(super) fn fill(
+    facts: &mut RunFacts,
+    run: Option<&RunJson>,
+    segments: &[Segment],
+    last_end_ns: Option<i64>,
+) {
+    let mut tables: BTreeMap<&str, TableFacts> = BTreeMap::new();
+    for segment in segments {
+        let table = tables.entry(segment.table()).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.segments += 1;
+        table.bytes += segment.bytes;
+        table.rows_read += segment.rows_read;
+        table.rows_expected = sum(table.rows_expected, segment.rows_expected);
+        table.rows_lost = sum(table.rows_lost, segment.rows_lost());
+    }
+    for (name, counts) in run.iter().flat_map(|r| &r.tables) {
+        let table = tables.entry(name).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.dropped = Some(counts.dropped);
+        // Segments that neither journal nor directory know: run.json alone remembers them.
+        if table.rows_expected.is_none_or(|rows| rows < counts.rows) {
+            table.rows_expected = Some(counts.rows);
+            table.rows_lost = Some(counts.rows.saturating_sub(table.rows_read));
+        }
+    }
+    for (name, table) in &mut tables {
+        table.name = (*name).to_owned();
+        if facts.dropped.is_some() && table.dropped.is_none() {
+            table.dropped = Some(0);
+        }
+    }
+
+    let mut ordered: Vec<TableFacts> = schema::TABLES
+        .iter()
+        .filter_map(|t| tables.remove(t.name))
+        .collect();
+    ordered.extend(tables.into_values());
+    facts.rows = ordered.iter().map(|t| t.rows_read).sum();
+    facts.rows_lost = ordered
+        .iter()
+        .filter_map(|t| t.rows_lost)
+        .fold(0, u64::saturating_add);
+    facts.tables = ordered;
+    let whole = |s: &Segment| s.state == SegmentState::Sealed && s.verified && s.faults.is_empty();
+    facts.clean_end =
+        facts.state == RunState::Finished && segments.iter().all(|s| s.state != SegmentState::Open);
+    facts.complete = facts.clean_end
+        && facts.dropped == Some(0)
+        && facts.tables.iter().all(|t| t.rows_lost == Some(0))
+        && segments.iter().all(whole);
+    if facts.wall_ns.is_none() && last_end_ns.is_some() {
+        facts.wall_ns = last_end_ns;
+        facts.wall_source = WallSource::LastEvent;
+    }
+}
+
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.saturating_add(b?))
+}
+
+/// How the recording ended, and what the recorder itself had to say.
+pub(super) fn recording_problems(
+    run: Option<&RunJson>,
+    writer: Writer,
+    last_end_ns: Option<i64>,
+) -> Vec<Problem> {
+    let Some(run) = run else { return Vec::new() };
+    let mut problems = Vec::new();
+    let reach = last_end_ns.map_or_else(
+        || "no interval was written yet".to_owned(),
+        |ns| format!("the data reach {ns} ns of the run's time"),
+    );
+    match writer {
+        Writer::Ended => {}
+        Writer::Alive { pid } => {
+            problems.push(Problem::info(
+                "recording",
+                format!("process {pid} is still recording: {reach}"),
+            ));
+        }
+        Writer::Gone { pid } => {
+            let who = pid.map_or_else(|| "the program".to_owned(), |pid| format!("process {pid}"));
+            let text = format!("unclean end: {who} is gone and did not finish the run; {reach}");
+            problems.push(Problem::warning("unclean_end", text));
+        }
+    }
+    for text in &run.problems {
+        problems.push(match run.state {
+            State::Failed => Problem::error(
+                "recorder_failed",
+                format!("the recorder stopped early: {text}"),
+            ),
+            _ => Problem::warning("recorder", format!("the recorder says: {text}")),
+        });
+    }
+    if run.state == State::Failed && run.problems.is_empty() {
+        problems.push(Problem::error(
+            "recorder_failed",
+            "the recorder stopped early, and does not say why",
+        ));
+    }
+    if run.dropped > 0 {
+        let tables: Vec<String> = run
+            .tables
+            .iter()
+            .filter(|(_, t)| t.dropped > 0)
+            .map(|(name, t)| format!("{name} {}", t.dropped))
+            .collect();
+        let tables = if tables.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", tables.join(", "))
+        };
+        problems.push(Problem::warning(
+            "dropped",
+            format!("{} rows were dropped at recording{tables}", run.dropped),
+        ));
+    }
+    problems
+}
+
+/// What is wrong with the segments, in the order of their names.
+pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
+    let of = |segment: &Segment| {
+        let loses = segment.state == SegmentState::Lost || segment.rows_lost() != Some(0);
+        let name = segment.name.clone();
+        let make = move |fault: &String| {
+            let text = format!("{name}: {fault}");
+            if loses {
+                Problem::error("segment_damaged", text)
+            } else {
+                Problem::warning("segment", text)
+            }
+        };
+        let mut problems: Vec<Problem> = segment.faults.iter().map(make).collect();
+        if let Some(lost) = segment.rows_lost().filter(|&rows| rows > 0) {
+            let expected = segment.rows_expected.unwrap_or(lost);
+            let text = format!("{}: {lost} of {expected} rows lost", segment.name);
+            problems.push(Problem::error("rows_lost", text));
+        }
+        problems
+    };
+    segments.iter().flat_map(of).collect()
+}
+
+/// Where `run.json` counts otherwise than the segments.
+pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Problem> {
+    let Some(run) = run.filter(|r| r.state == State::Finished) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for table in &facts.tables {
+        let Some(counts) = run.tables.get(&table.name) else {
+            problems.push(Problem::warning(
+                "counts_differ",
+                format!(
+                    "{}: {} rows were found, run.json lists no such table",
+                    table.name, table.rows_read
+                ),
+            ));
+            continue;
+        };
+        let known = table.rows_lost.unwrap_or(0).saturating_add(table.rows_read);
+        if counts.rows != known || counts.segments != table.segments {
+            let text = format!(
+                "{}: run.json counts {} rows in {} segments, found {} rows in {}",
+                table.name, counts.rows, counts.segments, table.rows_read, table.segments
+            );
+            problems.push(Problem::warning("counts_differ", text));
+        }
+    }
+    problems
+}

@@ -1,0 +1,28 @@
+//! Opens run directories. Nothing else in the analyzer touches a run's files.
+//!
+//! `layout` lists the files, `manifest` and `journal` read what the recorder
+//! wrote about them, `verify` compares bytes with hashes, `read` decides what
+//! can be read of a segment, `rebuild` makes tables of its good parts, and
+//! `publish` gives tables their published columns. `assess` sums it all up.
+
+mod assess;
+mod facts;
+mod faults;
+mod flatbuffer;
+mod ipc;
+mod journal;
+mod layout;
+mod manifest;
+mod open;
+mod problem;
+mod publish;
+mod reach;
+mod read;
+mod rebuild;
+mod segment;
+mod tables;
+mod verify;
+
+pub use facts::{ClockFacts, HostFacts, ProgramFacts, RunFacts, RunState, TableFacts, WallSource};
+pub use open::Run;
+pub use problem::{Problem, RunError, Severity};

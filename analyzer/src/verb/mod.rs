@@ -1,0 +1,73 @@
+//! What the verbs of the command line do.
+
+mod inspect;
+mod output;
+mod plugins;
+mod report;
+mod talk;
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::cli::{Cli, Color, PluginsVerb, Verb};
+use crate::plugin::Search;
+use crate::report::{style::Palette, terminal};
+use talk::Talk;
+
+/// Runs what was typed; the exit code.
+///
+/// # Errors
+/// Nothing could be analysed (exit code 2), or standard output was closed.
+pub fn run(cli: &Cli) -> anyhow::Result<u8> {
+    let talk = Talk::new(cli, palette(cli.color, io::stderr().is_terminal()));
+    let page = palette(cli.color, io::stdout().is_terminal());
+    match &cli.verb {
+        Verb::Report(args) => report::report(args, page, &talk),
+        Verb::Plugins {
+            verb: PluginsVerb::List(args),
+        } => plugins::list(args, cli.verbose, page),
+        Verb::Query(args) => inspect::query(args),
+        Verb::Tables(args) => inspect::tables(args),
+        Verb::Info(args) => inspect::info(args),
+    }
+}
+
+/// Colours as asked for; on `auto` those of a terminal that has not been asked to go without.
+pub fn palette(color: Color, is_terminal: bool) -> Palette {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    Palette::new(match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => is_terminal && !unwanted,
+    })
+}
+
+/// Columns of a page: as asked for, else those of the terminal, else the fewest.
+fn page_width(asked: Option<u16>) -> usize {
+    let fewest = *terminal::WIDTHS.start();
+    match asked {
+        Some(width) => usize::from(width),
+        None if io::stdout().is_terminal() => terminal_size::terminal_size()
+            .map_or(fewest, |(width, _)| usize::from(width.0))
+            .max(fewest),
+        None => fewest,
+    }
+}
+
+/// Standard output, all at once: a report is data, and a broken pipe is an error to be seen.
+fn to_stdout(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+fn search(args: &crate::cli::PluginArgs) -> Search {
+    let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    Search {
+        files: args.plugin_files.clone(),
+        dirs: args.plugin_dirs.clone(),
+        path_variable: std::env::var_os(crate::plugin::PATH_VARIABLE),
+        executable: executable.filter(|_| !args.no_default_plugins),
+        allow_unsafe: args.allow_unsafe_plugins,
+    }
+}

@@ -1,0 +1,48 @@
+//! What is said on standard error.
+
+use std::io::Write;
+
+use crate::cli::Cli;
+use crate::report::style::{Meaning, Palette};
+use crate::report::width::printable;
+
+/// Says things on standard error, as much as was asked for.
+pub struct Talk {
+    quiet: bool,
+    verbose: u8,
+    palette: Palette,
+}
+
+impl Talk {
+    pub fn new(cli: &Cli, palette: Palette) -> Talk {
+        Talk {
+            quiet: cli.quiet,
+            verbose: cli.verbose,
+            palette,
+        }
+    }
+
+    /// Something the user should know, unless they asked for quiet.
+    pub fn warn(&self, text: &str) {
+        if !self.quiet {
+            self.say(Meaning::Warning, "warning:", text);
+        }
+    }
+
+    /// A step, with `-v`.
+    pub fn step(&self, text: &str) {
+        if self.verbose > 0 {
+            self.say(Meaning::Faint, "…", text);
+        }
+    }
+
+    fn say(&self, meaning: Meaning, lead: &str, text: &str) {
+        let text = printable(text);
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{} {text}",
+            self.palette.paint(meaning, lead)
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! A damaged journal.
+
+use std::fs;
+
+use crate::sample::{all_rows, has_problem, originals, problem_texts, sample};
+
+#[test]
+fn without_a_journal_everything_is_read_and_nothing_verified() {
+    let sample = sample();
+    fs::remove_file(sample.path("batches.jsonl")).unwrap();
+    let run = sample.open();
+    assert_eq!(all_rows(&run), originals());
+    assert!(has_problem(&run, &["warning", "batches.jsonl is missing"]));
+    for segment in [
+        "bricks/000000.arrow",
+        "edges/000000.arrow",
+        "edges/000001.arrow",
+    ] {
+        assert!(has_problem(&run, &[segment, "not verified"]));
+    }
+    assert!(!run.facts().complete);
+    assert_eq!(run.facts().rows_lost, 0);
+    assert!(
+        run.facts().clean_end,
+        "what cannot be verified has still ended cleanly"
+    );
+}
+
+#[test]
+fn garbage_lines_are_left_out_and_the_rest_is_used() {
+    let sample = sample();
+    sample.change("batches.jsonl", |bytes| {
+        let text = String::from_utf8(std::mem::take(bytes)).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.insert(3, "{\"segment\":\"../x.arrow\",\"chunk\":\"head\",\"offset\":0,\"bytes\":1,\"xxh3\":\"0000000000000000\"}");
+        lines.insert(2, "no json");
+        *bytes = (lines.join("\n") + "\n").into_bytes();
+    });
+    let run = sample.open();
+    assert!(
+        has_problem(
+            &run,
+            &[
+                "batches.jsonl: 2 of ",
+                "lines cannot be read, the first is line 3"
+            ]
+        ),
+        "{:?}",
+        problem_texts(&run)
+    );
+    assert_eq!(all_rows(&run), originals());
+    assert_eq!(run.facts().rows_lost, 0);
+}
+
+#[test]
+fn a_torn_last_line_is_named() {
+    let sample = sample();
+    sample.change("batches.jsonl", |bytes| bytes.truncate(bytes.len() - 30));
+    let run = sample.open();
+    assert!(has_problem(
+        &run,
+        &["batches.jsonl: the last line, line ", "was cut"]
+    ));
+    // The segment whose tail is not listed any more is read all the same.
+    assert!(has_problem(
+        &run,
+        &["edges/000001.arrow: not verified: the journal lists only parts of it"]
+    ));
+    assert_eq!(all_rows(&run)["edges"].len(), 17);
+}
+
+#[test]
+fn rows_are_counted_in_the_file_not_in_the_journal() {
+    let sample = sample();
+    sample.change_line(1, |line| line["rows"] = 9.into());
+    let run = sample.open();
+    assert_eq!(run.facts().rows, 37);
+    assert!(has_problem(
+        &run,
+        &[
+            "bricks/000000.arrow",
+            "holds 8 rows, the journal (batches.jsonl) says 9"
+        ]
+    ));
+    assert!(!run.facts().complete);
+}
+
+#[test]
+fn absurd_numbers_do_not_matter() {
+    for key in ["offset", "bytes", "rows"] {
+        let sample = sample();
+        for line in 0..4 {
+            sample.change_line(line, |l| l[key] = u64::MAX.into());
+        }
+        let run = sample.open();
+        assert!(has_problem(&run, &["bricks/000000.arrow"]), "{key}");
+        assert_eq!(all_rows(&run)["edges"].len(), 17);
+    }
+}

@@ -1,0 +1,13 @@
+//! Reading of runs: whole, damaged, unfinished; SQL over them.
+
+mod catalog;
+mod damage;
+mod every_byte;
+mod journal;
+mod recorded;
+mod sample;
+mod sql;
+mod unfinished;
+mod unknown;
+mod whole;
+mod writer;

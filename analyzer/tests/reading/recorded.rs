@@ -1,0 +1,45 @@
+//! What the recorder really writes.
+
+use trueno_recorder::{BrickId, Recorder};
+
+use trueno_analyze::run::Run;
+
+use crate::sample::{problem_texts, rows, value};
+
+#[test]
+fn a_recorded_run_is_complete_and_verified() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("recorded.run");
+    let recorder = Recorder::create(&dir).unwrap();
+    for i in 0..3 {
+        let _iteration = recorder.iteration(i);
+        for layer in 0..2 {
+            let _layer = recorder.layer(layer);
+            let mut brick = recorder.brick(BrickId::QkvProjection);
+            brick.elements(64);
+        }
+    }
+    recorder.finish().unwrap();
+    let run = Run::open(&dir).unwrap();
+    assert_eq!(problem_texts(&run), [""; 0]);
+    assert!(run.facts().complete, "{:?}", run.facts());
+    let database = run.sql_context().unwrap();
+    assert_eq!(
+        rows(
+            &database,
+            "SELECT DISTINCT name, category, elements FROM bricks WHERE kind = 'brick'"
+        ),
+        ["QkvProjection|Attention|64"]
+    );
+    assert_eq!(
+        value(
+            &database,
+            "SELECT COUNT(*) FROM bricks WHERE kind = 'layer'"
+        ),
+        "6"
+    );
+    assert_eq!(
+        value(&database, "SELECT COUNT(*) FROM segments WHERE verified"),
+        value(&database, "SELECT COUNT(*) FROM segments")
+    );
+}

@@ -1,0 +1,63 @@
+//! What a reader should know before trusting the split into categories.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::lanes::{LaneKind, Lanes, UNCATEGORISED};
+use crate::tables::{CategoryRow, kind_total, share};
+use crate::totals::Totals;
+
+/// More of the host's busy time without a category than this is said.
+pub const UNCATEGORISED_SHARE: f64 = 0.2;
+/// More of the host's window without any interval than this is said.
+pub const UNACCOUNTED_SHARE: f64 = 0.5;
+
+/// Findings in the order of the thresholds above, then rows that were left out.
+pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let Some(sum) = kind_total(run, totals, LaneKind::Host) else { return left_out(run, out) };
+    let uncategorised = run.texts.text(UNCATEGORISED);
+    let row = rows.iter().find(|row| row.lane_kind == LaneKind::Host && row.category == uncategorised);
+    if let Some(part) = share(row.map_or(0, |row| row.self_ns), sum.busy_ns)
+        && part > UNCATEGORISED_SHARE
+    {
+        let title = format!("{:.1} % of the busy time on the host has no category", part * 100.0);
+        out.push(
+            Finding::new("uncategorised", Severity::Info, title)
+                .suggestion("give the bricks known names, or a category where the program records them")
+                .evidence(
+                    "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks \
+                     WHERE category IS NULL AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \
+                     GROUP BY name ORDER BY dur_ns DESC, name",
+                ),
+        );
+    }
+    if let Some(part) = share(sum.wall_ns - sum.busy_ns, sum.wall_ns)
+        && part > UNACCOUNTED_SHARE
+    {
+        let title = format!("for {:.1} % of the window nothing was recorded on the host's lanes", part * 100.0);
+        out.push(
+            Finding::new("unaccounted", Severity::Info, title)
+                .detail("a lane is empty where its thread slept, was not yet there, or ran code that records nothing")
+                .suggestion("record what runs in between, or read the shares of busy time")
+                .evidence("SELECT lane, unaccounted_ns, wall_ns FROM category.by_lane ORDER BY unaccounted_ns DESC, lane"),
+        );
+    }
+    left_out(run, out)
+}
+
+fn left_out(run: &Lanes, mut out: Vec<Finding>) -> Vec<Finding> {
+    let left = run.left_out;
+    let rows = left.bound + left.invalid + left.impossible;
+    if rows > 0 {
+        let title = format!("{rows} rows are part of no time");
+        let detail = format!(
+            "{} bound rows, whose times only contain the work; {} kernels marked not valid; {} rows with an impossible duration",
+            left.bound, left.invalid, left.impossible
+        );
+        out.push(Finding::new("left_out", Severity::Info, title).detail(detail).evidence(
+            "SELECT lane_kind, kind, name, bound_calls FROM category.by_brick WHERE bound_calls > 0 \
+             ORDER BY bound_calls DESC, name",
+        ));
+    }
+    out
+}

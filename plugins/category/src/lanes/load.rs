@@ -1,0 +1,337 @@
+//! From the published tables to lanes.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{I64Column, Result, Run, Table, U64Column};
+
+use super::hash::FastMap;
+use super::inherit::inherit;
+use super::order::by_start;
+use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
+use super::text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED};
+
+/// Rows that became no interval, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `timing = bound`: only known to contain the work.
+    pub bound: u64,
+    /// Kernels with `valid = false`.
+    pub invalid: u64,
+    /// A negative duration, or an end beyond the range of times.
+    pub impossible: u64,
+}
+
+/// A run as lanes.
+#[derive(Default)]
+pub struct Lanes {
+    /// Host threads by number, then device streams.
+    pub lanes: Vec<Lane>,
+    /// What [`Span::label`] refers to.
+    pub labels: Labels,
+    /// What labels refer to.
+    pub texts: Texts,
+    /// Declared elements; see [`Span::elements`].
+    pub elements: Vec<u64>,
+    /// Length of the window, which starts at 0; the last end where the run has none.
+    pub wall_ns: i64,
+    /// Rows that became no interval.
+    pub left_out: LeftOut,
+    /// Bound rows by kind of lane and label.
+    pub bound: BTreeMap<(LaneKind, u32), u64>,
+}
+
+/// Reads all of [`INPUTS`](super::INPUTS).
+///
+/// Bound, invalid and impossible rows become no intervals and are counted. A
+/// row with a device lies on its stream; a wait lies on the thread that waited.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn load(run: &mut Run) -> Result<Lanes> {
+    let mut loader = Loader::default();
+    loader.bricks(run)?;
+    let linked = std::mem::take(&mut loader.linked);
+    for source in &WORK {
+        loader.work(run, source, &linked)?;
+    }
+    loader.finish(run)
+}
+
+/// What the tables other than bricks call their columns.
+struct Source {
+    input: &'static str,
+    texts: &'static str,
+    name_id: &'static str,
+    kind: &'static str,
+    class: Class,
+}
+
+const WORK: [Source; 5] = [
+    Source { input: "kernels", texts: "kernel_names", name_id: "name_id", kind: "kernel", class: Class::Kernel },
+    Source { input: "tiles", texts: "tile_levels", name_id: "level_id", kind: "tile", class: Class::Tile },
+    Source { input: "syncs", texts: "sync_kinds", name_id: "kind_id", kind: "sync", class: Class::Wait },
+    Source { input: "calls", texts: "call_names", name_id: "name_id", kind: "call", class: Class::Call },
+    Source {
+        input: "transfers",
+        texts: "transfer_directions",
+        name_id: "direction_id",
+        kind: "transfer",
+        class: Class::Transfer,
+    },
+];
+
+#[derive(Default)]
+struct Loader {
+    out: Lanes,
+    spans: BTreeMap<LaneKey, Vec<Span>>,
+    /// Tables read ahead, because their links say which bricks to remember.
+    tables: FastMap<&'static str, Table>,
+    /// Category of every brick that a row of another table names.
+    linked: FastMap<u64, u32>,
+}
+
+impl Loader {
+    fn bricks(&mut self, run: &mut Run) -> Result<()> {
+        for source in &WORK {
+            let table = run.table(source.input)?;
+            if table.has("brick") {
+                // A link that turns out to name no row of bricks leaves it to nesting.
+                self.linked.extend(table.u64("brick")?.iter().flatten().map(|brick| (brick, INHERITED)));
+            }
+            self.tables.insert(source.input, table);
+        }
+        let kinds = self.texts(run, "brick_kinds")?;
+        let names = self.texts(run, "brick_names")?;
+        let categories = self.texts(run, "brick_categories")?;
+        let table = run.table("bricks")?;
+        let rows = Rows::of(&table)?;
+        let (kind_id, name_id) = (table.i64("kind_id")?, table.i64("name_id")?);
+        let category_id = table.i64("category_id")?;
+        self.reserve(&rows);
+        let mut labels: FastMap<(i64, i64, Option<i64>), u32> = FastMap::default();
+        let mut lane = Filler::default();
+        for row in 0..table.rows() {
+            let found = (kind_id.value(row), name_id.value(row), category_id.get(row));
+            let label = match labels.get(&found) {
+                Some(&label) => label,
+                None => {
+                    let kind = self.known(&kinds, found.0, "brick_kinds")?;
+                    let name = self.known(&names, found.1, "brick_names")?;
+                    let class = match self.out.texts.text(kind) {
+                        "run" | "iteration" | "layer" => Class::Scope,
+                        "task" => Class::Task,
+                        _ => Class::Brick,
+                    };
+                    let category = match (class, found.2) {
+                        (Class::Scope, _) => OUTSIDE,
+                        (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
+                        (_, None) => UNCATEGORISED,
+                    };
+                    let label = self.out.labels.number(Label { class, kind, name, category });
+                    labels.insert(found, label);
+                    label
+                }
+            };
+            if !self.linked.is_empty()
+                && let Some(category) = self.linked.get_mut(&rows.id.value(row))
+            {
+                *category = self.out.labels.get(label).category;
+            }
+            self.row(&rows, row, LaneKey::Thread(rows.thread.get(row)), label, true, &mut lane);
+        }
+        lane.back(&mut self.spans);
+        Ok(())
+    }
+
+    fn work(&mut self, run: &mut Run, source: &Source, linked: &FastMap<u64, u32>) -> Result<()> {
+        let names = self.texts(run, source.texts)?;
+        let kind = self.out.texts.number(source.kind);
+        let Some(table) = self.tables.remove(source.input) else { return Ok(()) };
+        let rows = Rows::of(&table)?;
+        let name_id = table.i64(source.name_id)?;
+        let brick = if table.has("brick") { Some(table.u64("brick")?) } else { None };
+        let valid = if table.has("valid") { Some(table.bool("valid")?) } else { None };
+        self.reserve(&rows);
+        let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
+        let mut lane = Filler::default();
+        for row in 0..table.rows() {
+            let link = brick.and_then(|column| column.get(row)).and_then(|brick| linked.get(&brick).copied());
+            let found = (name_id.value(row), link.unwrap_or(INHERITED));
+            let label = match labels.get(&found) {
+                Some(&label) => label,
+                None => {
+                    let name = self.known(&names, found.0, source.texts)?;
+                    let label = Label { class: source.class, kind, name, category: found.1 };
+                    let label = self.out.labels.number(label);
+                    labels.insert(found, label);
+                    label
+                }
+            };
+            let device = rows.device.and_then(|column| column.get(row));
+            let thread = rows.thread.get(row);
+            let key = match device {
+                Some(device) if source.class != Class::Wait || thread.is_none() => {
+                    LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
+                }
+                _ => LaneKey::Thread(thread),
+            };
+            let valid = valid.is_none_or(|column| column.value(row));
+            self.row(&rows, row, key, label, valid, &mut lane);
+        }
+        lane.back(&mut self.spans);
+        Ok(())
+    }
+
+    /// Books one row as an interval, or counts why it is none.
+    fn row(&mut self, rows: &Rows<'_>, row: usize, key: LaneKey, label: u32, valid: bool, lane: &mut Filler) {
+        let spans = lane.of(key, &mut self.spans);
+        let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
+        if rows.is_bound.is_some_and(|column| column.value(row)) {
+            self.out.left_out.bound += 1;
+            *self.out.bound.entry((key.kind(), label)).or_default() += 1;
+            return;
+        }
+        if !valid {
+            self.out.left_out.invalid += 1;
+            return;
+        }
+        let Some(end_ns) = start_ns.checked_add(dur_ns).filter(|_| dur_ns >= 0) else {
+            self.out.left_out.impossible += 1;
+            return;
+        };
+        let elements = match rows.elements.and_then(|column| column.get(row)) {
+            Some(elements) => {
+                self.out.elements.push(elements);
+                (self.out.elements.len() - 1) as u32
+            }
+            None => NO_ELEMENTS,
+        };
+        spans.push(Span { start_ns, end_ns, id: rows.id.value(row), label, elements });
+    }
+
+    /// Makes room for the rows of host lanes, so that large lanes are not moved while they grow.
+    fn reserve(&mut self, rows: &Rows<'_>) {
+        if rows.device.is_some() {
+            return; // these tables spread over many lanes
+        }
+        let mut counts: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+        let (mut last, mut run_length) = (None, 0);
+        for thread in rows.thread.iter() {
+            if thread != last {
+                *counts.entry(last).or_default() += run_length;
+                (last, run_length) = (thread, 0);
+            }
+            run_length += 1;
+        }
+        *counts.entry(last).or_default() += run_length;
+        for (thread, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+            self.spans.entry(LaneKey::Thread(thread)).or_default().reserve_exact(count);
+        }
+    }
+
+    fn finish(mut self, run: &mut Run) -> Result<Lanes> {
+        let threads = run.table("threads")?;
+        let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
+        let mut thread_names: BTreeMap<i64, String> = BTreeMap::new();
+        for row in 0..threads.rows() {
+            if let (Some(thread), Some(name)) = (thread.get(row), name.get(row)) {
+                thread_names.insert(thread, name.to_owned());
+            }
+        }
+        for (key, mut spans) in self.spans {
+            by_start(&mut spans);
+            let thread_name = match key {
+                LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
+                _ => None,
+            };
+            let mut lane = Lane { name: key.name(thread_name), kind: key.kind(), spans };
+            inherit(&mut lane, &mut self.out.labels);
+            self.out.lanes.push(lane);
+            run.check_cancelled()?;
+        }
+        // A bound row lies in no sorted lane, so it can inherit nothing.
+        let mut bound: BTreeMap<(LaneKind, u32), u64> = BTreeMap::new();
+        for ((kind, label), count) in self.out.bound {
+            let mut found = self.out.labels.get(label);
+            if found.category == INHERITED {
+                found.category = OUTSIDE;
+            }
+            *bound.entry((kind, self.out.labels.number(found))).or_default() += count;
+        }
+        self.out.bound = bound;
+        let table = run.table("run")?;
+        let recorded = table.i64("wall_ns")?.iter().next().flatten();
+        let last_end = || self.out.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.end_ns).max();
+        self.out.wall_ns = recorded.or_else(last_end).unwrap_or(0).max(0);
+        Ok(self.out)
+    }
+
+    /// Reads a list of distinct texts: number in the column, number here.
+    fn texts(&mut self, run: &mut Run, input: &str) -> Result<FastMap<i64, u32>> {
+        let table = run.table(input)?;
+        let (id, text) = (table.i64("id")?, table.text("text")?);
+        let mut known = FastMap::default();
+        for row in 0..table.rows() {
+            if let (Some(id), Some(text)) = (id.get(row), text.get(row)) {
+                known.insert(id, self.out.texts.number(text));
+            }
+        }
+        Ok(known)
+    }
+
+    fn known(&self, texts: &FastMap<i64, u32>, id: i64, input: &str) -> Result<u32> {
+        texts.get(&id).copied().ok_or_else(|| {
+            trueno_plugin::Error::bad_input(format!("text number {id} is not in `{input}`, which should list all of them"))
+        })
+    }
+}
+
+/// The columns that all tables with intervals have, as far as they have them.
+struct Rows<'a> {
+    id: &'a U64Column,
+    thread: &'a I64Column,
+    device: Option<&'a I64Column>,
+    stream: Option<&'a I64Column>,
+    start_ns: &'a I64Column,
+    dur_ns: &'a I64Column,
+    elements: Option<&'a U64Column>,
+    is_bound: Option<&'a trueno_plugin::BoolColumn>,
+}
+
+impl<'a> Rows<'a> {
+    fn of(table: &'a Table) -> Result<Self> {
+        let has = |column| table.has(column);
+        Ok(Self {
+            id: table.u64("id")?,
+            thread: table.i64("thread")?,
+            device: if has("device") { Some(table.i64("device")?) } else { None },
+            stream: if has("stream") { Some(table.i64("stream")?) } else { None },
+            start_ns: table.i64("start_ns")?,
+            dur_ns: table.i64("dur_ns")?,
+            elements: if has("elements") { Some(table.u64("elements")?) } else { None },
+            is_bound: if has("is_bound") { Some(table.bool("is_bound")?) } else { None },
+        })
+    }
+}
+
+/// Holds the lane that the last row went to, because the next goes there too.
+#[derive(Default)]
+struct Filler {
+    current: Option<(LaneKey, Vec<Span>)>,
+}
+
+impl Filler {
+    fn of(&mut self, key: LaneKey, spans: &mut BTreeMap<LaneKey, Vec<Span>>) -> &mut Vec<Span> {
+        if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
+            std::mem::take(self).back(spans);
+        }
+        let current = self.current.get_or_insert_with(|| (key, std::mem::take(spans.entry(key).or_default())));
+        &mut current.1
+    }
+
+    fn back(self, spans: &mut BTreeMap<LaneKey, Vec<Span>>) {
+        if let Some((key, lane)) = self.current {
+            spans.insert(key, lane);
+        }
+    }
+}

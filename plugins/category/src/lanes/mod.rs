@@ -1,0 +1,28 @@
+//! A run as lanes: host threads and device streams, each with the intervals
+//! that ran on it, in the order of their starts.
+//!
+//! [`load`] reads the published tables into [`Lanes`]; [`order`] sorts a lane;
+//! [`sweep`] tells, for every instant of a lane, which interval was running.
+//!
+//! ```text
+//! lane    ├────── layer ──────┤   ├─ layer ─┤
+//!           ├ brick ┤ ├brick┤
+//! sweep   l b bbbbb l bbbbbbb l   l l l l l l
+//! ```
+
+mod hash;
+mod inherit;
+mod inputs;
+mod load;
+mod order;
+mod span;
+mod sweep;
+mod text;
+
+pub use hash::{FastMap, FastSet};
+pub use inputs::INPUTS;
+pub use load::{Lanes, LeftOut, load};
+pub use order::{by_start, key};
+pub use span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
+pub use sweep::{Visit, sweep};
+pub use text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED};

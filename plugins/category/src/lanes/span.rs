@@ -1,0 +1,152 @@
+//! Intervals, what they are called, and the lanes they ran on.
+
+use super::hash::FastMap;
+
+/// In [`Span::elements`]: the program declared none.
+pub const NO_ELEMENTS: u32 = u32::MAX;
+
+/// One measured interval, half open: `start_ns <= t < end_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub start_ns: i64,
+    /// When it had ended; not before `start_ns`.
+    pub end_ns: i64,
+    /// Unique in the run.
+    pub id: u64,
+    /// Kind, name and category: an index into [`Labels`].
+    pub label: u32,
+    /// Index into [`Lanes::elements`](super::Lanes::elements), or [`NO_ELEMENTS`].
+    pub elements: u32,
+}
+
+impl Span {
+    /// How long it lasted.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// What an interval is to an analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Run, iteration or layer: a frame around bricks.
+    Scope,
+    /// Brick or function, or a kind of bricks not known here.
+    Brick,
+    /// A task: work that another thread may have asked for.
+    Task,
+    /// A kernel.
+    Kernel,
+    /// A tile.
+    Tile,
+    /// A host API call.
+    Call,
+    /// A wait of the host or of a stream.
+    Wait,
+    /// A copy or a fill.
+    Transfer,
+}
+
+/// What an interval is called; texts by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// What it is.
+    pub class: Class,
+    /// `layer`, `brick`, `kernel`, ...
+    pub kind: u32,
+    /// As recorded; a wait, a tile and a transfer go by their kind, level and direction.
+    pub name: u32,
+    /// See [`OUTSIDE`](super::OUTSIDE) and its neighbours.
+    pub category: u32,
+}
+
+/// Numbered labels.
+#[derive(Default)]
+pub struct Labels {
+    labels: Vec<Label>,
+    numbers: FastMap<Label, u32>,
+}
+
+impl Labels {
+    /// The number of a label; a new one when it was not seen before.
+    pub fn number(&mut self, label: Label) -> u32 {
+        *self.numbers.entry(label).or_insert_with(|| {
+            self.labels.push(label);
+            (self.labels.len() - 1) as u32
+        })
+    }
+
+    /// The label of a number.
+    pub fn get(&self, number: u32) -> Label {
+        self.labels[number as usize]
+    }
+
+    /// All, by number.
+    pub fn all(&self) -> &[Label] {
+        &self.labels
+    }
+}
+
+/// Host or device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LaneKind {
+    /// A thread of the host.
+    Host,
+    /// A stream of a device.
+    Device,
+}
+
+impl LaneKind {
+    /// Both, in the order of reports.
+    pub const ALL: [Self; 2] = [Self::Host, Self::Device];
+
+    /// `host` or `device`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Device => "device",
+        }
+    }
+}
+
+/// Which lane: the order here is the order of reports. `None`: not recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LaneKey {
+    /// Row of `threads`.
+    Thread(Option<i64>),
+    /// Device and stream.
+    Stream(i64, Option<i64>),
+}
+
+impl LaneKey {
+    /// Host or device.
+    pub fn kind(self) -> LaneKind {
+        match self {
+            Self::Thread(_) => LaneKind::Host,
+            Self::Stream(..) => LaneKind::Device,
+        }
+    }
+
+    /// `thread 0 main` or `gpu0/stream 7`; what was not recorded is a `?`.
+    pub fn name(self, thread_name: Option<&str>) -> String {
+        match (self, thread_name) {
+            (Self::Thread(Some(thread)), Some(name)) => format!("thread {thread} {name}"),
+            (Self::Thread(Some(thread)), None) => format!("thread {thread}"),
+            (Self::Thread(None), _) => "thread ?".to_owned(),
+            (Self::Stream(device, Some(stream)), _) => format!("gpu{device}/stream {stream}"),
+            (Self::Stream(device, None), _) => format!("gpu{device}/stream ?"),
+        }
+    }
+}
+
+/// One lane with its intervals, sorted as [`by_start`](super::by_start) does.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// As reports call it.
+    pub name: String,
+    /// Host or device.
+    pub kind: LaneKind,
+    /// What ran on it.
+    pub spans: Vec<Span>,
+}

@@ -1,0 +1,177 @@
+//! The output tables, and how their columns are computed.
+//!
+//! Shares are null where their denominator is zero. `wall_share` divides by
+//! the window times the number of lanes of that kind; with the row
+//! `unaccounted` the shares of a kind of lane add up to 1.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::lanes::{Label, LaneKind, Lanes};
+use crate::totals::{LabelTotal, Totals};
+
+/// Name of the row for time in which nothing ran on a lane.
+pub const UNACCOUNTED: &str = "unaccounted";
+
+/// Sums over the lanes of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KindTotal {
+    /// Σ busy.
+    pub busy_ns: i64,
+    /// Window × lanes.
+    pub wall_ns: i64,
+}
+
+/// One row of `by_category`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CategoryRow {
+    /// Host or device.
+    pub lane_kind: LaneKind,
+    /// Category, `uncategorised`, `outside bricks` or `unaccounted`.
+    pub category: String,
+    /// Intervals; none for `unaccounted`.
+    pub calls: Option<u64>,
+    /// Σ self.
+    pub self_ns: i64,
+    /// Union, lane by lane; none for `unaccounted`.
+    pub inclusive_ns: Option<i64>,
+    /// Bound rows; none for `unaccounted`.
+    pub bound_calls: Option<u64>,
+}
+
+/// Sums over the lanes of one kind; `None` when the run has no such lane.
+pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTotal> {
+    let lanes = || run.lanes.iter().zip(&totals.lanes).filter(|(lane, _)| lane.kind == kind);
+    let found = KindTotal {
+        busy_ns: lanes().map(|(_, total)| total.busy_ns).sum(),
+        wall_ns: run.wall_ns.saturating_mul(lanes().count() as i64),
+    };
+    lanes().next().map(|_| found)
+}
+
+/// Labels that have rows on a kind of lane.
+fn labels<'a>(run: &'a Lanes, totals: &'a Totals, kind: LaneKind) -> impl Iterator<Item = (Label, &'a LabelTotal)> {
+    (0..run.labels.all().len() as u32)
+        .map(move |label| (run.labels.get(label), totals.label(kind, label)))
+        .filter(|(_, total)| total.calls + total.bound_calls > 0)
+}
+
+/// Rows of `by_category`: host first, then by self time, `unaccounted` last.
+pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
+    let mut out = Vec::new();
+    for kind in LaneKind::ALL {
+        let Some(sum) = kind_total(run, totals, kind) else { continue };
+        let mut rows: BTreeMap<u32, CategoryRow> = BTreeMap::new();
+        for (label, total) in labels(run, totals, kind) {
+            let row = rows.entry(label.category).or_insert_with(|| CategoryRow {
+                lane_kind: kind,
+                category: run.texts.text(label.category).to_owned(),
+                calls: Some(0),
+                self_ns: 0,
+                inclusive_ns: Some(totals.category_ns(kind, label.category)),
+                bound_calls: Some(0),
+            });
+            row.calls = row.calls.map(|calls| calls + total.calls);
+            row.bound_calls = row.bound_calls.map(|calls| calls + total.bound_calls);
+            row.self_ns += total.self_ns;
+        }
+        let mut rows: Vec<CategoryRow> = rows.into_values().collect();
+        rows.sort_by(|a, b| (Reverse(a.self_ns), &a.category).cmp(&(Reverse(b.self_ns), &b.category)));
+        out.append(&mut rows);
+        out.push(CategoryRow {
+            lane_kind: kind,
+            category: UNACCOUNTED.to_owned(),
+            calls: None,
+            self_ns: sum.wall_ns - sum.busy_ns,
+            inclusive_ns: None,
+            bound_calls: None,
+        });
+    }
+    out
+}
+
+/// `part / whole`, or null when there is no whole.
+pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
+}
+
+/// Table `by_category`.
+///
+/// `lane_kind`; `category`; `calls`: intervals, computed; `self_ns`: time in
+/// which an interval of the category was the innermost of its lane, computed;
+/// `inclusive_ns`: union of its intervals lane by lane, computed; `busy_share`:
+/// self / Σ busy; `wall_share`: self / (window × lanes); `bound_calls`: rows
+/// that only bound their work, part of no time.
+pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableBuilder {
+    let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
+    let sum = |row: &CategoryRow| sums[row.lane_kind as usize];
+    let busy_share = |row: &CategoryRow| row.calls.and_then(|_| share(row.self_ns, sum(row).busy_ns));
+    Table::build("by_category")
+        .text("lane_kind", rows.iter().map(|row| row.lane_kind.name()))
+        .text("category", rows.iter().map(|row| &row.category))
+        .u64("calls", rows.iter().map(|row| row.calls))
+        .i64("self_ns", rows.iter().map(|row| row.self_ns))
+        .i64("inclusive_ns", rows.iter().map(|row| row.inclusive_ns))
+        .f64("busy_share", rows.iter().map(busy_share))
+        .f64("wall_share", rows.iter().map(|row| share(row.self_ns, sum(row).wall_ns)))
+        .u64("bound_calls", rows.iter().map(|row| row.bound_calls))
+}
+
+/// Table `by_brick`: one row for each kind, name and category, host first, then by self time.
+///
+/// As `by_category`, and `elements`: Σ declared, null when none is declared;
+/// `elements_per_s`: those / union of the calls that declare some; `min_ns`,
+/// `median_ns`, `p99_ns`, `max_ns`: of the whole durations, by nearest rank,
+/// null when all calls are bound.
+pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
+    let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
+    let mut rows: Vec<(LaneKind, Label, &LabelTotal)> = Vec::new();
+    for kind in LaneKind::ALL {
+        let first = rows.len();
+        rows.extend(labels(run, totals, kind).map(|(label, total)| (kind, label, total)));
+        let text = |number| run.texts.text(number);
+        rows[first..].sort_by(|(_, a, a_total), (_, b, b_total)| {
+            let a_key = (Reverse(a_total.self_ns), text(a.name), text(a.kind), text(a.category));
+            a_key.cmp(&(Reverse(b_total.self_ns), text(b.name), text(b.kind), text(b.category)))
+        });
+    }
+    let per_s = |total: &LabelTotal| {
+        let elements = total.elements.filter(|_| total.with_elements_ns > 0)?;
+        Some(elements as f64 / (total.with_elements_ns as f64 / 1e9))
+    };
+    let text = |number: u32| run.texts.text(number);
+    Table::build("by_brick")
+        .text("lane_kind", rows.iter().map(|(kind, ..)| kind.name()))
+        .text("kind", rows.iter().map(|(_, label, _)| text(label.kind)))
+        .text("name", rows.iter().map(|(_, label, _)| text(label.name)))
+        .text("category", rows.iter().map(|(_, label, _)| text(label.category)))
+        .u64("calls", rows.iter().map(|(.., total)| total.calls))
+        .i64("self_ns", rows.iter().map(|(.., total)| total.self_ns))
+        .i64("inclusive_ns", rows.iter().map(|(.., total)| total.inclusive_ns))
+        .f64("busy_share", rows.iter().map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].busy_ns)))
+        .f64("wall_share", rows.iter().map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].wall_ns)))
+        .u64("elements", rows.iter().map(|(.., total)| total.elements.map(|sum| u64::try_from(sum).unwrap_or(u64::MAX))))
+        .f64("elements_per_s", rows.iter().map(|(.., total)| per_s(total)))
+        .i64("min_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.min)))
+        .i64("median_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.median)))
+        .i64("p99_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.p99)))
+        .i64("max_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.max)))
+        .u64("bound_calls", rows.iter().map(|(.., total)| total.bound_calls))
+}
+
+/// Table `by_lane`: host threads by number, then device streams.
+///
+/// `busy_ns`: union of the intervals; `self_ns`: sum of the self times, found
+/// by another pass and equal to it; `unaccounted_ns`: window − busy; `wall_ns`:
+/// the window.
+pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
+    Table::build("by_lane")
+        .text("lane", run.lanes.iter().map(|lane| &lane.name))
+        .text("lane_kind", run.lanes.iter().map(|lane| lane.kind.name()))
+        .i64("busy_ns", totals.lanes.iter().map(|total| total.busy_ns))
+        .i64("self_ns", totals.lanes.iter().map(|total| total.self_ns))
+        .i64("unaccounted_ns", totals.lanes.iter().map(|total| run.wall_ns - total.busy_ns))
+        .i64("wall_ns", run.lanes.iter().map(|_| run.wall_ns))
+}

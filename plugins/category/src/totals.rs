@@ -1,0 +1,141 @@
+//! Times by label and by lane, in two linear passes over each lane.
+//!
+//! Self, inclusive and busy time count what lies in the window `0..wall_ns`;
+//! durations are those of the whole interval.
+
+use crate::lanes::{LaneKind, Lanes, NO_ELEMENTS, Span, Visit, sweep};
+use crate::quantiles::{Quantiles, quantiles};
+use crate::union::Unions;
+
+/// What was found for one label (kind, name, category) on one kind of lane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LabelTotal {
+    /// Intervals.
+    pub calls: u64,
+    /// Bound rows, which are part of no time.
+    pub bound_calls: u64,
+    /// Time in which one of them was the innermost.
+    pub self_ns: i64,
+    /// Union of them, lane by lane.
+    pub inclusive_ns: i64,
+    /// Sum of the declared elements; `None` when none of them declares any.
+    pub elements: Option<u128>,
+    /// Union of those that declare elements, lane by lane.
+    pub with_elements_ns: i64,
+    /// Of the durations.
+    pub dur_ns: Option<Quantiles>,
+}
+
+/// What was found for one lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneTotal {
+    /// Union of all its intervals.
+    pub busy_ns: i64,
+    /// Sum of the self times of its intervals.
+    pub self_ns: i64,
+}
+
+/// All totals of a run.
+pub struct Totals {
+    /// Host and device, each by label number.
+    labels: [Vec<LabelTotal>; 2],
+    /// Host and device, each by category (number of its text): union, lane by lane.
+    categories: [Unions; 2],
+    /// As the lanes are ordered.
+    pub lanes: Vec<LaneTotal>,
+}
+
+impl Totals {
+    /// The total of a label on one kind of lane.
+    pub fn label(&self, kind: LaneKind, label: u32) -> &LabelTotal {
+        &self.labels[kind as usize][label as usize]
+    }
+
+    /// Union of the intervals of a category, summed over the lanes of one kind.
+    pub fn category_ns(&self, kind: LaneKind, category: u32) -> i64 {
+        self.categories[kind as usize].total_ns(category as usize)
+    }
+}
+
+/// Adds everything up.
+pub fn totals(run: &Lanes) -> Totals {
+    let labels = run.labels.all().len();
+    let mut out = Totals {
+        labels: [vec![LabelTotal::default(); labels], vec![LabelTotal::default(); labels]],
+        categories: [Unions::new(run.texts.len()), Unions::new(run.texts.len())],
+        lanes: Vec::with_capacity(run.lanes.len()),
+    };
+    let mut inclusive = [Unions::new(labels), Unions::new(labels)];
+    let mut with_elements = [Unions::new(labels), Unions::new(labels)];
+    for (number, lane) in run.lanes.iter().enumerate() {
+        let (number, kind) = (number as u32, lane.kind as usize);
+        let mut busy = Unions::new(1);
+        for span in &lane.spans {
+            let (start_ns, end_ns) = (span.start_ns.max(0), span.end_ns.min(run.wall_ns));
+            let label = span.label as usize;
+            busy.add(0, number, start_ns, end_ns);
+            inclusive[kind].add(label, number, start_ns, end_ns);
+            out.categories[kind].add(run.labels.get(span.label).category as usize, number, start_ns, end_ns);
+            let total = &mut out.labels[kind][label];
+            total.calls += 1;
+            if span.elements != NO_ELEMENTS {
+                *total.elements.get_or_insert(0) += u128::from(run.elements[span.elements as usize]);
+                with_elements[kind].add(label, number, start_ns, end_ns);
+            }
+        }
+        let mut selves = SelfTimes { labels: &mut out.labels[kind], wall_ns: run.wall_ns, total_ns: 0 };
+        sweep(&lane.spans, &mut selves);
+        let self_ns = selves.total_ns;
+        out.lanes.push(LaneTotal { busy_ns: busy.total_ns(0), self_ns });
+    }
+    for kind in LaneKind::ALL {
+        for (label, total) in out.labels[kind as usize].iter_mut().enumerate() {
+            total.inclusive_ns = inclusive[kind as usize].total_ns(label);
+            total.with_elements_ns = with_elements[kind as usize].total_ns(label);
+        }
+        durations(run, kind, &mut out.labels[kind as usize]);
+    }
+    for (&(kind, label), &count) in &run.bound {
+        out.labels[kind as usize][label as usize].bound_calls += count;
+    }
+    out
+}
+
+/// Books every piece of a lane to its label.
+struct SelfTimes<'a> {
+    labels: &'a mut [LabelTotal],
+    wall_ns: i64,
+    total_ns: i64,
+}
+
+impl Visit for SelfTimes<'_> {
+    #[inline]
+    fn open(&mut self, _: &[Span], _: &[u32], _: u32) {}
+
+    #[inline]
+    fn piece(&mut self, spans: &[Span], stack: &[u32], start_ns: i64, end_ns: i64) {
+        let Some(&innermost) = stack.last() else { return };
+        let dur_ns = (end_ns.min(self.wall_ns) - start_ns.max(0)).max(0);
+        self.labels[spans[innermost as usize].label as usize].self_ns += dur_ns;
+        self.total_ns += dur_ns;
+    }
+}
+
+/// Quantiles of each label: all durations side by side in one array, label by label.
+fn durations(run: &Lanes, kind: LaneKind, totals: &mut [LabelTotal]) {
+    let mut next = Vec::with_capacity(totals.len());
+    let mut rows = 0;
+    for total in totals.iter() {
+        next.push(rows);
+        rows += total.calls as usize;
+    }
+    let mut dur_ns = vec![0; rows];
+    for span in run.lanes.iter().filter(|lane| lane.kind == kind).flat_map(|lane| &lane.spans) {
+        let at = &mut next[span.label as usize];
+        dur_ns[*at] = span.dur_ns();
+        *at += 1;
+    }
+    for (total, &end) in totals.iter_mut().zip(&next) {
+        total.dur_ns = quantiles(&mut dur_ns[end - total.calls as usize..end]);
+    }
+}

@@ -1,0 +1,163 @@
+//! Dependencies between intervals: found, checked against the times, cycles named.
+//!
+//! A dependency that contradicts the measured times cannot be part of a graph
+//! of them; it is left out and counted. So is one that closes a cycle. Nothing
+//! is turned around or clipped to make it fit.
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use crate::edges::{DependencyKind, Edge};
+use crate::lanes::{Class, FastMap, Lanes, Span};
+
+/// Where an interval lies: index of its lane, index in the lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SpanAt {
+    /// Index into [`Lanes::lanes`].
+    pub lane: u32,
+    /// Index into the lane's intervals.
+    pub index: u32,
+}
+
+/// A dependency that the graph can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dependency {
+    /// Comes first.
+    pub from: SpanAt,
+    /// Comes after.
+    pub to: SpanAt,
+    /// What it means.
+    pub kind: DependencyKind,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dependencies {
+    /// Those to build the graph from, in the order of the edges.
+    pub good: Vec<Dependency>,
+    /// Edges with an end that is no timed interval of the window.
+    pub unknown: Vec<Edge>,
+    /// Edges that the measured times contradict.
+    pub contradicted: Vec<Edge>,
+    /// Edges of kind `joins` to a row that is no wait.
+    pub not_waits: Vec<Edge>,
+    /// Ids that wait for each other in a circle, each sorted.
+    pub cycles: Vec<Vec<u64>>,
+}
+
+/// The interval at a position.
+pub fn span(run: &Lanes, at: SpanAt) -> &Span {
+    &run.lanes[at.lane as usize].spans[at.index as usize]
+}
+
+/// Looks up both ends of every edge and sorts out what cannot be.
+pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
+    let places = places(run, edges);
+    let mut out = Dependencies::default();
+    let mut suspicious = false;
+    let mut found: Vec<(Edge, Dependency, bool)> = Vec::new();
+    for &edge in edges {
+        let (Some(&Some(from)), Some(&Some(to))) = (places.get(&edge.from), places.get(&edge.to)) else {
+            out.unknown.push(edge);
+            continue;
+        };
+        if edge.implied && from.lane == to.lane {
+            continue; // a parent on the same lane: nesting is not an edge
+        }
+        let wait = run.labels.get(span(run, to).label).class == Class::Wait;
+        if edge.kind == DependencyKind::Joins && !wait {
+            out.not_waits.push(edge);
+            continue;
+        }
+        let dependency = Dependency { from, to, kind: edge.kind };
+        let fits = fits(span(run, from), span(run, to), edge.kind) && from != to;
+        suspicious |= !fits || instant(run, &dependency);
+        found.push((edge, dependency, fits));
+    }
+    let circle = if suspicious { circles(run, &found, &mut out.cycles) } else { FastMap::default() };
+    for (edge, dependency, fits) in found {
+        let in_circle = circle.get(&dependency.from).is_some_and(|c| circle.get(&dependency.to) == Some(c));
+        match fits {
+            false => out.contradicted.push(edge),
+            // Both ends at one instant: only the circle tells that it cannot be.
+            true if in_circle && instant(run, &dependency) => out.contradicted.push(edge),
+            true => out.good.push(dependency),
+        }
+    }
+    out
+}
+
+/// Position of every id that an edge names. Of two rows with one id the first counts.
+fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
+    let mut places: FastMap<u64, Option<SpanAt>> = FastMap::default();
+    places.extend(edges.iter().flat_map(|edge| [(edge.from, None), (edge.to, None)]));
+    if places.is_empty() {
+        return places;
+    }
+    for (lane, spans) in run.lanes.iter().enumerate() {
+        for (index, span) in spans.spans.iter().enumerate() {
+            if let Some(place @ None) = places.get_mut(&span.id) {
+                *place = Some(SpanAt { lane: lane as u32, index: index as u32 });
+            }
+        }
+    }
+    places
+}
+
+/// Whether the measured times allow the dependency.
+fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
+    match kind {
+        DependencyKind::DependsOn => from.end_ns <= to.start_ns,
+        DependencyKind::Joins => from.end_ns <= to.end_ns,
+        DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
+    }
+}
+
+/// Whether both ends are one and the same instant, so that times do not order them.
+fn instant(run: &Lanes, dependency: &Dependency) -> bool {
+    let (from, to) = (span(run, dependency.from), span(run, dependency.to));
+    from.dur_ns() == 0 && to.dur_ns() == 0 && from.start_ns == to.start_ns
+}
+
+/// Names every circle, and gives each interval in one the number of its circle.
+///
+/// The graph holds all dependencies, and the order of the lane between
+/// intervals of one instant; times order everything else.
+fn circles(
+    run: &Lanes,
+    found: &[(Edge, Dependency, bool)],
+    cycles: &mut Vec<Vec<u64>>,
+) -> FastMap<SpanAt, usize> {
+    let mut ends: Vec<SpanAt> = found.iter().flat_map(|(_, d, _)| [d.from, d.to]).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let node: FastMap<SpanAt, NodeIndex> = ends.iter().enumerate().map(|(i, at)| (*at, NodeIndex::new(i))).collect();
+    let mut graph: DiGraph<SpanAt, ()> = DiGraph::with_capacity(ends.len(), found.len());
+    for at in &ends {
+        graph.add_node(*at);
+    }
+    for (_, dependency, _) in found {
+        graph.add_edge(node[&dependency.from], node[&dependency.to], ());
+    }
+    for pair in ends.windows(2) {
+        let order = Dependency { from: pair[0], to: pair[1], kind: DependencyKind::DependsOn };
+        if pair[0].lane == pair[1].lane && instant(run, &order) {
+            graph.add_edge(node[&pair[0]], node[&pair[1]], ());
+        }
+    }
+    let mut circles: Vec<Vec<SpanAt>> = tarjan_scc(&graph)
+        .into_iter()
+        .filter(|nodes| nodes.len() > 1 || graph.contains_edge(nodes[0], nodes[0]))
+        .map(|nodes| nodes.into_iter().map(|n| graph[n]).collect())
+        .collect();
+    for circle in &mut circles {
+        circle.sort_unstable_by_key(|at| (span(run, *at).id, *at));
+    }
+    circles.sort_unstable_by_key(|circle| (span(run, circle[0]).id, circle[0]));
+    let mut number = FastMap::default();
+    for (i, circle) in circles.iter().enumerate() {
+        number.extend(circle.iter().map(|at| (*at, i)));
+        cycles.push(circle.iter().map(|at| span(run, *at).id).collect());
+    }
+    number
+}

@@ -1,0 +1,133 @@
+//! Lanes cut into segments: the nodes of the graph.
+//!
+//! A segment is a stretch of a lane in which one interval was the innermost
+//! ([`sweep`](crate::lanes::sweep)). Nesting is no edge: parent and child share
+//! a lane, and each instant of it lies in one segment only. Segments are also
+//! cut where a dependency takes hold, so that it runs from the end of one
+//! segment to the start of another:
+//!
+//! ```text
+//! thread 0  ├─ parent ─┊────┤├──── wait ────┊┤        ┊ cuts
+//!                      ↓ spawns             ↑ joins
+//! thread 1             ├──────── task ──────┤
+//! ```
+//!
+//! The part of a wait before the last joined end is *elastic*: it lasted as long
+//! as what it waited for, and would be shorter if that were.
+
+use crate::cutter::Cutter;
+use crate::dependencies::{Dependency, SpanAt, span};
+use crate::edges::DependencyKind;
+use crate::lanes::{Lanes, sweep};
+
+/// No segment: a dependency that begins before the first one, or ends after the last.
+pub const NONE: u32 = u32::MAX;
+
+/// All segments, lane by lane in the order of time; one entry a segment in each list.
+#[derive(Debug, Default)]
+pub struct Segments {
+    /// When it began.
+    pub start_ns: Vec<i64>,
+    /// When it ended; equal to the start for an interval without duration.
+    pub end_ns: Vec<i64>,
+    /// Index of its interval in the lane.
+    pub span: Vec<u32>,
+    /// Whether it is the elastic part of a wait.
+    pub elastic: Vec<bool>,
+    /// First segment of each lane, and one past the last of all.
+    pub lane_first: Vec<u32>,
+    /// Segments between which each dependency holds, or [`NONE`].
+    pub ends: Vec<(u32, u32)>,
+}
+
+impl Segments {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.span.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.span.is_empty()
+    }
+
+    /// The lane of a segment.
+    pub fn lane(&self, segment: u32) -> usize {
+        self.lane_first.partition_point(|first| *first <= segment) - 1
+    }
+
+    /// When the segment let go of what comes after: at its end, or at its
+    /// start when it is elastic and held up nothing itself.
+    #[inline]
+    pub fn free_ns(&self, segment: usize) -> i64 {
+        if self.elastic[segment] { self.start_ns[segment] } else { self.end_ns[segment] }
+    }
+}
+
+/// Cuts all lanes.
+pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
+    let (mut cuts, mut marks) = requests(run, dependencies);
+    cuts.sort_unstable_by_key(|cut| (cut.span.lane, cut.time_ns, cut.dependency));
+    marks.sort_unstable_by_key(|mark| (mark.span, mark.dependency));
+    let (mut cuts, mut marks) = (&cuts[..], &marks[..]);
+    let mut out = Segments { ends: vec![(NONE, NONE); dependencies.len()], ..Segments::default() };
+    for (number, lane) in run.lanes.iter().enumerate() {
+        out.lane_first.push(out.len() as u32);
+        let (cuts_here, cuts_after) = cuts.split_at(cuts.partition_point(|cut| cut.span.lane == number as u32));
+        let (marks_here, marks_after) = marks.split_at(marks.partition_point(|mark| mark.span.lane == number as u32));
+        (cuts, marks) = (cuts_after, marks_after);
+        sweep(&lane.spans, &mut Cutter::new(run, &mut out, cuts_here, marks_here));
+    }
+    out.lane_first.push(out.len() as u32);
+    out
+}
+
+/// What a dependency wants to know about an instant of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// The segment that ended then; the dependency comes from it.
+    Ended,
+    /// What the interval was doing then; the dependency comes from it.
+    Running,
+    /// The first segment of the wait after that, or the first after the wait;
+    /// the dependency leads there.
+    Resumed,
+}
+
+/// An instant at which a lane is cut, and for which dependency.
+pub(crate) struct Cut {
+    pub span: SpanAt,
+    pub time_ns: i64,
+    pub want: Want,
+    pub dependency: u32,
+}
+
+/// A dependency that comes from, or leads to, the first segment of an interval.
+pub(crate) struct Mark {
+    pub span: SpanAt,
+    pub is_source: bool,
+    pub dependency: u32,
+}
+
+/// Where each dependency takes hold.
+fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
+    let (mut cuts, mut marks) = (Vec::new(), Vec::new());
+    for (number, d) in dependencies.iter().enumerate() {
+        let dependency = number as u32;
+        let (from, to) = (span(run, d.from), span(run, d.to));
+        let begun = matches!(d.kind, DependencyKind::Launches | DependencyKind::Spawns);
+        if from.dur_ns() == 0 {
+            marks.push(Mark { span: d.from, is_source: true, dependency });
+        } else if begun && to.start_ns < from.end_ns {
+            cuts.push(Cut { span: d.from, time_ns: to.start_ns, want: Want::Running, dependency });
+        } else {
+            cuts.push(Cut { span: d.from, time_ns: from.end_ns, want: Want::Ended, dependency });
+        }
+        if d.kind == DependencyKind::Joins && from.end_ns > to.start_ns {
+            cuts.push(Cut { span: d.to, time_ns: from.end_ns, want: Want::Resumed, dependency });
+        } else {
+            marks.push(Mark { span: d.to, is_source: false, dependency });
+        }
+    }
+    (cuts, marks)
+}

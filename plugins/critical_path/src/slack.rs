@@ -1,0 +1,104 @@
+//! Earliest and latest times.
+//!
+//! **Slack** of a segment = latest start − earliest start, where the earliest
+//! start is the measured one (see [`Graph`] on lags) and the latest is that at
+//! which the last end of the run would still be where it was. It holds for one
+//! delay at a time.
+
+use crate::graph::Graph;
+
+/// When each segment would begin if it needed `dur_ns` by itself.
+///
+/// Segments begin as soon as all their predecessors let go, later by the lag of
+/// the binding one; what has no predecessor begins as measured. `dur_ns` of an
+/// elastic segment is not asked; it is zero.
+pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
+    let segments = &graph.segments;
+    let needed_ns = |segment: u32| if segments.elastic[segment as usize] { 0 } else { dur_ns(segment) };
+    let mut start_ns = vec![0; segments.len()];
+    for stretch in graph.order() {
+        let lane = segments.lane(stretch.start);
+        for segment in stretch.clone() {
+            let Some(binding) = graph.binding(segment, lane) else {
+                start_ns[segment as usize] = segments.start_ns[segment as usize];
+                continue;
+            };
+            let free_ns = |source: u32| start_ns[source as usize] + needed_ns(source);
+            let bound_ns = free_ns(binding.source) + binding.lag_ns;
+            let others = graph.lane_before(segment, lane).into_iter().chain(graph.sources(segment).iter().copied());
+            start_ns[segment as usize] = others.map(free_ns).fold(bound_ns, i64::max);
+        }
+    }
+    start_ns
+}
+
+/// When the last segment lets go.
+pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
+    (0..graph.segments.len()).map(|segment| graph.segments.free_ns(segment)).max().unwrap_or(0)
+}
+
+/// Slack of every segment.
+pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
+    let segments = &graph.segments;
+    // First the latest end of each segment, then its slack.
+    let mut out = vec![last_end_ns(graph); segments.len()];
+    for stretch in graph.order().iter().rev() {
+        let lane = segments.lane(stretch.start);
+        for segment in stretch.clone().rev() {
+            let late_start_ns = out[segment as usize] - graph.dur_ns(segment);
+            let mut at_latest = |source: u32, ns: i64| {
+                let latest = &mut out[source as usize];
+                *latest = (*latest).min(ns);
+            };
+            if let Some(binding) = graph.binding(segment, lane) {
+                graph.sources(segment).iter().for_each(|source| at_latest(*source, late_start_ns));
+                graph.lane_before(segment, lane).into_iter().for_each(|source| at_latest(source, late_start_ns));
+                at_latest(binding.source, late_start_ns - binding.lag_ns);
+            }
+            out[segment as usize] = late_start_ns - segments.start_ns[segment as usize];
+        }
+    }
+    out
+}
+
+/// Slack of every interval of a lane: the least of its segments, or where
+/// others covered it wholly, the least of those begun within it.
+pub fn slack_of_spans(graph: &Graph<'_>, slack: &[i64], lane: usize) -> Vec<i64> {
+    let spans = &graph.run.lanes[lane].spans;
+    let mut out = vec![i64::MAX; spans.len()];
+    let first = graph.segments.lane_first[lane] as usize;
+    let last = graph.segments.lane_first[lane + 1] as usize;
+    for segment in first..last {
+        let least = &mut out[graph.segments.span[segment] as usize];
+        *least = (*least).min(slack[segment]);
+    }
+    // Parents come before children, so children are settled first.
+    let mut within = vec![i64::MAX; spans.len()];
+    let mut parents: Vec<u32> = Vec::new();
+    for (index, span) in spans.iter().enumerate() {
+        while let Some(&top) = parents.last() {
+            if spans[top as usize].end_ns > span.start_ns {
+                break;
+            }
+            parents.pop();
+            settle(top, parents.last().copied(), &mut out, &mut within);
+        }
+        parents.push(index as u32);
+    }
+    while let Some(top) = parents.pop() {
+        settle(top, parents.last().copied(), &mut out, &mut within);
+    }
+    out
+}
+
+/// An interval has ended: what it found goes to the one around it.
+fn settle(index: u32, around: Option<u32>, out: &mut [i64], within: &mut [i64]) {
+    let index = index as usize;
+    let least = within[index].min(out[index]);
+    if out[index] == i64::MAX {
+        out[index] = least;
+    }
+    if let Some(around) = around {
+        within[around as usize] = within[around as usize].min(least);
+    }
+}

@@ -1,0 +1,12 @@
+//! The plugin through its door, and its graph against slow oracles.
+
+mod bounds;
+mod device;
+mod edges;
+mod linked;
+// Runs by hand, as the other reader of lanes writes them.
+#[path = "../../../category/tests/category/made.rs"]
+mod made;
+mod random;
+mod serial;
+mod threads;

@@ -1,0 +1,273 @@
+//! Random runs with random dependencies, against what the definitions say.
+
+use std::cmp::Reverse;
+
+use proptest::prelude::*;
+use trueno_plugin_critical_path::dependencies::{dependencies, span};
+use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
+use trueno_plugin_critical_path::graph::{Graph, Link};
+use trueno_plugin_critical_path::lanes::{
+    Class, Label, Lane, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, by_start,
+};
+use trueno_plugin_critical_path::segments::{NONE, segments};
+use trueno_plugin_critical_path::slack::{last_end_ns, retime, slack};
+use trueno_plugin_critical_path::walk::{PieceKind, walk};
+use trueno_plugin_critical_path::window::cut;
+
+const WALL_NS: i64 = 40;
+const CLASSES: [Class; 4] = [Class::Brick, Class::Task, Class::Wait, Class::Wait];
+const KINDS: [DependencyKind; 4] =
+    [DependencyKind::DependsOn, DependencyKind::Joins, DependencyKind::Launches, DependencyKind::Spawns];
+
+/// Lane, class, start and duration of a row; from, to and kind of an edge.
+type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
+
+/// Three lanes with intervals that nest or not, and edges of any kind between any two.
+fn runs() -> impl Strategy<Value = Raw> {
+    let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..20_i64), 1..12);
+    let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..4_usize), 0..14);
+    (rows, edges)
+}
+
+fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
+    let mut run = Lanes { wall_ns: WALL_NS, ..Lanes::default() };
+    let name = run.texts.number("x");
+    let labels = CLASSES.map(|class| run.labels.number(Label { class, kind: name, name, category: OUTSIDE }));
+    for lane in 0..3 {
+        let spans = rows.iter().enumerate().filter(|(_, row)| row.0 == lane).map(|(id, &(_, class, start_ns, dur_ns))| Span {
+            start_ns,
+            end_ns: start_ns + dur_ns,
+            id: id as u64,
+            label: labels[class],
+            elements: NO_ELEMENTS,
+        });
+        let mut spans: Vec<Span> = spans.collect();
+        by_start(&mut spans);
+        let kind = if lane == 2 { LaneKind::Device } else { LaneKind::Host };
+        run.lanes.push(Lane { name: format!("lane {lane}"), kind, spans });
+    }
+    run
+}
+
+fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
+    let edge = |&(from, to, kind): &(u64, u64, usize)| Edge { from, to, kind: KINDS[kind], implied: false };
+    let mut edges: Vec<Edge> = edges.iter().map(edge).collect();
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// Start of every segment by the definition, repeated until nothing moves.
+fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
+    let segments = &graph.segments;
+    let needed_ns = |s: u32| if segments.elastic[s as usize] { 0 } else { dur_ns(s) };
+    let mut start_ns = vec![i64::MIN / 2; segments.len()];
+    loop {
+        let before = start_ns.clone();
+        for segment in 0..segments.len() as u32 {
+            let lane = segments.lane(segment);
+            start_ns[segment as usize] = match graph.binding(segment, lane) {
+                None => segments.start_ns[segment as usize],
+                Some(binding) => {
+                    let lane_before = graph.lane_before(segment, lane);
+                    let all = lane_before.iter().chain(graph.sources(segment));
+                    all.map(|&source| {
+                        let lag_ns = if source == binding.source { binding.lag_ns } else { 0 };
+                        before[source as usize] + needed_ns(source) + lag_ns
+                    })
+                    .max()
+                    .unwrap()
+                }
+            };
+        }
+        if start_ns == before {
+            return start_ns;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn segments_are_the_painted_lanes((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let segments = segments(&run, &found.good);
+        for (number, lane) in run.lanes.iter().enumerate() {
+            for now in 0..WALL_NS {
+                let innermost = (0..lane.spans.len())
+                    .filter(|i| lane.spans[*i].start_ns <= now && now < lane.spans[*i].end_ns)
+                    .max_by_key(|i| (lane.spans[*i].start_ns, Reverse(lane.spans[*i].end_ns), lane.spans[*i].id));
+                let of_lane = segments.lane_first[number]..segments.lane_first[number + 1];
+                let covering: Vec<usize> = of_lane
+                    .map(|segment| segment as usize)
+                    .filter(|segment| segments.start_ns[*segment] <= now && now < segments.end_ns[*segment])
+                    .map(|segment| segments.span[segment] as usize)
+                    .collect();
+                prop_assert_eq!(covering, innermost.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn the_path_adds_up_and_has_no_slack((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let path = walk(&graph, WALL_NS);
+        prop_assert_eq!(path[0].start_ns, 0);
+        prop_assert!(path.is_sorted_by(|a, b| a.start_ns < b.start_ns));
+        prop_assert!(path[path.len() - 1].start_ns < WALL_NS);
+        let slack = slack(&graph);
+        for (piece, end_ns) in path.iter().zip(path.iter().skip(1).map(|next| next.start_ns).chain([WALL_NS])) {
+            if matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
+                prop_assert_eq!(slack[piece.segment as usize], 0);
+                // The interval really was there all that time.
+                let span = graph.span(piece.segment, graph.segments.lane(piece.segment));
+                prop_assert!(span.start_ns <= piece.start_ns && end_ns <= span.end_ns);
+            }
+        }
+    }
+
+    #[test]
+    fn measured_durations_give_measured_times((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let measured = |segment: u32| graph.segments.end_ns[segment as usize] - graph.segments.start_ns[segment as usize];
+        prop_assert_eq!(&retime(&graph, measured), &graph.segments.start_ns);
+    }
+
+    #[test]
+    fn other_durations_give_the_times_of_the_definition((rows, raw) in runs(), scale in prop::collection::vec(0..4_i64, 1..9)) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let dur_ns = |s: u32| (graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
+    }
+
+    #[test]
+    fn slack_is_how_much_longer_moves_nothing((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let segments = &graph.segments;
+        let slack = slack(&graph);
+        let end_ns = |longer: u32, by_ns: i64| {
+            let dur_ns = |s: u32| {
+                segments.end_ns[s as usize] - segments.start_ns[s as usize] + if s == longer { by_ns } else { 0 }
+            };
+            let starts = retime_slowly(&graph, &dur_ns);
+            (0..segments.len() as u32)
+                .map(|s| starts[s as usize] + if segments.elastic[s as usize] { 0 } else { dur_ns(s) })
+                .max()
+                .unwrap()
+        };
+        for segment in (0..segments.len() as u32).filter(|s| !segments.elastic[*s as usize]) {
+            let slack_ns = slack[segment as usize];
+            prop_assert!(slack_ns >= 0);
+            prop_assert_eq!(end_ns(segment, slack_ns), last_end_ns(&graph));
+            prop_assert_eq!(end_ns(segment, slack_ns + 1), last_end_ns(&graph) + 1);
+        }
+    }
+
+    /// Whatever is let into the graph holds there: were `from` very much longer, `to` would be that much later.
+    #[test]
+    fn every_good_dependency_holds((rows, raw) in runs()) {
+        const LONGER_NS: i64 = 1000;
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let segments = &graph.segments;
+        for (dependency, &(source, target)) in found.good.iter().zip(&segments.ends) {
+            let (from, to) = (span(&run, dependency.from), span(&run, dependency.to));
+            if source == NONE {
+                // Only the first interval of a lane has done nothing yet that could come first.
+                let first = segments.lane_first[dependency.from.lane as usize];
+                prop_assert!(dependency.kind > DependencyKind::Joins);
+                prop_assert!(segments.start_ns[first as usize] >= from.start_ns);
+                continue;
+            }
+            if target == NONE {
+                // Only a wait that did not go on after what it waited for, at the end of its lane.
+                prop_assert_eq!(dependency.kind, DependencyKind::Joins);
+                let lane = dependency.to.lane as usize;
+                let after = (segments.lane_first[lane]..segments.lane_first[lane + 1])
+                    .filter(|s| segments.start_ns[*s as usize] >= from.end_ns);
+                for segment in after {
+                    prop_assert!(segments.span[segment as usize] != dependency.to.index);
+                    prop_assert!(segments.start_ns[segment as usize] < to.end_ns);
+                }
+                continue;
+            }
+            prop_assert!(segments.free_ns(source as usize) <= segments.start_ns[target as usize]);
+            if segments.elastic[source as usize] {
+                continue;
+            }
+            let dur_ns = |s: u32| segments.end_ns[s as usize] - segments.start_ns[s as usize] + if s == source { LONGER_NS } else { 0 };
+            let later_ns = retime(&graph, dur_ns)[target as usize];
+            prop_assert!(later_ns >= segments.end_ns[source as usize] + LONGER_NS);
+            match dependency.kind {
+                // From the very end of one to the very start of the other.
+                DependencyKind::DependsOn => {
+                    prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
+                    prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
+                }
+                DependencyKind::Joins => {
+                    prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
+                    prop_assert!(segments.start_ns[target as usize] >= from.end_ns.max(to.start_ns));
+                }
+                DependencyKind::Launches | DependencyKind::Spawns => {
+                    prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
+                    prop_assert!(segments.end_ns[source as usize] <= from.end_ns.min(to.start_ns));
+                }
+            }
+        }
+    }
+
+    /// Nothing fits and is left out all the same, save in a circle.
+    #[test]
+    fn only_what_cannot_be_is_left_out((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let edges = edges(&raw);
+        let found = dependencies(&run, &edges);
+        let sorted_out = found.unknown.len() + found.contradicted.len() + found.not_waits.len();
+        prop_assert_eq!(found.good.len() + sorted_out, edges.len());
+        let find = |id: u64| run.lanes.iter().flat_map(|lane| &lane.spans).find(|span| span.id == id);
+        for edge in &found.contradicted {
+            let (from, to) = (find(edge.from).unwrap(), find(edge.to).unwrap());
+            let fits = match edge.kind {
+                DependencyKind::DependsOn => from.end_ns <= to.start_ns,
+                DependencyKind::Joins => from.end_ns <= to.end_ns,
+                DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
+            };
+            let in_a_circle = found.cycles.iter().any(|cycle| cycle.contains(&edge.from) && cycle.contains(&edge.to));
+            prop_assert!(!fits || in_a_circle);
+        }
+    }
+
+    /// A wait shrinks with what it waited for.
+    #[test]
+    fn a_joined_wait_is_no_longer_than_what_it_waits_for(task in 5..30_i64, late in 0..5_i64) {
+        let rows = [(0, 0, 0, 40), (0, 2, 2, task + late), (1, 1, 2, task)];
+        let run = lanes(&rows);
+        let found = dependencies(&run, &edges(&[(2, 1, 1), (0, 2, 3)]));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let half = |s: u32| {
+            let measured = graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize];
+            if graph.segments.lane(s) == 1 { measured / 2 } else { measured }
+        };
+        let last = graph.segments.lane_first[1] - 1;
+        prop_assert_eq!(retime(&graph, half)[last as usize] + half(last), WALL_NS - (task - task / 2));
+        prop_assert_eq!(graph.binding(last, 0).unwrap().link, if late > 0 { Link::Lane } else { Link::Dependency(DependencyKind::Joins) });
+    }
+}

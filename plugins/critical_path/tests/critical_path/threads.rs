@@ -1,0 +1,149 @@
+//! Several threads: spawned, joined, queued.
+
+use crate::linked::{Linked, codes, path, slack};
+use crate::made::{Made, Row, at, lines};
+
+fn join(id: u64, start_ns: i64, end_ns: i64) -> Row {
+    at(id, "", "join", start_ns, end_ns)
+}
+
+/// ```text
+/// thread 0  ├ prepare 0..10 ┤├──── join 10..62 ────┤├ finish 62..70 ┤   all in run 0..70
+/// thread 1       ├ short 6..26 ┤
+/// thread 2       ├──────── long 8..60 ───────┤
+/// ```
+fn fork() -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(70),
+            bricks: vec![
+                at(2, "brick", "prepare", 0, 10),
+                at(1, "function", "run", 0, 70),
+                at(3, "task", "short", 6, 26).thread(1),
+                at(4, "task", "long", 8, 60).thread(2),
+                at(6, "brick", "finish", 62, 70),
+            ],
+            syncs: vec![join(5, 10, 62)],
+            ..Made::default()
+        },
+        edges: vec![(3, 5, "joins"), (4, 5, "joins")],
+        tasks: vec![(1, 3), (1, 4)],
+        ..Linked::default()
+    }
+}
+
+#[test]
+fn the_path_goes_through_the_longest_task() {
+    let out = fork().analyse();
+    assert_eq!(path(&out), ["work prepare 0-8", "work long 8-60", "sync_wait join 60-62", "work finish 62-70"]);
+    assert_eq!(lines(out.table("path"), &["lane", "id"]), ["thread 0 | 2", "thread 2 | 4", "thread 0 | 5", "thread 0 | 6"]);
+}
+
+#[test]
+fn the_shorter_task_may_be_as_late_as_the_longer() {
+    // `prepare` has none until the last spawn; its rest, and the wait, have as much as long takes.
+    assert_eq!(slack(&fork().analyse()), ["1 | 0", "2 | 0", "3 | 34", "4 | 0", "5 | 0", "6 | 0"]);
+}
+
+#[test]
+fn without_edges_a_task_has_slack_to_the_end() {
+    let out = Linked { edges: vec![], tasks: vec![], ..fork() }.analyse();
+    assert_eq!(path(&out), ["work prepare 0-10", "sync_wait join 10-62", "work finish 62-70"]);
+    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 44", "4 | 10", "5 | 0", "6 | 0"]);
+}
+
+/// A waiting thread begins nothing: the second task of a worker waited for the first.
+///
+/// ```text
+/// thread 0  ├ a 0..5 ┤├────────── join 5..91 ─────────┤
+/// thread 1       ├ one 8..50 ┤ ├ two 51..90 ┤
+/// ```
+#[test]
+fn tasks_of_one_worker_follow_each_other() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(91),
+            bricks: vec![
+                at(1, "brick", "a", 0, 91),
+                at(2, "task", "one", 8, 50).thread(1),
+                at(3, "task", "two", 51, 90).thread(1),
+            ],
+            syncs: vec![join(4, 5, 91)],
+            ..Made::default()
+        },
+        edges: vec![(2, 4, "joins"), (3, 4, "joins")],
+        tasks: vec![(1, 2), (1, 3)],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        ["work a 0-5", "queue one 5-8", "work one 8-50", "gap - 50-51", "work two 51-90", "sync_wait join 90-91"]
+    );
+}
+
+/// The parent's own share of the work, a task too, begins nothing for others.
+#[test]
+fn a_parent_that_takes_part_spawned_before_that() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "all", 0, 100),
+                at(2, "task", "own", 4, 90),
+                at(3, "task", "other", 20, 100).thread(1),
+            ],
+            ..Made::default()
+        },
+        tasks: vec![(1, 2), (1, 3)],
+        ..Linked::default()
+    }
+    .analyse();
+    // Both lanes end together: the lower id is followed.
+    assert_eq!(path(&out), ["work all 0-4", "work own 4-90", "work all 90-100"]);
+    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 0"]);
+}
+
+#[test]
+fn a_dependency_between_lanes_is_followed() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(60),
+            bricks: vec![
+                at(1, "brick", "first", 0, 30),
+                at(2, "brick", "before", 0, 10).thread(1),
+                at(3, "brick", "after", 35, 60).thread(1),
+            ],
+            ..Made::default()
+        },
+        edges: vec![(1, 3, "depends_on")],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(path(&out), ["work first 0-30", "queue after 30-35", "work after 35-60"]);
+    assert_eq!(slack(&out), ["1 | 0", "2 | 25", "3 | 0"]);
+    assert_eq!(codes(&out), [""; 0]);
+}
+
+/// Work done inside a wait is work, and the wait still ends with what it waited for.
+#[test]
+fn a_wait_that_helps_is_cut_around_the_help() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(50),
+            bricks: vec![
+                at(1, "function", "main", 0, 50),
+                at(2, "task", "far", 2, 30).thread(1),
+                at(3, "task", "help", 10, 20),
+            ],
+            syncs: vec![join(4, 5, 32)],
+            ..Made::default()
+        },
+        edges: vec![(2, 4, "joins")],
+        tasks: vec![(1, 2)],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(path(&out), ["work main 0-2", "work far 2-30", "sync_wait join 30-32", "work main 32-50"]);
+    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 10", "4 | 0"]);
+}

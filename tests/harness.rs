@@ -1,0 +1,246 @@
+//! An own folder and command per test, and a recording to report on.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use trueno_recorder::{BrickId, Recorder, TileLevel};
+
+/// A folder that goes away with the test.
+pub struct Dir {
+    dir: tempfile::TempDir,
+}
+
+impl Dir {
+    pub fn new() -> Dir {
+        Dir {
+            dir: tempfile::tempdir().expect("a folder for the test"),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// A folder in it.
+    pub fn folder(&self, name: &str) -> PathBuf {
+        let folder = self.join(name);
+        std::fs::create_dir_all(&folder).expect("a folder in the test's own");
+        folder
+    }
+
+    /// The text of a file in it.
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// A run recorded into it, see [`recorded_run`].
+    pub fn run(&self) -> PathBuf {
+        recorded_run(self.path())
+    }
+
+    /// The command, with the folder as working directory and nothing of the
+    /// developer's environment or build that could change what it does.
+    pub fn command(&self, args: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"));
+        command.current_dir(self.path()).args(args);
+        for variable in [
+            "NO_COLOR",
+            "TRUENO_PLUGIN_PATH",
+            "CLICOLOR_FORCE",
+            "POLARS_MAX_THREADS",
+        ] {
+            command.env_remove(variable);
+        }
+        Run { command }
+    }
+
+    /// `report RUN` with the standard plugins alone, and more arguments.
+    pub fn report(&self, run: &Path, args: &[&str]) -> Run {
+        let run = run.to_str().expect("a path in UTF-8");
+        let plugins = standard_plugins(self);
+        let plugins = plugins.to_str().expect("a path in UTF-8");
+        let mut all = vec![
+            "report",
+            run,
+            "--no-default-plugins",
+            "--plugin-dir",
+            plugins,
+        ];
+        all.extend(args);
+        self.command(&all)
+    }
+}
+
+/// A command before and after it ran.
+pub struct Run {
+    pub command: Command,
+}
+
+impl Run {
+    pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Run {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs it; the exit code must be `code`.
+    pub fn exits(mut self, code: i32) -> Done {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.command.output().expect("the command starts");
+        let done = Done {
+            stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
+        };
+        assert_eq!(
+            status.code(),
+            Some(code),
+            "{:?}\n-- stdout\n{}\n-- stderr\n{}",
+            self.command,
+            done.stdout,
+            done.stderr
+        );
+        done
+    }
+}
+
+/// What a command wrote.
+pub struct Done {
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Done {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}\n{}", self.stdout))
+    }
+
+    #[track_caller]
+    pub fn stderr_has(self, text: &str) -> Done {
+        assert!(
+            self.stderr.contains(text),
+            "standard error does not say {text:?}:\n{}",
+            self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_has(self, text: &str) -> Done {
+        assert!(
+            self.stdout.contains(text),
+            "standard output does not say {text:?}:\n{}",
+            self.stdout
+        );
+        self
+    }
+}
+
+/// The section of a plugin in a report's JSON.
+#[track_caller]
+pub fn section<'a>(report: &'a Value, plugin: &str) -> &'a Value {
+    let sections = report["sections"].as_array().expect("sections are a list");
+    let found = sections.iter().find(|section| section["plugin"] == plugin);
+    found.unwrap_or_else(|| panic!("no section {plugin} in {report:#}"))
+}
+
+/// `libNAME.so` as the platform calls it, where `cargo test` puts the libraries of dev-dependencies.
+pub fn built_library(name: &str) -> PathBuf {
+    let deps = std::env::current_exe().expect("the test has a path");
+    let deps = deps.parent().expect("it lies in deps/");
+    let file = deps.join(format!(
+        "{}{name}{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    ));
+    assert!(file.exists(), "{} was not built", file.display());
+    file
+}
+
+/// A library in a folder under a new name. A link would be judged by where it leads.
+pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
+    let file = folder.join(format!(
+        "{}{name}{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    ));
+    std::fs::copy(library, &file).expect("the library is copied");
+    file
+}
+
+/// A folder with the three standard plugins and nothing else.
+pub fn standard_plugins(dir: &Dir) -> PathBuf {
+    let folder = dir.folder("standard");
+    for id in ["category", "critical_path", "sanity"] {
+        let name = format!("trueno_plugin_{id}");
+        if !folder.join(&name).exists() {
+            install(&built_library(&name), &folder, &name);
+        }
+    }
+    folder
+}
+
+/// The plugin that misbehaves on request.
+pub fn hostile_plugin() -> PathBuf {
+    built_library("hostile_plugin")
+}
+
+/// Real work of a known rough length, so that a recording has something in it.
+fn work(micros: u64) {
+    let end = Instant::now() + Duration::from_micros(micros);
+    while Instant::now() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Two layers of bricks, kernels and tiles, and a task on a second thread that the first one waits for.
+pub fn recorded_run(dir: &Path) -> PathBuf {
+    let path = dir.join("test.run");
+    let rec = Recorder::builder(&path)
+        .label("test")
+        .create()
+        .expect("a recorder");
+    rec.value("model", "tiny");
+    {
+        let _iteration = rec.iteration(0);
+        for number in 0..2 {
+            let _layer = rec.layer(number);
+            {
+                let mut norm = rec.brick(BrickId::RmsNorm);
+                norm.elements(64).backend("scalar");
+                work(20);
+            }
+            let mut qkv = rec.brick(BrickId::QkvProjection);
+            qkv.elements(1 << 12).flops(1 << 13).bytes(1 << 14, 1 << 12);
+            {
+                let mut kernel = rec.kernel("gemv");
+                kernel.flops(1 << 13).bytes(1 << 14);
+                let _tile = rec.tile(TileLevel::Macro, 0, 0);
+                work(40);
+            }
+            work(10);
+        }
+        let heads = rec.brick("heads");
+        let parent = heads.id();
+        std::thread::scope(|scope| {
+            let (rec, (started, ids)) = (&rec, std::sync::mpsc::channel());
+            let thread = scope.spawn(move || {
+                let task = rec.task("head 0", Some(parent));
+                started.send(task.id()).expect("the first thread listens");
+                work(60);
+            });
+            let _wait = rec.wait("join heads", &[ids.recv().expect("the task starts")]);
+            thread.join().expect("the task ends");
+        });
+    }
+    rec.finish().expect("the recording ends");
+    path
+}

@@ -1,0 +1,313 @@
+//! What a report says, and in which forms.
+
+use crate::harness::{Dir, section};
+use serde_json::Value;
+use trueno_recorder::Recorder;
+
+#[test]
+fn a_report_shows_the_run_and_a_section_per_plugin() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let done = dir.report(&run, &[]).exits(0);
+    assert_eq!(done.stderr, "");
+    for expected in [
+        "run       test (",
+        "coverage  ",
+        "complete  yes",
+        "category 0.1.0",
+        "critical_path 0.1.0",
+        "sanity 0.1.0",
+        "gemv",
+        "model = tiny",
+    ] {
+        assert!(
+            done.stdout.contains(expected),
+            "{expected:?} is missing:\n{}",
+            done.stdout
+        );
+    }
+    for line in done.stdout.lines() {
+        assert!(line.chars().count() <= 80, "wider than 80: {line}");
+    }
+    assert!(!done.stdout.contains('\x1b'), "no colours in a pipe");
+}
+
+#[test]
+fn colours_come_when_asked_for_and_never_when_refused() {
+    let dir = Dir::new();
+    let run = dir.run();
+    assert!(
+        dir.report(&run, &["--color", "always"])
+            .exits(0)
+            .stdout
+            .contains('\x1b')
+    );
+    assert!(
+        !dir.report(&run, &["--color", "never"])
+            .env("TERM", "xterm")
+            .exits(0)
+            .stdout
+            .contains('\x1b')
+    );
+    assert!(
+        !dir.report(&run, &[])
+            .env("NO_COLOR", "1")
+            .exits(0)
+            .stdout
+            .contains('\x1b')
+    );
+}
+
+#[test]
+fn json_is_complete_versioned_and_alone_on_standard_output() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let json = dir
+        .report(&run, &["--json", "-", "--top", "1"])
+        .exits(0)
+        .json();
+    assert_eq!(json["format"], serde_json::json!({"major": 1, "minor": 0}));
+    assert_eq!(json["run"]["label"], "test");
+    assert_eq!(json["run"]["complete"], true);
+    let coverage = json["run"]["coverage"].as_f64().unwrap();
+    assert!(coverage > 0.0 && coverage <= 1.0, "{coverage}");
+    let plugins: Vec<&str> = json["sections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|s| s["plugin"].as_str())
+        .collect();
+    assert_eq!(plugins, ["category", "critical_path", "sanity"]);
+    let category = section(&json, "category");
+    assert_eq!(category["status"], "ok");
+    let by_brick = category["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|t| t["name"] == "by_brick")
+        .unwrap();
+    assert!(
+        by_brick["rows"].as_array().unwrap().len() > 1,
+        "--top does not cut JSON"
+    );
+    let text = json.to_string();
+    assert!(
+        !text.contains(dir.path().to_str().unwrap()),
+        "no paths in a report"
+    );
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let one = dir
+        .report(&run, &["--json", "-"])
+        .env("POLARS_MAX_THREADS", "1")
+        .exits(0)
+        .stdout;
+    let two = dir
+        .report(&run, &["--json", "-"])
+        .env("POLARS_MAX_THREADS", "2")
+        .exits(0)
+        .stdout;
+    assert_eq!(one, two);
+    // Each plugin from a folder of its own, the folders in another order.
+    let standard = crate::harness::standard_plugins(&dir);
+    let mut args = vec![
+        "report",
+        run.to_str().unwrap(),
+        "--no-default-plugins",
+        "--json",
+        "-",
+    ];
+    let mut folders = Vec::new();
+    for id in ["sanity", "critical_path", "category"] {
+        let folder = dir.folder(&format!("only_{id}"));
+        let name = format!("trueno_plugin_{id}");
+        let library = standard.join(format!(
+            "{}{name}{}",
+            std::env::consts::DLL_PREFIX,
+            std::env::consts::DLL_SUFFIX
+        ));
+        crate::harness::install(&library, &folder, &name);
+        folders.push(folder);
+    }
+    for folder in &folders {
+        args.extend(["--plugin-dir", folder.to_str().unwrap()]);
+    }
+    assert_eq!(dir.command(&args).exits(0).stdout, one);
+    let text = dir.report(&run, &[]).exits(0).stdout;
+    assert_eq!(dir.report(&run, &[]).exits(0).stdout, text);
+}
+
+#[test]
+fn files_are_written_beside_the_page() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let args = [
+        "--json",
+        "report.json",
+        "--markdown",
+        "report.md",
+        "--csv",
+        "tables",
+    ];
+    let done = dir
+        .report(&run, &args)
+        .exits(0)
+        .stdout_has("category 0.1.0");
+    assert_eq!(done.stderr, "");
+    let json: Value = serde_json::from_str(&dir.read("report.json")).unwrap();
+    assert!(dir.read("report.md").starts_with("## test\n"));
+    assert!(dir.read("report.md").contains("### critical\\_path"));
+    for section in json["sections"].as_array().unwrap() {
+        for table in section["tables"].as_array().unwrap() {
+            let name = format!(
+                "tables/{}.{}.csv",
+                section["plugin"].as_str().unwrap(),
+                table["name"].as_str().unwrap()
+            );
+            let csv = dir.read(&name);
+            let heads: Vec<&str> = table["columns"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|c| c["name"].as_str().unwrap())
+                .collect();
+            assert_eq!(csv.lines().next().unwrap(), heads.join(","));
+        }
+    }
+}
+
+#[test]
+fn a_shorter_report_replaces_a_longer_file_whole() {
+    let dir = Dir::new();
+    let run = dir.run();
+    std::fs::write(dir.join("report.json"), "x".repeat(1 << 20)).unwrap();
+    dir.report(&run, &["--json", "report.json"]).exits(0);
+    serde_json::from_str::<Value>(&dir.read("report.json")).unwrap();
+}
+
+#[test]
+fn a_path_that_cannot_be_written_fails_before_anything_is_read() {
+    let dir = Dir::new();
+    let nowhere = dir.join("nowhere.run");
+    for args in [
+        ["--json", "no/such/folder/x.json"],
+        ["--markdown", "no/such/folder/x.md"],
+        ["--csv", "file/tables"],
+    ] {
+        std::fs::write(dir.join("file"), "").unwrap();
+        let done = dir
+            .report(&nowhere, &args)
+            .exits(2)
+            .stderr_has(args[1])
+            .stderr_has(args[0]);
+        assert!(!done.stderr.contains("nowhere.run"), "{}", done.stderr);
+    }
+    dir.report(&nowhere, &["--json", "-", "--markdown", "-"])
+        .exits(2)
+        .stderr_has("standard output");
+}
+
+#[test]
+fn only_and_skip_choose_sections() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let plugins = |args: &[&str]| {
+        let mut all = vec!["--json", "-"];
+        all.extend(args);
+        let json = dir.report(&run, &all).exits(0).json();
+        let sections = json["sections"].as_array().unwrap();
+        sections
+            .iter()
+            .map(|s| s["plugin"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(plugins(&["--only", "sanity"]), ["sanity"]);
+    assert_eq!(
+        plugins(&["--only", "sanity,category"]),
+        ["category", "sanity"]
+    );
+    assert_eq!(
+        plugins(&["--skip", "sanity"]),
+        ["category", "critical_path"]
+    );
+}
+
+#[test]
+fn top_cuts_the_page_and_counts_the_rest() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+    let tables = section(&json, "critical_path")["tables"]
+        .as_array()
+        .unwrap()
+        .clone();
+    let path = tables.iter().find(|table| table["name"] == "path").unwrap();
+    let hidden = path["rows"].as_array().unwrap().len() - 1;
+    let text = dir
+        .report(&run, &["--only", "critical_path", "--top", "1"])
+        .exits(0)
+        .stdout;
+    assert!(text.contains(&format!("… and {hidden} more row")), "{text}");
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    let dir = Dir::new();
+    let run = dir.run();
+    for width in ["80", "97", "133", "200"] {
+        let text = dir.report(&run, &["--width", width]).exits(0).stdout;
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.parse().unwrap(), "{widest} > {width}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_says_so_first() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let path = run.join("run.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut json: Value = serde_json::from_str(&text).unwrap();
+    json["state"] = "recording".into();
+    json["wall_ns"] = Value::Null;
+    std::fs::write(&path, serde_json::to_string_pretty(&json).unwrap()).unwrap();
+    let done = dir.report(&run, &[]).exits(0);
+    let (top, _) = done.stdout.split_once("category 0.1.0").unwrap();
+    assert!(
+        top.contains("INCOMPLETE") && top.contains("did not end"),
+        "{top}"
+    );
+    assert!(!top.contains("complete  yes"));
+    let markdown = dir.report(&run, &["--markdown", "-"]).exits(0).stdout;
+    assert!(markdown.contains("> **INCOMPLETE:**"), "{markdown}");
+    let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+    assert_eq!(json["run"]["complete"], false);
+    assert_eq!(json["run"]["wall_source"], "last_event");
+}
+
+#[test]
+fn an_empty_run_is_reported_as_nothing_measured() {
+    let dir = Dir::new();
+    let run = dir.join("empty.run");
+    Recorder::create(&run).unwrap().finish().unwrap();
+    let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+    assert_eq!(json["run"]["coverage"], Value::Null);
+    dir.report(&run, &[])
+        .exits(0)
+        .stdout_has("coverage  not measured");
+}
+
+#[test]
+fn a_baseline_that_is_not_there_is_an_error() {
+    let dir = Dir::new();
+    let run = dir.run();
+    dir.report(&run, &["--baseline", "other.run"])
+        .exits(2)
+        .stderr_has("other.run");
+    dir.report(&run, &["--baseline", run.to_str().unwrap()])
+        .exits(0);
+}
