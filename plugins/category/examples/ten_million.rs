@@ -15,10 +15,22 @@ const BRICKS_OF_A_LAYER: u64 = 99;
 fn main() {
     let mut run = Lanes::default();
     let kind = run.texts.number("brick");
-    let layer = run.labels.number(Label { class: Class::Scope, kind, name: kind, category: OUTSIDE });
+    let layer = run.labels.number(Label {
+        class: Class::Scope,
+        kind,
+        name: kind,
+        category: OUTSIDE,
+    });
     let bricks: Vec<u32> = (0..23)
         .map(|name| run.texts.number(&format!("brick {name}")))
-        .map(|name| run.labels.number(Label { class: Class::Brick, kind, name, category: UNCATEGORISED }))
+        .map(|name| {
+            run.labels.number(Label {
+                class: Class::Brick,
+                kind,
+                name,
+                category: UNCATEGORISED,
+            })
+        })
         .collect();
     let mut spans = Vec::with_capacity(ROWS as usize);
     for first in (0..ROWS).step_by(BRICKS_OF_A_LAYER as usize + 1) {
@@ -28,16 +40,32 @@ fn main() {
             // Durations without a pattern.
             let dur_ns = ((first + brick).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as i64;
             let label = bricks[(brick % 23) as usize];
-            spans.push(Span { start_ns, end_ns: start_ns + dur_ns, id: first + brick, label, elements: NO_ELEMENTS });
+            spans.push(Span {
+                start_ns,
+                end_ns: start_ns + dur_ns,
+                id: first + brick,
+                label,
+                elements: NO_ELEMENTS,
+            });
         }
-        spans.push(Span { start_ns: begin, end_ns: begin + 99_900, id: first, label: layer, elements: NO_ELEMENTS });
+        spans.push(Span {
+            start_ns: begin,
+            end_ns: begin + 99_900,
+            id: first,
+            label: layer,
+            elements: NO_ELEMENTS,
+        });
     }
     run.wall_ns = ROWS as i64 * 1000;
 
     let begin = Instant::now();
     by_start(&mut spans);
     println!("sort lane        {:.3} s", begin.elapsed().as_secs_f64());
-    run.lanes.push(Lane { name: "thread 0".to_owned(), kind: LaneKind::Host, spans });
+    run.lanes.push(Lane {
+        name: "thread 0".to_owned(),
+        kind: LaneKind::Host,
+        spans,
+    });
 
     let begin = Instant::now();
     let totals = totals(&run);
@@ -46,7 +74,10 @@ fn main() {
 
     let mut shuffled = std::mem::take(&mut run.lanes[0].spans);
     for i in (1..shuffled.len()).rev() {
-        shuffled.swap(i, (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize % (i + 1));
+        shuffled.swap(
+            i,
+            (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize % (i + 1),
+        );
     }
     let begin = Instant::now();
     by_start(&mut shuffled);

@@ -14,13 +14,20 @@ pub const UNACCOUNTED_SHARE: f64 = 0.5;
 /// Findings in the order of the thresholds above, then rows that were left out.
 pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Finding> {
     let mut out = Vec::new();
-    let Some(sum) = kind_total(run, totals, LaneKind::Host) else { return left_out(run, out) };
+    let Some(sum) = kind_total(run, totals, LaneKind::Host) else {
+        return left_out(run, out);
+    };
     let uncategorised = run.texts.text(UNCATEGORISED);
-    let row = rows.iter().find(|row| row.lane_kind == LaneKind::Host && row.category == uncategorised);
+    let row = rows
+        .iter()
+        .find(|row| row.lane_kind == LaneKind::Host && row.category == uncategorised);
     if let Some(part) = share(row.map_or(0, |row| row.self_ns), sum.busy_ns)
         && part > UNCATEGORISED_SHARE
     {
-        let title = format!("{:.1} % of the busy time on the host has no category", part * 100.0);
+        let title = format!(
+            "{:.1} % of the busy time on the host has no category",
+            part * 100.0
+        );
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
                 .suggestion("give the bricks known names, or a category where the program records them")
@@ -34,7 +41,10 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
     if let Some(part) = share(sum.wall_ns - sum.busy_ns, sum.wall_ns)
         && part > UNACCOUNTED_SHARE
     {
-        let title = format!("for {:.1} % of the window nothing was recorded on the host's lanes", part * 100.0);
+        let title = format!(
+            "for {:.1} % of the window nothing was recorded on the host's lanes",
+            part * 100.0
+        );
         out.push(
             Finding::new("unaccounted", Severity::Info, title)
                 .detail("a lane is empty where its thread slept, was not yet there, or ran code that records nothing")

@@ -39,7 +39,13 @@ impl Plugin for Category {
         }
         if !rows.is_empty() {
             let title = "Self time by category";
-            run.chart(Chart::stacked_bar(title, "by_category", "lane_kind", "self_ns", "category"))?;
+            run.chart(Chart::stacked_bar(
+                title,
+                "by_category",
+                "lane_kind",
+                "self_ns",
+                "category",
+            ))?;
         }
         Ok(())
     }

@@ -24,7 +24,12 @@ pub fn quantiles(values: &mut [i64]) -> Option<Quantiles> {
         0 => median,
         more => *upper.select_nth_unstable(more - 1).1,
     };
-    Some(Quantiles { min, median, p99, max })
+    Some(Quantiles {
+        min,
+        median,
+        p99,
+        max,
+    })
 }
 
 #[cfg(test)]
@@ -35,7 +40,9 @@ mod tests {
 
     #[test]
     fn nearest_rank_at_the_small_sizes() {
-        let of = |values: &[i64]| quantiles(&mut values.to_vec()).map(|q| (q.min, q.median, q.p99, q.max));
+        let of = |values: &[i64]| {
+            quantiles(&mut values.to_vec()).map(|q| (q.min, q.median, q.p99, q.max))
+        };
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[7]), Some((7, 7, 7, 7)));
         assert_eq!(of(&[9, 1]), Some((1, 1, 9, 9)));

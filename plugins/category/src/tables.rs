@@ -43,7 +43,12 @@ pub struct CategoryRow {
 
 /// Sums over the lanes of one kind; `None` when the run has no such lane.
 pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTotal> {
-    let lanes = || run.lanes.iter().zip(&totals.lanes).filter(|(lane, _)| lane.kind == kind);
+    let lanes = || {
+        run.lanes
+            .iter()
+            .zip(&totals.lanes)
+            .filter(|(lane, _)| lane.kind == kind)
+    };
     let found = KindTotal {
         busy_ns: lanes().map(|(_, total)| total.busy_ns).sum(),
         wall_ns: run.wall_ns.saturating_mul(lanes().count() as i64),
@@ -52,7 +57,11 @@ pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTo
 }
 
 /// Labels that have rows on a kind of lane.
-fn labels<'a>(run: &'a Lanes, totals: &'a Totals, kind: LaneKind) -> impl Iterator<Item = (Label, &'a LabelTotal)> {
+fn labels<'a>(
+    run: &'a Lanes,
+    totals: &'a Totals,
+    kind: LaneKind,
+) -> impl Iterator<Item = (Label, &'a LabelTotal)> {
     (0..run.labels.all().len() as u32)
         .map(move |label| (run.labels.get(label), totals.label(kind, label)))
         .filter(|(_, total)| total.calls + total.bound_calls > 0)
@@ -62,7 +71,9 @@ fn labels<'a>(run: &'a Lanes, totals: &'a Totals, kind: LaneKind) -> impl Iterat
 pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
     let mut out = Vec::new();
     for kind in LaneKind::ALL {
-        let Some(sum) = kind_total(run, totals, kind) else { continue };
+        let Some(sum) = kind_total(run, totals, kind) else {
+            continue;
+        };
         let mut rows: BTreeMap<u32, CategoryRow> = BTreeMap::new();
         for (label, total) in labels(run, totals, kind) {
             let row = rows.entry(label.category).or_insert_with(|| CategoryRow {
@@ -78,7 +89,9 @@ pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
             row.self_ns += total.self_ns;
         }
         let mut rows: Vec<CategoryRow> = rows.into_values().collect();
-        rows.sort_by(|a, b| (Reverse(a.self_ns), &a.category).cmp(&(Reverse(b.self_ns), &b.category)));
+        rows.sort_by(|a, b| {
+            (Reverse(a.self_ns), &a.category).cmp(&(Reverse(b.self_ns), &b.category))
+        });
         out.append(&mut rows);
         out.push(CategoryRow {
             lane_kind: kind,
@@ -107,7 +120,8 @@ pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
 pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableBuilder {
     let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
     let sum = |row: &CategoryRow| sums[row.lane_kind as usize];
-    let busy_share = |row: &CategoryRow| row.calls.and_then(|_| share(row.self_ns, sum(row).busy_ns));
+    let busy_share =
+        |row: &CategoryRow| row.calls.and_then(|_| share(row.self_ns, sum(row).busy_ns));
     Table::build("by_category")
         .text("lane_kind", rows.iter().map(|row| row.lane_kind.name()))
         .text("category", rows.iter().map(|row| &row.category))
@@ -115,7 +129,10 @@ pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableB
         .i64("self_ns", rows.iter().map(|row| row.self_ns))
         .i64("inclusive_ns", rows.iter().map(|row| row.inclusive_ns))
         .f64("busy_share", rows.iter().map(busy_share))
-        .f64("wall_share", rows.iter().map(|row| share(row.self_ns, sum(row).wall_ns)))
+        .f64(
+            "wall_share",
+            rows.iter().map(|row| share(row.self_ns, sum(row).wall_ns)),
+        )
         .u64("bound_calls", rows.iter().map(|row| row.bound_calls))
 }
 
@@ -133,8 +150,18 @@ pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
         rows.extend(labels(run, totals, kind).map(|(label, total)| (kind, label, total)));
         let text = |number| run.texts.text(number);
         rows[first..].sort_by(|(_, a, a_total), (_, b, b_total)| {
-            let a_key = (Reverse(a_total.self_ns), text(a.name), text(a.kind), text(a.category));
-            a_key.cmp(&(Reverse(b_total.self_ns), text(b.name), text(b.kind), text(b.category)))
+            let a_key = (
+                Reverse(a_total.self_ns),
+                text(a.name),
+                text(a.kind),
+                text(a.category),
+            );
+            a_key.cmp(&(
+                Reverse(b_total.self_ns),
+                text(b.name),
+                text(b.kind),
+                text(b.category),
+            ))
         });
     }
     let per_s = |total: &LabelTotal| {
@@ -146,19 +173,62 @@ pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
         .text("lane_kind", rows.iter().map(|(kind, ..)| kind.name()))
         .text("kind", rows.iter().map(|(_, label, _)| text(label.kind)))
         .text("name", rows.iter().map(|(_, label, _)| text(label.name)))
-        .text("category", rows.iter().map(|(_, label, _)| text(label.category)))
+        .text(
+            "category",
+            rows.iter().map(|(_, label, _)| text(label.category)),
+        )
         .u64("calls", rows.iter().map(|(.., total)| total.calls))
         .i64("self_ns", rows.iter().map(|(.., total)| total.self_ns))
-        .i64("inclusive_ns", rows.iter().map(|(.., total)| total.inclusive_ns))
-        .f64("busy_share", rows.iter().map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].busy_ns)))
-        .f64("wall_share", rows.iter().map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].wall_ns)))
-        .u64("elements", rows.iter().map(|(.., total)| total.elements.map(|sum| u64::try_from(sum).unwrap_or(u64::MAX))))
-        .f64("elements_per_s", rows.iter().map(|(.., total)| per_s(total)))
-        .i64("min_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.min)))
-        .i64("median_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.median)))
-        .i64("p99_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.p99)))
-        .i64("max_ns", rows.iter().map(|(.., total)| total.dur_ns.map(|dur| dur.max)))
-        .u64("bound_calls", rows.iter().map(|(.., total)| total.bound_calls))
+        .i64(
+            "inclusive_ns",
+            rows.iter().map(|(.., total)| total.inclusive_ns),
+        )
+        .f64(
+            "busy_share",
+            rows.iter()
+                .map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].busy_ns)),
+        )
+        .f64(
+            "wall_share",
+            rows.iter()
+                .map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].wall_ns)),
+        )
+        .u64(
+            "elements",
+            rows.iter().map(|(.., total)| {
+                total
+                    .elements
+                    .map(|sum| u64::try_from(sum).unwrap_or(u64::MAX))
+            }),
+        )
+        .f64(
+            "elements_per_s",
+            rows.iter().map(|(.., total)| per_s(total)),
+        )
+        .i64(
+            "min_ns",
+            rows.iter()
+                .map(|(.., total)| total.dur_ns.map(|dur| dur.min)),
+        )
+        .i64(
+            "median_ns",
+            rows.iter()
+                .map(|(.., total)| total.dur_ns.map(|dur| dur.median)),
+        )
+        .i64(
+            "p99_ns",
+            rows.iter()
+                .map(|(.., total)| total.dur_ns.map(|dur| dur.p99)),
+        )
+        .i64(
+            "max_ns",
+            rows.iter()
+                .map(|(.., total)| total.dur_ns.map(|dur| dur.max)),
+        )
+        .u64(
+            "bound_calls",
+            rows.iter().map(|(.., total)| total.bound_calls),
+        )
 }
 
 /// Table `by_lane`: host threads by number, then device streams.
@@ -172,6 +242,9 @@ pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
         .text("lane_kind", run.lanes.iter().map(|lane| lane.kind.name()))
         .i64("busy_ns", totals.lanes.iter().map(|total| total.busy_ns))
         .i64("self_ns", totals.lanes.iter().map(|total| total.self_ns))
-        .i64("unaccounted_ns", totals.lanes.iter().map(|total| run.wall_ns - total.busy_ns))
+        .i64(
+            "unaccounted_ns",
+            totals.lanes.iter().map(|total| run.wall_ns - total.busy_ns),
+        )
         .i64("wall_ns", run.lanes.iter().map(|_| run.wall_ns))
 }

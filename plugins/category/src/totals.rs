@@ -61,7 +61,10 @@ impl Totals {
 pub fn totals(run: &Lanes) -> Totals {
     let labels = run.labels.all().len();
     let mut out = Totals {
-        labels: [vec![LabelTotal::default(); labels], vec![LabelTotal::default(); labels]],
+        labels: [
+            vec![LabelTotal::default(); labels],
+            vec![LabelTotal::default(); labels],
+        ],
         categories: [Unions::new(run.texts.len()), Unions::new(run.texts.len())],
         lanes: Vec::with_capacity(run.lanes.len()),
     };
@@ -75,18 +78,31 @@ pub fn totals(run: &Lanes) -> Totals {
             let label = span.label as usize;
             busy.add(0, number, start_ns, end_ns);
             inclusive[kind].add(label, number, start_ns, end_ns);
-            out.categories[kind].add(run.labels.get(span.label).category as usize, number, start_ns, end_ns);
+            out.categories[kind].add(
+                run.labels.get(span.label).category as usize,
+                number,
+                start_ns,
+                end_ns,
+            );
             let total = &mut out.labels[kind][label];
             total.calls += 1;
             if span.elements != NO_ELEMENTS {
-                *total.elements.get_or_insert(0) += u128::from(run.elements[span.elements as usize]);
+                *total.elements.get_or_insert(0) +=
+                    u128::from(run.elements[span.elements as usize]);
                 with_elements[kind].add(label, number, start_ns, end_ns);
             }
         }
-        let mut selves = SelfTimes { labels: &mut out.labels[kind], wall_ns: run.wall_ns, total_ns: 0 };
+        let mut selves = SelfTimes {
+            labels: &mut out.labels[kind],
+            wall_ns: run.wall_ns,
+            total_ns: 0,
+        };
         sweep(&lane.spans, &mut selves);
         let self_ns = selves.total_ns;
-        out.lanes.push(LaneTotal { busy_ns: busy.total_ns(0), self_ns });
+        out.lanes.push(LaneTotal {
+            busy_ns: busy.total_ns(0),
+            self_ns,
+        });
     }
     for kind in LaneKind::ALL {
         for (label, total) in out.labels[kind as usize].iter_mut().enumerate() {
@@ -114,7 +130,9 @@ impl Visit for SelfTimes<'_> {
 
     #[inline]
     fn piece(&mut self, spans: &[Span], stack: &[u32], start_ns: i64, end_ns: i64) {
-        let Some(&innermost) = stack.last() else { return };
+        let Some(&innermost) = stack.last() else {
+            return;
+        };
         let dur_ns = (end_ns.min(self.wall_ns) - start_ns.max(0)).max(0);
         self.labels[spans[innermost as usize].label as usize].self_ns += dur_ns;
         self.total_ns += dur_ns;
@@ -130,7 +148,12 @@ fn durations(run: &Lanes, kind: LaneKind, totals: &mut [LabelTotal]) {
         rows += total.calls as usize;
     }
     let mut dur_ns = vec![0; rows];
-    for span in run.lanes.iter().filter(|lane| lane.kind == kind).flat_map(|lane| &lane.spans) {
+    for span in run
+        .lanes
+        .iter()
+        .filter(|lane| lane.kind == kind)
+        .flat_map(|lane| &lane.spans)
+    {
         let at = &mut next[span.label as usize];
         dur_ns[*at] = span.dur_ns();
         *at += 1;

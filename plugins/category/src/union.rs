@@ -14,7 +14,11 @@ pub struct Unions {
 impl Unions {
     /// For groups `0..groups`.
     pub fn new(groups: usize) -> Self {
-        Self { total_ns: vec![0; groups], reached_ns: vec![i64::MIN; groups], lane: vec![u32::MAX; groups] }
+        Self {
+            total_ns: vec![0; groups],
+            reached_ns: vec![i64::MIN; groups],
+            lane: vec![u32::MAX; groups],
+        }
     }
 
     /// Adds an interval that begins no earlier than those of its group and lane before it.

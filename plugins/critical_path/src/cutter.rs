@@ -23,7 +23,15 @@ impl<'a> Cutter<'a> {
     /// For one lane: its cuts in the order of time, its marks in that of intervals.
     pub fn new(run: &'a Lanes, out: &'a mut Segments, cuts: &'a [Cut], marks: &'a [Mark]) -> Self {
         let first = out.len() as u32;
-        Self { run, out, first, cuts, marks, begun: Vec::new(), resuming: Vec::new() }
+        Self {
+            run,
+            out,
+            first,
+            cuts,
+            marks,
+            begun: Vec::new(),
+            resuming: Vec::new(),
+        }
     }
 
     fn push(&mut self, span: u32, start_ns: i64, end_ns: i64) {
@@ -49,10 +57,13 @@ impl<'a> Cutter<'a> {
             let (wanted, index) = (cut.dependency as usize, cut.span.index);
             match cut.want {
                 Want::Ended => self.out.ends[wanted].0 = self.before(self.out.len() as u32),
-                Want::Running => self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns),
+                Want::Running => {
+                    self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns)
+                }
                 Want::Resumed => {
                     self.make_elastic(index);
-                    self.resuming.push((index, spans[index as usize].end_ns, cut.dependency));
+                    self.resuming
+                        .push((index, spans[index as usize].end_ns, cut.dependency));
                 }
             }
         }
@@ -60,7 +71,11 @@ impl<'a> Cutter<'a> {
 
     /// The segment of this lane before another, if there is one.
     fn before(&self, segment: u32) -> u32 {
-        if segment > self.first { segment - 1 } else { NONE }
+        if segment > self.first {
+            segment - 1
+        } else {
+            NONE
+        }
     }
 
     /// What `from` was doing at an instant. In a wait or in another task it
@@ -68,9 +83,15 @@ impl<'a> Cutter<'a> {
     fn running(&self, spans: &[Span], stack: &[u32], from: u32, time_ns: i64) -> u32 {
         let busy_elsewhere = |index: u32| {
             let span = &spans[index as usize];
-            matches!(self.run.labels.get(span.label).class, Class::Wait | Class::Task) && span.end_ns > time_ns
+            matches!(
+                self.run.labels.get(span.label).class,
+                Class::Wait | Class::Task
+            ) && span.end_ns > time_ns
         };
-        let depth = stack.iter().rposition(|index| *index == from).map_or(stack.len(), |at| at + 1);
+        let depth = stack
+            .iter()
+            .rposition(|index| *index == from)
+            .map_or(stack.len(), |at| at + 1);
         match (depth..stack.len()).find(|at| busy_elsewhere(stack[*at])) {
             Some(at) => self.before(self.begun[at]),
             None => self.before(self.out.len() as u32),
@@ -101,7 +122,11 @@ impl Visit for Cutter<'_> {
         while let Some(mark) = self.marks.first().filter(|mark| mark.span.index == index) {
             self.marks = &self.marks[1..];
             let ends = &mut self.out.ends[mark.dependency as usize];
-            *(if mark.is_source { &mut ends.0 } else { &mut ends.1 }) = segment;
+            *(if mark.is_source {
+                &mut ends.0
+            } else {
+                &mut ends.1
+            }) = segment;
         }
         if span.dur_ns() == 0 {
             self.push(index, span.start_ns, span.start_ns);
@@ -109,9 +134,16 @@ impl Visit for Cutter<'_> {
     }
 
     fn piece(&mut self, spans: &[Span], stack: &[u32], start_ns: i64, end_ns: i64) {
-        let Some(&innermost) = stack.last() else { return };
+        let Some(&innermost) = stack.last() else {
+            return;
+        };
         let mut from_ns = start_ns;
-        while let Some(time_ns) = self.cuts.first().map(|cut| cut.time_ns).filter(|time_ns| *time_ns < end_ns) {
+        while let Some(time_ns) = self
+            .cuts
+            .first()
+            .map(|cut| cut.time_ns)
+            .filter(|time_ns| *time_ns < end_ns)
+        {
             if from_ns < time_ns {
                 self.push(innermost, from_ns, time_ns);
                 from_ns = time_ns;

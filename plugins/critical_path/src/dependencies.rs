@@ -57,7 +57,8 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
     let mut suspicious = false;
     let mut found: Vec<(Edge, Dependency, bool)> = Vec::new();
     for &edge in edges {
-        let (Some(&Some(from)), Some(&Some(to))) = (places.get(&edge.from), places.get(&edge.to)) else {
+        let (Some(&Some(from)), Some(&Some(to))) = (places.get(&edge.from), places.get(&edge.to))
+        else {
             out.unknown.push(edge);
             continue;
         };
@@ -69,14 +70,24 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
             out.not_waits.push(edge);
             continue;
         }
-        let dependency = Dependency { from, to, kind: edge.kind };
+        let dependency = Dependency {
+            from,
+            to,
+            kind: edge.kind,
+        };
         let fits = fits(span(run, from), span(run, to), edge.kind) && from != to;
         suspicious |= !fits || instant(run, &dependency);
         found.push((edge, dependency, fits));
     }
-    let circle = if suspicious { circles(run, &found, &mut out.cycles) } else { FastMap::default() };
+    let circle = if suspicious {
+        circles(run, &found, &mut out.cycles)
+    } else {
+        FastMap::default()
+    };
     for (edge, dependency, fits) in found {
-        let in_circle = circle.get(&dependency.from).is_some_and(|c| circle.get(&dependency.to) == Some(c));
+        let in_circle = circle
+            .get(&dependency.from)
+            .is_some_and(|c| circle.get(&dependency.to) == Some(c));
         match fits {
             false => out.contradicted.push(edge),
             // Both ends at one instant: only the circle tells that it cannot be.
@@ -90,14 +101,21 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
 /// Position of every id that an edge names. Of two rows with one id the first counts.
 fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
     let mut places: FastMap<u64, Option<SpanAt>> = FastMap::default();
-    places.extend(edges.iter().flat_map(|edge| [(edge.from, None), (edge.to, None)]));
+    places.extend(
+        edges
+            .iter()
+            .flat_map(|edge| [(edge.from, None), (edge.to, None)]),
+    );
     if places.is_empty() {
         return places;
     }
     for (lane, spans) in run.lanes.iter().enumerate() {
         for (index, span) in spans.spans.iter().enumerate() {
             if let Some(place @ None) = places.get_mut(&span.id) {
-                *place = Some(SpanAt { lane: lane as u32, index: index as u32 });
+                *place = Some(SpanAt {
+                    lane: lane as u32,
+                    index: index as u32,
+                });
             }
         }
     }
@@ -131,7 +149,11 @@ fn circles(
     let mut ends: Vec<SpanAt> = found.iter().flat_map(|(_, d, _)| [d.from, d.to]).collect();
     ends.sort_unstable();
     ends.dedup();
-    let node: FastMap<SpanAt, NodeIndex> = ends.iter().enumerate().map(|(i, at)| (*at, NodeIndex::new(i))).collect();
+    let node: FastMap<SpanAt, NodeIndex> = ends
+        .iter()
+        .enumerate()
+        .map(|(i, at)| (*at, NodeIndex::new(i)))
+        .collect();
     let mut graph: DiGraph<SpanAt, ()> = DiGraph::with_capacity(ends.len(), found.len());
     for at in &ends {
         graph.add_node(*at);
@@ -140,7 +162,11 @@ fn circles(
         graph.add_edge(node[&dependency.from], node[&dependency.to], ());
     }
     for pair in ends.windows(2) {
-        let order = Dependency { from: pair[0], to: pair[1], kind: DependencyKind::DependsOn };
+        let order = Dependency {
+            from: pair[0],
+            to: pair[1],
+            kind: DependencyKind::DependsOn,
+        };
         if pair[0].lane == pair[1].lane && instant(run, &order) {
             graph.add_edge(node[&pair[0]], node[&pair[1]], ());
         }

@@ -42,10 +42,15 @@ pub struct Edge {
 }
 
 /// Explicit dependencies.
-pub const EDGES: Input = Input::sql("edges", "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges");
+pub const EDGES: Input = Input::sql(
+    "edges",
+    "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
+);
 /// The parent of a task spawned it, when it lies on another thread.
-pub const TASKS: Input =
-    Input::sql("tasks", "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL");
+pub const TASKS: Input = Input::sql(
+    "tasks",
+    "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL",
+);
 /// A call and a kernel of one correlation.
 pub const KERNEL_LAUNCHES: Input = Input::sql(
     "kernel_launches",
@@ -67,10 +72,19 @@ pub fn read(run: &mut Run) -> Result<(Vec<Edge>, u64)> {
     let mut out = Vec::new();
     let mut unknown_kinds = 0;
     let table = run.table(EDGES.name())?;
-    let (from, to, kind) = (table.u64("from_id")?, table.u64("to_id")?, table.text("kind")?);
+    let (from, to, kind) = (
+        table.u64("from_id")?,
+        table.u64("to_id")?,
+        table.text("kind")?,
+    );
     for row in 0..table.rows() {
         match DependencyKind::of(kind.value(row)) {
-            Some(kind) => out.push(Edge { from: from.value(row), to: to.value(row), kind, implied: false }),
+            Some(kind) => out.push(Edge {
+                from: from.value(row),
+                to: to.value(row),
+                kind,
+                implied: false,
+            }),
             None => unknown_kinds += 1,
         }
     }
@@ -81,7 +95,12 @@ pub fn read(run: &mut Run) -> Result<(Vec<Edge>, u64)> {
     ] {
         let table = run.table(input.name())?;
         let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-        out.extend((0..table.rows()).map(|row| Edge { from: from.value(row), to: to.value(row), kind, implied: true }));
+        out.extend((0..table.rows()).map(|row| Edge {
+            from: from.value(row),
+            to: to.value(row),
+            kind,
+            implied: true,
+        }));
     }
     out.sort_unstable();
     out.dedup_by_key(|edge| (edge.from, edge.to, edge.kind));

@@ -13,7 +13,12 @@ const NAMED_CYCLES: usize = 10;
 const NAMED_IDS: usize = 20;
 
 /// Everything that kept a row or an edge out, the worst first.
-pub fn findings(dependencies: &Dependencies, unknown_kinds: u64, cut: Cut, left_out: LeftOut) -> Vec<Finding> {
+pub fn findings(
+    dependencies: &Dependencies,
+    unknown_kinds: u64,
+    cut: Cut,
+    left_out: LeftOut,
+) -> Vec<Finding> {
     let mut out = Vec::new();
     for cycle in dependencies.cycles.iter().take(NAMED_CYCLES) {
         let ids = list(cycle.iter().map(u64::to_string));
@@ -25,7 +30,10 @@ pub fn findings(dependencies: &Dependencies, unknown_kinds: u64, cut: Cut, left_
         );
     }
     if dependencies.cycles.len() > NAMED_CYCLES {
-        let title = format!("{} more circles of rows that wait for each other", dependencies.cycles.len() - NAMED_CYCLES);
+        let title = format!(
+            "{} more circles of rows that wait for each other",
+            dependencies.cycles.len() - NAMED_CYCLES
+        );
         out.push(Finding::new("dependency_cycles", Severity::Error, title));
     }
     out.extend(edges(
@@ -48,13 +56,20 @@ pub fn findings(dependencies: &Dependencies, unknown_kinds: u64, cut: Cut, left_
     ));
     if unknown_kinds > 0 {
         out.push(
-            Finding::new("edge_kind_unknown", Severity::Info, format!("{unknown_kinds} edges have a kind not used here"))
-                .detail("used are depends_on, joins, launches and spawns")
-                .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
+            Finding::new(
+                "edge_kind_unknown",
+                Severity::Info,
+                format!("{unknown_kinds} edges have a kind not used here"),
+            )
+            .detail("used are depends_on, joins, launches and spawns")
+            .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
         );
     }
     if cut.outside + cut.shortened > 0 {
-        let title = format!("{} rows lie outside the window, {} in part", cut.outside, cut.shortened);
+        let title = format!(
+            "{} rows lie outside the window, {} in part",
+            cut.outside, cut.shortened
+        );
         out.push(
             Finding::new("outside_window", Severity::Warning, title)
                 .detail("the path takes of every row what lies between the start of the recording and its end"),
@@ -74,10 +89,21 @@ pub fn findings(dependencies: &Dependencies, unknown_kinds: u64, cut: Cut, left_
 
 fn edges(code: &str, edges: &[Edge], title: &str, why: &str) -> Option<Finding> {
     let (first, count) = (edges.first()?, edges.len());
-    let examples = list(edges.iter().map(|edge| format!("{} -> {}", edge.from, edge.to)));
-    let sql = format!("SELECT \"from\", \"to\", kind FROM edges WHERE \"from\" = {} AND \"to\" = {}", first.from, first.to);
+    let examples = list(
+        edges
+            .iter()
+            .map(|edge| format!("{} -> {}", edge.from, edge.to)),
+    );
+    let sql = format!(
+        "SELECT \"from\", \"to\", kind FROM edges WHERE \"from\" = {} AND \"to\" = {}",
+        first.from, first.to
+    );
     let implied = edges.iter().filter(|edge| edge.implied).count();
-    let implied = if implied > 0 { format!("; {implied} of them follow from a parent or a correlation") } else { String::new() };
+    let implied = if implied > 0 {
+        format!("; {implied} of them follow from a parent or a correlation")
+    } else {
+        String::new()
+    };
     Some(
         Finding::new(code, Severity::Warning, format!("{count} {title}"))
             .detail(format!("{why}{implied}: {examples}"))

@@ -36,9 +36,13 @@ pub fn fold(path: &[Piece], wall_ns: i64, limit: usize) -> Vec<Row> {
     if path.len() > limit {
         let mut longest: Vec<u32> = (0..path.len() as u32).collect();
         if limit > 0 {
-            longest.select_nth_unstable_by_key(limit - 1, |at| (std::cmp::Reverse(dur_ns(*at as usize)), *at));
+            longest.select_nth_unstable_by_key(limit - 1, |at| {
+                (std::cmp::Reverse(dur_ns(*at as usize)), *at)
+            });
         }
-        longest[limit..].iter().for_each(|at| listed[*at as usize] = false);
+        longest[limit..]
+            .iter()
+            .for_each(|at| listed[*at as usize] = false);
     }
     let mut out = Vec::new();
     let mut sums = [(0_i64, 0_u64); PieceKind::ALL.len()];
@@ -47,7 +51,12 @@ pub fn fold(path: &[Piece], wall_ns: i64, limit: usize) -> Vec<Row> {
         if listed[at] {
             flush(&mut sums, &mut stretch_ns, &mut out);
             let of = Of::Segment(piece.segment);
-            out.push(Row { start_ns: piece.start_ns, dur_ns: dur_ns(at), kind: piece.kind, of });
+            out.push(Row {
+                start_ns: piece.start_ns,
+                dur_ns: dur_ns(at),
+                kind: piece.kind,
+                of,
+            });
         } else {
             stretch_ns.get_or_insert(piece.start_ns);
             let sum = &mut sums[piece.kind as usize];
@@ -59,11 +68,18 @@ pub fn fold(path: &[Piece], wall_ns: i64, limit: usize) -> Vec<Row> {
 }
 
 fn flush(sums: &mut [(i64, u64)], stretch_ns: &mut Option<i64>, out: &mut Vec<Row>) {
-    let Some(start_ns) = stretch_ns.take() else { return };
+    let Some(start_ns) = stretch_ns.take() else {
+        return;
+    };
     for (kind, sum) in PieceKind::ALL.into_iter().zip(sums) {
         let (dur_ns, pieces) = std::mem::take(sum);
         if pieces > 0 {
-            out.push(Row { start_ns, dur_ns, kind, of: Of::Pieces(pieces) });
+            out.push(Row {
+                start_ns,
+                dur_ns,
+                kind,
+                of: Of::Pieces(pieces),
+            });
         }
     }
 }

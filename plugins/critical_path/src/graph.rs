@@ -71,7 +71,14 @@ impl<'a> Graph<'a> {
         }
         let sources = edges.iter().map(|edge| edge.1).collect();
         let kinds = edges.iter().map(|edge| edge.2).collect();
-        let mut graph = Self { run, segments, first_in, sources, kinds, order: Vec::new() };
+        let mut graph = Self {
+            run,
+            segments,
+            first_in,
+            sources,
+            kinds,
+            order: Vec::new(),
+        };
         graph.order = crate::order::order(&graph);
         graph
     }
@@ -84,7 +91,8 @@ impl<'a> Graph<'a> {
     /// Sources of the dependencies of a segment.
     #[inline]
     pub fn sources(&self, segment: u32) -> &[u32] {
-        &self.sources[self.first_in[segment as usize] as usize..self.first_in[segment as usize + 1] as usize]
+        &self.sources
+            [self.first_in[segment as usize] as usize..self.first_in[segment as usize + 1] as usize]
     }
 
     /// The segment before on the same lane.
@@ -115,7 +123,8 @@ impl<'a> Graph<'a> {
         let binding = |source: u32, link| Binding {
             source,
             link,
-            lag_ns: self.segments.start_ns[segment as usize] - self.segments.free_ns(source as usize),
+            lag_ns: self.segments.start_ns[segment as usize]
+                - self.segments.free_ns(source as usize),
         };
         if dependencies.is_empty() {
             return before.map(|source| binding(source, Link::Lane));
@@ -129,9 +138,18 @@ impl<'a> Graph<'a> {
         let preferred = |&(source, _, rank): &(u32, Link, u8)| {
             let span = self.span(source, self.segments.lane(source));
             let waits = self.run.labels.get(span.label).class == Class::Wait;
-            (self.segments.free_ns(source as usize), Reverse(waits), Reverse(rank), Reverse(span.id), Reverse(source))
+            (
+                self.segments.free_ns(source as usize),
+                Reverse(waits),
+                Reverse(rank),
+                Reverse(span.id),
+                Reverse(source),
+            )
         };
-        lane.into_iter().chain(linked).max_by_key(preferred).map(|(source, link, _)| binding(source, link))
+        lane.into_iter()
+            .chain(linked)
+            .max_by_key(preferred)
+            .map(|(source, link, _)| binding(source, link))
     }
 
     /// Whether a lane is a stream of a device.

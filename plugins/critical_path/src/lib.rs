@@ -43,7 +43,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { path_rows: 100_000, slack_rows: 100_000 }
+        Self {
+            path_rows: 100_000,
+            slack_rows: 100_000,
+        }
     }
 }
 
@@ -62,7 +65,8 @@ const INPUTS: [Input; lanes::INPUTS.len() + 4] = {
 
 impl Plugin for CriticalPath {
     const ID: &'static str = "critical_path";
-    const SUMMARY: &'static str = "The chain of work and waits that explains the wall clock, and the slack beside it.";
+    const SUMMARY: &'static str =
+        "The chain of work and waits that explains the wall clock, and the slack beside it.";
     const INPUTS: &'static [Input] = &INPUTS;
     type Options = Options;
 
@@ -87,14 +91,22 @@ impl Plugin for CriticalPath {
             run.finding(finding)?;
         }
         if spans > options.slack_rows {
-            let title = format!("slack lists the {} rows with the least of {spans}", options.slack_rows);
+            let title = format!(
+                "slack lists the {} rows with the least of {spans}",
+                options.slack_rows
+            );
             run.finding(
                 Finding::new("slack_cut", Severity::Info, title)
                     .suggestion("set the option slack_rows of critical_path to see more"),
             )?;
         }
         if lanes.wall_ns > 0 {
-            run.chart(Chart::bar("Critical path by kind", "by_kind", "kind", "dur_ns"))?;
+            run.chart(Chart::bar(
+                "Critical path by kind",
+                "by_kind",
+                "kind",
+                "dur_ns",
+            ))?;
         }
         Ok(())
     }

@@ -51,6 +51,9 @@ pub fn order(graph: &Graph<'_>) -> Vec<Range<u32>> {
             ready.push_back(waiting);
         }
     }
-    debug_assert!((0..lanes).all(|lane| reached[lane] == first[lane + 1]), "a cycle among segments");
+    debug_assert!(
+        (0..lanes).all(|lane| reached[lane] == first[lane + 1]),
+        "a cycle among segments"
+    );
     out
 }

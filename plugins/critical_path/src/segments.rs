@@ -60,7 +60,11 @@ impl Segments {
     /// start when it is elastic and held up nothing itself.
     #[inline]
     pub fn free_ns(&self, segment: usize) -> i64 {
-        if self.elastic[segment] { self.start_ns[segment] } else { self.end_ns[segment] }
+        if self.elastic[segment] {
+            self.start_ns[segment]
+        } else {
+            self.end_ns[segment]
+        }
     }
 }
 
@@ -70,13 +74,21 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     cuts.sort_unstable_by_key(|cut| (cut.span.lane, cut.time_ns, cut.dependency));
     marks.sort_unstable_by_key(|mark| (mark.span, mark.dependency));
     let (mut cuts, mut marks) = (&cuts[..], &marks[..]);
-    let mut out = Segments { ends: vec![(NONE, NONE); dependencies.len()], ..Segments::default() };
+    let mut out = Segments {
+        ends: vec![(NONE, NONE); dependencies.len()],
+        ..Segments::default()
+    };
     for (number, lane) in run.lanes.iter().enumerate() {
         out.lane_first.push(out.len() as u32);
-        let (cuts_here, cuts_after) = cuts.split_at(cuts.partition_point(|cut| cut.span.lane == number as u32));
-        let (marks_here, marks_after) = marks.split_at(marks.partition_point(|mark| mark.span.lane == number as u32));
+        let (cuts_here, cuts_after) =
+            cuts.split_at(cuts.partition_point(|cut| cut.span.lane == number as u32));
+        let (marks_here, marks_after) =
+            marks.split_at(marks.partition_point(|mark| mark.span.lane == number as u32));
         (cuts, marks) = (cuts_after, marks_after);
-        sweep(&lane.spans, &mut Cutter::new(run, &mut out, cuts_here, marks_here));
+        sweep(
+            &lane.spans,
+            &mut Cutter::new(run, &mut out, cuts_here, marks_here),
+        );
     }
     out.lane_first.push(out.len() as u32);
     out
@@ -117,16 +129,39 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
         let (from, to) = (span(run, d.from), span(run, d.to));
         let begun = matches!(d.kind, DependencyKind::Launches | DependencyKind::Spawns);
         if from.dur_ns() == 0 {
-            marks.push(Mark { span: d.from, is_source: true, dependency });
+            marks.push(Mark {
+                span: d.from,
+                is_source: true,
+                dependency,
+            });
         } else if begun && to.start_ns < from.end_ns {
-            cuts.push(Cut { span: d.from, time_ns: to.start_ns, want: Want::Running, dependency });
+            cuts.push(Cut {
+                span: d.from,
+                time_ns: to.start_ns,
+                want: Want::Running,
+                dependency,
+            });
         } else {
-            cuts.push(Cut { span: d.from, time_ns: from.end_ns, want: Want::Ended, dependency });
+            cuts.push(Cut {
+                span: d.from,
+                time_ns: from.end_ns,
+                want: Want::Ended,
+                dependency,
+            });
         }
         if d.kind == DependencyKind::Joins && from.end_ns > to.start_ns {
-            cuts.push(Cut { span: d.to, time_ns: from.end_ns, want: Want::Resumed, dependency });
+            cuts.push(Cut {
+                span: d.to,
+                time_ns: from.end_ns,
+                want: Want::Resumed,
+                dependency,
+            });
         } else {
-            marks.push(Mark { span: d.to, is_source: false, dependency });
+            marks.push(Mark {
+                span: d.to,
+                is_source: false,
+                dependency,
+            });
         }
     }
     (cuts, marks)

@@ -14,7 +14,13 @@ use crate::graph::Graph;
 /// elastic segment is not asked; it is zero.
 pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
     let segments = &graph.segments;
-    let needed_ns = |segment: u32| if segments.elastic[segment as usize] { 0 } else { dur_ns(segment) };
+    let needed_ns = |segment: u32| {
+        if segments.elastic[segment as usize] {
+            0
+        } else {
+            dur_ns(segment)
+        }
+    };
     let mut start_ns = vec![0; segments.len()];
     for stretch in graph.order() {
         let lane = segments.lane(stretch.start);
@@ -25,7 +31,10 @@ pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
             };
             let free_ns = |source: u32| start_ns[source as usize] + needed_ns(source);
             let bound_ns = free_ns(binding.source) + binding.lag_ns;
-            let others = graph.lane_before(segment, lane).into_iter().chain(graph.sources(segment).iter().copied());
+            let others = graph
+                .lane_before(segment, lane)
+                .into_iter()
+                .chain(graph.sources(segment).iter().copied());
             start_ns[segment as usize] = others.map(free_ns).fold(bound_ns, i64::max);
         }
     }
@@ -34,7 +43,10 @@ pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
 
 /// When the last segment lets go.
 pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
-    (0..graph.segments.len()).map(|segment| graph.segments.free_ns(segment)).max().unwrap_or(0)
+    (0..graph.segments.len())
+        .map(|segment| graph.segments.free_ns(segment))
+        .max()
+        .unwrap_or(0)
 }
 
 /// Slack of every segment.
@@ -51,8 +63,14 @@ pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
                 *latest = (*latest).min(ns);
             };
             if let Some(binding) = graph.binding(segment, lane) {
-                graph.sources(segment).iter().for_each(|source| at_latest(*source, late_start_ns));
-                graph.lane_before(segment, lane).into_iter().for_each(|source| at_latest(source, late_start_ns));
+                graph
+                    .sources(segment)
+                    .iter()
+                    .for_each(|source| at_latest(*source, late_start_ns));
+                graph
+                    .lane_before(segment, lane)
+                    .into_iter()
+                    .for_each(|source| at_latest(source, late_start_ns));
                 at_latest(binding.source, late_start_ns - binding.lag_ns);
             }
             out[segment as usize] = late_start_ns - segments.start_ns[segment as usize];

@@ -14,8 +14,14 @@ use crate::walk::{Piece, PieceKind};
 
 /// Durations of the pieces: each ends where the next begins.
 fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
-    let ends = path.iter().skip(1).map(|next| next.start_ns).chain([wall_ns]);
-    path.iter().zip(ends).map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
+    let ends = path
+        .iter()
+        .skip(1)
+        .map(|next| next.start_ns)
+        .chain([wall_ns]);
+    path.iter()
+        .zip(ends)
+        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
 }
 
 fn share(part_ns: i64, wall_ns: i64) -> Option<f64> {
@@ -36,13 +42,15 @@ pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
     };
     let name = |of: Of, kind: PieceKind| match (of, place(of)) {
         (Of::Pieces(pieces), _) => Some(format!("{pieces} shorter pieces")),
-        (_, Some((segment, lane))) if kind != PieceKind::Gap => {
-            Some(text(graph.run.labels.get(graph.span(segment, lane).label).name))
-        }
+        (_, Some((segment, lane))) if kind != PieceKind::Gap => Some(text(
+            graph.run.labels.get(graph.span(segment, lane).label).name,
+        )),
         _ => None,
     };
     let id = |of: Of, kind: PieceKind| {
-        place(of).filter(|_| kind != PieceKind::Gap).map(|(segment, lane)| graph.span(segment, lane).id)
+        place(of)
+            .filter(|_| kind != PieceKind::Gap)
+            .map(|(segment, lane)| graph.span(segment, lane).id)
     };
     let lane = |of: Of| place(of).map(|(_, lane)| &graph.run.lanes[lane].name);
     Table::build("path")
@@ -62,11 +70,20 @@ pub fn by_kind(path: &[Piece], wall_ns: i64) -> TableBuilder {
         let sum = &mut sums[piece.kind as usize];
         *sum = (sum.0 + dur_ns, sum.1 + 1);
     }
-    let kinds = if path.is_empty() { &[][..] } else { &PieceKind::ALL[..] };
+    let kinds = if path.is_empty() {
+        &[][..]
+    } else {
+        &PieceKind::ALL[..]
+    };
     Table::build("by_kind")
         .text("kind", kinds.iter().map(|kind| kind.name()))
         .i64("dur_ns", kinds.iter().map(|kind| sums[*kind as usize].0))
-        .f64("wall_share", kinds.iter().map(|kind| share(sums[*kind as usize].0, wall_ns)))
+        .f64(
+            "wall_share",
+            kinds
+                .iter()
+                .map(|kind| share(sums[*kind as usize].0, wall_ns)),
+        )
         .u64("pieces", kinds.iter().map(|kind| sums[*kind as usize].1))
 }
 
@@ -84,15 +101,29 @@ pub fn by_name(graph: &Graph<'_>, path: &[Piece]) -> TableBuilder {
         let sum = if piece.kind == PieceKind::Gap {
             &mut gap
         } else {
-            let label = graph.span(piece.segment, graph.segments.lane(piece.segment)).label as usize;
+            let label = graph
+                .span(piece.segment, graph.segments.lane(piece.segment))
+                .label as usize;
             &mut by_label[label * PieceKind::ALL.len() + piece.kind as usize]
         };
         *sum = (sum.0 + dur_ns, sum.1 + 1);
     }
-    let mut sums: BTreeMap<(Option<u32>, PieceKind, Option<u32>), (i64, u64)> = BTreeMap::new();
-    for (at, sum) in by_label.into_iter().enumerate().filter(|(_, sum)| sum.1 > 0) {
+    // By name, kind and category: nanoseconds and pieces.
+    type Row = (Option<u32>, PieceKind, Option<u32>);
+    let mut sums: BTreeMap<Row, (i64, u64)> = BTreeMap::new();
+    for (at, sum) in by_label
+        .into_iter()
+        .enumerate()
+        .filter(|(_, sum)| sum.1 > 0)
+    {
         let Label { name, category, .. } = graph.run.labels.get((at / PieceKind::ALL.len()) as u32);
-        let total = sums.entry((Some(name), PieceKind::ALL[at % PieceKind::ALL.len()], Some(category))).or_default();
+        let total = sums
+            .entry((
+                Some(name),
+                PieceKind::ALL[at % PieceKind::ALL.len()],
+                Some(category),
+            ))
+            .or_default();
         *total = (total.0 + sum.0, total.1 + sum.1);
     }
     if gap.1 > 0 {
@@ -101,7 +132,9 @@ pub fn by_name(graph: &Graph<'_>, path: &[Piece]) -> TableBuilder {
     let text = |number: Option<u32>| number.map(|number| graph.run.texts.text(number));
     let mut rows: Vec<_> = sums
         .into_iter()
-        .map(|((name, kind, category), sum)| (Reverse(sum.0), text(name), kind, text(category), sum.1))
+        .map(|((name, kind, category), sum)| {
+            (Reverse(sum.0), text(name), kind, text(category), sum.1)
+        })
         .collect();
     rows.sort_unstable();
     Table::build("by_name")
@@ -124,7 +157,13 @@ pub fn slack(graph: &Graph<'_>, slack: &[i64], limit: usize) -> (TableBuilder, u
         let least = slack_of_spans(graph, slack, lane);
         all += spans.spans.len();
         for (span, slack_ns) in spans.spans.iter().zip(least) {
-            rows.push((slack_ns, Reverse(span.dur_ns()), span.id, lane as u32, span.label));
+            rows.push((
+                slack_ns,
+                Reverse(span.dur_ns()),
+                span.id,
+                lane as u32,
+                span.label,
+            ));
             if rows.len() >= limit.saturating_mul(2).max(1 << 16) {
                 keep_least(&mut rows, limit);
             }
@@ -136,7 +175,10 @@ pub fn slack(graph: &Graph<'_>, slack: &[i64], limit: usize) -> (TableBuilder, u
     let table = Table::build("slack")
         .u64("id", rows.iter().map(|row| row.2))
         .text("name", rows.iter().map(|row| name(row.4)))
-        .text("lane", rows.iter().map(|row| &run.lanes[row.3 as usize].name))
+        .text(
+            "lane",
+            rows.iter().map(|row| &run.lanes[row.3 as usize].name),
+        )
         .i64("slack_ns", rows.iter().map(|row| row.0));
     (table, all)
 }

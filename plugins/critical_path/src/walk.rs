@@ -30,8 +30,14 @@ pub enum PieceKind {
 
 impl PieceKind {
     /// All, in the order of reports.
-    pub const ALL: [Self; 6] =
-        [Self::Work, Self::Transfer, Self::LaunchDelay, Self::Queue, Self::SyncWait, Self::Gap];
+    pub const ALL: [Self; 6] = [
+        Self::Work,
+        Self::Transfer,
+        Self::LaunchDelay,
+        Self::Queue,
+        Self::SyncWait,
+        Self::Gap,
+    ];
 
     /// As tables call it.
     pub fn name(self) -> &'static str {
@@ -61,10 +67,15 @@ pub struct Piece {
 /// without duration are left out, neighbours of one interval and kind are one.
 pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
     let segments = &graph.segments;
-    let mut path = Path { until_ns: wall_ns, pieces: Vec::new() };
+    let mut path = Path {
+        until_ns: wall_ns,
+        pieces: Vec::new(),
+    };
     let id = |segment: u32| graph.span(segment, segments.lane(segment)).id;
     let later = |a: &u32, b: &u32| {
-        let free_ns = segments.free_ns(*a as usize).cmp(&segments.free_ns(*b as usize));
+        let free_ns = segments
+            .free_ns(*a as usize)
+            .cmp(&segments.free_ns(*b as usize));
         free_ns.then_with(|| (Reverse(id(*a)), Reverse(a)).cmp(&(Reverse(id(*b)), Reverse(b))))
     };
     let Some(mut segment) = (0..segments.len() as u32).max_by(later) else {
@@ -91,7 +102,9 @@ pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
             Link::Lane => PieceKind::Gap,
             Link::Dependency(DependencyKind::Launches) => PieceKind::LaunchDelay,
             Link::Dependency(DependencyKind::Joins) => PieceKind::SyncWait,
-            Link::Dependency(DependencyKind::DependsOn | DependencyKind::Spawns) => PieceKind::Queue,
+            Link::Dependency(DependencyKind::DependsOn | DependencyKind::Spawns) => {
+                PieceKind::Queue
+            }
         };
         path.back_to(segments.free_ns(binding.source as usize), segment, lag);
         if binding.link != Link::Lane {
@@ -112,7 +125,11 @@ struct Path {
 impl Path {
     fn back_to(&mut self, start_ns: i64, segment: u32, kind: PieceKind) {
         if start_ns < self.until_ns {
-            self.pieces.push(Piece { start_ns, segment, kind });
+            self.pieces.push(Piece {
+                start_ns,
+                segment,
+                kind,
+            });
             self.until_ns = start_ns;
         }
     }

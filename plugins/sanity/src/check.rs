@@ -55,8 +55,21 @@ pub struct Check {
 }
 
 impl Spec {
-    fn check(self, verdict: Verdict, found: Option<String>, count: Option<u64>, detail: impl Into<String>) -> Check {
-        Check { spec: self, verdict, found, count, detail: detail.into(), evidence: None }
+    fn check(
+        self,
+        verdict: Verdict,
+        found: Option<String>,
+        count: Option<u64>,
+        detail: impl Into<String>,
+    ) -> Check {
+        Check {
+            spec: self,
+            verdict,
+            found,
+            count,
+            detail: detail.into(),
+            evidence: None,
+        }
     }
 
     /// As expected.
@@ -76,7 +89,11 @@ impl Spec {
 
     /// Passes when no row is bad.
     pub fn counted(self, bad: u64, detail: impl Into<String>) -> Check {
-        let verdict = if bad == 0 { Verdict::Pass } else { Verdict::Fail };
+        let verdict = if bad == 0 {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
+        };
         self.check(verdict, Some(bad.to_string()), Some(bad), detail)
     }
 }
@@ -84,7 +101,10 @@ impl Spec {
 impl Check {
     /// Adds a query that shows the rows.
     pub fn evidence(self, sql: impl Into<String>) -> Self {
-        Self { evidence: Some(sql.into()), ..self }
+        Self {
+            evidence: Some(sql.into()),
+            ..self
+        }
     }
 
     /// The finding of a check that failed.
@@ -93,7 +113,11 @@ impl Check {
             return None;
         }
         let found = self.found.as_deref().unwrap_or("nothing");
-        let title = format!("{}: found {found}, expected {}", self.spec.name.replace('_', " "), self.spec.expected);
+        let title = format!(
+            "{}: found {found}, expected {}",
+            self.spec.name.replace('_', " "),
+            self.spec.expected
+        );
         let finding = Finding::new(self.spec.name, self.spec.severity, title)
             .detail(self.detail.clone())
             .suggestion(self.spec.suggestion);

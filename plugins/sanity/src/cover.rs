@@ -9,7 +9,7 @@
 pub fn union(intervals: &mut Vec<(i64, i64)>) -> i64 {
     intervals.sort_by_key(|interval| interval.1);
     intervals.reverse();
-    let mut kept = 0;
+    let mut kept = 0_usize;
     for at in 0..intervals.len() {
         let (start, end) = intervals[at];
         match kept.checked_sub(1).map(|last: usize| intervals[last]) {
@@ -24,7 +24,9 @@ pub fn union(intervals: &mut Vec<(i64, i64)>) -> i64 {
     }
     intervals.truncate(kept);
     // As wide as the sum may be, a window is not.
-    intervals.iter().fold(0, |sum: i64, (start, end)| sum.saturating_add(end.saturating_sub(*start)))
+    intervals.iter().fold(0, |sum: i64, (start, end)| {
+        sum.saturating_add(end.saturating_sub(*start))
+    })
 }
 
 #[cfg(test)]

@@ -40,7 +40,11 @@ impl Ids {
             .filter(|(_, (count, largest))| *largest as usize <= 4 * count + 1024)
             .map(|(upper, (_, largest))| (upper, vec![NONE; largest as usize + 1]))
             .collect();
-        let mut out = Self { dense, sparse: HashMap::new(), duplicates: Vec::new() };
+        let mut out = Self {
+            dense,
+            sparse: HashMap::new(),
+            duplicates: Vec::new(),
+        };
         for (row, &id) in ids.enumerate() {
             let row = row as u32;
             let (upper, lower) = halves(id);

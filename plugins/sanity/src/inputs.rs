@@ -4,8 +4,14 @@ use trueno_plugin::Input;
 
 /// All inputs.
 pub const INPUTS: [Input; 15] = [
-    Input::sql("run", "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run"),
-    Input::sql("segments", "SELECT state, rows_expected, rows_read, rows_lost, verified FROM segments"),
+    Input::sql(
+        "run",
+        "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
+    ),
+    Input::sql(
+        "segments",
+        "SELECT state, rows_expected, rows_read, rows_lost, verified FROM segments",
+    ),
     Input::sql(
         "bricks",
         "SELECT id, parent, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, \
@@ -15,14 +21,26 @@ pub const INPUTS: [Input; 15] = [
         "kernels",
         "SELECT id, brick AS parent, thread, device, start_ns, dur_ns, timing = 'bound' AS is_bound, valid FROM kernels",
     ),
-    Input::sql("tiles", "SELECT id, parent, thread, start_ns, dur_ns FROM tiles"),
-    Input::sql("syncs", "SELECT id, thread, device, start_ns, dur_ns FROM syncs"),
-    Input::sql("calls", "SELECT id, brick AS parent, thread, start_ns, dur_ns FROM calls"),
+    Input::sql(
+        "tiles",
+        "SELECT id, parent, thread, start_ns, dur_ns FROM tiles",
+    ),
+    Input::sql(
+        "syncs",
+        "SELECT id, thread, device, start_ns, dur_ns FROM syncs",
+    ),
+    Input::sql(
+        "calls",
+        "SELECT id, brick AS parent, thread, start_ns, dur_ns FROM calls",
+    ),
     Input::sql(
         "transfers",
         "SELECT id, brick AS parent, thread, device, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers",
     ),
-    Input::sql("edges", "SELECT \"from\" AS from_id, \"to\" AS to_id FROM edges"),
+    Input::sql(
+        "edges",
+        "SELECT \"from\" AS from_id, \"to\" AS to_id FROM edges",
+    ),
     Input::sql(
         "launches",
         "SELECT k.id AS id, c.start_ns AS call_start_ns, k.start_ns AS start_ns \
@@ -36,7 +54,16 @@ pub const INPUTS: [Input; 15] = [
         "graph_kernels",
         "SELECT COUNT(*) AS kernels, COUNT(brick) AS with_brick FROM kernels WHERE graph_node IS NOT NULL",
     ),
-    Input::sql("clock_pairs", "SELECT ticks, host_ns FROM clock_pairs ORDER BY host_ns, ticks"),
-    Input::sql("checksums", "SELECT COUNT(*) AS checksums, COUNT(nan_count) AS counted FROM checksums"),
-    Input::sql("nan_checksums", "SELECT COUNT(*) AS checksums FROM checksums WHERE nan_count > 0"),
+    Input::sql(
+        "clock_pairs",
+        "SELECT ticks, host_ns FROM clock_pairs ORDER BY host_ns, ticks",
+    ),
+    Input::sql(
+        "checksums",
+        "SELECT COUNT(*) AS checksums, COUNT(nan_count) AS counted FROM checksums",
+    ),
+    Input::sql(
+        "nan_checksums",
+        "SELECT COUNT(*) AS checksums FROM checksums WHERE nan_count > 0",
+    ),
 ];

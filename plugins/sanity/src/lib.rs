@@ -1,0 +1,44 @@
+//! Whether a run can be trusted: its end, losses, times, links, clocks and own cost.
+//!
+//! Each check passes, fails, or is *not measurable* where the run does not hold
+//! what would tell. A check that fails is a finding too, with a query that shows the rows.
+
+pub mod check;
+pub mod cover;
+pub mod device;
+pub mod facts;
+pub mod ids;
+pub mod inputs;
+pub mod rows;
+pub mod times;
+pub mod whole;
+
+use trueno_plugin::{Input, Plugin, Result, Run, export};
+
+/// The plugin.
+pub struct Sanity;
+
+impl Plugin for Sanity {
+    const ID: &'static str = "sanity";
+    const SUMMARY: &'static str = "Whether the run can be trusted.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = ();
+
+    fn run(run: &mut Run, _options: ()) -> Result<()> {
+        let facts = facts::Facts::load(run)?;
+        let tables = rows::load(run)?;
+        let mut checks = whole::ending(&facts).to_vec();
+        checks.push(whole::coverage(&facts, &tables));
+        checks.extend(times::bounds(&facts, &tables));
+        checks.extend(times::links(run, &facts, &tables)?);
+        checks.extend(device::checks(run, &tables)?);
+        checks.push(whole::cost(&facts, &tables));
+        run.emit(check::table(&checks))?;
+        for finding in checks.iter().filter_map(check::Check::finding) {
+            run.finding(finding)?;
+        }
+        Ok(())
+    }
+}
+
+export!(Sanity);

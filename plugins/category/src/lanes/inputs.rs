@@ -17,19 +17,52 @@ pub const INPUTS: [Input; 16] = [
         "kernels",
         "SELECT id, brick, thread, device, stream, start_ns, dur_ns, name_id, elements, timing = 'bound' AS is_bound, valid FROM kernels",
     ),
-    Input::sql("tiles", "SELECT id, thread, start_ns, dur_ns, level_id, elements FROM tiles"),
-    Input::sql("syncs", "SELECT id, thread, device, stream, start_ns, dur_ns, kind_id FROM syncs"),
-    Input::sql("calls", "SELECT id, brick, thread, start_ns, dur_ns, name_id FROM calls"),
+    Input::sql(
+        "tiles",
+        "SELECT id, thread, start_ns, dur_ns, level_id, elements FROM tiles",
+    ),
+    Input::sql(
+        "syncs",
+        "SELECT id, thread, device, stream, start_ns, dur_ns, kind_id FROM syncs",
+    ),
+    Input::sql(
+        "calls",
+        "SELECT id, brick, thread, start_ns, dur_ns, name_id FROM calls",
+    ),
     Input::sql(
         "transfers",
         "SELECT id, brick, thread, device, stream, start_ns, dur_ns, direction_id, timing = 'bound' AS is_bound FROM transfers",
     ),
-    Input::sql("brick_kinds", "SELECT DISTINCT kind_id AS id, kind AS text FROM bricks"),
-    Input::sql("brick_names", "SELECT DISTINCT name_id AS id, name AS text FROM bricks"),
-    Input::sql("brick_categories", "SELECT DISTINCT category_id AS id, category AS text FROM bricks"),
-    Input::sql("kernel_names", "SELECT DISTINCT name_id AS id, name AS text FROM kernels"),
-    Input::sql("tile_levels", "SELECT DISTINCT level_id AS id, level AS text FROM tiles"),
-    Input::sql("sync_kinds", "SELECT DISTINCT kind_id AS id, kind AS text FROM syncs"),
-    Input::sql("call_names", "SELECT DISTINCT name_id AS id, name AS text FROM calls"),
-    Input::sql("transfer_directions", "SELECT DISTINCT direction_id AS id, direction AS text FROM transfers"),
+    Input::sql(
+        "brick_kinds",
+        "SELECT DISTINCT kind_id AS id, kind AS text FROM bricks",
+    ),
+    Input::sql(
+        "brick_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM bricks",
+    ),
+    Input::sql(
+        "brick_categories",
+        "SELECT DISTINCT category_id AS id, category AS text FROM bricks",
+    ),
+    Input::sql(
+        "kernel_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM kernels",
+    ),
+    Input::sql(
+        "tile_levels",
+        "SELECT DISTINCT level_id AS id, level AS text FROM tiles",
+    ),
+    Input::sql(
+        "sync_kinds",
+        "SELECT DISTINCT kind_id AS id, kind AS text FROM syncs",
+    ),
+    Input::sql(
+        "call_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM calls",
+    ),
+    Input::sql(
+        "transfer_directions",
+        "SELECT DISTINCT direction_id AS id, direction AS text FROM transfers",
+    ),
 ];

@@ -67,10 +67,34 @@ struct Source {
 }
 
 const WORK: [Source; 5] = [
-    Source { input: "kernels", texts: "kernel_names", name_id: "name_id", kind: "kernel", class: Class::Kernel },
-    Source { input: "tiles", texts: "tile_levels", name_id: "level_id", kind: "tile", class: Class::Tile },
-    Source { input: "syncs", texts: "sync_kinds", name_id: "kind_id", kind: "sync", class: Class::Wait },
-    Source { input: "calls", texts: "call_names", name_id: "name_id", kind: "call", class: Class::Call },
+    Source {
+        input: "kernels",
+        texts: "kernel_names",
+        name_id: "name_id",
+        kind: "kernel",
+        class: Class::Kernel,
+    },
+    Source {
+        input: "tiles",
+        texts: "tile_levels",
+        name_id: "level_id",
+        kind: "tile",
+        class: Class::Tile,
+    },
+    Source {
+        input: "syncs",
+        texts: "sync_kinds",
+        name_id: "kind_id",
+        kind: "sync",
+        class: Class::Wait,
+    },
+    Source {
+        input: "calls",
+        texts: "call_names",
+        name_id: "name_id",
+        kind: "call",
+        class: Class::Call,
+    },
     Source {
         input: "transfers",
         texts: "transfer_directions",
@@ -96,7 +120,13 @@ impl Loader {
             let table = run.table(source.input)?;
             if table.has("brick") {
                 // A link that turns out to name no row of bricks leaves it to nesting.
-                self.linked.extend(table.u64("brick")?.iter().flatten().map(|brick| (brick, INHERITED)));
+                self.linked.extend(
+                    table
+                        .u64("brick")?
+                        .iter()
+                        .flatten()
+                        .map(|brick| (brick, INHERITED)),
+                );
             }
             self.tables.insert(source.input, table);
         }
@@ -127,7 +157,12 @@ impl Loader {
                         (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
                         (_, None) => UNCATEGORISED,
                     };
-                    let label = self.out.labels.number(Label { class, kind, name, category });
+                    let label = self.out.labels.number(Label {
+                        class,
+                        kind,
+                        name,
+                        category,
+                    });
                     labels.insert(found, label);
                     label
                 }
@@ -137,7 +172,14 @@ impl Loader {
             {
                 *category = self.out.labels.get(label).category;
             }
-            self.row(&rows, row, LaneKey::Thread(rows.thread.get(row)), label, true, &mut lane);
+            self.row(
+                &rows,
+                row,
+                LaneKey::Thread(rows.thread.get(row)),
+                label,
+                true,
+                &mut lane,
+            );
         }
         lane.back(&mut self.spans);
         Ok(())
@@ -146,22 +188,39 @@ impl Loader {
     fn work(&mut self, run: &mut Run, source: &Source, linked: &FastMap<u64, u32>) -> Result<()> {
         let names = self.texts(run, source.texts)?;
         let kind = self.out.texts.number(source.kind);
-        let Some(table) = self.tables.remove(source.input) else { return Ok(()) };
+        let Some(table) = self.tables.remove(source.input) else {
+            return Ok(());
+        };
         let rows = Rows::of(&table)?;
         let name_id = table.i64(source.name_id)?;
-        let brick = if table.has("brick") { Some(table.u64("brick")?) } else { None };
-        let valid = if table.has("valid") { Some(table.bool("valid")?) } else { None };
+        let brick = if table.has("brick") {
+            Some(table.u64("brick")?)
+        } else {
+            None
+        };
+        let valid = if table.has("valid") {
+            Some(table.bool("valid")?)
+        } else {
+            None
+        };
         self.reserve(&rows);
         let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
         let mut lane = Filler::default();
         for row in 0..table.rows() {
-            let link = brick.and_then(|column| column.get(row)).and_then(|brick| linked.get(&brick).copied());
+            let link = brick
+                .and_then(|column| column.get(row))
+                .and_then(|brick| linked.get(&brick).copied());
             let found = (name_id.value(row), link.unwrap_or(INHERITED));
             let label = match labels.get(&found) {
                 Some(&label) => label,
                 None => {
                     let name = self.known(&names, found.0, source.texts)?;
-                    let label = Label { class: source.class, kind, name, category: found.1 };
+                    let label = Label {
+                        class: source.class,
+                        kind,
+                        name,
+                        category: found.1,
+                    };
                     let label = self.out.labels.number(label);
                     labels.insert(found, label);
                     label
@@ -183,7 +242,15 @@ impl Loader {
     }
 
     /// Books one row as an interval, or counts why it is none.
-    fn row(&mut self, rows: &Rows<'_>, row: usize, key: LaneKey, label: u32, valid: bool, lane: &mut Filler) {
+    fn row(
+        &mut self,
+        rows: &Rows<'_>,
+        row: usize,
+        key: LaneKey,
+        label: u32,
+        valid: bool,
+        lane: &mut Filler,
+    ) {
         let spans = lane.of(key, &mut self.spans);
         let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
         if rows.is_bound.is_some_and(|column| column.value(row)) {
@@ -206,7 +273,13 @@ impl Loader {
             }
             None => NO_ELEMENTS,
         };
-        spans.push(Span { start_ns, end_ns, id: rows.id.value(row), label, elements });
+        spans.push(Span {
+            start_ns,
+            end_ns,
+            id: rows.id.value(row),
+            label,
+            elements,
+        });
     }
 
     /// Makes room for the rows of host lanes, so that large lanes are not moved while they grow.
@@ -225,7 +298,10 @@ impl Loader {
         }
         *counts.entry(last).or_default() += run_length;
         for (thread, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            self.spans.entry(LaneKey::Thread(thread)).or_default().reserve_exact(count);
+            self.spans
+                .entry(LaneKey::Thread(thread))
+                .or_default()
+                .reserve_exact(count);
         }
     }
 
@@ -244,7 +320,11 @@ impl Loader {
                 LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
                 _ => None,
             };
-            let mut lane = Lane { name: key.name(thread_name), kind: key.kind(), spans };
+            let mut lane = Lane {
+                name: key.name(thread_name),
+                kind: key.kind(),
+                spans,
+            };
             inherit(&mut lane, &mut self.out.labels);
             self.out.lanes.push(lane);
             run.check_cancelled()?;
@@ -256,12 +336,21 @@ impl Loader {
             if found.category == INHERITED {
                 found.category = OUTSIDE;
             }
-            *bound.entry((kind, self.out.labels.number(found))).or_default() += count;
+            *bound
+                .entry((kind, self.out.labels.number(found)))
+                .or_default() += count;
         }
         self.out.bound = bound;
         let table = run.table("run")?;
         let recorded = table.i64("wall_ns")?.iter().next().flatten();
-        let last_end = || self.out.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.end_ns).max();
+        let last_end = || {
+            self.out
+                .lanes
+                .iter()
+                .flat_map(|lane| &lane.spans)
+                .map(|span| span.end_ns)
+                .max()
+        };
         self.out.wall_ns = recorded.or_else(last_end).unwrap_or(0).max(0);
         Ok(self.out)
     }
@@ -281,7 +370,9 @@ impl Loader {
 
     fn known(&self, texts: &FastMap<i64, u32>, id: i64, input: &str) -> Result<u32> {
         texts.get(&id).copied().ok_or_else(|| {
-            trueno_plugin::Error::bad_input(format!("text number {id} is not in `{input}`, which should list all of them"))
+            trueno_plugin::Error::bad_input(format!(
+                "text number {id} is not in `{input}`, which should list all of them"
+            ))
         })
     }
 }
@@ -304,12 +395,28 @@ impl<'a> Rows<'a> {
         Ok(Self {
             id: table.u64("id")?,
             thread: table.i64("thread")?,
-            device: if has("device") { Some(table.i64("device")?) } else { None },
-            stream: if has("stream") { Some(table.i64("stream")?) } else { None },
+            device: if has("device") {
+                Some(table.i64("device")?)
+            } else {
+                None
+            },
+            stream: if has("stream") {
+                Some(table.i64("stream")?)
+            } else {
+                None
+            },
             start_ns: table.i64("start_ns")?,
             dur_ns: table.i64("dur_ns")?,
-            elements: if has("elements") { Some(table.u64("elements")?) } else { None },
-            is_bound: if has("is_bound") { Some(table.bool("is_bound")?) } else { None },
+            elements: if has("elements") {
+                Some(table.u64("elements")?)
+            } else {
+                None
+            },
+            is_bound: if has("is_bound") {
+                Some(table.bool("is_bound")?)
+            } else {
+                None
+            },
         })
     }
 }
@@ -322,10 +429,16 @@ struct Filler {
 
 impl Filler {
     fn of(&mut self, key: LaneKey, spans: &mut BTreeMap<LaneKey, Vec<Span>>) -> &mut Vec<Span> {
-        if self.current.as_ref().is_none_or(|(current, _)| *current != key) {
+        if self
+            .current
+            .as_ref()
+            .is_none_or(|(current, _)| *current != key)
+        {
             std::mem::take(self).back(spans);
         }
-        let current = self.current.get_or_insert_with(|| (key, std::mem::take(spans.entry(key).or_default())));
+        let current = self
+            .current
+            .get_or_insert_with(|| (key, std::mem::take(spans.entry(key).or_default())));
         &mut current.1
     }
 

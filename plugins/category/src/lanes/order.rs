@@ -86,7 +86,14 @@ mod tests {
     }
 
     /// A tree of intervals, children first, as a recorder writes them; ids in the order of starts.
-    fn tree(depth: u32, fan_out: i64, start_ns: i64, step_ns: i64, out: &mut Vec<Span>, id: &mut u64) -> i64 {
+    fn tree(
+        depth: u32,
+        fan_out: i64,
+        start_ns: i64,
+        step_ns: i64,
+        out: &mut Vec<Span>,
+        id: &mut u64,
+    ) -> i64 {
         let own = *id;
         *id += 1;
         let mut now_ns = start_ns;
@@ -94,7 +101,13 @@ mod tests {
             now_ns = tree(depth - 1, fan_out, now_ns, step_ns, out, id);
         }
         let end_ns = now_ns + step_ns;
-        out.push(Span { start_ns, end_ns, id: own, label: 0, elements: NO_ELEMENTS });
+        out.push(Span {
+            start_ns,
+            end_ns,
+            id: own,
+            label: 0,
+            elements: NO_ELEMENTS,
+        });
         end_ns
     }
 

@@ -37,7 +37,13 @@ pub fn sweep(spans: &[Span], visit: &mut impl Visit) {
 }
 
 /// Ends what had ended by `until_ns`, innermost first.
-fn close(spans: &[Span], stack: &mut Vec<u32>, now_ns: &mut i64, until_ns: i64, visit: &mut impl Visit) {
+fn close(
+    spans: &[Span],
+    stack: &mut Vec<u32>,
+    now_ns: &mut i64,
+    until_ns: i64,
+    visit: &mut impl Visit,
+) {
     while let Some(&top) = stack.last() {
         let end_ns = spans[top as usize].end_ns;
         if end_ns > until_ns {

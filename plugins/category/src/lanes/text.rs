@@ -18,7 +18,10 @@ pub struct Texts {
 
 impl Default for Texts {
     fn default() -> Self {
-        let mut all = Self { texts: Vec::new(), numbers: FastMap::default() };
+        let mut all = Self {
+            texts: Vec::new(),
+            numbers: FastMap::default(),
+        };
         for text in ["outside bricks", "uncategorised", ""] {
             all.number(text);
         }

@@ -35,41 +35,69 @@ pub struct Made {
 
 /// An interval on thread 0.
 pub fn at(id: u64, kind: &'static str, name: &'static str, start_ns: i64, end_ns: i64) -> Row {
-    Row { id, kind, name, start_ns, dur_ns: end_ns - start_ns, thread: Some(0), ..Row::default() }
+    Row {
+        id,
+        kind,
+        name,
+        start_ns,
+        dur_ns: end_ns - start_ns,
+        thread: Some(0),
+        ..Row::default()
+    }
 }
 
 impl Row {
     pub fn category(self, category: &'static str) -> Self {
-        Self { category: Some(category), ..self }
+        Self {
+            category: Some(category),
+            ..self
+        }
     }
 
     pub fn thread(self, thread: i64) -> Self {
-        Self { thread: Some(thread), ..self }
+        Self {
+            thread: Some(thread),
+            ..self
+        }
     }
 
     pub fn stream(self, device: i64, stream: i64) -> Self {
-        Self { device: Some(device), stream: Some(stream), ..self }
+        Self {
+            device: Some(device),
+            stream: Some(stream),
+            ..self
+        }
     }
 
+    #[allow(dead_code, reason = "the tests of critical_path use this file too")]
     pub fn elements(self, elements: u64) -> Self {
-        Self { elements: Some(elements), ..self }
+        Self {
+            elements: Some(elements),
+            ..self
+        }
     }
 }
 
 /// Numbers for texts, far apart and not in order of appearance.
 fn number(texts: &mut Vec<&'static str>, text: &'static str) -> i64 {
-    let at = texts.iter().position(|known| *known == text).unwrap_or_else(|| {
-        texts.push(text);
-        texts.len() - 1
-    });
+    let at = texts
+        .iter()
+        .position(|known| *known == text)
+        .unwrap_or_else(|| {
+            texts.push(text);
+            texts.len() - 1
+        });
     1_000_000 - 7 * at as i64
 }
+
+/// A text of a row.
+type TextOf = fn(&Row) -> Option<&'static str>;
 
 /// A table of intervals and the lists of its distinct texts, `(list, column, texts)`.
 fn rows(
     table: &'static str,
     rows: &[Row],
-    numbered: &[(&'static str, &'static str, fn(&Row) -> Option<&'static str>)],
+    numbered: &[(&'static str, &'static str, TextOf)],
     extra: impl Fn(TableBuilder, &[Row]) -> TableBuilder,
 ) -> Vec<TableBuilder> {
     let mut built = Table::build(table)
@@ -80,9 +108,16 @@ fn rows(
     let mut out = Vec::new();
     for (list, column, of) in numbered {
         let mut texts = Vec::new();
-        let numbers: Vec<Option<i64>> = rows.iter().map(|row| of(row).map(|text| number(&mut texts, text))).collect();
+        let numbers: Vec<Option<i64>> = rows
+            .iter()
+            .map(|row| of(row).map(|text| number(&mut texts, text)))
+            .collect();
         built = built.i64(column, numbers);
-        let ids: Vec<Option<i64>> = texts.clone().iter().map(|text| Some(number(&mut texts, text))).collect();
+        let ids: Vec<Option<i64>> = texts
+            .clone()
+            .iter()
+            .map(|text| Some(number(&mut texts, text)))
+            .collect();
         // As SELECT DISTINCT does, a null is listed too.
         out.push(
             Table::build(*list)
@@ -98,12 +133,22 @@ impl Made {
     /// The inputs that reading lanes asks for.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let device = |table: TableBuilder, rows: &[Row]| {
-            table.i64("device", rows.iter().map(|row| row.device)).i64("stream", rows.iter().map(|row| row.stream))
+            table
+                .i64("device", rows.iter().map(|row| row.device))
+                .i64("stream", rows.iter().map(|row| row.stream))
         };
-        let brick = |table: TableBuilder, rows: &[Row]| table.u64("brick", rows.iter().map(|row| row.brick));
-        let elements = |table: TableBuilder, rows: &[Row]| table.u64("elements", rows.iter().map(|row| row.elements));
-        let bound = |table: TableBuilder, rows: &[Row]| table.bool("is_bound", rows.iter().map(|row| row.bound));
-        let valid = |table: TableBuilder, rows: &[Row]| table.bool("valid", rows.iter().map(|row| !row.invalid));
+        let brick = |table: TableBuilder, rows: &[Row]| {
+            table.u64("brick", rows.iter().map(|row| row.brick))
+        };
+        let elements = |table: TableBuilder, rows: &[Row]| {
+            table.u64("elements", rows.iter().map(|row| row.elements))
+        };
+        let bound = |table: TableBuilder, rows: &[Row]| {
+            table.bool("is_bound", rows.iter().map(|row| row.bound))
+        };
+        let valid = |table: TableBuilder, rows: &[Row]| {
+            table.bool("valid", rows.iter().map(|row| !row.invalid))
+        };
         let name: fn(&Row) -> Option<&'static str> = |row| Some(row.name);
         let mut out = vec![
             Table::build("run").i64("wall_ns", [self.wall_ns]),
@@ -121,21 +166,61 @@ impl Made {
             ],
             |table, rows| bound(elements(table, rows), rows),
         ));
-        out.extend(rows("kernels", &self.kernels, &[("kernel_names", "name_id", name)], |table, rows| {
-            valid(bound(elements(brick(device(table, rows), rows), rows), rows), rows)
-        }));
-        out.extend(rows("tiles", &self.tiles, &[("tile_levels", "level_id", name)], elements));
-        out.extend(rows("syncs", &self.syncs, &[("sync_kinds", "kind_id", name)], device));
-        out.extend(rows("calls", &self.calls, &[("call_names", "name_id", name)], brick));
-        out.extend(rows("transfers", &self.transfers, &[("transfer_directions", "direction_id", name)], |table, rows| {
-            bound(brick(device(table, rows), rows), rows)
-        }));
+        out.extend(rows(
+            "kernels",
+            &self.kernels,
+            &[("kernel_names", "name_id", name)],
+            |table, rows| {
+                valid(
+                    bound(elements(brick(device(table, rows), rows), rows), rows),
+                    rows,
+                )
+            },
+        ));
+        out.extend(rows(
+            "tiles",
+            &self.tiles,
+            &[("tile_levels", "level_id", name)],
+            elements,
+        ));
+        out.extend(rows(
+            "syncs",
+            &self.syncs,
+            &[("sync_kinds", "kind_id", name)],
+            device,
+        ));
+        out.extend(rows(
+            "calls",
+            &self.calls,
+            &[("call_names", "name_id", name)],
+            brick,
+        ));
+        out.extend(rows(
+            "transfers",
+            &self.transfers,
+            &[("transfer_directions", "direction_id", name)],
+            |table, rows| bound(brick(device(table, rows), rows), rows),
+        ));
         out
     }
 }
 
 /// The cells of these columns, a line a row; null is `-`.
 pub fn lines(table: &Table, columns: &[&str]) -> Vec<String> {
-    let cell = |row, column: &&str| table.column(column).unwrap().cell_text(row).unwrap_or_else(|| "-".to_owned());
-    (0..table.rows()).map(|row| columns.iter().map(|column| cell(row, column)).collect::<Vec<_>>().join(" | ")).collect()
+    let cell = |row, column: &&str| {
+        table
+            .column(column)
+            .unwrap()
+            .cell_text(row)
+            .unwrap_or_else(|| "-".to_owned())
+    };
+    (0..table.rows())
+        .map(|row| {
+            columns
+                .iter()
+                .map(|column| cell(row, column))
+                .collect::<Vec<_>>()
+                .join(" | ")
+        })
+        .collect()
 }

@@ -1,6 +1,5 @@
 //! All sums against an oracle that paints every nanosecond of every lane.
 
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -16,23 +15,70 @@ const CATEGORIES: [Option<&str>; 3] = [None, Some("FFN"), Some("Norm")];
 
 /// Intervals in any position, nested or not, some outside the window, on three threads and two streams.
 fn runs() -> impl Strategy<Value = Made> {
-    let row = (0..3_usize, 0..3_usize, 0..3_usize, 0..3_i64, -5..62_i64, 0..30_i64, prop::option::of(1..9_u64));
+    let row = (
+        0..3_usize,
+        0..3_usize,
+        0..3_usize,
+        0..3_i64,
+        -5..62_i64,
+        0..30_i64,
+        prop::option::of(1..9_u64),
+    );
     let bricks = prop::collection::vec(row.clone(), 0..12);
     let kernels = prop::collection::vec((row, 0..3_i64, prop::option::of(1..14_u64)), 0..8);
     (bricks, kernels, any::<u64>()).prop_map(|(bricks, kernels, shuffle)| {
-        let make = |id: usize, (kind, name, category, thread, start, dur, elements): (_, _, _, _, _, _, Option<u64>)| Row {
-            category: CATEGORIES[category as usize],
+        let make = |id: usize,
+                    (kind, name, category, thread, start, dur, elements): (
+            _,
+            _,
+            _,
+            _,
+            _,
+            _,
+            Option<u64>,
+        )| Row {
+            category: CATEGORIES[category],
             elements,
             // Ids in no relation to the order of rows.
-            ..at((id as u64 * 5 + shuffle % 13) % 13 + 1, KINDS[kind as usize], NAMES[name as usize], start, start + dur).thread(thread)
+            ..at(
+                (id as u64 * 5 + shuffle % 13) % 13 + 1,
+                KINDS[kind],
+                NAMES[name],
+                start,
+                start + dur,
+            )
+            .thread(thread)
         };
-        let bricks = bricks.into_iter().enumerate().map(|(id, (k, n, c, t, s, d, e))| make(id, (k, n, c, t, s, d, e)));
-        let kernels = kernels.into_iter().enumerate().map(|(id, ((k, n, c, t, s, d, e), stream, brick))| {
-            let row = Row { id: 100 + id as u64, brick, ..make(0, (k, n, c, t, s, d, e)) };
-            let row = Row { id: 100 + id as u64, ..row };
-            if stream < 2 { row.stream(0, stream) } else { row }
-        });
-        Made { wall_ns: Some(WALL_NS), bricks: bricks.collect(), kernels: kernels.collect(), ..Made::default() }
+        let bricks = bricks
+            .into_iter()
+            .enumerate()
+            .map(|(id, (k, n, c, t, s, d, e))| make(id, (k, n, c, t, s, d, e)));
+        let kernels =
+            kernels
+                .into_iter()
+                .enumerate()
+                .map(|(id, ((k, n, c, t, s, d, e), stream, brick))| {
+                    let row = Row {
+                        id: 100 + id as u64,
+                        brick,
+                        ..make(0, (k, n, c, t, s, d, e))
+                    };
+                    let row = Row {
+                        id: 100 + id as u64,
+                        ..row
+                    };
+                    if stream < 2 {
+                        row.stream(0, stream)
+                    } else {
+                        row
+                    }
+                });
+        Made {
+            wall_ns: Some(WALL_NS),
+            bricks: bricks.collect(),
+            kernels: kernels.collect(),
+            ..Made::default()
+        }
     })
 }
 
@@ -57,7 +103,10 @@ struct Painted {
 
 fn lane(row: &Row, kernel: bool) -> (&'static str, String) {
     match row.device {
-        Some(device) if kernel => ("device", format!("gpu{device}/stream {}", row.stream.unwrap())),
+        Some(device) if kernel => (
+            "device",
+            format!("gpu{device}/stream {}", row.stream.unwrap()),
+        ),
         _ => ("host", format!("thread {}", row.thread.unwrap())),
     }
 }
@@ -71,8 +120,12 @@ fn brick_category(row: &Row) -> String {
 
 /// The definition, cell by cell.
 fn paint(made: &Made) -> Painted {
-    let all: Vec<(&Row, bool)> =
-        made.bricks.iter().map(|row| (row, false)).chain(made.kernels.iter().map(|row| (row, true))).collect();
+    let all: Vec<(&Row, bool)> = made
+        .bricks
+        .iter()
+        .map(|row| (row, false))
+        .chain(made.kernels.iter().map(|row| (row, true)))
+        .collect();
     // Of those that cover an instant the innermost is the largest by this.
     let order = |row: &Row| (row.start_ns, Reverse(row.start_ns + row.dur_ns), row.id);
     let category = |at: usize| -> String {
@@ -82,11 +135,18 @@ fn paint(made: &Made) -> Painted {
             if !kernel {
                 return brick_category(row);
             }
-            if let Some(brick) = made.bricks.iter().rev().find(|brick| Some(brick.id) == row.brick) {
+            if let Some(brick) = made
+                .bricks
+                .iter()
+                .rev()
+                .find(|brick| Some(brick.id) == row.brick)
+            {
                 return brick_category(brick);
             }
             // The one that was running when it began.
-            let open = |other: &Row| order(other) < order(row) && other.start_ns + other.dur_ns > row.start_ns;
+            let open = |other: &Row| {
+                order(other) < order(row) && other.start_ns + other.dur_ns > row.start_ns
+            };
             let outer = (0..all.len())
                 .filter(|o| lane(all[*o].0, all[*o].1) == lane(row, kernel) && open(all[*o].0))
                 .max_by_key(|o| order(all[*o].0));
@@ -97,13 +157,28 @@ fn paint(made: &Made) -> Painted {
         }
     };
     let labels: Vec<Label> = (0..all.len())
-        .map(|at| (if all[at].1 { "kernel" } else { all[at].0.kind }, all[at].0.name, category(at)))
+        .map(|at| {
+            (
+                if all[at].1 { "kernel" } else { all[at].0.kind },
+                all[at].0.name,
+                category(at),
+            )
+        })
         .collect();
-    let mut out = Painted { by_label: BTreeMap::new(), by_category: BTreeMap::new(), by_lane: BTreeMap::new() };
+    let mut out = Painted {
+        by_label: BTreeMap::new(),
+        by_category: BTreeMap::new(),
+        by_lane: BTreeMap::new(),
+    };
     for (at, (row, kernel)) in all.iter().enumerate() {
         let (kind, lane) = lane(row, *kernel);
-        out.by_label.entry((kind, labels[at].clone())).or_default().calls += 1;
-        out.by_category.entry((kind, labels[at].2.clone())).or_default();
+        out.by_label
+            .entry((kind, labels[at].clone()))
+            .or_default()
+            .calls += 1;
+        out.by_category
+            .entry((kind, labels[at].2.clone()))
+            .or_default();
         out.by_lane.entry(lane).or_default();
     }
     let lanes: Vec<String> = out.by_lane.keys().cloned().collect();
@@ -112,26 +187,55 @@ fn paint(made: &Made) -> Painted {
             let open: Vec<usize> = (0..all.len())
                 .filter(|at| {
                     let (row, kernel) = all[*at];
-                    lane(row, kernel).1 == *name && row.start_ns <= now && now < row.start_ns + row.dur_ns
+                    lane(row, kernel).1 == *name
+                        && row.start_ns <= now
+                        && now < row.start_ns + row.dur_ns
                 })
                 .collect();
-            let Some(&innermost) = open.iter().max_by_key(|at| order(all[**at].0)) else { continue };
+            let Some(&innermost) = open.iter().max_by_key(|at| order(all[**at].0)) else {
+                continue;
+            };
             *out.by_lane.get_mut(name).unwrap() += 1;
             let kind = lane(all[innermost].0, all[innermost].1).0;
-            out.by_label.get_mut(&(kind, labels[innermost].clone())).unwrap().self_ns += 1;
-            out.by_category.get_mut(&(kind, labels[innermost].2.clone())).unwrap().0 += 1;
+            out.by_label
+                .get_mut(&(kind, labels[innermost].clone()))
+                .unwrap()
+                .self_ns += 1;
+            out.by_category
+                .get_mut(&(kind, labels[innermost].2.clone()))
+                .unwrap()
+                .0 += 1;
             let mut seen: Vec<&Label> = open.iter().map(|at| &labels[*at]).collect();
             seen.sort();
             seen.dedup();
-            seen.iter().for_each(|label| out.by_label.get_mut(&(kind, (*label).clone())).unwrap().inclusive_ns += 1);
-            let mut seen: Vec<&Label> = open.iter().filter(|at| all[**at].0.elements.is_some()).map(|at| &labels[*at]).collect();
+            seen.iter().for_each(|label| {
+                out.by_label
+                    .get_mut(&(kind, (*label).clone()))
+                    .unwrap()
+                    .inclusive_ns += 1
+            });
+            let mut seen: Vec<&Label> = open
+                .iter()
+                .filter(|at| all[**at].0.elements.is_some())
+                .map(|at| &labels[*at])
+                .collect();
             seen.sort();
             seen.dedup();
-            seen.iter().for_each(|label| out.by_label.get_mut(&(kind, (*label).clone())).unwrap().with_elements_ns += 1);
+            seen.iter().for_each(|label| {
+                out.by_label
+                    .get_mut(&(kind, (*label).clone()))
+                    .unwrap()
+                    .with_elements_ns += 1
+            });
             let mut seen: Vec<&String> = open.iter().map(|at| &labels[*at].2).collect();
             seen.sort();
             seen.dedup();
-            seen.iter().for_each(|category| out.by_category.get_mut(&(kind, (*category).clone())).unwrap().1 += 1);
+            seen.iter().for_each(|category| {
+                out.by_category
+                    .get_mut(&(kind, (*category).clone()))
+                    .unwrap()
+                    .1 += 1
+            });
         }
     }
     out

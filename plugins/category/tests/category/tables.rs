@@ -1,6 +1,5 @@
 //! Small runs, and the tables a reader would expect of them.
 
-
 use crate::made::{Made, Row, at, lines};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_category::Category;
@@ -21,12 +20,17 @@ fn decode() -> Made {
         wall_ns: Some(250),
         threads: vec![(0, Some("main"))],
         bricks: vec![
-            at(2, "brick", "Qkv", 10, 60).category("Attention").elements(1000),
+            at(2, "brick", "Qkv", 10, 60)
+                .category("Attention")
+                .elements(1000),
             at(1, "layer", "layer", 0, 100),
             at(5, "brick", "mine", 120, 180),
             at(4, "layer", "layer", 110, 200),
         ],
-        kernels: vec![Row { brick: Some(2), ..at(3, "", "gemv", 20, 50) }],
+        kernels: vec![Row {
+            brick: Some(2),
+            ..at(3, "", "gemv", 20, 50)
+        }],
         tiles: vec![at(6, "", "micro", 130, 140)],
         ..Made::default()
     }
@@ -45,14 +49,34 @@ fn every_instant_of_the_window_is_in_one_category() {
             "host | unaccounted | - | 60 | -",
         ]
     );
-    let lane = ["lane", "lane_kind", "busy_ns", "self_ns", "unaccounted_ns", "wall_ns"];
-    assert_eq!(lines(out.table("by_lane"), &lane), ["thread 0 main | host | 190 | 190 | 60 | 250"]);
+    let lane = [
+        "lane",
+        "lane_kind",
+        "busy_ns",
+        "self_ns",
+        "unaccounted_ns",
+        "wall_ns",
+    ];
+    assert_eq!(
+        lines(out.table("by_lane"), &lane),
+        ["thread 0 main | host | 190 | 190 | 60 | 250"]
+    );
 }
 
 #[test]
 fn a_brick_is_apart_from_the_kernel_and_the_tile_in_it() {
     let out = analyse(&decode());
-    let columns = ["kind", "name", "category", "calls", "self_ns", "inclusive_ns", "elements", "elements_per_s", "median_ns"];
+    let columns = [
+        "kind",
+        "name",
+        "category",
+        "calls",
+        "self_ns",
+        "inclusive_ns",
+        "elements",
+        "elements_per_s",
+        "median_ns",
+    ];
     assert_eq!(
         lines(out.table("by_brick"), &columns),
         [
@@ -68,34 +92,64 @@ fn a_brick_is_apart_from_the_kernel_and_the_tile_in_it() {
 #[test]
 fn shares_of_a_kind_of_lane_add_up_to_one() {
     let mut made = decode();
-    made.bricks.push(at(7, "task", "head", 30, 90).thread(3).category("Attention"));
+    made.bricks.push(
+        at(7, "task", "head", 30, 90)
+            .thread(3)
+            .category("Attention"),
+    );
     made.kernels.push(at(8, "", "gemm", 40, 140).stream(0, 7));
     let out = analyse(&made);
     let table = out.table("by_category");
     for kind in ["host", "device"] {
-        let rows: Vec<usize> = (0..table.rows()).filter(|row| table.text("lane_kind").unwrap().value(*row) == kind).collect();
-        let sum = |column| rows.iter().filter_map(|row| table.f64(column).unwrap().get(*row)).sum::<f64>();
+        let rows: Vec<usize> = (0..table.rows())
+            .filter(|row| table.text("lane_kind").unwrap().value(*row) == kind)
+            .collect();
+        let sum = |column| {
+            rows.iter()
+                .filter_map(|row| table.f64(column).unwrap().get(*row))
+                .sum::<f64>()
+        };
         assert!((sum("wall_share") - 1.0).abs() < 1e-12, "{kind}");
         assert!((sum("busy_share") - 1.0).abs() < 1e-12, "{kind}");
     }
     let lanes = ["lane", "busy_ns", "unaccounted_ns"];
     assert_eq!(
         lines(out.table("by_lane"), &lanes),
-        ["thread 0 main | 190 | 60", "thread 3 | 60 | 190", "gpu0/stream 7 | 100 | 150"]
+        [
+            "thread 0 main | 190 | 60",
+            "thread 3 | 60 | 190",
+            "gpu0/stream 7 | 100 | 150"
+        ]
     );
     // No link and nothing open on its stream.
-    assert_eq!(lines(table, &["lane_kind", "category", "self_ns"])[4], "device | outside bricks | 100");
+    assert_eq!(
+        lines(table, &["lane_kind", "category", "self_ns"])[4],
+        "device | outside bricks | 100"
+    );
 }
 
 #[test]
 fn a_recursive_brick_counts_once() {
     let out = analyse(&Made {
         wall_ns: Some(100),
-        bricks: vec![at(1, "brick", "f", 0, 100).elements(3), at(2, "brick", "f", 20, 60).elements(4), at(3, "brick", "f", 30, 40)],
+        bricks: vec![
+            at(1, "brick", "f", 0, 100).elements(3),
+            at(2, "brick", "f", 20, 60).elements(4),
+            at(3, "brick", "f", 30, 40),
+        ],
         ..Made::default()
     });
-    let columns = ["calls", "self_ns", "inclusive_ns", "elements", "elements_per_s"];
-    assert_eq!(lines(out.table("by_brick"), &columns), ["3 | 100 | 100 | 7 | 70000000"]);
+    let columns = [
+        "calls",
+        "self_ns",
+        "inclusive_ns",
+        "elements",
+        "elements_per_s",
+    ];
+    assert_eq!(
+        lines(out.table("by_brick"), &columns),
+        ["3 | 100 | 100 | 7 | 70000000"]
+    );
 }
 
 #[test]
@@ -103,11 +157,26 @@ fn a_kernel_has_the_category_of_the_brick_it_names_on_any_lane() {
     let brick = at(1, "brick", "Gate", 0, 10).category("FFN");
     let out = analyse(&Made {
         wall_ns: Some(100),
-        bricks: vec![Row { bound: true, ..brick }, at(4, "task", "other", 0, 50).thread(1)],
+        bricks: vec![
+            Row {
+                bound: true,
+                ..brick
+            },
+            at(4, "task", "other", 0, 50).thread(1),
+        ],
         kernels: vec![
-            Row { brick: Some(1), ..at(2, "", "gemm", 20, 90).stream(0, 7) },
-            Row { brick: Some(1), ..at(3, "", "gemm", 5, 15).thread(1) },
-            Row { brick: Some(99), ..at(5, "", "lost", 20, 30).thread(1) },
+            Row {
+                brick: Some(1),
+                ..at(2, "", "gemm", 20, 90).stream(0, 7)
+            },
+            Row {
+                brick: Some(1),
+                ..at(3, "", "gemm", 5, 15).thread(1)
+            },
+            Row {
+                brick: Some(99),
+                ..at(5, "", "lost", 20, 30).thread(1)
+            },
         ],
         ..Made::default()
     });
@@ -130,14 +199,26 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
         wall_ns: Some(100),
         bricks: vec![
             at(1, "brick", "ok", 0, 40).category("FFN"),
-            Row { bound: true, ..at(2, "brick", "ok", 0, 90).category("FFN") },
+            Row {
+                bound: true,
+                ..at(2, "brick", "ok", 0, 90).category("FFN")
+            },
             at(3, "brick", "backwards", 50, 20),
             at(4, "brick", "endless", i64::MAX - 5, i64::MAX - 5),
         ],
-        kernels: vec![Row { invalid: true, ..at(5, "", "bad", 0, 40) }],
+        kernels: vec![Row {
+            invalid: true,
+            ..at(5, "", "bad", 0, 40)
+        }],
         ..Made::default()
     });
-    assert_eq!(lines(out.table("by_category"), &["category", "calls", "self_ns", "bound_calls"])[0], "FFN | 1 | 40 | 1");
+    assert_eq!(
+        lines(
+            out.table("by_category"),
+            &["category", "calls", "self_ns", "bound_calls"]
+        )[0],
+        "FFN | 1 | 40 | 1"
+    );
     let finding = out.finding("left_out").unwrap();
     assert_eq!(finding.title, "3 rows are part of no time");
     assert!(finding.detail.as_ref().unwrap().starts_with("1 bound rows"));
@@ -147,18 +228,30 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
 fn time_outside_the_window_is_not_in_it() {
     let out = analyse(&Made {
         wall_ns: Some(100),
-        bricks: vec![at(1, "brick", "early", -30, 20), at(2, "brick", "late", 90, 140)],
+        bricks: vec![
+            at(1, "brick", "early", -30, 20),
+            at(2, "brick", "late", 90, 140),
+        ],
         ..Made::default()
     });
     let columns = ["name", "self_ns", "inclusive_ns", "max_ns"];
-    assert_eq!(lines(out.table("by_brick"), &columns), ["early | 20 | 20 | 50", "late | 10 | 10 | 50"]);
-    assert_eq!(lines(out.table("by_lane"), &["busy_ns", "unaccounted_ns"]), ["30 | 70"]);
+    assert_eq!(
+        lines(out.table("by_brick"), &columns),
+        ["early | 20 | 20 | 50", "late | 10 | 10 | 50"]
+    );
+    assert_eq!(
+        lines(out.table("by_lane"), &["busy_ns", "unaccounted_ns"]),
+        ["30 | 70"]
+    );
 }
 
 #[test]
 fn an_empty_run_has_empty_tables() {
     for wall_ns in [None, Some(0), Some(5)] {
-        let out = analyse(&Made { wall_ns, ..Made::default() });
+        let out = analyse(&Made {
+            wall_ns,
+            ..Made::default()
+        });
         for table in ["by_category", "by_brick", "by_lane"] {
             assert_eq!(out.table(table).rows(), 0);
         }
@@ -168,18 +261,33 @@ fn an_empty_run_has_empty_tables() {
 
 #[test]
 fn a_run_without_a_wall_time_lasts_until_its_last_end() {
-    let out = analyse(&Made { bricks: vec![at(1, "brick", "a", 10, 40)], ..Made::default() });
-    assert_eq!(lines(out.table("by_lane"), &["busy_ns", "wall_ns"]), ["30 | 40"]);
+    let out = analyse(&Made {
+        bricks: vec![at(1, "brick", "a", 10, 40)],
+        ..Made::default()
+    });
+    assert_eq!(
+        lines(out.table("by_lane"), &["busy_ns", "wall_ns"]),
+        ["30 | 40"]
+    );
 }
 
 #[test]
 fn a_large_part_without_a_category_or_without_rows_is_said() {
     let made = |wall_ns, own_ns| Made {
         wall_ns: Some(wall_ns),
-        bricks: vec![at(1, "brick", "mine", 0, own_ns), at(2, "brick", "Qkv", own_ns, 100).category("Attention")],
+        bricks: vec![
+            at(1, "brick", "mine", 0, own_ns),
+            at(2, "brick", "Qkv", own_ns, 100).category("Attention"),
+        ],
         ..Made::default()
     };
-    let codes = |made: &Made| analyse(made).findings.into_iter().map(|f| f.code).collect::<Vec<_>>();
+    let codes = |made: &Made| {
+        analyse(made)
+            .findings
+            .into_iter()
+            .map(|f| f.code)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(codes(&made(200, 20)), [""; 0]);
     assert_eq!(codes(&made(200, 21)), ["uncategorised"]);
     assert_eq!(codes(&made(201, 20)), ["unaccounted"]);

@@ -12,9 +12,16 @@ fn a_stream_is_followed_back_to_its_launch() {
     let out = Linked {
         made: Made {
             wall_ns: Some(80),
-            calls: vec![at(1, "", "launch", 0, 5), at(2, "", "launch", 5, 9), at(3, "", "launch", 9, 12)],
+            calls: vec![
+                at(1, "", "launch", 0, 5),
+                at(2, "", "launch", 5, 9),
+                at(3, "", "launch", 9, 12),
+            ],
             transfers: vec![at(4, "", "h2d", 8, 20).stream(0, 7)],
-            kernels: vec![at(5, "", "a", 20, 50).stream(0, 7), at(6, "", "b", 53, 80).stream(0, 7)],
+            kernels: vec![
+                at(5, "", "a", 20, 50).stream(0, 7),
+                at(6, "", "b", 53, 80).stream(0, 7),
+            ],
             ..Made::default()
         },
         launches: vec![(2, 5), (3, 6)],
@@ -24,9 +31,19 @@ fn a_stream_is_followed_back_to_its_launch() {
     .analyse();
     assert_eq!(
         path(&out),
-        ["work launch 0-5", "launch_delay h2d 5-8", "transfer h2d 8-20", "work a 20-50", "queue b 50-53", "work b 53-80"]
+        [
+            "work launch 0-5",
+            "launch_delay h2d 5-8",
+            "transfer h2d 8-20",
+            "work a 20-50",
+            "queue b 50-53",
+            "work b 53-80"
+        ]
     );
-    assert_eq!(slack(&out), ["1 | 0", "2 | 11", "3 | 41", "4 | 0", "5 | 0", "6 | 0"]);
+    assert_eq!(
+        slack(&out),
+        ["1 | 0", "2 | 11", "3 | 41", "4 | 0", "5 | 0", "6 | 0"]
+    );
 }
 
 #[test]

@@ -20,7 +20,9 @@ pub struct Linked {
 }
 
 fn pairs(name: &str, pairs: &[(u64, u64)]) -> TableBuilder {
-    Table::build(name).u64("from_id", pairs.iter().map(|pair| pair.0)).u64("to_id", pairs.iter().map(|pair| pair.1))
+    Table::build(name)
+        .u64("from_id", pairs.iter().map(|pair| pair.0))
+        .u64("to_id", pairs.iter().map(|pair| pair.1))
 }
 
 impl Linked {
@@ -42,7 +44,11 @@ impl Linked {
         let out = run::<CriticalPath>(inputs, options).unwrap();
         let path = out.table("path");
         let sum: i64 = path.i64("dur_ns").unwrap().values().iter().sum();
-        assert_eq!(Some(sum), self.made.wall_ns, "the path adds up to the window:\n{path}");
+        assert_eq!(
+            Some(sum),
+            self.made.wall_ns,
+            "the path adds up to the window:\n{path}"
+        );
         out
     }
 }
@@ -50,7 +56,13 @@ impl Linked {
 /// The path as `kind name from-to`, and the lane by its number where there are several.
 pub fn path(out: &Output) -> Vec<String> {
     let path = out.table("path");
-    let text = |column: &str, row| path.text(column).unwrap().get(row).unwrap_or("-").to_owned();
+    let text = |column: &str, row| {
+        path.text(column)
+            .unwrap()
+            .get(row)
+            .unwrap_or("-")
+            .to_owned()
+    };
     (0..path.rows())
         .map(|row| {
             let start = path.i64("start_ns").unwrap().value(row);
@@ -69,5 +81,8 @@ pub fn slack(out: &Output) -> Vec<String> {
 
 /// Codes of the findings.
 pub fn codes(out: &Output) -> Vec<&str> {
-    out.findings.iter().map(|finding| finding.code.as_str()).collect()
+    out.findings
+        .iter()
+        .map(|finding| finding.code.as_str())
+        .collect()
 }

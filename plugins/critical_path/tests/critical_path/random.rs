@@ -16,8 +16,12 @@ use trueno_plugin_critical_path::window::cut;
 
 const WALL_NS: i64 = 40;
 const CLASSES: [Class; 4] = [Class::Brick, Class::Task, Class::Wait, Class::Wait];
-const KINDS: [DependencyKind; 4] =
-    [DependencyKind::DependsOn, DependencyKind::Joins, DependencyKind::Launches, DependencyKind::Spawns];
+const KINDS: [DependencyKind; 4] = [
+    DependencyKind::DependsOn,
+    DependencyKind::Joins,
+    DependencyKind::Launches,
+    DependencyKind::Spawns,
+];
 
 /// Lane, class, start and duration of a row; from, to and kind of an edge.
 type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
@@ -30,27 +34,54 @@ fn runs() -> impl Strategy<Value = Raw> {
 }
 
 fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
-    let mut run = Lanes { wall_ns: WALL_NS, ..Lanes::default() };
+    let mut run = Lanes {
+        wall_ns: WALL_NS,
+        ..Lanes::default()
+    };
     let name = run.texts.number("x");
-    let labels = CLASSES.map(|class| run.labels.number(Label { class, kind: name, name, category: OUTSIDE }));
+    let labels = CLASSES.map(|class| {
+        run.labels.number(Label {
+            class,
+            kind: name,
+            name,
+            category: OUTSIDE,
+        })
+    });
     for lane in 0..3 {
-        let spans = rows.iter().enumerate().filter(|(_, row)| row.0 == lane).map(|(id, &(_, class, start_ns, dur_ns))| Span {
-            start_ns,
-            end_ns: start_ns + dur_ns,
-            id: id as u64,
-            label: labels[class],
-            elements: NO_ELEMENTS,
-        });
+        let spans = rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| row.0 == lane)
+            .map(|(id, &(_, class, start_ns, dur_ns))| Span {
+                start_ns,
+                end_ns: start_ns + dur_ns,
+                id: id as u64,
+                label: labels[class],
+                elements: NO_ELEMENTS,
+            });
         let mut spans: Vec<Span> = spans.collect();
         by_start(&mut spans);
-        let kind = if lane == 2 { LaneKind::Device } else { LaneKind::Host };
-        run.lanes.push(Lane { name: format!("lane {lane}"), kind, spans });
+        let kind = if lane == 2 {
+            LaneKind::Device
+        } else {
+            LaneKind::Host
+        };
+        run.lanes.push(Lane {
+            name: format!("lane {lane}"),
+            kind,
+            spans,
+        });
     }
     run
 }
 
 fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
-    let edge = |&(from, to, kind): &(u64, u64, usize)| Edge { from, to, kind: KINDS[kind], implied: false };
+    let edge = |&(from, to, kind): &(u64, u64, usize)| Edge {
+        from,
+        to,
+        kind: KINDS[kind],
+        implied: false,
+    };
     let mut edges: Vec<Edge> = edges.iter().map(edge).collect();
     edges.sort_unstable();
     edges.dedup();
@@ -60,7 +91,13 @@ fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
 /// Start of every segment by the definition, repeated until nothing moves.
 fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
     let segments = &graph.segments;
-    let needed_ns = |s: u32| if segments.elastic[s as usize] { 0 } else { dur_ns(s) };
+    let needed_ns = |s: u32| {
+        if segments.elastic[s as usize] {
+            0
+        } else {
+            dur_ns(s)
+        }
+    };
     let mut start_ns = vec![i64::MIN / 2; segments.len()];
     loop {
         let before = start_ns.clone();
@@ -72,7 +109,11 @@ fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
                     let lane_before = graph.lane_before(segment, lane);
                     let all = lane_before.iter().chain(graph.sources(segment));
                     all.map(|&source| {
-                        let lag_ns = if source == binding.source { binding.lag_ns } else { 0 };
+                        let lag_ns = if source == binding.source {
+                            binding.lag_ns
+                        } else {
+                            0
+                        };
                         before[source as usize] + needed_ns(source) + lag_ns
                     })
                     .max()

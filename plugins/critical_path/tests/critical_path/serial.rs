@@ -4,7 +4,14 @@ use crate::linked::{Linked, codes, path, slack};
 use crate::made::{Made, at, lines};
 
 fn serial(wall_ns: i64, bricks: Vec<crate::made::Row>) -> Linked {
-    Linked { made: Made { wall_ns: Some(wall_ns), bricks, ..Made::default() }, ..Linked::default() }
+    Linked {
+        made: Made {
+            wall_ns: Some(wall_ns),
+            bricks,
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
 }
 
 #[test]
@@ -22,16 +29,25 @@ fn two_serial_layers_are_as_long_as_both() {
     )
     .analyse();
     assert_eq!(
-        lines(out.table("by_name"), &["name", "kind", "category", "dur_ns", "pieces"]),
+        lines(
+            out.table("by_name"),
+            &["name", "kind", "category", "dur_ns", "pieces"]
+        ),
         [
             "ffn | work | FFN | 790000 | 2",
             "attention | work | Attention | 600000 | 2",
             "layer | work | outside bricks | 10000 | 1",
         ]
     );
-    assert_eq!(lines(out.table("by_kind"), &["kind", "dur_ns", "wall_share"])[0], "work | 1400000 | 1");
+    assert_eq!(
+        lines(out.table("by_kind"), &["kind", "dur_ns", "wall_share"])[0],
+        "work | 1400000 | 1"
+    );
     // Layer 4 is covered by its bricks and takes their slack.
-    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 0", "4 | 0", "5 | 0", "6 | 0"]);
+    assert_eq!(
+        slack(&out),
+        ["1 | 0", "2 | 0", "3 | 0", "4 | 0", "5 | 0", "6 | 0"]
+    );
 }
 
 #[test]
@@ -39,18 +55,57 @@ fn a_parent_and_its_kernel_share_their_time() {
     let mut run = serial(300_000, vec![at(1, "brick", "ffn", 0, 300_000)]);
     run.made.kernels = vec![at(2, "", "gemm", 20_000, 290_000)];
     let out = run.analyse();
-    assert_eq!(path(&out), ["work ffn 0-20000", "work gemm 20000-290000", "work ffn 290000-300000"]);
-    assert_eq!(lines(out.table("by_kind"), &["kind", "dur_ns"])[0], "work | 300000");
+    assert_eq!(
+        path(&out),
+        [
+            "work ffn 0-20000",
+            "work gemm 20000-290000",
+            "work ffn 290000-300000"
+        ]
+    );
+    assert_eq!(
+        lines(out.table("by_kind"), &["kind", "dur_ns"])[0],
+        "work | 300000"
+    );
 }
 
 #[test]
 fn what_is_not_covered_is_a_gap() {
-    let out = serial(100, vec![at(1, "brick", "a", 10, 30), at(2, "brick", "b", 40, 80)]).analyse();
-    assert_eq!(path(&out), ["gap - 0-10", "work a 10-30", "gap - 30-40", "work b 40-80", "gap - 80-100"]);
-    assert_eq!(lines(out.table("path"), &["seq", "id", "lane"])[0], "0 | - | thread 0");
-    assert_eq!(lines(out.table("by_kind"), &["kind", "dur_ns", "pieces"])[5], "gap | 40 | 3");
-    let by_name = lines(out.table("by_name"), &["name", "kind", "category", "dur_ns"]);
-    assert_eq!(by_name, ["- | gap | - | 40", "b | work | uncategorised | 40", "a | work | uncategorised | 20"]);
+    let out = serial(
+        100,
+        vec![at(1, "brick", "a", 10, 30), at(2, "brick", "b", 40, 80)],
+    )
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "gap - 0-10",
+            "work a 10-30",
+            "gap - 30-40",
+            "work b 40-80",
+            "gap - 80-100"
+        ]
+    );
+    assert_eq!(
+        lines(out.table("path"), &["seq", "id", "lane"])[0],
+        "0 | - | thread 0"
+    );
+    assert_eq!(
+        lines(out.table("by_kind"), &["kind", "dur_ns", "pieces"])[5],
+        "gap | 40 | 3"
+    );
+    let by_name = lines(
+        out.table("by_name"),
+        &["name", "kind", "category", "dur_ns"],
+    );
+    assert_eq!(
+        by_name,
+        [
+            "- | gap | - | 40",
+            "b | work | uncategorised | 40",
+            "a | work | uncategorised | 20"
+        ]
+    );
     assert_eq!(slack(&out), ["1 | 0", "2 | 0"]);
 }
 
@@ -67,7 +122,11 @@ fn an_empty_run_has_empty_tables() {
 
 #[test]
 fn a_span_without_duration_takes_no_time_and_has_its_slack() {
-    let out = serial(20, vec![at(1, "brick", "a", 0, 20), at(2, "brick", "mark", 10, 10)]).analyse();
+    let out = serial(
+        20,
+        vec![at(1, "brick", "a", 0, 20), at(2, "brick", "mark", 10, 10)],
+    )
+    .analyse();
     assert_eq!(path(&out), ["work a 0-20"]);
     assert_eq!(slack(&out), ["1 | 0", "2 | 0"]);
 }
@@ -79,6 +138,13 @@ fn waits_and_copies_on_the_path_are_named() {
     run.made.transfers = vec![at(3, "", "h2h", 40, 60)];
     run.made.calls = vec![at(4, "", "read", 70, 80)];
     let out = run.analyse();
-    let expected = ["work a 0-10", "sync_wait device 10-30", "work a 30-40", "transfer h2h 40-60", "work a 60-70", "work read 70-80"];
+    let expected = [
+        "work a 0-10",
+        "sync_wait device 10-30",
+        "work a 30-40",
+        "transfer h2h 40-60",
+        "work a 60-70",
+        "work read 70-80",
+    ];
     assert_eq!(path(&out)[..6], expected);
 }

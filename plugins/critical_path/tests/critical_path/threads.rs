@@ -35,21 +35,55 @@ fn fork() -> Linked {
 #[test]
 fn the_path_goes_through_the_longest_task() {
     let out = fork().analyse();
-    assert_eq!(path(&out), ["work prepare 0-8", "work long 8-60", "sync_wait join 60-62", "work finish 62-70"]);
-    assert_eq!(lines(out.table("path"), &["lane", "id"]), ["thread 0 | 2", "thread 2 | 4", "thread 0 | 5", "thread 0 | 6"]);
+    assert_eq!(
+        path(&out),
+        [
+            "work prepare 0-8",
+            "work long 8-60",
+            "sync_wait join 60-62",
+            "work finish 62-70"
+        ]
+    );
+    assert_eq!(
+        lines(out.table("path"), &["lane", "id"]),
+        [
+            "thread 0 | 2",
+            "thread 2 | 4",
+            "thread 0 | 5",
+            "thread 0 | 6"
+        ]
+    );
 }
 
 #[test]
 fn the_shorter_task_may_be_as_late_as_the_longer() {
     // `prepare` has none until the last spawn; its rest, and the wait, have as much as long takes.
-    assert_eq!(slack(&fork().analyse()), ["1 | 0", "2 | 0", "3 | 34", "4 | 0", "5 | 0", "6 | 0"]);
+    assert_eq!(
+        slack(&fork().analyse()),
+        ["1 | 0", "2 | 0", "3 | 34", "4 | 0", "5 | 0", "6 | 0"]
+    );
 }
 
 #[test]
 fn without_edges_a_task_has_slack_to_the_end() {
-    let out = Linked { edges: vec![], tasks: vec![], ..fork() }.analyse();
-    assert_eq!(path(&out), ["work prepare 0-10", "sync_wait join 10-62", "work finish 62-70"]);
-    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 44", "4 | 10", "5 | 0", "6 | 0"]);
+    let out = Linked {
+        edges: vec![],
+        tasks: vec![],
+        ..fork()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work prepare 0-10",
+            "sync_wait join 10-62",
+            "work finish 62-70"
+        ]
+    );
+    assert_eq!(
+        slack(&out),
+        ["1 | 0", "2 | 0", "3 | 44", "4 | 10", "5 | 0", "6 | 0"]
+    );
 }
 
 /// A waiting thread begins nothing: the second task of a worker waited for the first.
@@ -78,7 +112,14 @@ fn tasks_of_one_worker_follow_each_other() {
     .analyse();
     assert_eq!(
         path(&out),
-        ["work a 0-5", "queue one 5-8", "work one 8-50", "gap - 50-51", "work two 51-90", "sync_wait join 90-91"]
+        [
+            "work a 0-5",
+            "queue one 5-8",
+            "work one 8-50",
+            "gap - 50-51",
+            "work two 51-90",
+            "sync_wait join 90-91"
+        ]
     );
 }
 
@@ -100,7 +141,10 @@ fn a_parent_that_takes_part_spawned_before_that() {
     }
     .analyse();
     // Both lanes end together: the lower id is followed.
-    assert_eq!(path(&out), ["work all 0-4", "work own 4-90", "work all 90-100"]);
+    assert_eq!(
+        path(&out),
+        ["work all 0-4", "work own 4-90", "work all 90-100"]
+    );
     assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 0"]);
 }
 
@@ -120,7 +164,10 @@ fn a_dependency_between_lanes_is_followed() {
         ..Linked::default()
     }
     .analyse();
-    assert_eq!(path(&out), ["work first 0-30", "queue after 30-35", "work after 35-60"]);
+    assert_eq!(
+        path(&out),
+        ["work first 0-30", "queue after 30-35", "work after 35-60"]
+    );
     assert_eq!(slack(&out), ["1 | 0", "2 | 25", "3 | 0"]);
     assert_eq!(codes(&out), [""; 0]);
 }
@@ -144,6 +191,14 @@ fn a_wait_that_helps_is_cut_around_the_help() {
         ..Linked::default()
     }
     .analyse();
-    assert_eq!(path(&out), ["work main 0-2", "work far 2-30", "sync_wait join 30-32", "work main 32-50"]);
+    assert_eq!(
+        path(&out),
+        [
+            "work main 0-2",
+            "work far 2-30",
+            "sync_wait join 30-32",
+            "work main 32-50"
+        ]
+    );
     assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 10", "4 | 0"]);
 }

@@ -1,0 +1,68 @@
+//! The one row of table `run`, and what became of the segments.
+
+use trueno_plugin::{Result, Run};
+
+/// What the run says of itself.
+pub struct Facts {
+    /// finished, recording or failed.
+    pub state: Option<String>,
+    /// Whether the recorder closed everything.
+    pub clean_end: Option<bool>,
+    /// Events that found their ring full; `None`: not known.
+    pub dropped: Option<u64>,
+    /// Length of the run.
+    pub wall_ns: Option<i64>,
+    /// Whether that length was recorded, not taken from the last event.
+    pub wall_is_recorded: bool,
+    /// Cost of one span, measured by the recorder at the start.
+    pub cost_ns_per_span: Option<f64>,
+    /// Segment files.
+    pub segments: u64,
+    /// Segments whose every byte was checked.
+    pub verified: u64,
+    /// Rows lost in segments; `None`: not known.
+    pub rows_lost: Option<u64>,
+    /// Rows read.
+    pub rows_read: u64,
+}
+
+impl Facts {
+    /// Reads inputs `run` and `segments`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let segments = run.table("segments")?;
+        let (read, lost) = (segments.u64("rows_read")?, segments.u64("rows_lost")?);
+        let verified = segments
+            .bool("verified")?
+            .iter()
+            .filter(|flag| *flag == Some(true))
+            .count();
+        let table = run.table("run")?;
+        let state = table
+            .text("state")?
+            .iter()
+            .next()
+            .flatten()
+            .map(str::to_owned);
+        let source = table.text("wall_source")?.iter().next().flatten();
+        Ok(Self {
+            state,
+            clean_end: table.bool("clean_end")?.iter().next().flatten(),
+            dropped: table.u64("dropped")?.iter().next().flatten(),
+            wall_ns: table.i64("wall_ns")?.iter().next().flatten(),
+            wall_is_recorded: source == Some("recorded"),
+            cost_ns_per_span: table.f64("cost_ns_per_span")?.iter().next().flatten(),
+            segments: segments.rows() as u64,
+            verified: verified as u64,
+            rows_lost: lost.iter().sum(),
+            rows_read: read.iter().flatten().sum(),
+        })
+    }
+
+    /// Whether every row that was recorded is known to be here.
+    pub fn nothing_missing(&self) -> bool {
+        self.clean_end == Some(true) && self.dropped == Some(0) && self.rows_lost == Some(0)
+    }
+}

@@ -1,0 +1,198 @@
+//! Checks of single rows: durations, the window, ids, parents, nesting, edges.
+
+use trueno_plugin::{Result, Run, Severity};
+
+use crate::check::{Check, Spec};
+use crate::facts::Facts;
+use crate::ids::Ids;
+use crate::rows::{Rows, TABLES, place};
+
+const fn error(name: &'static str, expected: &'static str, suggestion: &'static str) -> Spec {
+    Spec {
+        name,
+        expected,
+        severity: Severity::Error,
+        suggestion,
+    }
+}
+
+const DURATIONS: Spec = error(
+    "durations",
+    "0 negative durations",
+    "a clock ran backwards or an importer mixed two; such rows are left out of all sums",
+);
+const WINDOW: Spec = error(
+    "inside_the_run",
+    "0 rows outside",
+    "times lie before the start or after the end of the run: look at the clock and at rows of other processes",
+);
+const UNIQUE: Spec = error(
+    "unique_ids",
+    "0 ids twice",
+    "two rows share an id: edges and parents may point at the wrong one",
+);
+const PARENTS: Spec = error(
+    "parents_exist",
+    "0 missing parents",
+    "the enclosing rows were not recorded, or lost",
+);
+const NESTING: Spec = error(
+    "nesting",
+    "0 rows outside their parents",
+    "rows reach out of the row they claim to lie in: self times are still exact, but the tree is not what ran",
+);
+const EDGES: Spec = error(
+    "edges_exist",
+    "0 edges to nowhere",
+    "dependencies name rows that are not in the run",
+);
+
+/// `durations` and `inside_the_run`.
+pub fn bounds(facts: &Facts, tables: &[Rows]) -> [Check; 2] {
+    let (mut rows, mut negative, mut outside) = (0, 0, 0);
+    let mut worst: [Option<&str>; 2] = [None; 2];
+    for (table, name) in tables.iter().zip(TABLES) {
+        for row in 0..table.id.len() {
+            rows += 1;
+            if table.dur_ns[row] < 0 {
+                negative += 1;
+                worst[0] = worst[0].or(Some(name));
+            }
+            let late = facts.wall_is_recorded
+                && facts
+                    .wall_ns
+                    .is_some_and(|wall_ns| table.end_ns(row) > wall_ns);
+            if table.start_ns[row] < 0 || late {
+                outside += 1;
+                worst[1] = worst[1].or(Some(name));
+            }
+        }
+    }
+    if rows == 0 {
+        let why = "no row with a duration was recorded";
+        return [DURATIONS.not_measurable(why), WINDOW.not_measurable(why)];
+    }
+    let window = match facts.wall_ns {
+        Some(wall_ns) if facts.wall_is_recorded => format!("the run lasts from 0 to {wall_ns} ns"),
+        _ => "the end of the run is not known; only the start was checked".to_owned(),
+    };
+    let durations = DURATIONS.counted(negative, format!("of {rows} rows"));
+    let inside = WINDOW.counted(outside, window);
+    let wall_ns = facts.wall_ns.unwrap_or(i64::MAX);
+    [
+        match worst[0] {
+            Some(table) => durations.evidence(format!("SELECT id, start_ns, dur_ns FROM {table} WHERE dur_ns < 0")),
+            None => durations,
+        },
+        match worst[1] {
+            Some(table) => inside.evidence(format!(
+                "SELECT id, start_ns, dur_ns FROM {table} WHERE start_ns < 0 OR start_ns + dur_ns > {wall_ns}"
+            )),
+            None => inside,
+        },
+    ]
+}
+
+/// `unique_ids`, `parents_exist`, `nesting` and `edges_exist`.
+///
+/// A kernel, tile, call or transfer must lie in its parent on the same thread. A row of `bricks` must
+/// begin in it: a detached one may end later, and so may a task on another thread. Ends of
+/// parents that lie on a device tell nothing.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]> {
+    let all: Vec<u64> = tables
+        .iter()
+        .flat_map(|rows| rows.id.iter().copied())
+        .collect();
+    let ids = Ids::new(all.iter());
+    let unique = if all.is_empty() {
+        UNIQUE.not_measurable("no row with an id was recorded")
+    } else {
+        UNIQUE.counted(ids.duplicates.len() as u64, format!("of {} ids", all.len()))
+    };
+
+    let (mut linked, mut missing, mut nested, mut outside) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let mut first_outside = None;
+    for (number, rows) in tables.iter().enumerate() {
+        for row in 0..rows.id.len() {
+            let Some(parent) = rows.parent[row] else {
+                continue;
+            };
+            linked += 1;
+            let Some(found) = ids.row(parent) else {
+                missing += 1;
+                continue;
+            };
+            let (of, at) = place(tables, found);
+            let around = &tables[of];
+            let unclear = rows.is_bound[row]
+                || rows.on_device[row]
+                || around.is_bound[at]
+                || around.on_device[at];
+            if unclear || rows.dur_ns[row] < 0 || around.dur_ns[at] < 0 {
+                continue;
+            }
+            nested += 1;
+            let same_thread = rows.thread[row] == around.thread[at];
+            let begins = rows.start_ns[row] >= around.start_ns[at]
+                && (!same_thread || rows.start_ns[row] <= around.end_ns(at));
+            let may_outlive = number == 0 || !same_thread;
+            if !begins || !(may_outlive || rows.end_ns(row) <= around.end_ns(at)) {
+                outside += 1;
+                first_outside = first_outside.or(Some((number, rows.id[row])));
+            }
+        }
+    }
+    let parents = if linked == 0 {
+        PARENTS.not_measurable("no row names a parent")
+    } else {
+        missing_links(
+            PARENTS,
+            missing,
+            facts,
+            format!("of {linked} rows with a parent"),
+        )
+    };
+    let nesting = if nested == 0 {
+        NESTING.not_measurable("no row lies in another on a host thread")
+    } else {
+        let check = NESTING.counted(outside, format!("of {nested} rows in another"));
+        match first_outside {
+            Some((table, id)) => {
+                check.evidence(format!("SELECT * FROM {} WHERE id = {id}", TABLES[table]))
+            }
+            None => check,
+        }
+    };
+
+    let table = run.table("edges")?;
+    let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+    let nowhere = |id: Option<u64>| id.is_none_or(|id| ids.row(id).is_none());
+    let bad = (0..table.rows())
+        .filter(|&row| nowhere(from.get(row)) || nowhere(to.get(row)))
+        .count();
+    let edges = if table.is_empty() {
+        EDGES.not_measurable("no explicit dependency was recorded")
+    } else {
+        missing_links(
+            EDGES,
+            bad as u64,
+            facts,
+            format!("of {} edges", table.rows()),
+        )
+    };
+    Ok([unique, parents, nesting, edges])
+}
+
+/// Links to nowhere are no fault of their own where rows are known to be missing.
+fn missing_links(spec: Spec, missing: u64, facts: &Facts, of: String) -> Check {
+    if missing > 0 && !facts.nothing_missing() {
+        spec.not_measurable(format!(
+            "{missing} {of} point at rows that are not here; the run has lost rows"
+        ))
+    } else {
+        spec.counted(missing, of)
+    }
+}

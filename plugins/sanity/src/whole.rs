@@ -1,0 +1,140 @@
+//! Checks of the run as a whole: its end, its losses, what it covers and cost.
+
+use trueno_plugin::Severity;
+
+use crate::check::{Check, Spec};
+use crate::cover::union;
+use crate::facts::Facts;
+use crate::rows::{Rows, TABLES};
+
+/// Above this share of the wall time the recorder's own cost is worth a finding.
+const COST_SHARE: f64 = 0.05;
+
+const ENDED: Spec = Spec {
+    name: "ended_cleanly",
+    expected: "finished",
+    severity: Severity::Error,
+    suggestion: "call Recorder::finish before the program ends; until then the last rows may be missing",
+};
+const DROPPED: Spec = Spec {
+    name: "nothing_dropped",
+    expected: "0 dropped events",
+    severity: Severity::Error,
+    suggestion: "raise Builder::ring_records, or record with Overflow::Block or Overflow::Grow",
+};
+const READ: Spec = Spec {
+    name: "all_rows_read",
+    expected: "0 rows lost",
+    severity: Severity::Error,
+    suggestion: "the damaged segments are listed under problems; record again, or read the figures without them",
+};
+const COVERAGE: Spec = Spec {
+    name: "coverage",
+    expected: "above 0, at most 1",
+    severity: Severity::Error,
+    suggestion: "record bricks, functions or kernels around the work; a value above 1 means times outside the run",
+};
+const COST: Spec = Spec {
+    name: "recorder_cost",
+    expected: "at most 5 % of wall",
+    severity: Severity::Warning,
+    suggestion: "record fewer levels (Builder::without_table(\"tiles\")), or longer bricks",
+};
+
+/// `ended_cleanly`, `nothing_dropped`, `all_rows_read`.
+pub fn ending(facts: &Facts) -> [Check; 3] {
+    let ended = match (facts.clean_end, facts.state.as_deref()) {
+        (Some(true), state) => ENDED.pass(state.unwrap_or("finished"), "the recorder closed every file"),
+        (Some(false), state) => ENDED.fail(
+            state.unwrap_or("an unknown state"),
+            1,
+            "the recorder did not close the run: it is still recording, was killed, or could not write",
+        ),
+        (None, _) => ENDED.not_measurable("the run does not say how it ended"),
+    };
+    let dropped = match facts.dropped {
+        Some(count) => DROPPED
+            .counted(count, "events that found the ring of their thread full")
+            .evidence("SELECT thread, name, dropped FROM threads WHERE dropped > 0"),
+        None => DROPPED.not_measurable("the run does not say how many events were dropped"),
+    };
+    let read = match facts.rows_lost {
+        Some(0) if facts.verified < facts.segments => READ.not_measurable(format!(
+            "{} of {} segments could not be verified",
+            facts.segments - facts.verified,
+            facts.segments
+        )),
+        Some(lost) => READ.counted(
+            lost,
+            format!(
+                "{} rows read from {} segments",
+                facts.rows_read, facts.segments
+            ),
+        ),
+        None => READ.not_measurable("how many rows there were is not known"),
+    };
+    let damaged = "SELECT \"table\", segment, rows_lost, problem FROM segments WHERE rows_lost > 0 OR verified = FALSE";
+    [ended, dropped, read.evidence(damaged)]
+}
+
+/// Share of the wall time in which at least one brick, function or task row,
+/// kernel, tile, call or transfer was running on any lane (union). Bound and
+/// invalid rows do not tell when anything ran.
+pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
+    let Some(wall_ns) = facts.wall_ns.filter(|wall_ns| *wall_ns > 0) else {
+        return COVERAGE.not_measurable("the length of the run is not known");
+    };
+    let mut intervals = Vec::new();
+    for (rows, table) in tables.iter().zip(TABLES) {
+        if table == "syncs" {
+            continue;
+        }
+        let tells = |row: &usize| {
+            rows.valid[*row]
+                && !rows.is_bound[*row]
+                && !rows.is_scope[*row]
+                && rows.dur_ns[*row] >= 0
+        };
+        let interval = |row| (rows.start_ns[row], rows.end_ns(row));
+        intervals.extend((0..rows.id.len()).filter(tells).map(interval));
+    }
+    if intervals.is_empty() {
+        return COVERAGE.not_measurable("nothing was recorded that tells when work ran");
+    }
+    let share = union(&mut intervals) as f64 / wall_ns as f64;
+    let found = format!("{share:.4}");
+    if share > 0.0 && share <= 1.0 {
+        COVERAGE.pass(
+            found,
+            "share of wall in which recorded work was running on any lane",
+        )
+    } else {
+        COVERAGE.fail(
+            found,
+            1,
+            "recorded work takes none, or more than all, of the wall time",
+        )
+    }
+}
+
+/// Estimated share of the wall time that recording took: measured cost of a span times rows
+/// recorded through guards, over wall. Threads share it, so it is an upper bound.
+pub fn cost(facts: &Facts, tables: &[Rows]) -> Check {
+    let (Some(cost_ns), Some(wall_ns)) = (
+        facts.cost_ns_per_span,
+        facts.wall_ns.filter(|wall_ns| *wall_ns > 0),
+    ) else {
+        return COST.not_measurable("the cost of a span or the length of the run is not known");
+    };
+    let spans: usize = tables.iter().map(|rows| rows.id.len()).sum();
+    let share = cost_ns * spans as f64 / wall_ns as f64;
+    let found = format!("{:.2} % of wall", 100.0 * share);
+    let detail = format!(
+        "{cost_ns:.1} ns a span, measured at the start, times {spans} rows with a duration"
+    );
+    if share <= COST_SHARE {
+        COST.pass(found, detail)
+    } else {
+        COST.fail(found, 1, detail)
+    }
+}

@@ -1,0 +1,327 @@
+//! The plugin as a whole: made runs in, verdicts out.
+
+use trueno_plugin::testing::{self, Output};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_sanity::Sanity;
+
+/// One row with an interval: id, parent, thread, start, duration.
+type Row = (u64, Option<u64>, i64, i64, i64);
+
+/// A sane run of 1000 ns: a layer with a brick, in it a kernel; an edge, a checksum, steady clocks.
+struct Made {
+    clean_end: bool,
+    dropped: Option<u64>,
+    wall_ns: Option<i64>,
+    cost_ns: Option<f64>,
+    verified: bool,
+    rows_lost: Option<u64>,
+    bricks: Vec<Row>,
+    kernels: Vec<Row>,
+    edges: Vec<(u64, u64)>,
+    launches: Vec<(i64, i64)>,
+    invalid: i64,
+    nan: i64,
+    clock: Vec<(u64, i64)>,
+}
+
+fn sane() -> Made {
+    Made {
+        clean_end: true,
+        dropped: Some(0),
+        wall_ns: Some(1000),
+        cost_ns: Some(10.0),
+        verified: true,
+        rows_lost: Some(0),
+        bricks: vec![(1, None, 0, 0, 900), (2, Some(1), 0, 100, 500)],
+        kernels: vec![(3, Some(2), 0, 200, 300)],
+        edges: vec![(2, 3)],
+        launches: vec![],
+        invalid: 0,
+        nan: 0,
+        clock: (0..4)
+            .map(|n| (n * 30_000_000, n as i64 * 10_000_000))
+            .collect(),
+    }
+}
+
+fn intervals(name: &'static str, rows: &[Row], parents: bool, device: bool) -> TableBuilder {
+    let mut table = Table::build(name)
+        .u64("id", rows.iter().map(|row| row.0))
+        .i64("thread", rows.iter().map(|row| row.2))
+        .i64("start_ns", rows.iter().map(|row| row.3))
+        .i64("dur_ns", rows.iter().map(|row| row.4));
+    if parents {
+        table = table.u64("parent", rows.iter().map(|row| row.1));
+    }
+    if device {
+        table = table.i64("device", rows.iter().map(|_| None::<i64>));
+    }
+    table
+}
+
+fn flag(rows: &[Row], value: bool) -> impl Iterator<Item = bool> + '_ {
+    rows.iter().map(move |_| value)
+}
+
+impl Made {
+    fn output(&self) -> Output {
+        let counts = |name: &'static str, a: (&'static str, i64), b: (&'static str, i64)| {
+            Table::build(name).i64(a.0, [a.1]).i64(b.0, [b.1])
+        };
+        let tables = [
+            Table::build("run")
+                .text(
+                    "state",
+                    [if self.clean_end {
+                        "finished"
+                    } else {
+                        "recording"
+                    }],
+                )
+                .bool("clean_end", [self.clean_end])
+                .u64("dropped", [self.dropped])
+                .i64("wall_ns", [self.wall_ns])
+                .text("wall_source", ["recorded"])
+                .f64("cost_ns_per_span", [self.cost_ns]),
+            Table::build("segments")
+                .text("state", ["sealed"])
+                .u64("rows_expected", [3_u64])
+                .u64("rows_read", [3_u64])
+                .u64("rows_lost", [self.rows_lost])
+                .bool("verified", [self.verified]),
+            intervals("bricks", &self.bricks, true, false)
+                .bool("is_bound", flag(&self.bricks, false))
+                .bool("is_scope", self.bricks.iter().map(|row| row.0 == 1)),
+            intervals("kernels", &self.kernels, true, true)
+                .bool("is_bound", flag(&self.kernels, false))
+                .bool("valid", flag(&self.kernels, true)),
+            intervals("tiles", &[], true, false),
+            intervals("syncs", &[], false, true),
+            intervals("calls", &[], true, false),
+            intervals("transfers", &[], true, true).bool("is_bound", flag(&[], false)),
+            Table::build("edges")
+                .u64("from_id", self.edges.iter().map(|edge| edge.0))
+                .u64("to_id", self.edges.iter().map(|edge| edge.1)),
+            Table::build("launches")
+                .u64("id", self.launches.iter().map(|_| 3_u64))
+                .i64("call_start_ns", self.launches.iter().map(|launch| launch.0))
+                .i64("start_ns", self.launches.iter().map(|launch| launch.1)),
+            Table::build("invalid_kernels")
+                .text("reason", (self.invalid > 0).then_some("no timestamp"))
+                .i64("kernels", (self.invalid > 0).then_some(self.invalid)),
+            counts("graph_kernels", ("kernels", 0), ("with_brick", 0)),
+            Table::build("clock_pairs")
+                .u64("ticks", self.clock.iter().map(|pair| pair.0))
+                .i64("host_ns", self.clock.iter().map(|pair| pair.1)),
+            counts("checksums", ("checksums", 1), ("counted", 1)),
+            Table::build("nan_checksums").i64("checksums", [self.nan]),
+        ];
+        testing::run::<Sanity>(tables, "{}").unwrap()
+    }
+}
+
+/// Verdict and count of a check.
+fn verdict(output: &Output, check: &str) -> (String, Option<u64>) {
+    let table = output.table("checks");
+    let names = table.text("check").unwrap();
+    let row = (0..table.rows()).find(|&row| names.get(row) == Some(check));
+    let row = row.unwrap_or_else(|| panic!("no check {check}"));
+    let verdict = table.text("verdict").unwrap().value(row).to_owned();
+    (verdict, table.u64("count").unwrap().get(row))
+}
+
+#[track_caller]
+fn fails(made: &Made, check: &str, count: u64) {
+    let output = made.output();
+    assert_eq!(verdict(&output, check), ("fail".to_owned(), Some(count)));
+    let finding = output.finding(check).expect("a failed check is a finding");
+    assert!(finding.suggestion.is_some());
+}
+
+#[track_caller]
+fn not_measurable(made: &Made, check: &str) {
+    let output = made.output();
+    assert_eq!(verdict(&output, check), ("not measurable".to_owned(), None));
+    assert!(output.finding(check).is_none());
+}
+
+#[test]
+fn a_sane_run_fails_nothing_and_says_what_it_could_not_tell() {
+    let output = sane().output();
+    assert!(output.findings.is_empty(), "{:?}", output.findings);
+    for check in [
+        "ended_cleanly",
+        "nothing_dropped",
+        "all_rows_read",
+        "coverage",
+        "durations",
+        "inside_the_run",
+        "unique_ids",
+        "parents_exist",
+        "nesting",
+        "edges_exist",
+        "valid_kernels",
+        "bound_rows",
+        "clock_rate",
+        "tensors_without_nan",
+        "recorder_cost",
+    ] {
+        assert_eq!(
+            verdict(&output, check),
+            ("pass".to_owned(), Some(0)),
+            "{check}"
+        );
+    }
+    not_measurable(&sane(), "kernels_after_launch");
+    not_measurable(&sane(), "graph_replay");
+}
+
+#[test]
+fn losses_fail_and_unknown_losses_are_not_measurable() {
+    fails(
+        &Made {
+            clean_end: false,
+            ..sane()
+        },
+        "ended_cleanly",
+        1,
+    );
+    fails(
+        &Made {
+            dropped: Some(7),
+            ..sane()
+        },
+        "nothing_dropped",
+        7,
+    );
+    not_measurable(
+        &Made {
+            dropped: None,
+            ..sane()
+        },
+        "nothing_dropped",
+    );
+    fails(
+        &Made {
+            rows_lost: Some(5),
+            verified: false,
+            ..sane()
+        },
+        "all_rows_read",
+        5,
+    );
+    not_measurable(
+        &Made {
+            verified: false,
+            ..sane()
+        },
+        "all_rows_read",
+    );
+    not_measurable(
+        &Made {
+            rows_lost: None,
+            ..sane()
+        },
+        "all_rows_read",
+    );
+}
+
+#[test]
+fn impossible_times_fail() {
+    let mut made = sane();
+    made.kernels.push((4, None, 0, 300, -1));
+    fails(&made, "durations", 1);
+    let mut made = sane();
+    made.bricks.push((4, None, 0, -5, 10));
+    made.bricks.push((5, None, 0, 950, 51));
+    fails(&made, "inside_the_run", 2);
+    let output = made.output();
+    let evidence = output.finding("inside_the_run").unwrap().evidence.clone();
+    assert!(format!("{evidence:?}").contains("start_ns + dur_ns > 1000"));
+}
+
+#[test]
+fn links_are_checked() {
+    let mut made = sane();
+    made.kernels.push((2, Some(2), 0, 210, 10));
+    fails(&made, "unique_ids", 1);
+    let mut made = sane();
+    made.kernels.push((4, Some(99), 0, 210, 10));
+    fails(&made, "parents_exist", 1);
+    made.dropped = Some(1);
+    not_measurable(&made, "parents_exist");
+    let mut made = sane();
+    made.edges.push((2, 77));
+    fails(&made, "edges_exist", 1);
+}
+
+#[test]
+fn a_kernel_ends_with_its_brick_and_a_detached_brick_may_end_later() {
+    let mut made = sane();
+    made.kernels.push((4, Some(2), 0, 500, 101));
+    fails(&made, "nesting", 1);
+    let mut made = sane();
+    made.bricks.push((4, Some(2), 0, 500, 400));
+    assert_eq!(verdict(&made.output(), "nesting").0, "pass");
+    made.bricks.push((5, Some(2), 1, 99, 10));
+    fails(&made, "nesting", 1);
+}
+
+#[test]
+fn devices_clocks_and_tensors_are_checked() {
+    fails(
+        &Made {
+            launches: vec![(10, 20), (30, 29)],
+            ..sane()
+        },
+        "kernels_after_launch",
+        1,
+    );
+    fails(
+        &Made {
+            invalid: 1,
+            ..sane()
+        },
+        "valid_kernels",
+        1,
+    );
+    fails(&Made { nan: 1, ..sane() }, "tensors_without_nan", 1);
+    let mut made = sane();
+    made.clock[3].0 += 100_000;
+    fails(&made, "clock_rate", 1);
+    made.clock.truncate(2);
+    not_measurable(&made, "clock_rate");
+}
+
+#[test]
+fn coverage_and_cost_need_what_they_divide_by() {
+    let nothing = Made {
+        wall_ns: None,
+        cost_ns: None,
+        ..sane()
+    };
+    not_measurable(&nothing, "coverage");
+    not_measurable(&nothing, "recorder_cost");
+    fails(
+        &Made {
+            wall_ns: Some(400),
+            ..sane()
+        },
+        "coverage",
+        1,
+    );
+    fails(
+        &Made {
+            cost_ns: Some(20.0),
+            ..sane()
+        },
+        "recorder_cost",
+        1,
+    );
+    let scopes = Made {
+        bricks: vec![(1, None, 0, 0, 900)],
+        kernels: vec![],
+        ..sane()
+    };
+    not_measurable(&scopes, "coverage");
+}
