@@ -144,7 +144,13 @@ fn a_run_being_written_is_read_as_far_as_it_is() {
         drop(rec.brick("step"));
     }
     // The writer takes whole batches on its own; it is asked until it has some.
-    while rec.status().tables["bricks"].rows < 8192 || !path.join("bricks").exists() {
+    let written = || {
+        rec.status()
+            .tables
+            .get("bricks")
+            .map_or(0, |table| table.rows)
+    };
+    while written() < 8192 || !path.join("bricks").exists() {
         std::thread::yield_now();
     }
     let report = dir.report(&path, &["--json", "-"]).exits(0).json();

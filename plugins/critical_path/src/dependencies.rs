@@ -45,6 +45,26 @@ pub struct Dependencies {
     pub cycles: Vec<Vec<u64>>,
 }
 
+impl Dependencies {
+    /// Puts good dependencies, by number, among those the times contradict: segments showed it.
+    pub fn contradict(&mut self, run: &Lanes, numbers: &[u32]) {
+        for &number in numbers {
+            let dependency = self.good[number as usize];
+            self.contradicted.push(Edge {
+                from: span(run, dependency.from).id,
+                to: span(run, dependency.to).id,
+                kind: dependency.kind,
+                implied: false,
+            });
+        }
+        let mut number = 0;
+        self.good.retain(|_| {
+            number += 1;
+            !numbers.contains(&(number - 1))
+        });
+    }
+}
+
 /// The interval at a position.
 pub fn span(run: &Lanes, at: SpanAt) -> &Span {
     &run.lanes[at.lane as usize].spans[at.index as usize]

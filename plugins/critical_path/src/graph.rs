@@ -49,38 +49,68 @@ pub struct Graph<'a> {
     kinds: Vec<DependencyKind>,
     /// Segments in an order that respects all edges, as stretches of lanes.
     order: Vec<Range<u32>>,
+    let_go: Vec<u32>,
 }
 
 impl<'a> Graph<'a> {
     /// Builds the graph. `dependencies` are those the segments were cut for.
     pub fn new(run: &'a Lanes, segments: Segments, dependencies: &[Dependency]) -> Self {
-        let mut edges: Vec<(u32, u32, DependencyKind)> = segments
+        let mut edges: Vec<(u32, u32, DependencyKind, u32)> = segments
             .ends
             .iter()
             .zip(dependencies)
-            .filter(|&(&(source, target), _)| source != NONE && target != NONE && source != target)
-            .map(|(&(source, target), dependency)| (target, source, dependency.kind))
+            .zip(0..)
+            .filter(|&((&(source, target), _), _)| {
+                source != NONE && target != NONE && source != target
+            })
+            .map(|((&(source, target), dependency), number)| {
+                (target, source, dependency.kind, number)
+            })
             .collect();
         edges.sort_unstable();
-        let mut first_in = vec![0; segments.len() + 1];
-        for &(target, ..) in &edges {
-            first_in[target as usize + 1] += 1;
-        }
-        for i in 1..first_in.len() {
-            first_in[i] += first_in[i - 1];
-        }
-        let sources = edges.iter().map(|edge| edge.1).collect();
-        let kinds = edges.iter().map(|edge| edge.2).collect();
         let mut graph = Self {
             run,
             segments,
-            first_in,
-            sources,
-            kinds,
+            first_in: Vec::new(),
+            sources: Vec::new(),
+            kinds: Vec::new(),
             order: Vec::new(),
+            let_go: Vec::new(),
         };
-        graph.order = crate::order::order(&graph);
+        graph.set_edges(&edges);
+        let (order, let_go) = crate::order::order(&graph);
+        graph.order = order;
+        if !let_go.is_empty() {
+            graph.let_go = let_go.iter().map(|&at| edges[at].3).collect();
+            graph.let_go.sort_unstable();
+            edges.retain(|edge| graph.let_go.binary_search(&edge.3).is_err());
+            graph.set_edges(&edges);
+        }
         graph
+    }
+
+    /// Takes dependencies sorted by target.
+    fn set_edges(&mut self, edges: &[(u32, u32, DependencyKind, u32)]) {
+        self.first_in = vec![0; self.segments.len() + 1];
+        for &(target, ..) in edges {
+            self.first_in[target as usize + 1] += 1;
+        }
+        for i in 1..self.first_in.len() {
+            self.first_in[i] += self.first_in[i - 1];
+        }
+        self.sources = edges.iter().map(|edge| edge.1).collect();
+        self.kinds = edges.iter().map(|edge| edge.2).collect();
+    }
+
+    /// Dependencies that close a circle of segments at one instant, by their number: the times
+    /// cannot tell which of a circle is wrong, so one is left out.
+    pub fn let_go(&self) -> &[u32] {
+        &self.let_go
+    }
+
+    /// Where the sources of a segment begin among those of all.
+    pub(crate) fn first_source(&self, segment: u32) -> usize {
+        self.first_in[segment as usize] as usize
     }
 
     /// Segments in an order that respects all edges, as stretches of lanes.

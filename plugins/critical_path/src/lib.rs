@@ -74,7 +74,7 @@ impl Plugin for CriticalPath {
         let mut lanes = lanes::load(run)?;
         let cut = window::cut(&mut lanes);
         let (edges, unknown_kinds) = edges::read(run)?;
-        let dependencies = dependencies::dependencies(&lanes, &edges);
+        let mut dependencies = dependencies::dependencies(&lanes, &edges);
         let segments = segments::segments(&lanes, &dependencies.good);
         let graph = graph::Graph::new(&lanes, segments, &dependencies.good);
         run.check_cancelled()?;
@@ -87,6 +87,8 @@ impl Plugin for CriticalPath {
         let (slack, spans) = tables::slack(&graph, &slack::slack(&graph), options.slack_rows);
         run.emit(slack)?;
 
+        let let_go = graph.let_go().to_vec();
+        dependencies.contradict(&lanes, &let_go);
         for finding in findings::findings(&dependencies, unknown_kinds, cut, lanes.left_out) {
             run.finding(finding)?;
         }

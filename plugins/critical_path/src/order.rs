@@ -10,12 +10,13 @@ use std::ops::Range;
 
 use crate::graph::Graph;
 
-/// Stretches of lanes; every segment comes after all it depends on.
+/// Stretches of lanes; every segment comes after all it depends on. Second: the dependencies
+/// that had to be let go for that, by their places in [`Graph::sources`].
 ///
-/// The times of edges that were let into the graph order their segments, and
-/// cycles among segments of one instant were taken out before, so the walk
-/// reaches all of them.
-pub fn order(graph: &Graph<'_>) -> Vec<Range<u32>> {
+/// The times of edges that were let into the graph order their segments, all but those of one
+/// instant. Where lanes wait for each other in a circle, the dependency of the earliest of
+/// the segments they stand at is let go.
+pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
     let first = &graph.segments.lane_first;
     let lanes = first.len() - 1;
     let mut reached: Vec<u32> = first[..lanes].to_vec();
@@ -24,8 +25,27 @@ pub fn order(graph: &Graph<'_>) -> Vec<Range<u32>> {
     // For each lane, which others wait for which of its segments.
     let mut awaited: Vec<BinaryHeap<Reverse<(u32, usize)>>> = vec![BinaryHeap::new(); lanes];
     let mut ready: VecDeque<usize> = (0..lanes).collect();
-    let mut out = Vec::new();
-    while let Some(lane) = ready.pop_front() {
+    let (mut out, mut let_go) = (Vec::new(), Vec::new());
+    loop {
+        let Some(lane) = ready.pop_front() else {
+            let Some(stuck) = (0..lanes).find(|&lane| reached[lane] < first[lane + 1]) else {
+                return (out, let_go);
+            };
+            let waits_for = |lane: usize| {
+                let source = graph.sources(reached[lane])[met[lane]];
+                graph.segments.lane(source)
+            };
+            let circle = circle(stuck, lanes, waits_for);
+            let earliest = circle.into_iter().min_by_key(|&lane| {
+                let segment = reached[lane];
+                (graph.segments.start_ns[segment as usize], segment)
+            });
+            let lane = earliest.unwrap_or(stuck);
+            let_go.push(graph.first_source(reached[lane]) + met[lane]);
+            met[lane] += 1;
+            ready.push_back(lane);
+            continue;
+        };
         let begin = reached[lane];
         'lane: while reached[lane] < first[lane + 1] {
             let sources = graph.sources(reached[lane]);
@@ -51,9 +71,17 @@ pub fn order(graph: &Graph<'_>) -> Vec<Range<u32>> {
             ready.push_back(waiting);
         }
     }
-    debug_assert!(
-        (0..lanes).all(|lane| reached[lane] == first[lane + 1]),
-        "a cycle among segments"
-    );
+}
+
+/// Lanes that wait for each other in a circle, met on the way from a lane that waits.
+fn circle(from: usize, lanes: usize, waits_for: impl Fn(usize) -> usize) -> Vec<usize> {
+    // After as many steps as there are lanes, one is in the circle for certain.
+    let inside = (0..lanes).fold(from, |lane, _| waits_for(lane));
+    let mut out = vec![inside];
+    let mut lane = waits_for(inside);
+    while lane != inside {
+        out.push(lane);
+        lane = waits_for(lane);
+    }
     out
 }
