@@ -294,10 +294,10 @@ fn an_empty_run_is_reported_as_nothing_measured() {
     let dir = Dir::new();
     let run = dir.join("empty.run");
     Recorder::create(&run).unwrap().finish().unwrap();
-    let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+    let json = dir.report(&run, &["--json", "-"]).exits(3).json();
     assert_eq!(json["run"]["coverage"], Value::Null);
     dir.report(&run, &[])
-        .exits(0)
+        .exits(3)
         .stdout_has("coverage  not measured");
 }
 

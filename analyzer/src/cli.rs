@@ -22,7 +22,7 @@ EXIT CODES:
   0  fine
   1  a finding at or above --fail-on, or, with --fail-on, a section that failed
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
-  3  what was asked for was not measured";
+  3  not measurable: the run holds no event";
 
 /// Reads recorded runs, runs analyses over them as plugins, and reports.
 #[derive(Debug, Parser)]

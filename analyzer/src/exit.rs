@@ -8,5 +8,5 @@ pub const CHECK_FAILED: u8 = 1;
 /// Nothing could be analysed: bad arguments, no run, no plugin, or no section
 /// of the report finished.
 pub const CANNOT_ANALYSE: u8 = 2;
-/// What was asked for was not recorded or cannot be measured.
+/// What was asked for was not recorded or cannot be measured: a run without any event, say.
 pub const NOT_MEASURABLE: u8 = 3;

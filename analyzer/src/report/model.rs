@@ -116,6 +116,19 @@ pub struct Header {
     pub spans: u64,
 }
 
+/// Tables the recorder fills by itself, whatever the program does.
+const NOT_EVENTS: [&str; 4] = ["threads", "clock_pairs", "diagnostics", "ptx"];
+
+impl Header {
+    /// Whether the program recorded anything that could be read.
+    pub fn holds_events(&self) -> bool {
+        self.facts
+            .tables
+            .iter()
+            .any(|table| table.rows_read > 0 && !NOT_EVENTS.contains(&table.name.as_str()))
+    }
+}
+
 /// A report, whole.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -147,7 +160,7 @@ impl Report {
     /// The exit code: see [`crate::exit`]. With `fail_on`, a finding at that
     /// level or above fails the check, and so does a section that failed: what
     /// it would have found is not known. When no section finished, nothing was
-    /// analysed.
+    /// analysed; when the run holds no event, there is nothing to measure.
     pub fn exit_code(&self, fail_on: Option<Level>) -> u8 {
         use crate::exit;
         if !self
@@ -156,6 +169,9 @@ impl Report {
             .any(|section| section.status == SectionStatus::Ok)
         {
             return exit::CANNOT_ANALYSE;
+        }
+        if !self.header.holds_events() {
+            return exit::NOT_MEASURABLE;
         }
         let Some(level) = fail_on else {
             return exit::FINE;

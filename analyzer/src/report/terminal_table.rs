@@ -9,7 +9,7 @@ use super::view::View;
 use super::width;
 
 /// Text columns are not made narrower than this.
-const LEAST_TEXT: usize = 14;
+const LEAST_TEXT: usize = 22;
 const GAP: usize = 2;
 const LEAST_BAR: usize = 6;
 const MOST_BAR: usize = 24;

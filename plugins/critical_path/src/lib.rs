@@ -80,9 +80,9 @@ impl Plugin for CriticalPath {
         run.check_cancelled()?;
 
         let path = walk::walk(&graph, lanes.wall_ns);
-        run.emit(tables::path(&graph, &path, options.path_rows))?;
         run.emit(tables::by_kind(&path, lanes.wall_ns))?;
         run.emit(tables::by_name(&graph, &path))?;
+        run.emit(tables::path(&graph, &path, options.path_rows))?;
         drop(path);
         let (slack, spans) = tables::slack(&graph, &slack::slack(&graph), options.slack_rows);
         run.emit(slack)?;
