@@ -85,7 +85,8 @@ proptest! {
         ),
         cut in 0..8_i64,
     ) {
-        let part = |rows: &Vec<(Option<i64>, Option<bool>, Option<String>, Option<u64>)>| df!(
+        type Row = (Option<i64>, Option<bool>, Option<String>, Option<u64>);
+        let part = |rows: &Vec<Row>| df!(
             "i" => rows.iter().map(|row| row.0).collect::<Vec<_>>(),
             "b" => rows.iter().map(|row| row.1).collect::<Vec<_>>(),
             "t" => rows.iter().map(|row| row.2.clone()).collect::<Vec<_>>(),
