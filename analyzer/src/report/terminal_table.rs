@@ -195,7 +195,7 @@ mod tests {
             .i64("extra_two_ns", [1, 2])
             .finish()
             .unwrap();
-        let shown = lines(&View::of(&table, 5), 48, Palette::new(false));
+        let shown = lines(&View::of(&table, 5), 56, Palette::new(false));
         assert!(
             shown[0].contains("wall share") && !shown[0].contains("extra two"),
             "{shown:?}"
