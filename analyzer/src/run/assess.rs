@@ -76,7 +76,7 @@ pub(super) fn fill(
             rows_lost: Some(0),
             ..TableFacts::default()
         });
-        table.dropped = Some(counts.dropped);
+        table.dropped = facts.dropped.map(|_| counts.dropped);
         // Segments that neither journal nor directory know: run.json alone remembers them.
         if table.rows_expected.is_none_or(|rows| rows < counts.rows) {
             table.rows_expected = Some(counts.rows);

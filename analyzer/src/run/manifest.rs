@@ -96,7 +96,9 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         } else {
             WallSource::None
         },
-        dropped: known.then_some(run.dropped),
+        // A count of none is one as of the last writing, until the recorder has come to its end.
+        dropped: (known && (state != RunState::Recording || run.dropped > 0))
+            .then_some(run.dropped),
         rows: 0,
         rows_lost: 0,
         format_minor: known.then_some(run.format.minor),

@@ -37,6 +37,9 @@ fn a_killed_writer_leaves_its_whole_batches() {
         (RunState::Recording, false, false)
     );
     assert_eq!((facts.rows, facts.rows_lost), (42, 0));
+    // What run.json counted at the last sealing says nothing of the time after it.
+    assert_eq!(facts.dropped, None);
+    assert!(facts.tables.iter().all(|table| table.dropped.is_none()));
     assert_eq!(
         (facts.wall_ns, facts.wall_source),
         (Some(3260), WallSource::LastEvent)
