@@ -129,7 +129,7 @@ mod tests {
             let mut found = spans(&times);
             let mut expected = found.clone();
             by_start(&mut found);
-            expected.sort_by(|a, b| key(a).cmp(&key(b)));
+            expected.sort_by_key(key);
             prop_assert_eq!(found, expected);
         }
     }
