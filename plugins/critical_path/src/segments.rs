@@ -1,7 +1,7 @@
 //! Lanes cut into segments: the nodes of the graph.
 //!
 //! A segment is a stretch of a lane in which one interval was the innermost
-//! ([`sweep`](crate::lanes::sweep)). Nesting is no edge: parent and child share
+//! ([`sweep`]). Nesting is no edge: parent and child share
 //! a lane, and each instant of it lies in one segment only. Segments are also
 //! cut where a dependency takes hold, so that it runs from the end of one
 //! segment to the start of another:

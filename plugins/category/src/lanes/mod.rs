@@ -1,7 +1,7 @@
 //! A run as lanes: host threads and device streams, each with the intervals
 //! that ran on it, in the order of their starts.
 //!
-//! [`load`] reads the published tables into [`Lanes`]; [`order`] sorts a lane;
+//! [`load`] reads the published tables into [`Lanes`]; [`by_start`] sorts a lane;
 //! [`sweep`] tells, for every instant of a lane, which interval was running.
 //!
 //! ```text
