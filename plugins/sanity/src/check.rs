@@ -2,15 +2,15 @@
 
 use trueno_plugin::{Finding, Severity, Table, TableBuilder};
 
-/// What a check came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a check came to, in the order of reports: what matters most comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As expected.
-    Pass,
     /// Not as expected.
     Fail,
     /// The run does not hold what would tell.
     NotMeasurable,
+    /// As expected.
+    Pass,
 }
 
 impl Verdict {
