@@ -6,8 +6,9 @@
 //! `unaccounted`. Host and device are never added.
 //!
 //! Categories: a brick has its own, or is `uncategorised`; run, iteration and
-//! layer rows are `outside bricks`; kernels, tiles, calls, waits and transfers
-//! have that of their brick: the one they name, or else the one they began in.
+//! layer rows are `outside bricks`; a thread that waits for others is `waiting`;
+//! kernels, tiles, calls and transfers have that of their brick: the one they
+//! name, or else the one they began in.
 
 pub mod findings;
 pub mod lanes;

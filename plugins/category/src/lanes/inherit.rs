@@ -2,7 +2,7 @@
 
 use super::hash::FastMap;
 use super::span::{Labels, Lane};
-use super::text::{INHERITED, OUTSIDE};
+use super::text::{INHERITED, OUTSIDE, WAITING};
 
 /// Gives every [`INHERITED`] interval of a sorted lane the category of the
 /// interval that was running when it began, or [`OUTSIDE`] when there was none.
@@ -23,13 +23,19 @@ pub fn inherit(lane: &mut Lane, labels: &mut Labels) {
         {
             stack.pop();
         }
+        let around = stack.last().map_or(OUTSIDE, |&(_, category)| category);
         let mut label = labels.get(span.label);
         if label.category == INHERITED {
-            label.category = stack.last().map_or(OUTSIDE, |&(_, category)| category);
+            label.category = around;
             span.label = *known
                 .entry((span.label, label.category))
                 .or_insert_with(|| labels.number(label));
         }
-        stack.push((span.end_ns, label.category));
+        // Work that a thread does while it waits is not waiting.
+        let category = match label.category {
+            WAITING => around,
+            category => category,
+        };
+        stack.push((span.end_ns, category));
     }
 }

@@ -8,7 +8,7 @@ use super::hash::FastMap;
 use super::inherit::inherit;
 use super::order::by_start;
 use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
-use super::text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED};
+use super::text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED, WAITING};
 
 /// Rows that became no interval, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,7 +210,11 @@ impl Loader {
             let link = brick
                 .and_then(|column| column.get(row))
                 .and_then(|brick| linked.get(&brick).copied());
-            let found = (name_id.value(row), link.unwrap_or(INHERITED));
+            let category = match source.class {
+                Class::Wait => WAITING,
+                _ => link.unwrap_or(INHERITED),
+            };
+            let found = (name_id.value(row), category);
             let label = match labels.get(&found) {
                 Some(&label) => label,
                 None => {

@@ -25,4 +25,4 @@ pub use load::{Lanes, LeftOut, load};
 pub use order::{by_start, key};
 pub use span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
 pub use sweep::{Visit, sweep};
-pub use text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED};
+pub use text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED, WAITING};

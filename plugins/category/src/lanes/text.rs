@@ -10,7 +10,10 @@ pub const UNCATEGORISED: u32 = 1;
 /// Stands for "that of the enclosing brick" until the lanes are sorted.
 pub const INHERITED: u32 = 2;
 
-/// Numbered texts. The first three are the categories above.
+/// Category of time in which a thread waited for others.
+pub const WAITING: u32 = 3;
+
+/// Numbered texts. The first four are the categories above.
 pub struct Texts {
     texts: Vec<String>,
     numbers: FastMap<String, u32>,
@@ -22,7 +25,7 @@ impl Default for Texts {
             texts: Vec::new(),
             numbers: FastMap::default(),
         };
-        for text in ["outside bricks", "uncategorised", ""] {
+        for text in ["outside bricks", "uncategorised", "", "waiting"] {
             all.number(text);
         }
         all
@@ -51,7 +54,7 @@ impl Texts {
         self.texts.len()
     }
 
-    /// Never: three are there from the start.
+    /// Never: four are there from the start.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }

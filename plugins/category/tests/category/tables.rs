@@ -292,3 +292,23 @@ fn a_large_part_without_a_category_or_without_rows_is_said() {
     assert_eq!(codes(&made(200, 21)), ["uncategorised"]);
     assert_eq!(codes(&made(201, 20)), ["unaccounted"]);
 }
+
+#[test]
+fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
+    let mut made = decode();
+    made.bricks.push(at(7, "brick", "join", 200, 240));
+    made.syncs.push(at(8, "", "join", 205, 240));
+    made.tiles.push(at(9, "", "helped", 210, 220));
+    let out = analyse(&made);
+    let columns = ["lane_kind", "category", "calls", "self_ns", "inclusive_ns"];
+    assert_eq!(
+        lines(out.table("by_category"), &columns),
+        [
+            "host | outside bricks | 2 | 80 | 190",
+            "host | uncategorised | 4 | 75 | 100",
+            "host | Attention | 2 | 50 | 50",
+            "host | waiting | 1 | 25 | 35",
+            "host | unaccounted | - | 20 | -",
+        ]
+    );
+}
