@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::recorder::Recorder;
+use crate::rest;
 use crate::run_json::RUN_JSON;
 use crate::schema;
 use crate::writer;
@@ -159,6 +160,9 @@ impl Builder {
         if path.join(RUN_JSON).is_file() {
             if !self.overwrite {
                 return Err(Error::RunExists { path: path.clone() });
+            }
+            if rest::is_recording(path) == Some(true) {
+                return Err(Error::RunInUse { path: path.clone() });
             }
             fs::remove_dir_all(path)
                 .map_err(|e| Error::io(path, "remove the run that is there", e))?;

@@ -14,6 +14,20 @@ pub enum Error {
         /// The run directory.
         path: PathBuf,
     },
+    /// Another recorder, of this process or another, is writing that run now.
+    #[error("{}: is being recorded now (hint: choose another path, or wait for its end)", .path.display())]
+    RunInUse {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// This process was forked from the one that records.
+    #[error("{}: is recorded by process {recording}, from which this one was forked: its events are refused here (hint: make a recorder of its own after the fork)", .path.display())]
+    Forked {
+        /// The run directory.
+        path: PathBuf,
+        /// The process that records.
+        recording: u32,
+    },
     /// There is something that is not a run; it is never removed.
     #[error("{}: exists and is not a run directory (expected a new path, or a folder with run.json; hint: choose another path)", .path.display())]
     NotARun {

@@ -1,5 +1,7 @@
 //! Moments: allocations and counter readings.
 
+use serde::{Deserialize, Serialize};
+
 use crate::lane::Lane;
 use crate::names::Name;
 use crate::record::{Record, TableNumber, kind};
@@ -7,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::threads;
 
 /// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Source {
     /// A clock or a counter read it.

@@ -53,24 +53,30 @@ impl Line {
     /// The line as it stands in the journal, with its newline. Its last member `line` is
     /// [`chunk_hash`] of all before it: texts of an unfinished segment stand only here.
     pub fn encode(&self) -> serde_json::Result<String> {
-        let mut text = serde_json::to_string(self)?;
-        text.truncate(text.len() - 1);
-        let hash = chunk_hash(text.as_bytes());
-        text.extend([SEAL, &hash, "\"}\n"]);
-        Ok(text)
+        Ok(seal(serde_json::to_string(self)?))
     }
 
     /// Reads a line. `None`: cut, damaged, or not a line of a journal.
     pub fn decode(line: &[u8]) -> Option<Self> {
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let sealed = line.strip_suffix(b"\"}")?;
-        let hash = sealed.last_chunk::<16>()?;
-        let text = sealed[..sealed.len() - 16].strip_suffix(SEAL.as_bytes())?;
-        if chunk_hash(text).as_bytes() != hash {
-            return None;
-        }
-        serde_json::from_slice(line).ok()
+        serde_json::from_slice(unseal(line)?).ok()
     }
+}
+
+/// Adds the last member to a JSON object, and a newline.
+pub(crate) fn seal(mut object: String) -> String {
+    object.truncate(object.len() - 1);
+    let hash = chunk_hash(object.as_bytes());
+    object.extend([SEAL, &hash, "\"}\n"]);
+    object
+}
+
+/// The object of a line whose last member is right.
+pub(crate) fn unseal(line: &[u8]) -> Option<&[u8]> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let sealed = line.strip_suffix(b"\"}")?;
+    let hash = sealed.last_chunk::<16>()?;
+    let text = sealed[..sealed.len() - 16].strip_suffix(SEAL.as_bytes())?;
+    (chunk_hash(text).as_bytes() == hash).then_some(line)
 }
 
 /// XXH3-64 over the bytes of a chunk, as 16 hex digits.

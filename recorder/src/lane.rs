@@ -273,9 +273,10 @@ impl Lane {
                 Overflow::Grow => {
                     let capacity =
                         (self.ring().capacity() * 2).min(LARGEST_RING.max(self.ring().capacity()));
-                    let Some(next) = Ring::new(capacity as usize) else {
+                    let Some(next) = self.shared.live.ring(capacity as usize) else {
                         return false;
                     };
+                    next.header().take(&self.thread.identity());
                     self.producer.follow(next);
                 }
             }
@@ -284,5 +285,7 @@ impl Lane {
 
     fn drop_rows(&mut self, table: TableNumber, rows: u64) {
         self.thread.dropped.add_alone(table, rows);
+        // And where it survives a kill.
+        self.ring().header().dropped.add_alone(table, rows);
     }
 }

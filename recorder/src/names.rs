@@ -4,12 +4,14 @@
 //! recorder, and looking up a text that is already there takes no lock and
 //! allocates nothing. Texts stay for the life of the process.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::brick::{BrickCategory, BrickId};
+use crate::live::{self, Live};
 
 /// Number of the first known brick; 0 is the empty name.
 pub(crate) const FIRST_BRICK: u32 = 1;
@@ -134,6 +136,22 @@ impl Table {
 struct Interner {
     texts: Vec<&'static str>,
     table: &'static Table,
+    /// Runs being recorded: their logs know every name before a record can have it.
+    lives: Vec<Arc<Live>>,
+}
+
+/// From now on, until [`detach`], the log of a run knows all names.
+pub(crate) fn attach(run: &Arc<Live>) {
+    let mut interner = interner();
+    let entry =
+        |(number, text): (usize, &&str)| live::Entry::Name(number as u32, (*text).to_owned());
+    let entries: Vec<live::Entry> = interner.texts.iter().enumerate().map(entry).collect();
+    run.log(&entries);
+    interner.lives.push(run.clone());
+}
+
+pub(crate) fn detach(run: &Arc<Live>) {
+    interner().lives.retain(|other| !Arc::ptr_eq(other, run));
 }
 
 fn interner() -> MutexGuard<'static, Interner> {
@@ -144,7 +162,11 @@ fn interner() -> MutexGuard<'static, Interner> {
             texts.extend(BrickId::all().map(BrickId::name));
             texts.extend(BrickCategory::ALL.map(BrickCategory::name));
             let table = Table::publish(1024, &texts);
-            Mutex::new(Interner { texts, table })
+            Mutex::new(Interner {
+                texts,
+                table,
+                lives: Vec::new(),
+            })
         })
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -159,6 +181,9 @@ fn insert(hash: u64, text: &str) -> Name {
     let kept: &'static str = Box::leak(text.into());
     let name = Name(interner.texts.len() as u32);
     interner.texts.push(kept);
+    for run in &interner.lives {
+        run.log(&[live::Entry::Name(name.0, text.to_owned())]);
+    }
     if interner.texts.len() * 2 > interner.table.slots.len() {
         interner.table = Table::publish(interner.table.slots.len() * 2, &interner.texts);
     } else {
@@ -167,18 +192,71 @@ fn insert(hash: u64, text: &str) -> Name {
     name
 }
 
-/// A reader's own copy of the number-to-text list, so that it locks only for new names.
-#[derive(Default)]
-pub(crate) struct Texts(Vec<&'static str>);
+/// Texts by number: of this process, or of one that is gone.
+pub(crate) enum Texts {
+    /// A copy of the process's list, so that it is locked only for new names.
+    Process(Vec<&'static str>),
+    Gone {
+        texts: Vec<Option<Arc<str>>>,
+        numbers: HashMap<Arc<str>, u32>,
+    },
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self::Process(Vec::new())
+    }
+}
 
 impl Texts {
-    pub(crate) fn get(&mut self, name: Name) -> &'static str {
-        let at = name.0 as usize;
-        if at >= self.0.len() {
-            let interner = interner();
-            self.0.extend_from_slice(&interner.texts[self.0.len()..]);
+    /// The names that another process had given, by number.
+    pub fn gone(names: impl IntoIterator<Item = (u32, String)>) -> Self {
+        let mut texts = Vec::new();
+        let mut numbers = HashMap::new();
+        for (number, text) in names {
+            let (at, text) = (number as usize, Arc::<str>::from(text));
+            if at >= texts.len() {
+                texts.resize(at + 1, None);
+            }
+            texts[at] = Some(text.clone());
+            numbers.insert(text, number);
         }
-        self.0.get(at).copied().unwrap_or("")
+        Self::Gone { texts, numbers }
+    }
+
+    pub fn get(&mut self, name: Name) -> Option<&str> {
+        let at = name.0 as usize;
+        match self {
+            Self::Process(texts) => {
+                if at >= texts.len() {
+                    let interner = interner();
+                    texts.extend_from_slice(&interner.texts[texts.len()..]);
+                }
+                texts.get(at).copied()
+            }
+            Self::Gone { texts, .. } => texts.get(at)?.as_deref(),
+        }
+    }
+
+    /// The text, empty where there is none.
+    pub fn text(&mut self, name: Name) -> &str {
+        self.get(name).unwrap_or("")
+    }
+
+    /// The number of a text among these.
+    pub fn name(&mut self, text: &str) -> Name {
+        match self {
+            Self::Process(_) => Name::new(text),
+            Self::Gone { texts, numbers } => {
+                if let Some(number) = numbers.get(text) {
+                    return Name(*number);
+                }
+                let (number, text) = (texts.len() as u32, Arc::<str>::from(text));
+                texts.push(Some(text.clone()));
+                numbers.insert(text, number);
+                Name(number)
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::TableNumber;
 use crate::recorder::Recorder;
-use crate::shared::{Request, lock};
+use crate::shared::Request;
 
 /// Names a kernel source: the file `ptx/<hash>.ptx` of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,7 +50,7 @@ impl Recorder {
                 name: name.to_owned(),
                 source: Arc::from(source),
             };
-            lock(&self.shared().requests).push(request);
+            self.shared().request(request);
         }
         hash
     }

@@ -1,15 +1,17 @@
 //! The handle of a recording.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::builder::{Builder, Overflow};
 use crate::clock::Clock;
 use crate::error::Error;
+use crate::fork::{self, Watched};
+use crate::live::Live;
 use crate::names::Name;
 use crate::record::TableNumber;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
 use crate::status::{Status, Summary};
 use crate::writer::Session;
 
@@ -22,11 +24,13 @@ pub struct Recorder {
 }
 
 struct Inner {
-    /// A bit for every table that is recorded; 0: disabled, or finished.
+    /// A bit for every table that is recorded; 0: disabled, finished, or in a forked process.
     tables: AtomicU32,
     shared: Arc<Shared>,
     /// `None` for a disabled recorder.
     session: Option<Session>,
+    /// Turns the recorder off in forked processes; set once, since it refers to `tables`.
+    watched: OnceLock<Watched>,
 }
 
 impl Recorder {
@@ -45,17 +49,29 @@ impl Recorder {
 
     /// A recorder that records nothing: every call is one load and one branch, no clock is read.
     pub fn disabled() -> Self {
-        Self::with(0, Shared::new(Clock::Monotonic, Overflow::Drop, 64), None)
+        Self::with(
+            0,
+            Shared::new(Clock::Monotonic, Overflow::Drop, 64, Live::none()),
+            None,
+        )
     }
 
     pub(crate) fn with(tables: u32, shared: Arc<Shared>, session: Option<Session>) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                tables: AtomicU32::new(tables),
-                shared,
-                session,
-            }),
+        let inner = Arc::new(Inner {
+            tables: AtomicU32::new(tables),
+            shared,
+            session,
+            watched: OnceLock::new(),
+        });
+        if inner.session.is_some() {
+            let log = inner.shared.live.log_descriptor();
+            // SAFETY: what an Arc holds does not move, and it drops `watched` with `tables`:
+            // a destructor that runs field by field frees nothing before all have run.
+            let watched = unsafe { fork::watch(&inner.tables, log) };
+            // Set here only.
+            let _ = inner.watched.set(watched);
         }
+        Self { inner }
     }
 
     /// Whether anything is recorded: false for a disabled and for a finished recorder.
@@ -88,7 +104,7 @@ impl Recorder {
     /// Counts an event of a thread that could not get a ring.
     #[cold]
     pub(crate) fn no_ring(&self, table: TableNumber) {
-        self.shared().ended_dropped.add(table as usize, 1);
+        self.shared().no_ring(table);
     }
 
     /// Interns a name once, for use with any recorder; see [`Name`].
@@ -99,7 +115,7 @@ impl Recorder {
     /// Keeps a fact about the run in `run.json`; a later value of the same key replaces it.
     pub fn value(&self, key: impl Into<String>, value: impl ToString) {
         if self.is_enabled() {
-            lock(&self.shared().values).insert(key.into(), value.to_string());
+            self.shared().keep_value(key.into(), value.to_string());
         }
     }
 
@@ -117,6 +133,7 @@ impl Recorder {
     /// # Errors
     /// [`Error::Writer`] when the writer had to stop early. The run then holds what was
     /// written before, and `run.json` says `failed` where it could be written.
+    /// [`Error::Forked`] in a process that was forked while the run was recorded.
     pub fn finish(&self) -> Result<Summary, Error> {
         self.inner.finish()
     }

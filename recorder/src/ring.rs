@@ -1,94 +1,28 @@
 //! The ring of records between one thread and the writer.
 //!
-//! One producer, one consumer. The head is published with a release store
-//! after the records are written; the tail likewise after they are read. A
-//! ring that may grow is followed by another one, found through `next`.
+//! One producer, one consumer; who may touch what is in [`positions`]. A ring lies in
+//! memory that outlives the process (see [`crate::live`]) where that can be had. A ring that
+//! may grow is followed by another one, found through `next`.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod positions;
+
+/// Where the positions come from: a model of the protocol puts its own here.
+mod sync {
+    pub use std::sync::atomic::{AtomicU64, Ordering};
+}
+
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use positions::Positions;
+
+use crate::live::{HEADER_BYTES, MAGIC_RING, Mapping, RingHeader};
 use crate::record::Record;
-
-/// A cache line and its neighbour, which the prefetcher fetches along.
-#[derive(Default)]
-#[repr(C, align(128))]
-struct Apart<T>(T);
-
-/// First thing in the ring's memory: the two positions, counted in records since
-/// the beginning. They never wrap (2^64 records).
-#[derive(Default)]
-#[repr(C)]
-struct Header {
-    head: Apart<AtomicU64>,
-    tail: Apart<AtomicU64>,
-}
-
-/// The memory of a ring: a header, then the records.
-struct Memory {
-    base: NonNull<u8>,
-    layout: Layout,
-}
-
-impl Memory {
-    /// Zeroed memory for that many records, every page of it touched. `None` when there is none left.
-    fn new(records: usize) -> Option<Self> {
-        let bytes = records
-            .checked_mul(size_of::<Record>())?
-            .checked_add(size_of::<Header>())?;
-        let layout = Layout::from_size_align(bytes, align_of::<Header>()).ok()?;
-        // SAFETY: the layout's size is not zero.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let memory = Self { base, layout };
-        memory.touch(bytes);
-        Some(memory)
-    }
-
-    /// Maps every page now, and not under the first event that reaches it.
-    fn touch(&self, bytes: usize) {
-        const PAGE: usize = 4096;
-        let base = self.base.as_ptr();
-        let inner = base.align_offset(PAGE)..(bytes - bytes % PAGE).saturating_sub(PAGE);
-        // SAFETY: whole pages inside the allocation; the call maps them and keeps what they hold.
-        let populated = !inner.is_empty()
-            && unsafe {
-                libc::madvise(
-                    base.add(inner.start).cast(),
-                    inner.len(),
-                    libc::MADV_POPULATE_WRITE,
-                ) == 0
-            };
-        // Kernels before 5.14 do not know the call; the edges lie outside of it.
-        let step = if populated { inner.len() } else { PAGE };
-        for at in (0..bytes).step_by(step).chain([bytes - 1]) {
-            // SAFETY: inside the allocation, which is zero so far. Volatile: the write must happen.
-            unsafe { base.add(at).write_volatile(0) };
-        }
-    }
-
-    fn header(&self) -> &Header {
-        // SAFETY: the memory begins with a header, zeroed (a valid state of atomics), aligned
-        // by the layout, and lives as long as self.
-        unsafe { self.base.cast::<Header>().as_ref() }
-    }
-
-    fn records(&self) -> *mut Record {
-        // SAFETY: the records follow the header inside the same allocation.
-        unsafe { self.base.as_ptr().add(size_of::<Header>()).cast() }
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, freed once.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) };
-    }
-}
 
 /// One ring; shared by its producer and the writer.
 pub(crate) struct Ring {
-    memory: Memory,
+    memory: Mapping,
+    /// Names its file; never used twice in a run.
+    number: u32,
     capacity: u64,
     next: OnceLock<Arc<Ring>>,
 }
@@ -100,35 +34,91 @@ unsafe impl Send for Ring {}
 unsafe impl Sync for Ring {}
 
 impl Ring {
-    /// A ring of `capacity` records (a power of two), its memory touched.
-    pub fn new(capacity: usize) -> Option<Arc<Self>> {
+    /// Bytes of memory for a ring of that many records; `None`: more than there can be.
+    pub fn bytes(capacity: usize) -> Option<usize> {
+        capacity
+            .checked_mul(size_of::<Record>())?
+            .checked_add(HEADER_BYTES)
+    }
+
+    /// A ring of `capacity` records (a power of two) in zeroed memory of [`Ring::bytes`].
+    pub fn new(memory: Mapping, number: u32, capacity: usize) -> Arc<Self> {
         debug_assert!(capacity.is_power_of_two());
-        let memory = Memory::new(capacity)?;
-        Some(Arc::new(Self {
+        let ring = Self {
             memory,
+            number,
             capacity: capacity as u64,
             next: OnceLock::new(),
-        }))
+        };
+        let width = size_of::<Record>() as u32;
+        ring.header().kind.store(MAGIC_RING, width, ring.capacity);
+        Arc::new(ring)
+    }
+
+    /// The ring that memory of a process that is gone holds. `None`: it holds none, it is
+    /// damaged, or was written by another version.
+    pub fn restored(memory: Mapping, bytes: usize, number: u32) -> Option<Arc<Self>> {
+        if bytes < HEADER_BYTES {
+            return None;
+        }
+        let mut ring = Self {
+            memory,
+            number,
+            capacity: 0,
+            next: OnceLock::new(),
+        };
+        let header = ring.header();
+        let (kind, positions) = (&header.kind, &header.positions);
+        let capacity = kind.capacity_of(MAGIC_RING, size_of::<Record>() as u32)?;
+        let unread = positions.head().checked_sub(positions.tail())?;
+        let fits = Ring::bytes(usize::try_from(capacity).ok()?)? == bytes;
+        if !capacity.is_power_of_two() || !fits || unread > capacity {
+            return None;
+        }
+        ring.capacity = capacity;
+        Some(Arc::new(ring))
+    }
+
+    /// Another ring carries on.
+    pub fn set_next(&self, next: Arc<Ring>) {
+        // Set once, by whoever leaves this ring for good.
+        let _ = self.next.set(next);
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
+    /// Whether what it holds survives a kill.
+    pub fn in_file(&self) -> bool {
+        self.memory.in_file()
+    }
+
+    #[inline(always)]
+    pub fn header(&self) -> &RingHeader {
+        // SAFETY: the memory begins with a header, zeroed at first (a valid state of
+        // atomics), aligned to a page, and lives as long as self.
+        unsafe { self.memory.base().cast::<RingHeader>().as_ref() }
+    }
+
+    fn records(&self) -> *mut Record {
+        // SAFETY: the records follow the header's page inside the same mapping.
+        unsafe { self.memory.base().as_ptr().add(HEADER_BYTES).cast() }
+    }
+
     /// Records published and not yet read.
     pub fn unread(&self) -> u64 {
-        let header = self.memory.header();
-        header.head.0.load(Ordering::Acquire) - header.tail.0.load(Ordering::Acquire)
+        let positions = &self.header().positions;
+        positions.head() - positions.tail()
     }
 
     /// The ring that carries on after this one; once it is there, no record is added here.
     pub fn next(&self) -> Option<&Arc<Ring>> {
         self.next.get()
-    }
-
-    /// Where the producer stands.
-    pub fn head(&self) -> u64 {
-        self.memory.header().head.0.load(Ordering::Acquire)
     }
 
     /// Makes a ring that was read to its end fit for another thread.
@@ -141,39 +131,24 @@ impl Ring {
         (unread == 0 && alone.next.get().is_none()).then_some(ring)
     }
 
-    /// The contiguous records at the tail, up to position `end`. Only the one consumer may call it.
-    pub fn readable(&self, end: u64) -> &[Record] {
-        let tail = self.memory.header().tail.0.load(Ordering::Relaxed);
-        let at = tail & (self.capacity - 1);
-        let count = (end - tail).min(self.capacity - at);
+    /// The contiguous records from position `from` on, up to position `end`; both lie
+    /// between tail and head. Only the one consumer may call it.
+    pub fn readable(&self, from: u64, end: u64) -> &[Record] {
+        let at = from & (self.capacity - 1);
+        let count = (end - from).min(self.capacity - at);
         // SAFETY: records in [tail, head) are written, were published before `head` was read
-        // with Acquire, and the producer does not touch them until `consume` moves the tail.
-        unsafe {
-            std::slice::from_raw_parts(self.memory.records().add(at as usize), count as usize)
-        }
+        // with Acquire, and the producer does not touch them until the tail has passed them.
+        unsafe { std::slice::from_raw_parts(self.records().add(at as usize), count as usize) }
     }
 
     /// What was published and not read. Only when there is no consumer any more.
     pub fn unread_records(&self) -> impl Iterator<Item = Record> + '_ {
-        (self.tail()..self.head()).map(|at| {
+        let positions = &self.header().positions;
+        (positions.tail()..positions.head()).map(|at| {
             let at = (at & (self.capacity - 1)) as usize;
             // SAFETY: as in `readable`: published, and never overwritten while it is unread.
-            unsafe { *self.memory.records().add(at) }
+            unsafe { *self.records().add(at) }
         })
-    }
-
-    /// Gives `count` read records back. Only the one consumer may call it.
-    pub fn consume(&self, count: usize) {
-        let tail = &self.memory.header().tail.0;
-        tail.store(
-            tail.load(Ordering::Relaxed) + count as u64,
-            Ordering::Release,
-        );
-    }
-
-    /// Position of the consumer.
-    pub fn tail(&self) -> u64 {
-        self.memory.header().tail.0.load(Ordering::Acquire)
     }
 }
 
@@ -190,9 +165,9 @@ pub(crate) struct Producer {
 impl Producer {
     /// The producer of a ring that has none (a fresh or recycled one).
     pub fn new(ring: Arc<Ring>) -> Self {
-        let head = ring.head();
+        let head = ring.header().positions.head();
         Self {
-            records: ring.memory.records(),
+            records: ring.records(),
             mask: ring.capacity - 1,
             head,
             limit: head,
@@ -218,7 +193,7 @@ impl Producer {
     /// Looks at the tail: whether `count` records fit. Afterwards the head may move on for
     /// half a ring before the next look. Second: whether the ring is half full.
     pub fn reserve(&mut self, count: u64) -> (bool, bool) {
-        let used = self.head - self.ring.tail();
+        let used = self.head - self.ring.header().positions.tail();
         let free = self.ring.capacity - used;
         let fits = count <= free;
         let half = self.ring.capacity / 2;
@@ -248,18 +223,12 @@ impl Producer {
     /// Publishes what was written.
     #[inline(always)]
     pub fn publish(&self) {
-        self.ring
-            .memory
-            .header()
-            .head
-            .0
-            .store(self.head, Ordering::Release);
+        self.ring.header().positions.publish(self.head);
     }
 
     /// Carries on in another ring.
     pub fn follow(&mut self, next: Arc<Ring>) {
         let old = std::mem::replace(self, Self::new(next.clone()));
-        // Set once: this producer leaves the old ring for good.
-        let _ = old.ring.next.set(next);
+        old.ring.set_next(next);
     }
 }

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Source;
 use crate::record::TableNumber;
 use crate::recorder::Recorder;
-use crate::shared::{Request, lock};
+use crate::shared::Request;
 
 /// What a ceiling limits; decides its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CeilingKind {
     /// Floating-point operations a second.
     Compute,
@@ -35,7 +37,7 @@ impl CeilingKind {
 }
 
 /// A row of `ceilings`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// `cpu` or `gpu:<number>`.
     pub device: Cow<'static, str>,
@@ -57,7 +59,7 @@ impl Recorder {
     /// Records a ceiling of the machine.
     pub fn ceiling(&self, ceiling: Ceiling) {
         if self.records(TableNumber::Ceilings) {
-            lock(&self.shared().requests).push(Request::Ceiling(ceiling));
+            self.shared().request(Request::Ceiling(ceiling));
         }
     }
 }

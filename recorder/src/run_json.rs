@@ -134,6 +134,8 @@ pub struct Options {
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch
     /// ring, when the recorder was made.
     pub cost_ns_per_span: Option<f64>,
+    /// Whether completed events survive the death of the process; `problems` says why not.
+    pub crash_safe: Option<bool>,
 }
 
 /// What is there of a table.

@@ -97,9 +97,8 @@ pub fn dictionary_bytes<S: AsRef<str>>(
 ) -> Option<Vec<u8>> {
     let wanted = table.column(column).filter(|c| c.ty == ColumnType::Text)?;
     let nth = text_columns(table).position(|c| c.name == wanted.name)?;
-    let texts: Vec<&[&str]> = vec![&[]; nth];
-    let values: Vec<&str> = values.iter().map(AsRef::as_ref).collect();
-    let given = texts.into_iter().chain([values.as_slice()]);
+    let none = std::iter::repeat_n(Vec::new(), nth);
+    let given = none.chain([values.iter().map(AsRef::as_ref).collect()]);
     let message = dictionaries(table, given).ok()?.into_iter().nth(nth)?;
     let mut bytes = Vec::new();
     write_message(&mut bytes, message, &options()).ok()?;
@@ -115,9 +114,9 @@ pub(crate) fn text_columns(table: &Table) -> impl Iterator<Item = &'static Colum
 }
 
 /// The dictionary messages of all text columns; those without values given are empty.
-fn dictionaries<'a>(
+fn dictionaries<'a, V: IntoIterator<Item = &'a str>>(
     table: &Table,
-    values: impl IntoIterator<Item = &'a [&'a str]>,
+    values: impl IntoIterator<Item = V>,
 ) -> Result<Vec<EncodedData>, ArrowError> {
     // The generator makes dictionaries from a batch: one without rows does.
     let mut values = values.into_iter();
@@ -128,7 +127,7 @@ fn dictionaries<'a>(
             if column.ty != ColumnType::Text {
                 return Ok(new_empty_array(&data_type(column.ty)));
             }
-            let texts = StringArray::from(values.next().unwrap_or(&[]).to_vec());
+            let texts = StringArray::from_iter_values(values.next().into_iter().flatten());
             let keys = Int32Array::from(Vec::<i32>::new());
             Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
                 keys,
@@ -196,13 +195,18 @@ fn append(
 /// The end of a segment that is `offset` long: dictionaries, end of stream, footer, magic.
 pub(crate) fn tail_bytes(
     table: &Table,
-    values: &[Vec<&str>],
+    values: &[Vec<String>],
     batches: &[Block],
     offset: u64,
 ) -> Result<Vec<u8>, ArrowError> {
     let mut bytes = Vec::new();
     let mut blocks = Vec::new();
-    for message in dictionaries(table, values.iter().map(Vec::as_slice))? {
+    for message in dictionaries(
+        table,
+        values
+            .iter()
+            .map(|values| values.iter().map(String::as_str)),
+    )? {
         let at = offset + bytes.len() as u64;
         blocks.push(append(&mut bytes, message, at, &options())?);
     }

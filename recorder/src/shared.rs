@@ -7,10 +7,13 @@ use std::thread::Thread;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
+use crate::counts::Counts;
 use crate::lane::Lane;
+use crate::live::{Entry, Identity, Live};
 use crate::record::{TABLE_COUNT, TableNumber};
 use crate::ring::Ring;
 use crate::roofline::Ceiling;
+use crate::schema::TABLES;
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 16;
@@ -26,38 +29,12 @@ pub(crate) struct ThreadInfo {
     pub name: Option<String>,
     pub os_id: u64,
     pub start_ticks: u64,
+    /// Rings it has taken.
+    rings: AtomicU64,
     /// Set after the thread's last record.
     pub closed: AtomicBool,
     /// Rows that found the ring full, by table; only the thread itself adds.
     pub dropped: Counts,
-}
-
-/// A count for every table.
-#[derive(Default)]
-pub(crate) struct Counts([AtomicU64; TABLE_COUNT]);
-
-impl Counts {
-    /// For one adding thread: no locked instruction.
-    pub fn add_alone(&self, table: TableNumber, count: u64) {
-        let cell = &self.0[table as usize];
-        cell.store(cell.load(Ordering::Relaxed) + count, Ordering::Relaxed);
-    }
-
-    pub fn add(&self, table: usize, count: u64) {
-        self.0[table].fetch_add(count, Ordering::Relaxed);
-    }
-
-    pub fn set(&self, table: usize, count: u64) {
-        self.0[table].store(count, Ordering::Relaxed);
-    }
-
-    pub fn get(&self, table: usize) -> u64 {
-        self.0[table].load(Ordering::Relaxed)
-    }
-
-    pub fn sum(&self) -> u64 {
-        (0..TABLE_COUNT).map(|table| self.get(table)).sum()
-    }
 }
 
 /// What is too rare for a ring: the writer takes it from a list.
@@ -85,12 +62,11 @@ pub(crate) struct Shared {
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
     spare: Mutex<Vec<Arc<Ring>>>,
+    pub live: Arc<Live>,
     /// Threads that may still record.
-    pub live: Mutex<Vec<Arc<ThreadInfo>>>,
-    /// Drops of threads that have ended, and of events for which there was no ring at all.
-    pub ended_dropped: Counts,
-    /// Rows that could not be written after the writer had failed.
-    pub lost: Counts,
+    pub threads: Mutex<Vec<Arc<ThreadInfo>>>,
+    /// Drops of threads that have ended.
+    ended_dropped: Counts,
     /// Rows in segments or on their way into one.
     pub rows: Counts,
     /// Events after the end.
@@ -128,8 +104,34 @@ struct AbandonedLane(*mut Lane);
 // SAFETY: only ever freed, and not before the last guard is gone (`Shared::free_abandoned`).
 unsafe impl Send for AbandonedLane {}
 
+impl ThreadInfo {
+    /// Of a thread of a process that is gone.
+    pub fn gone(of: &Identity) -> Self {
+        Self {
+            index: of.thread,
+            name: of.name.clone(),
+            os_id: of.os_id,
+            start_ticks: of.start_ticks,
+            rings: AtomicU64::new(0),
+            closed: AtomicBool::new(true),
+            dropped: Counts::default(),
+        }
+    }
+
+    /// What the thread's next ring says of it.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            thread: self.index,
+            order: self.rings.fetch_add(1, Ordering::Relaxed),
+            os_id: self.os_id,
+            start_ticks: self.start_ticks,
+            name: self.name.clone(),
+        }
+    }
+}
+
 impl Shared {
-    pub fn new(clock: Clock, overflow: Overflow, ring_records: usize) -> Arc<Self> {
+    pub fn new(clock: Clock, overflow: Overflow, ring_records: usize, live: Live) -> Arc<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Arc::new(Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -139,9 +141,9 @@ impl Shared {
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),
             spare: Mutex::default(),
-            live: Mutex::default(),
+            live: Arc::new(live),
+            threads: Mutex::default(),
             ended_dropped: Counts::default(),
-            lost: Counts::default(),
             rows: Counts::default(),
             late: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
@@ -157,20 +159,92 @@ impl Shared {
     /// A ring for a new thread: one that was given back, else a fresh one.
     pub fn ring(&self) -> Option<Arc<Ring>> {
         let spare = lock(&self.spare).pop();
-        spare.or_else(|| Ring::new(self.ring_records))
+        spare.or_else(|| self.live.ring(self.ring_records))
     }
 
-    /// Takes back the ring of a thread that has ended.
+    /// Has a ring ready for the next new thread: making one takes a millisecond.
+    pub fn stock(&self) {
+        if lock(&self.spare).is_empty()
+            && let Some(ring) = self.live.ring(self.ring_records)
+        {
+            lock(&self.spare).push(ring);
+        }
+    }
+
+    /// Takes back a ring that was read to its end.
     pub fn give_back(&self, ring: Arc<Ring>) {
+        self.keep_dropped(&ring);
+        ring.header().in_use.store(0, Ordering::Release);
         if ring.capacity() != self.ring_records as u64 {
-            return;
+            return self.live.remove_ring(&ring);
         }
         let mut spare = lock(&self.spare);
-        if spare.len() < SPARE_RINGS
-            && let Some(ring) = ring.recycle()
-        {
+        if spare.len() >= SPARE_RINGS {
+            return self.live.remove_ring(&ring);
+        }
+        if let Some(ring) = ring.recycle() {
             spare.push(ring);
         }
+    }
+
+    /// What was dropped stays known when the ring is used again and the process is killed then.
+    fn keep_dropped(&self, ring: &Ring) {
+        let header = ring.header();
+        if header.dropped.sum() == 0 {
+            return;
+        }
+        let rows = (0..TABLE_COUNT).map(|table| (table, header.dropped.get(table)));
+        self.live.log(&[Entry::Dropped {
+            ring: ring.number(),
+            uses: header.uses.load(Ordering::Relaxed),
+            rows: rows
+                .filter(|(_, rows)| *rows > 0)
+                .map(|(table, rows)| (TABLES[table].name.to_owned(), rows))
+                .collect(),
+        }]);
+    }
+
+    /// Hands something rare to the writer. It is kept from now on.
+    pub fn request(&self, request: Request) {
+        let entry = match &request {
+            Request::Ceiling(ceiling) => Entry::Ceiling(ceiling.clone()),
+            Request::Ptx { hash, name, source } => Entry::Ptx {
+                hash: *hash,
+                name: name.clone(),
+                source: source.to_string(),
+            },
+        };
+        // Under the lock: the log has them in the order in which the writer takes them.
+        let mut requests = lock(&self.requests);
+        self.live.log(&[entry]);
+        requests.push(request);
+    }
+
+    /// Keeps a fact about the run.
+    pub fn keep_value(&self, key: String, value: String) {
+        self.live.log(&[Entry::Value(key.clone(), value.clone())]);
+        lock(&self.values).insert(key, value);
+    }
+
+    /// Counts an event of a thread that could not get a ring.
+    pub fn no_ring(&self, table: TableNumber) {
+        if let Some(counts) = self.live.counts() {
+            counts.no_ring.add(table as usize, 1);
+        }
+    }
+
+    /// Counts rows that could not be written.
+    pub fn lose(&self, table: usize, rows: u64) {
+        if let Some(counts) = self.live.counts() {
+            counts.unwritten.add(table, rows);
+        }
+    }
+
+    /// Rows that could not be written, all tables.
+    pub fn lost(&self) -> u64 {
+        self.live
+            .counts()
+            .map_or(0, |counts| counts.unwritten.sum())
     }
 
     /// Makes the calling thread known to the writer.
@@ -185,10 +259,12 @@ impl Shared {
             name: name.ok().flatten(),
             os_id: os_id as u64,
             start_ticks: self.clock.ticks(),
+            rings: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             dropped: Counts::default(),
         });
-        lock(&self.live).push(thread.clone());
+        ring.header().take(&thread.identity());
+        lock(&self.threads).push(thread.clone());
         arrivals.push(Arrival {
             thread: thread.clone(),
             ring: ring.clone(),
@@ -198,8 +274,8 @@ impl Shared {
 
     /// The writer has read the last record of this thread.
     pub fn retire(&self, thread: &Arc<ThreadInfo>) {
-        let mut live = lock(&self.live);
-        live.retain(|other| !Arc::ptr_eq(other, thread));
+        let mut threads = lock(&self.threads);
+        threads.retain(|other| !Arc::ptr_eq(other, thread));
         for table in 0..TABLE_COUNT {
             self.ended_dropped.add(table, thread.dropped.get(table));
         }
@@ -207,10 +283,13 @@ impl Shared {
 
     /// Rows of a table that were not recorded, so far.
     pub fn dropped(&self, table: usize) -> u64 {
-        let live = lock(&self.live);
+        let threads = lock(&self.threads);
+        let lost = self.live.counts();
         self.ended_dropped.get(table)
-            + self.lost.get(table)
-            + live
+            + lost.map_or(0, |lost| {
+                lost.no_ring.get(table) + lost.unwritten.get(table)
+            })
+            + threads
                 .iter()
                 .map(|thread| thread.dropped.get(table))
                 .sum::<u64>()

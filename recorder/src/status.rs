@@ -73,7 +73,7 @@ impl Status {
     pub(crate) fn of(shared: &Shared) -> Self {
         let (tables, rows, dropped) = tables(shared);
         let problems = lock(&shared.problems).clone();
-        let threads = lock(&shared.live).len();
+        let threads = lock(&shared.threads).len();
         Self {
             tables,
             rows,

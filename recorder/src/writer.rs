@@ -1,12 +1,15 @@
 //! The writer thread: rings to rows to segments.
 
-mod columns;
+pub(crate) mod columns;
+pub(crate) mod dictionary;
 mod end;
+pub(crate) mod facts;
 mod files;
-mod lanes;
-mod rows;
+pub(crate) mod lanes;
+pub(crate) mod rows;
 mod segments;
 mod session;
+mod waiting;
 mod words;
 
 use std::collections::HashSet;
@@ -18,15 +21,18 @@ pub(crate) use session::{Session, start};
 
 use crate::clock::pairs::Pair;
 use crate::error::Error;
+use crate::live::Entry;
 use crate::names::Texts;
-use crate::record::TableNumber;
+use crate::record::{Record, TableNumber};
 use crate::run_json::{RunJson, State};
 use crate::schema::TABLES;
-use crate::segment::{BATCH_ROWS, BatchEncoder};
+use crate::segment::BatchEncoder;
 use crate::shared::{Request, Shared, lock};
+use columns::Columns;
+pub(crate) use facts::ThreadRow;
 use files::RunFiles;
 use lanes::LaneReader;
-use rows::Rows;
+use rows::{Origin, Rows};
 use segments::TableWriter;
 
 /// How long the writer sleeps when no ring fills up.
@@ -62,7 +68,7 @@ pub(super) struct Writer {
     pairs: Vec<Pair>,
     next_pair: Instant,
     /// Rows of `threads` for those that have ended.
-    ended: Vec<end::ThreadRow>,
+    ended: Vec<ThreadRow>,
     /// Kernel sources that were stored, with their names.
     sources: HashSet<(u64, String)>,
 }
@@ -90,8 +96,11 @@ impl Writer {
             if ending {
                 return self.end();
             }
+            self.shared.stock();
             self.tables.flush_rests(&mut self.files);
-            if std::mem::take(&mut self.tables.sealed) {
+            let trouble =
+                self.run.recorder.crash_safe == Some(true) && self.shared.live.trouble().is_some();
+            if std::mem::take(&mut self.tables.sealed) || trouble {
                 self.write_run_json();
             }
             std::thread::park_timeout(POLL);
@@ -103,7 +112,9 @@ impl Writer {
             return;
         }
         let pair = Pair::read(self.shared.clock);
-        self.rows.timeline.add(pair);
+        let knot = self.rows.timeline.add(pair);
+        // Known to the log before any time is converted so.
+        self.shared.live.log(&[Entry::Clock { pair, knot }]);
         self.pairs.push(pair);
         let step = PAIR_TIMES
             .get(self.pairs.len() - 1)
@@ -116,22 +127,29 @@ impl Writer {
         let arrivals = std::mem::take(&mut *lock(&self.shared.arrivals));
         self.lanes.extend(arrivals.into_iter().map(LaneReader::new));
         let (rows, tables, files) = (&mut self.rows, &mut self.tables, &mut self.files);
+        let shared = &self.shared;
         let mut at = 0;
         while at < self.lanes.len() {
-            let ended = self.lanes[at].drain(|origin, group| {
+            let take = |origin: Origin, group: &[Record]| {
                 let Some(number) = TableNumber::of(&group[0]) else {
                     return;
                 };
+                // The whole group at once: a batch on disk never holds part of one.
+                let Some((columns, texts)) = tables.room(number, group[0].rows(), files) else {
+                    return;
+                };
                 for nth in 0..group[0].rows() {
-                    let table = tables.room(number, files);
-                    rows.add(number, origin, group, nth, &mut table.columns);
+                    rows.add(number, origin, group, nth, columns, texts);
                 }
-            });
+            };
+            let ended = self.lanes[at].drain(take, |ring| shared.give_back(ring));
             if ended {
                 let lane = self.lanes.swap_remove(at);
-                self.ended.push(end::ThreadRow::of(&lane.thread));
-                self.shared.retire(&lane.thread);
-                self.shared.give_back(lane.into_ring());
+                let thread = ThreadRow::of(&lane.thread);
+                shared.live.log(&[Entry::Thread(thread.clone())]);
+                self.ended.push(thread);
+                shared.retire(&lane.thread);
+                shared.give_back(lane.into_ring());
             } else {
                 at += 1;
             }
@@ -176,14 +194,29 @@ impl Tables {
         }
     }
 
-    /// The table, with room for one more row.
+    /// The waiting rows of a table, with room for so many more. `None`: there is no
+    /// memory, and the rows are counted as lost.
     #[inline(always)]
-    fn room(&mut self, number: TableNumber, files: &mut RunFiles) -> &mut TableWriter {
+    fn room(
+        &mut self,
+        number: TableNumber,
+        rows: usize,
+        files: &mut RunFiles,
+    ) -> Option<(&mut Columns, &mut Texts)> {
         let number = number as usize;
-        if self.tables[number].columns.rows() == BATCH_ROWS {
-            self.flush(number, files);
+        if self.tables[number].room(rows).is_none() {
+            self.make_room(number, rows, files);
         }
-        &mut self.tables[number]
+        let columns = self.tables[number].room(rows)?;
+        Some((columns, &mut self.texts))
+    }
+
+    #[cold]
+    fn make_room(&mut self, number: usize, rows: usize, files: &mut RunFiles) {
+        self.flush(number, files);
+        if self.tables[number].columns(&self.shared.live).is_none() {
+            self.shared.lose(number, rows as u64);
+        }
     }
 
     /// Writes the waiting rows of a table, or counts them as lost.
@@ -194,16 +227,14 @@ impl Tables {
                 Err(error) => self.fail(error),
             }
         }
-        let table = &mut self.tables[number];
-        self.shared.lost.add(number, table.columns.rows() as u64);
-        table.columns.clear();
+        self.shared.lose(number, self.tables[number].give_up());
     }
 
     /// Writes what has waited long enough. Once nothing can be written, gives the rows up at once.
     fn flush_rests(&mut self, files: &mut RunFiles) {
         for number in 0..self.tables.len() {
             let table = &self.tables[number];
-            if table.columns.rows() > 0
+            if table.waiting() > 0
                 && (self.failure.is_some() || table.waiting_since.elapsed() >= REST)
             {
                 self.flush(number, files);
@@ -215,7 +246,7 @@ impl Tables {
     /// Publishes how many rows there are.
     fn count(&self) {
         for (number, table) in self.tables.iter().enumerate() {
-            let rows = table.written.rows + table.columns.rows() as u64;
+            let rows = table.written.rows + table.waiting() as u64;
             self.shared.rows.set(number, rows);
         }
     }

@@ -1,9 +1,11 @@
 //! Readings of the counter beside the system's clocks.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Clock, monotonic_ns, realtime_ns};
 
 /// One moment on three clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pair {
     pub ticks: u64,
     pub monotonic_ns: u64,

@@ -6,6 +6,8 @@
 //! system's clock a second on; what was converted before stays true. So the
 //! order of ticks, and with it the nesting of spans, survives to the nanosecond.
 
+use serde::{Deserialize, Serialize};
+
 use super::Clock;
 use super::pairs::Pair;
 
@@ -16,8 +18,9 @@ const CATCH_UP_NS: f64 = 1e9;
 /// Pairs closer together than this say too little about the rate.
 const MIN_BASE_NS: u64 = 1_000_000;
 
-#[derive(Clone, Copy, Debug)]
-struct Knot {
+/// Where the function bends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Knot {
     ticks: u64,
     ns: u64,
     /// Nanoseconds a tick, scaled by 2^SHIFT.
@@ -65,27 +68,52 @@ impl Timeline {
         }
     }
 
-    /// Takes a new pair into account.
-    pub fn add(&mut self, pair: Pair) {
+    /// The function as a process that is gone had made it, from at least two pairs and a knot.
+    pub fn restored(pairs: &[Pair], knots: Vec<Knot>) -> Option<Self> {
+        let (earlier, origin, last) = (*pairs.first()?, *pairs.get(1)?, *pairs.last()?);
+        let converted = knots.last()?.ticks;
+        Some(Self {
+            // It takes no pairs any more, so that it does not matter which clock it was.
+            clock: Clock::Monotonic,
+            earlier,
+            origin,
+            last,
+            knots,
+            converted,
+        })
+    }
+
+    /// Measured between the first and the last of these pairs.
+    pub fn ticks_per_second_between(pairs: &[Pair]) -> Option<f64> {
+        rate(*pairs.first()?, *pairs.last()?).map(|ns_per_tick| 1e9 / ns_per_tick)
+    }
+
+    /// The knot at the beginning.
+    pub fn first_knot(&self) -> Knot {
+        self.knots[0]
+    }
+
+    /// Takes a new pair into account; the knot it makes, if it makes one.
+    pub fn add(&mut self, pair: Pair) -> Option<Knot> {
         if self.clock == Clock::Monotonic {
-            return;
+            return None;
         }
         let knot = *self.knots.last().expect("there is always one");
-        let Some(measured) = rate(self.last, pair) else {
-            return;
-        };
+        let measured = rate(self.last, pair)?;
         let ticks = pair.ticks.max(self.converted);
         let ns = knot.at(ticks);
         let true_ns = self.host_ns(pair) as f64 + (ticks - pair.ticks) as f64 * measured;
         let wanted = measured * (1.0 + (true_ns - ns as f64) / CATCH_UP_NS);
         // A suspended machine or a stepped clock must not turn time around.
         let rate = wanted.clamp(measured * 0.5, measured * 2.0);
-        self.knots.push(Knot {
+        let knot = Knot {
             ticks,
             ns,
             rate: fixed(rate),
-        });
+        };
+        self.knots.push(knot);
         self.last = pair;
+        Some(knot)
     }
 
     /// Nanoseconds of the run at `ticks`; 0 for what lies before its beginning.

@@ -7,6 +7,8 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
+use super::waiting::{Waiting, Words};
+use crate::live::{Live, RowOrigin};
 use crate::names::Name;
 use crate::schema::{ColumnType, Table};
 use crate::segment::BATCH_ROWS;
@@ -15,46 +17,54 @@ use crate::segment::BATCH_ROWS;
 struct Column {
     ty: ColumnType,
     nullable: bool,
-    values: Box<[u64; BATCH_ROWS]>,
+    values: Words,
     /// A bit for every value that is there.
-    valid: [u64; BATCH_ROWS / 64],
+    valid: Words,
     present: usize,
 }
 
 /// Up to [`BATCH_ROWS`] rows of a table.
-pub(super) struct Columns {
+pub(crate) struct Columns {
     columns: Vec<Column>,
     rows: usize,
+    waiting: Waiting,
 }
 
 /// A row being filled, left to right in the order of the schema.
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     columns: std::slice::IterMut<'a, Column>,
     at: usize,
 }
 
 impl Columns {
-    pub fn new(table: &Table) -> Self {
-        let column = |column: &crate::schema::Column| Column {
-            ty: column.ty,
-            nullable: column.nullable,
-            values: vec![0; BATCH_ROWS].try_into().expect("the length is right"),
-            valid: [0; BATCH_ROWS / 64],
-            present: 0,
+    /// `None`: there is no memory.
+    pub fn new(table: &Table, live: &Live) -> Option<Self> {
+        let waiting = Waiting::live(live, table)?;
+        let column = |(number, column): (usize, &crate::schema::Column)| {
+            let (values, valid) = waiting.column(number);
+            Column {
+                ty: column.ty,
+                nullable: column.nullable,
+                values,
+                valid,
+                present: 0,
+            }
         };
-        Self {
-            columns: table.columns.iter().map(column).collect(),
+        Some(Self {
+            columns: table.columns.iter().enumerate().map(column).collect(),
             rows: 0,
-        }
+            waiting,
+        })
     }
 
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Adds a row: `fill` must put every column. There must be room.
+    /// Adds a row: `fill` must put every column. There must be room. It counts when its
+    /// origin says so.
     #[inline(always)]
-    pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
+    pub fn row(&mut self, origin: RowOrigin, fill: impl FnOnce(&mut Row<'_>)) {
         let mut row = Row {
             columns: self.columns.iter_mut(),
             at: self.rows & (BATCH_ROWS - 1),
@@ -64,10 +74,13 @@ impl Columns {
             row.columns.next().is_none(),
             "a row has fewer cells than its table columns"
         );
+        self.waiting.set_origin(self.rows, origin);
         self.rows += 1;
     }
 
-    pub fn clear(&mut self) {
+    /// Forgets the rows; whether they were written is kept with them.
+    pub fn clear(&mut self, written: bool) {
+        self.waiting.clear(self.rows, written);
         self.rows = 0;
         for column in &mut self.columns {
             column.valid.fill(0);
@@ -137,7 +150,7 @@ impl Column {
         if !self.nullable || self.present == rows {
             return None;
         }
-        let bits = BooleanBuffer::new(Buffer::from_slice_ref(self.valid), 0, rows);
+        let bits = BooleanBuffer::new(Buffer::from_slice_ref(&*self.valid), 0, rows);
         Some(NullBuffer::new(bits))
     }
 }

@@ -2,24 +2,17 @@
 
 use std::sync::atomic::Ordering;
 
+use super::columns::Columns;
+use super::facts::{self, ThreadRow};
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
-use crate::names::Name;
+use crate::names::Texts;
 use crate::ptx::PtxHash;
 use crate::record::TableNumber;
 use crate::roofline::Ceiling;
 use crate::run_json::State;
 use crate::schema::TABLES;
 use crate::shared::{ThreadInfo, lock};
-
-/// A row of `threads`, kept until the end.
-pub(super) struct ThreadRow {
-    index: u32,
-    name: Option<String>,
-    os_id: u64,
-    start_ticks: u64,
-    dropped: u64,
-}
 
 impl ThreadRow {
     pub fn of(thread: &ThreadInfo) -> Self {
@@ -62,9 +55,14 @@ impl Writer {
         if self.tables.failure.is_some() {
             self.run.state = State::Failed;
         }
+        // On a full disk its room is wanted for run.json; what it held is in segments, or counted.
+        if self.run.state == State::Failed {
+            self.shared.live.remove();
+        }
         if let Err(error) = self.files.run_json(&self.run) {
             self.tables.fail(error);
         }
+        self.shared.live.remove();
     }
 
     /// Brings counts, clock and facts of `run.json` up to date.
@@ -81,6 +79,9 @@ impl Writer {
             }
         }
         self.run.problems.clone_from(&lock(&self.shared.problems));
+        let trouble = self.shared.live.trouble();
+        self.run.recorder.crash_safe = Some(trouble.is_none());
+        self.run.problems.extend(trouble);
         self.run.values.clone_from(&lock(&self.shared.values));
     }
 
@@ -92,15 +93,9 @@ impl Writer {
         threads.extend(self.lanes.iter().map(|lane| ThreadRow::of(&lane.thread)));
         threads.sort_unstable_by_key(|thread| thread.index);
         for thread in threads {
-            let start = self.rows.timeline.ns(thread.start_ticks);
-            let name = thread.name.as_deref().map(Name::new);
-            let table = self.tables.room(TableNumber::Threads, &mut self.files);
-            table.columns.row(|row| {
-                row.put(u64::from(thread.index))
-                    .text_if(name)
-                    .put_if(Some(thread.os_id))
-                    .put_if(Some(start as u64))
-                    .put(thread.dropped);
+            let start_ns = self.rows.timeline.ns(thread.start_ticks);
+            self.add(TableNumber::Threads, |to, texts| {
+                facts::thread(to, texts, &thread, start_ns);
             });
         }
     }
@@ -111,9 +106,8 @@ impl Writer {
         }
         for pair in std::mem::take(&mut self.pairs) {
             let host_ns = self.rows.timeline.host_ns(pair);
-            let table = self.tables.room(TableNumber::ClockPairs, &mut self.files);
-            table.columns.row(|row| {
-                row.put(pair.ticks).signed(host_ns).signed(pair.realtime_ns);
+            self.add(TableNumber::ClockPairs, |to, _| {
+                facts::clock_pair(to, pair, host_ns)
             });
         }
     }
@@ -124,22 +118,24 @@ impl Writer {
         }
         for (number, table) in TABLES.iter().enumerate() {
             let dropped = self.shared.dropped(number);
-            if dropped == 0 {
-                continue;
+            if dropped > 0 {
+                let text = facts::dropped_text(dropped, table.name);
+                self.add(TableNumber::Diagnostics, |to, texts| {
+                    facts::warning(to, texts, "dropped_rows", &text, dropped);
+                });
             }
-            let text = format!(
-                "{dropped} rows of {} were dropped: their thread's ring was full (hint: more \
-                 `ring_records`, or overflow `Block` or `Grow`)",
-                table.name
-            );
-            let to = self.tables.room(TableNumber::Diagnostics, &mut self.files);
-            to.columns.row(|row| {
-                row.nulls(1)
-                    .text(Name::new("warning"))
-                    .text(Name::new("dropped_rows"))
-                    .text(Name::new(&text))
-                    .put(dropped);
+        }
+        if let Some(text) = self.shared.live.trouble() {
+            self.add(TableNumber::Diagnostics, |to, texts| {
+                facts::warning(to, texts, "not_crash_safe", &text, 1);
             });
+        }
+    }
+
+    /// One row of the writer's own.
+    fn add(&mut self, table: TableNumber, fill: impl FnOnce(&mut Columns, &mut Texts)) {
+        if let Some((to, texts)) = self.tables.room(table, 1, &mut self.files) {
+            fill(to, texts);
         }
     }
 
@@ -149,17 +145,8 @@ impl Writer {
     }
 
     pub(super) fn keep_ceiling(&mut self, ceiling: &Ceiling) {
-        let text = |text: &Option<std::borrow::Cow<'static, str>>| text.as_deref().map(Name::new);
-        let table = self.tables.room(TableNumber::Ceilings, &mut self.files);
-        table.columns.row(|row| {
-            row.text(Name::new(&ceiling.device))
-                .text(Name::new(ceiling.kind.name()))
-                .text_if(text(&ceiling.level))
-                .text_if(text(&ceiling.precision))
-                .put_if(ceiling.threads.map(u64::from))
-                .put(ceiling.value.to_bits())
-                .text(Name::new(ceiling.kind.unit()))
-                .text(Name::new(ceiling.source.name()));
+        self.add(TableNumber::Ceilings, |to, texts| {
+            facts::ceiling(to, texts, ceiling)
         });
     }
 
@@ -174,11 +161,8 @@ impl Writer {
         {
             self.tables.fail(error);
         }
-        let table = self.tables.room(TableNumber::Ptx, &mut self.files);
-        table.columns.row(|row| {
-            row.text(Name::new(&text))
-                .text_if((!name.is_empty()).then(|| Name::new(name)))
-                .put(source.len() as u64);
+        self.add(TableNumber::Ptx, |to, texts| {
+            facts::ptx(to, texts, hash, name, source.len() as u64);
         });
     }
 }

@@ -4,17 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::rows::Origin;
+use crate::live::RowOrigin;
 use crate::record::{Context, Record, kind};
 use crate::ring::Ring;
 use crate::shared::{Arrival, ThreadInfo};
 
-/// Records looked at before their place is given back to the thread.
-const CHUNK: u64 = 2048;
 /// One primary record and the most extensions its flags can count.
 const LARGEST_GROUP: usize = 16;
 
 /// The reading end of one thread's rings.
-pub(super) struct LaneReader {
+pub(crate) struct LaneReader {
     pub thread: Arc<ThreadInfo>,
     ring: Arc<Ring>,
     context: Context,
@@ -26,66 +25,82 @@ impl LaneReader {
     pub fn new(arrival: Arrival) -> Self {
         Self {
             thread: arrival.thread,
+            context: arrival.ring.header().context(),
             ring: arrival.ring,
-            context: Context::default(),
             cut: Vec::with_capacity(LARGEST_GROUP),
         }
     }
 
-    /// Gives every group published until now to `take`. Whether the thread has ended and
-    /// everything of it was read.
-    pub fn drain(&mut self, mut take: impl FnMut(Origin, &[Record])) -> bool {
+    /// Gives every group published until now to `take`, and rings that were left behind to
+    /// `leave`. Whether the thread has ended and everything of it was read.
+    ///
+    /// A record belongs to its ring until `take` has returned: only then the tail passes it.
+    pub fn drain(
+        &mut self,
+        mut take: impl FnMut(Origin, &[Record]),
+        mut leave: impl FnMut(Arc<Ring>),
+    ) -> bool {
         loop {
             // Before the head: what is published afterwards is for the next time, and once
             // a ring has a successor or its thread has ended, its head does not move.
             let ended = self.thread.closed.load(Ordering::Acquire);
             let next = self.ring.next().cloned();
-            let head = self.ring.head();
             let ring = self.ring.clone();
-            while ring.tail() < head {
-                let records = ring.readable(head.min(ring.tail() + CHUNK));
-                self.groups(records, &mut take);
-                ring.consume(records.len());
-            }
+            self.groups(&ring, ring.header().positions.head(), &mut take);
+            drop(ring);
             match next {
-                Some(next) => self.ring = next,
+                Some(next) => {
+                    next.header().set_context(self.context);
+                    leave(std::mem::replace(&mut self.ring, next));
+                }
                 None => return ended,
             }
         }
     }
 
-    fn groups(&mut self, mut records: &[Record], take: &mut impl FnMut(Origin, &[Record])) {
-        if let Some(first) = self.cut.first() {
-            let missing = (1 + first.extensions() - self.cut.len()).min(records.len());
-            self.cut.extend_from_slice(&records[..missing]);
-            records = &records[missing..];
-            if self.cut.len() == 1 + self.cut[0].extensions() {
-                take(
-                    Origin {
-                        thread: self.thread.index,
-                        context: self.context,
-                    },
-                    &self.cut,
-                );
-                self.cut.clear();
+    fn groups(&mut self, ring: &Ring, head: u64, take: &mut impl FnMut(Origin, &[Record])) {
+        let positions = &ring.header().positions;
+        let mut at = positions.tail();
+        while at < head {
+            let mut records = ring.readable(at, head);
+            while let Some(first) = records.first() {
+                let length = 1 + first.extensions();
+                if first.kind == kind::CONTEXT {
+                    self.context = Context::load(first);
+                    ring.header().set_context(self.context);
+                } else if let Some(group) = records.get(..length) {
+                    take(self.origin(ring, at), group);
+                } else {
+                    let origin = self.origin(ring, at);
+                    take(origin, self.cut_group(ring, at, length, head));
+                    at += length as u64;
+                    positions.consume(at);
+                    break;
+                }
+                at += length as u64;
+                positions.consume(at);
+                records = &records[length..];
             }
         }
-        while let Some(first) = records.first() {
-            let length = 1 + first.extensions();
-            if first.kind == kind::CONTEXT {
-                self.context = Context::load(first);
-            } else if length > records.len() {
-                self.cut.extend_from_slice(records);
-                return;
-            } else {
-                let origin = Origin {
-                    thread: self.thread.index,
-                    context: self.context,
-                };
-                take(origin, &records[..length]);
-            }
-            records = &records[length..];
+    }
+
+    fn origin(&self, ring: &Ring, position: u64) -> Origin {
+        Origin {
+            thread: self.thread.index,
+            context: self.context,
+            row: RowOrigin::ring(ring.number(), position),
         }
+    }
+
+    #[cold]
+    fn cut_group(&mut self, ring: &Ring, at: u64, length: usize, head: u64) -> &[Record] {
+        let first = ring.readable(at, head);
+        self.cut.clear();
+        self.cut.extend_from_slice(first);
+        let rest = ring.readable(at + first.len() as u64, head);
+        self.cut
+            .extend_from_slice(&rest[..(length - first.len()).min(rest.len())]);
+        &self.cut
     }
 
     /// The ring, when nothing more is read from it.

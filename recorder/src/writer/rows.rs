@@ -3,19 +3,22 @@
 use super::columns::Columns;
 use super::words::Words;
 use crate::clock::timeline::Timeline;
-use crate::names::Name;
+use crate::live::RowOrigin;
+use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
 use crate::record::{Context, Record, TableNumber, extension, kind, row_id, unpair};
 
 /// Where a group comes from.
 #[derive(Clone, Copy)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     pub thread: u32,
     pub context: Context,
+    /// Where its first record lies.
+    pub row: RowOrigin,
 }
 
 /// What all rows need.
-pub(super) struct Rows {
+pub(crate) struct Rows {
     pub timeline: Timeline,
     pub words: Words,
     /// The source hash last turned into text.
@@ -38,10 +41,10 @@ fn find(group: &[Record], kind: u8) -> Option<&Record> {
 }
 
 impl Rows {
-    pub fn new(timeline: Timeline) -> Self {
+    pub fn new(timeline: Timeline, texts: &mut Texts) -> Self {
         Self {
             timeline,
-            words: Words::new(),
+            words: Words::new(texts),
             ptx: None,
         }
     }
@@ -63,10 +66,11 @@ impl Rows {
         group: &[Record],
         nth: usize,
         to: &mut Columns,
+        texts: &mut Texts,
     ) {
         match table {
-            TableNumber::Bricks => self.brick(origin, group, to),
-            TableNumber::Kernels => self.kernel(origin, group, to),
+            TableNumber::Bricks => self.brick(origin, group, to, texts),
+            TableNumber::Kernels => self.kernel(origin, group, to, texts),
             TableNumber::Tiles => self.tile(origin, &group[0], to),
             TableNumber::Syncs => self.wait(origin, &group[0], to),
             TableNumber::Edges => self.edge(origin, &group[0], nth, to),
@@ -83,7 +87,7 @@ impl Rows {
     }
 
     #[inline(always)]
-    fn brick(&mut self, mut origin: Origin, group: &[Record], to: &mut Columns) {
+    fn brick(&mut self, mut origin: Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
         let record = &group[0];
         let mut parent = on_thread(origin.thread, record.parent);
         let (mut backend, mut category) = (u64::from(record.backend), 0);
@@ -95,6 +99,7 @@ impl Rows {
                     origin = Origin {
                         thread: more.name,
                         context: Context::load(more),
+                        ..origin
                     };
                     parent = (more.m[0] != 0).then_some(more.m[0]);
                 }
@@ -103,7 +108,7 @@ impl Rows {
         }
         let name = Name::from_number(record.name);
         let known = if record.kind == kind::BRICK {
-            self.words.brick(name)
+            self.words.brick(name, texts)
         } else {
             None
         };
@@ -121,7 +126,7 @@ impl Rows {
             kind::LAYER => context.layer = Some(record.m[0] as u32),
             _ => {}
         }
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if(parent)
                 .text(self.words.kind(record.kind))
@@ -142,7 +147,7 @@ impl Rows {
         });
     }
 
-    fn kernel(&mut self, origin: Origin, group: &[Record], to: &mut Columns) {
+    fn kernel(&mut self, origin: Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
         let record = &group[0];
         let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
         let backend =
@@ -150,13 +155,13 @@ impl Rows {
         let [grid, block, ptx] = [1, 2, 4].map(|bit| launch.flags & bit != 0);
         let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(launch.start), unpair(launch.end));
         let (block_y, block_z) = unpair(launch.m[0]);
-        let source = ptx.then(|| self.source_name(launch.m[1]));
+        let source = ptx.then(|| self.source_name(launch.m[1], texts));
         let declared = record
             .metric(1)
             .or(record.metric(2))
             .map(|_| self.words.declared);
         let (start, dur) = self.interval(record);
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if(on_thread(origin.thread, record.parent))
                 .text(Name::from_number(record.name))
@@ -185,11 +190,11 @@ impl Rows {
         });
     }
 
-    fn source_name(&mut self, hash: u64) -> Name {
+    fn source_name(&mut self, hash: u64, texts: &mut Texts) -> Name {
         match self.ptx {
             Some((of, name)) if of == hash => name,
             _ => {
-                let name = Name::new(&PtxHash::from_number(hash).to_string());
+                let name = texts.name(&PtxHash::from_number(hash).to_string());
                 self.ptx = Some((hash, name));
                 name
             }
@@ -201,7 +206,7 @@ impl Rows {
         let level = self.words.levels[usize::from(record.backend & 3)];
         let depth = (record.flags & 8 != 0).then_some(u64::from(record.name));
         let (start, dur) = self.interval(record);
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if(on_thread(origin.thread, record.parent))
                 .text(level)
@@ -219,7 +224,7 @@ impl Rows {
 
     fn wait(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
         let (start, dur) = self.interval(record);
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.put(row_id(origin.thread, record.seq))
                 .text(self.words.join)
                 .text_if(given(u64::from(record.name)))
@@ -243,7 +248,7 @@ impl Rows {
                 self.words.joins,
             )
         };
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.put(from).put(target).text(kind);
         });
     }
@@ -258,7 +263,7 @@ impl Rows {
             None => (on_thread(origin.thread, record.parent), origin.context),
         };
         let time = self.timeline.ns(record.start);
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.text(Name::from_number(record.name))
                 .put_if(span)
                 .put_if(context.layer.map(u64::from))
@@ -292,7 +297,7 @@ impl Rows {
 
     fn allocation(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
         let time = self.timeline.ns(record.start);
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.signed(time)
                 .put_if(Some(u64::from(origin.thread)))
                 .put_if(on_thread(origin.thread, record.parent))
@@ -306,7 +311,7 @@ impl Rows {
     fn counter(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
         let time = self.timeline.ns(record.start);
         let source = self.words.sources[(record.m[2] & 3) as usize];
-        to.row(|row| {
+        to.row(origin.row, |row| {
             row.signed(time)
                 .put_if(on_thread(origin.thread, record.parent))
                 .put_if(Some(u64::from(origin.thread)))

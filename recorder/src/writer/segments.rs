@@ -11,13 +11,15 @@ use arrow_ipc::Block;
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::columns::Columns;
+use super::dictionary::Dictionary;
 use super::files::RunFiles;
 use crate::error::Error;
 use crate::journal::{Chunk, Line, chunk_hash};
-use crate::names::{Name, Texts};
+use crate::live::Live;
+use crate::names::Texts;
 use crate::run_json;
 use crate::schema::Table;
-use crate::segment::{self, BatchEncoder, SEGMENT_ROWS};
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
 
 /// Batches of a segment at most; only short ones, written on the timer, come to that.
 const SEGMENT_BATCHES: usize = 4096;
@@ -25,7 +27,8 @@ const SEGMENT_BATCHES: usize = 4096;
 /// Rows waiting for a batch, and the files before them.
 pub(super) struct TableWriter {
     pub table: &'static Table,
-    pub columns: Columns,
+    /// `None`: no row came yet.
+    columns: Option<Columns>,
     keys_schema: SchemaRef,
     open: Option<OpenSegment>,
     next_number: u32,
@@ -47,48 +50,11 @@ struct OpenSegment {
     batches: Vec<Block>,
 }
 
-/// Dictionary of one text column within one segment.
-#[derive(Default)]
-struct Dictionary {
-    /// By name number: the key + 1; 0: not there yet.
-    keys: Vec<u32>,
-    /// By key.
-    names: Vec<Name>,
-}
-
-impl Dictionary {
-    #[inline]
-    fn key(&mut self, name: Name) -> i32 {
-        let at = name.number() as usize;
-        match self.keys.get(at) {
-            Some(key) if *key != 0 => *key as i32 - 1,
-            _ => self.add(name),
-        }
-    }
-
-    #[cold]
-    fn add(&mut self, name: Name) -> i32 {
-        let at = name.number() as usize;
-        if at >= self.keys.len() {
-            self.keys.resize((at + 1).next_power_of_two(), 0);
-        }
-        self.names.push(name);
-        self.keys[at] = self.names.len() as u32;
-        self.names.len() as i32 - 1
-    }
-
-    fn clear(&mut self) {
-        for name in self.names.drain(..) {
-            self.keys[name.number() as usize] = 0;
-        }
-    }
-}
-
 impl TableWriter {
     pub fn new(table: &'static Table) -> Self {
         Self {
             table,
-            columns: Columns::new(table),
+            columns: None,
             keys_schema: Arc::new(segment::keys_schema(table)),
             open: None,
             next_number: 0,
@@ -100,6 +66,35 @@ impl TableWriter {
         }
     }
 
+    /// Rows that wait for their batch.
+    pub fn waiting(&self) -> usize {
+        self.columns.as_ref().map_or(0, Columns::rows)
+    }
+
+    /// The columns, if there is room in them for so many rows more.
+    #[inline(always)]
+    pub fn room(&mut self, rows: usize) -> Option<&mut Columns> {
+        let columns = self.columns.as_mut()?;
+        (columns.rows() + rows <= BATCH_ROWS).then_some(columns)
+    }
+
+    /// The columns, made where there are none. `None`: there is no memory.
+    pub fn columns(&mut self, live: &Live) -> Option<&mut Columns> {
+        if self.columns.is_none() {
+            self.columns = Columns::new(self.table, live);
+        }
+        self.columns.as_mut()
+    }
+
+    /// Forgets the waiting rows, which cannot be written; how many they were.
+    pub fn give_up(&mut self) -> u64 {
+        let rows = self.waiting();
+        if let Some(columns) = &mut self.columns {
+            columns.clear(false);
+        }
+        rows as u64
+    }
+
     /// Writes the waiting rows as one batch. Whether a segment was sealed with it.
     pub fn flush(
         &mut self,
@@ -107,7 +102,7 @@ impl TableWriter {
         encoder: &mut BatchEncoder,
         texts: &mut Texts,
     ) -> Result<bool, Error> {
-        if self.columns.rows() == 0 {
+        if self.waiting() == 0 {
             return Ok(false);
         }
         self.waiting_since = Instant::now();
@@ -115,12 +110,13 @@ impl TableWriter {
             Some(segment) => segment,
             None => self.start(files)?,
         };
-        let before: Vec<usize> = self.dictionaries.iter().map(|d| d.names.len()).collect();
+        let Some(columns) = &mut self.columns else {
+            return Ok(false);
+        };
+        let before: Vec<usize> = self.dictionaries.iter().map(|d| d.len()).collect();
         let dictionaries = &mut self.dictionaries;
-        let arrays = self
-            .columns
-            .arrays(|column, name| dictionaries[column].key(name));
-        let rows = self.columns.rows() as u64;
+        let arrays = columns.arrays(|column, name| dictionaries[column].key(name));
+        let rows = columns.rows() as u64;
         let encoded = RecordBatch::try_new(self.keys_schema.clone(), arrays)
             .and_then(|batch| encoder.encode(&batch, segment.bytes));
         let (bytes, block) = encoded.map_err(|e| not_encoded(&segment.path, e))?;
@@ -130,9 +126,12 @@ impl TableWriter {
             .zip(&self.dictionaries)
             .zip(before)
         {
-            let new = &dictionary.names[from..];
+            let new = &dictionary.names()[from..];
             if !new.is_empty() {
-                let new = new.iter().map(|name| texts.get(*name).to_owned()).collect();
+                let new = new
+                    .iter()
+                    .map(|name| texts.text(*name).to_owned())
+                    .collect();
                 line.new.insert(column.name.to_owned(), new);
             }
         }
@@ -141,7 +140,7 @@ impl TableWriter {
         segment.rows += rows;
         self.written.rows += rows;
         self.written.bytes += bytes.len() as u64;
-        self.columns.clear();
+        columns.clear(true);
         let full = segment.rows >= SEGMENT_ROWS || segment.batches.len() >= SEGMENT_BATCHES;
         self.open = Some(segment);
         if full {
@@ -184,14 +183,14 @@ impl TableWriter {
         let Some(mut segment) = self.open.take() else {
             return Ok(());
         };
-        let values: Vec<Vec<&str>> = self
+        let values: Vec<Vec<String>> = self
             .dictionaries
             .iter()
             .map(|dictionary| {
                 dictionary
-                    .names
+                    .names()
                     .iter()
-                    .map(|name| texts.get(*name))
+                    .map(|name| texts.text(*name).to_owned())
                     .collect()
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,8 @@ use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Timeline;
 use crate::error::Error;
+use crate::live::{Entry, Live};
+use crate::names;
 use crate::recorder::Recorder;
 use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
 use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
@@ -27,6 +29,8 @@ const CALIBRATION: Duration = Duration::from_millis(3);
 /// The handle's side of a writer.
 pub(crate) struct Session {
     path: PathBuf,
+    /// The process that records; after a fork there are others.
+    process: u32,
     shared: Arc<Shared>,
     ending: Arc<Ending>,
     running: Mutex<Running>,
@@ -41,33 +45,34 @@ enum Running {
 pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
     let clock = Clock::detect();
     let earlier = (Instant::now(), Pair::read(clock));
-    let shared = Shared::new(clock, builder.overflow, builder.ring_records);
     let mut run = describe(builder, clock);
     let files = RunFiles::create(&builder.path)?;
     files.run_json(&run)?;
     run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
+    let live = Live::create(&builder.path);
+    let shared = Shared::new(clock, builder.overflow, builder.ring_records, live);
     // For the first thread that records, most often this one.
-    if let Some(ring) = shared.ring() {
-        shared.give_back(ring);
-    }
+    shared.stock();
+    names::attach(&shared.live);
     let ending = Arc::new(Ending::default());
 
     // Everything is ready before time 0: the thread waits for the first pair.
-    let (send, receive) = mpsc::sync_channel::<(Pair, Pair)>(1);
+    let (send, receive) = mpsc::sync_channel::<(Timeline, Pair)>(1);
     let (for_writer, its_ending) = (shared.clone(), ending.clone());
     let thread = std::thread::Builder::new()
         .name("trueno-writer".into())
         .spawn(move || {
-            let (earlier, origin) = receive.recv().ok()?;
+            let (timeline, origin) = receive.recv().ok()?;
             run.clock.origin_realtime_ns = origin.realtime_ns;
+            let mut tables = Tables::new(for_writer.clone());
             let mut writer = Writer {
-                tables: Tables::new(for_writer.clone()),
+                rows: Rows::new(timeline, &mut tables.texts),
+                tables,
                 shared: for_writer,
                 ending: its_ending,
                 files,
                 run,
                 lanes: Vec::new(),
-                rows: Rows::new(Timeline::new(clock, earlier, origin)),
                 pairs: vec![origin],
                 next_pair: Instant::now() + super::PAIR_TIMES[0],
                 ended: Vec::new(),
@@ -75,11 +80,15 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
             };
             writer.work_or_fail()
         })
-        .map_err(|e| Error::io(&builder.path, "start the writer thread", e))?;
+        .map_err(|e| {
+            names::detach(&shared.live);
+            Error::io(&builder.path, "start the writer thread", e)
+        })?;
     // Cannot be set yet: it is new.
     let _ = shared.writer.set(thread.thread().clone());
     let session = Session {
         path: builder.path.clone(),
+        process: std::process::id(),
         shared: shared.clone(),
         ending,
         running: Mutex::new(Running::Yes(thread)),
@@ -95,8 +104,14 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
         Some(session),
     );
     std::thread::sleep(CALIBRATION.saturating_sub(earlier.0.elapsed()));
+    let origin = Pair::read(clock);
+    let timeline = Timeline::new(clock, earlier.1, origin);
+    // Before any event: without it the times of a run whose process was killed mean nothing.
+    let clocks = [(earlier.1, None), (origin, Some(timeline.first_knot()))];
+    let live = &recorder.shared().live;
+    live.log(&clocks.map(|(pair, knot)| Entry::Clock { pair, knot }));
     // The thread is waiting for it.
-    let _ = send.send((earlier.1, Pair::read(clock)));
+    let _ = send.send((timeline, origin));
     Ok(recorder)
 }
 
@@ -135,6 +150,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
                 .map(|name| (*name).to_owned())
                 .collect(),
             cost_ns_per_span: None,
+            crash_safe: None,
         },
         ..RunJson::default()
     }
@@ -172,6 +188,12 @@ impl Writer {
 impl Session {
     /// Ends the run once; `turn_off` keeps new events out.
     pub fn finish(&self, turn_off: impl FnOnce()) -> Result<Summary, Error> {
+        if std::process::id() != self.process {
+            return Err(Error::Forked {
+                path: self.path.clone(),
+                recording: self.process,
+            });
+        }
         let mut running = lock(&self.running);
         if let Running::Ended(result) = &*running {
             return result.clone();
@@ -187,16 +209,28 @@ impl Session {
             Running::Yes(thread) => thread.join().unwrap_or(None),
             Running::Ended(_) => None,
         };
+        names::detach(&self.shared.live);
         let result = match failure {
             None => Ok(self.summary()),
             Some(error) => Err(Error::Writer {
                 path: self.path.clone(),
-                lost: self.shared.lost.sum(),
+                lost: self.shared.lost(),
                 problem: error.to_string(),
             }),
         };
         *running = Running::Ended(result.clone());
         result
+    }
+
+    /// In a forked process the writer thread does not exist, and neither waiting for it nor
+    /// letting go of it means anything.
+    fn forget(&mut self) {
+        let running = self
+            .running
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        let ended = std::mem::replace(running, Running::Ended(Ok(Summary::default())));
+        std::mem::forget(ended);
     }
 
     fn summary(&self) -> Summary {
@@ -208,6 +242,14 @@ impl Session {
             tables,
             rows,
             dropped,
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            self.forget();
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::brick::BrickId;
 use crate::event::Source;
-use crate::names::Name;
+use crate::names::{Name, Texts};
 use crate::record::kind;
 use crate::tile::TileLevel;
 
-pub(super) struct Words {
+pub(crate) struct Words {
     pub host: Name,
     pub declared: Name,
     pub join: Name,
@@ -28,16 +28,17 @@ enum Known {
 }
 
 impl Words {
-    pub fn new() -> Self {
+    pub fn new(texts: &mut Texts) -> Self {
+        let mut name = |text: &str| texts.name(text);
         Self {
-            host: Name::new("host"),
-            declared: Name::new("declared"),
-            join: Name::new("join"),
-            joins: Name::new("joins"),
-            depends_on: Name::new("depends_on"),
-            levels: TileLevel::ALL.map(|level| Name::new(level.name())),
-            sources: Source::ALL.map(|source| Name::new(source.name())),
-            kinds: ["", "iteration", "layer", "brick", "function", "task"].map(Name::new),
+            host: name("host"),
+            declared: name("declared"),
+            join: name("join"),
+            joins: name("joins"),
+            depends_on: name("depends_on"),
+            levels: TileLevel::ALL.map(|level| name(level.name())),
+            sources: Source::ALL.map(|source| name(source.name())),
+            kinds: ["", "iteration", "layer", "brick", "function", "task"].map(&mut name),
             known: Vec::new(),
         }
     }
@@ -50,22 +51,22 @@ impl Words {
 
     /// The known brick that a name spells.
     #[inline]
-    pub fn brick(&mut self, name: Name) -> Option<BrickId> {
+    pub fn brick(&mut self, name: Name, texts: &mut Texts) -> Option<BrickId> {
         match self.known.get(name.number() as usize) {
             Some(Known::Yes(brick)) => Some(*brick),
             Some(Known::No) => None,
-            _ => self.ask(name),
+            _ => self.ask(name, texts),
         }
     }
 
     #[cold]
-    fn ask(&mut self, name: Name) -> Option<BrickId> {
+    fn ask(&mut self, name: Name, texts: &mut Texts) -> Option<BrickId> {
         let at = name.number() as usize;
         if at >= self.known.len() {
             self.known
                 .resize((at + 1).next_power_of_two(), Known::NotAsked);
         }
-        let brick = BrickId::from_name(name.as_str());
+        let brick = texts.get(name).and_then(BrickId::from_name);
         self.known[at] = brick.map_or(Known::No, Known::Yes);
         brick
     }

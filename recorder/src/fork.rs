@@ -1,0 +1,114 @@
+//! What becomes of a recorder when the program forks.
+//!
+//! The child has the parent's rings, shared, but not its writer thread. So in the child every
+//! recorder that was there is turned off before any code of the program runs: its events are
+//! refused, and `finish` says why. It also lets go of the log, whose lock says that the
+//! parent lives. The parent notices nothing. The child may make a recorder of its own.
+//!
+//! The handler runs between `fork` and the return to the program, where only async-signal-safe
+//! functions may be called (POSIX.1-2017, `fork`): it takes no lock and allocates nothing.
+
+use std::os::fd::RawFd;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+
+/// One recorder; kept for ever, and used again when its recorder is gone.
+struct Node {
+    used: AtomicBool,
+    /// The recorder's tables; null: nothing to turn off.
+    tables: AtomicPtr<AtomicU32>,
+    log: AtomicI32,
+    next: *const Node,
+}
+
+// SAFETY: `next` is written before the node can be reached, and never again; the rest is atomic.
+unsafe impl Sync for Node {}
+
+static NODES: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
+
+/// Keeps a recorder on the list of those to turn off.
+pub(crate) struct Watched(&'static Node);
+
+/// Puts a recorder on the list.
+///
+/// # Safety
+/// `tables` must stay valid until the result is dropped.
+pub(crate) unsafe fn watch(tables: &AtomicU32, log: Option<RawFd>) -> Watched {
+    static HANDLER: Once = Once::new();
+    HANDLER.call_once(|| {
+        // SAFETY: the handler does only what is allowed there. If there is no memory for it,
+        // forks go unnoticed.
+        unsafe { libc::pthread_atfork(None, None, Some(turn_off)) };
+    });
+    let node = free_node();
+    node.log.store(log.unwrap_or(-1), Ordering::Relaxed);
+    node.tables
+        .store(ptr::from_ref(tables).cast_mut(), Ordering::Release);
+    Watched(node)
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.0.tables.store(ptr::null_mut(), Ordering::Release);
+        self.0.used.store(false, Ordering::Release);
+    }
+}
+
+fn nodes() -> impl Iterator<Item = &'static Node> {
+    let mut at = NODES.load(Ordering::Acquire).cast_const();
+    std::iter::from_fn(move || {
+        // SAFETY: null, or a leaked node that is never freed.
+        let node = unsafe { at.as_ref() }?;
+        at = node.next;
+        Some(node)
+    })
+}
+
+fn free_node() -> &'static Node {
+    let free = |node: &&Node| {
+        let used = &node.used;
+        used.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    };
+    if let Some(node) = nodes().find(free) {
+        return node;
+    }
+    let node = Box::leak(Box::new(Node {
+        used: AtomicBool::new(true),
+        tables: AtomicPtr::new(ptr::null_mut()),
+        log: AtomicI32::new(-1),
+        next: NODES.load(Ordering::Acquire),
+    }));
+    loop {
+        let head = node.next.cast_mut();
+        let put = NODES.compare_exchange(head, node, Ordering::AcqRel, Ordering::Acquire);
+        match put {
+            Ok(_) => return node,
+            Err(other) => node.next = other,
+        }
+    }
+}
+
+/// Runs in the child.
+extern "C" fn turn_off() {
+    for node in nodes() {
+        // SAFETY: null, or valid as `watch` was promised; the child has a copy of that memory.
+        let Some(tables) = (unsafe { node.tables.load(Ordering::Acquire).as_ref() }) else {
+            continue;
+        };
+        tables.store(0, Ordering::SeqCst);
+        let log = node.log.load(Ordering::Relaxed);
+        if log >= 0 {
+            // Not closed but replaced: whoever closes the number later closes nothing else.
+            // SAFETY: plain system calls on this process's own descriptors.
+            unsafe {
+                let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+                if nowhere >= 0 {
+                    libc::dup3(nowhere, log, libc::O_CLOEXEC);
+                    libc::close(nowhere);
+                }
+            }
+        }
+    }
+}

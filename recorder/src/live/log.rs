@@ -1,0 +1,128 @@
+//! What is too rare for a ring and must survive the process all the same: one sealed line
+//! of `live/log.jsonl` each, handed to the operating system before anything refers to it.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::pairs::Pair;
+use crate::clock::timeline::Knot;
+use crate::journal;
+use crate::roofline::Ceiling;
+use crate::writer::ThreadRow;
+
+/// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.
+pub(crate) const LOG: &str = "log.jsonl";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Entry {
+    /// A text and its number, before any record has it.
+    Name(u32, String),
+    /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.
+    Clock {
+        pair: Pair,
+        knot: Option<Knot>,
+    },
+    /// What a ring's use by a thread has dropped, before the ring is free again.
+    Dropped {
+        ring: u32,
+        uses: u64,
+        rows: BTreeMap<String, u64>,
+    },
+    /// A thread that has ended.
+    Thread(ThreadRow),
+    Value(String, String),
+    Ceiling(Ceiling),
+    Ptx {
+        hash: u64,
+        name: String,
+        source: String,
+    },
+}
+
+/// A line as it stands there; its seal comes behind.
+#[derive(Serialize, Deserialize)]
+struct Line<E> {
+    entry: E,
+}
+
+/// The open log.
+pub(crate) struct Log(File);
+
+impl Log {
+    /// Makes the log and locks it.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .open(path)?;
+        // Where locks are not known, readers go by the process number in run.json.
+        let _ = file.try_lock();
+        Ok(Self(file))
+    }
+
+    pub fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        let mut text = String::new();
+        for entry in entries {
+            text += &journal::seal(serde_json::to_string(&Line { entry })?);
+        }
+        self.0.write_all(text.as_bytes())
+    }
+
+    pub fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Reads a log as far as it goes: the whole lines, and how many are damaged. The last line
+/// may be cut: nothing refers to it then.
+pub(crate) fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
+    let bytes = std::fs::read(path)?;
+    let mut entries = Vec::new();
+    let mut damaged = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let line_read = journal::unseal(line).and_then(|text| serde_json::from_slice(text).ok());
+        match line_read {
+            Some(Line { entry }) => entries.push(entry),
+            None => damaged += u64::from(line.ends_with(b"\n")),
+        }
+    }
+    Ok((entries, damaged))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_come_back_and_a_cut_end_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(LOG);
+        let entries = [
+            Entry::Name(7, "q\"\n\u{e9}".into()),
+            Entry::Value("a".into(), "b".into()),
+            Entry::Dropped {
+                ring: 1,
+                uses: 2,
+                rows: BTreeMap::from([("bricks".into(), 3)]),
+            },
+        ];
+        Log::create(&path).unwrap().append(&entries).unwrap();
+        assert_eq!(read(&path).unwrap(), (entries.to_vec(), 0));
+
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 5]).unwrap();
+        assert_eq!(read(&path).unwrap(), (entries[..2].to_vec(), 0));
+
+        let mut flipped = whole.clone();
+        flipped[12] ^= 1;
+        std::fs::write(&path, &flipped).unwrap();
+        assert_eq!(read(&path).unwrap(), (entries[1..].to_vec(), 1));
+    }
+}

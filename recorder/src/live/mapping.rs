@@ -1,0 +1,153 @@
+//! Memory that outlives the process: a file mapped and shared.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr::NonNull;
+
+/// Zeroed memory in whole pages, every one of them mapped before it is used.
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+    in_file: bool,
+}
+
+// SAFETY: plain memory; whoever reads and writes it keeps order among its threads.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// A new file of that length, mapped and shared: what is stored here is in the file,
+    /// whatever becomes of the process.
+    ///
+    /// # Errors
+    /// There is such a file, the disk is full, or its file system cannot share mappings.
+    pub fn create(path: &Path, bytes: usize) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)?;
+        let mapping = reserve(&file, bytes)
+            .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.as_raw_fd()))
+            .and_then(|mapping| mapping.populate().map(|()| mapping));
+        mapping.inspect_err(|_| {
+            // Half a file is of no use to anyone.
+            let _ = std::fs::remove_file(path);
+        })
+    }
+
+    /// Memory without a file: lost with the process.
+    pub fn anonymous(bytes: usize) -> io::Result<Self> {
+        let mapping = Self::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        // Without it pages are mapped as they are reached: slower, not wrong.
+        let _ = mapping.populate();
+        Ok(mapping)
+    }
+
+    /// A copy of a file, in memory of its own. Second: its length.
+    pub fn copy_of(path: &Path) -> io::Result<(Self, usize)> {
+        let mut file = File::open(path)?;
+        let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        let mapping = Self::map(bytes.max(1), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
+        // SAFETY: the whole mapping, zeroed, and nobody else has it yet.
+        let target = unsafe { std::slice::from_raw_parts_mut(mapping.base.as_ptr(), bytes) };
+        io::Read::read_exact(&mut file, target)?;
+        Ok((mapping, bytes))
+    }
+
+    fn map(bytes: usize, flags: libc::c_int, file: libc::c_int) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address the system chooses.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, file, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let base = NonNull::new(base.cast()).ok_or_else(io::Error::last_os_error)?;
+        Ok(Self {
+            base,
+            bytes,
+            in_file: flags & libc::MAP_SHARED != 0,
+        })
+    }
+
+    /// Maps every page for writing now, and not under the first event that reaches it: a
+    /// first touch costs several times an event.
+    fn populate(&self) -> io::Result<()> {
+        let base = self.base.as_ptr();
+        // SAFETY: exactly this mapping; its content stays as it is.
+        let done = unsafe { libc::madvise(base.cast(), self.bytes, libc::MADV_POPULATE_WRITE) };
+        if done == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() != Some(libc::EINVAL) {
+            // No page can be had: the store that comes later would be a fatal signal.
+            return Err(error);
+        }
+        // Kernels before 5.14 do not know the call.
+        for at in (0..self.bytes).step_by(4096) {
+            // SAFETY: inside the mapping, which is zero so far and has its blocks on disk
+            // (`reserve`). Volatile: the write must happen.
+            unsafe { base.add(at).write_volatile(0) };
+        }
+        Ok(())
+    }
+
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Whether it is kept when the process is killed.
+    pub fn in_file(&self) -> bool {
+        self.in_file
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `map` with this length, unmapped once.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Gives the file its length with blocks on disk, so that no later store finds the disk full.
+fn reserve(file: &File, bytes: usize) -> io::Result<()> {
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+        0 => Ok(()),
+        libc::EOPNOTSUPP | libc::EINVAL => file.set_len(bytes as u64),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mapping = Mapping::create(&path, 8192).unwrap();
+        assert!(mapping.in_file());
+        // SAFETY: inside the mapping.
+        unsafe { mapping.base().as_ptr().add(5000).write(7) };
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!((bytes.len(), bytes[5000], bytes[4999]), (8192, 7, 0));
+        assert!(
+            Mapping::create(&path, 8192).is_err(),
+            "never shares a file that is there"
+        );
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_had_is_an_error_and_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert!(Mapping::create(&path, 1 << 60).is_err());
+        assert!(!path.exists());
+    }
+}

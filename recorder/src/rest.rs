@@ -1,0 +1,140 @@
+//! What a recorder whose process died has left in `live/`: rows that were recorded and lie in
+//! no segment yet.
+//!
+//! [`read`] gives them as whole segments, each the bytes of an Arrow IPC file, so that a
+//! reader takes them like the ones on disk, or puts them beside these. Every row that was
+//! complete when the process died is in exactly one place: in a segment's whole batch, among
+//! the waiting rows, or in a ring.
+
+mod facts;
+mod found;
+mod journal;
+mod rings;
+mod table;
+mod waiting;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::clock::timeline::Timeline;
+use crate::error::Error;
+use crate::live::LIVE;
+use crate::run_json::{RUN_JSON, RunJson, State};
+use crate::schema::TABLES;
+use crate::writer::rows::Rows;
+use found::Found;
+use table::RestTables;
+
+pub use crate::live::is_recording;
+pub use journal::CutBatch;
+
+/// What was left.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Rest {
+    /// The rows, by table in the order of the schema. A table may have several segments.
+    pub segments: Vec<RestSegment>,
+    /// Batches that the journal announces and that were not written whole: their rows are
+    /// in [`Rest::segments`].
+    pub cut: Vec<CutBatch>,
+    /// Rows not kept until the process died, by table; exact.
+    pub dropped: BTreeMap<&'static str, u64>,
+    /// Facts that the program gave.
+    pub values: BTreeMap<String, String>,
+    /// Kernel sources: the name of the file in `ptx/` and its text.
+    pub sources: BTreeMap<String, String>,
+    /// Of the recorder's clock, measured over the whole run.
+    pub ticks_per_second: Option<f64>,
+    /// What was left and cannot be used, and why; in words.
+    pub problems: Vec<String>,
+}
+
+/// Rows of one table.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RestSegment {
+    /// Name of the table.
+    pub table: &'static str,
+    /// A whole segment: what stands in `<table>/<number>.arrow`.
+    pub bytes: Vec<u8>,
+    /// Rows in it.
+    pub rows: u64,
+    /// Its chunks, for the journal: offset, length and rows of each batch.
+    pub batches: Vec<RestBatch>,
+}
+
+/// One batch of a [`RestSegment`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RestBatch {
+    /// Where it begins in the segment.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Rows in it.
+    pub rows: u64,
+    /// Dictionary entries that first appear in it, by column.
+    pub new: BTreeMap<String, Vec<String>>,
+}
+
+impl std::fmt::Debug for RestSegment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RestSegment")
+            .field("table", &self.table)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads what a recorder has left in a run directory. Changes nothing there.
+///
+/// `None`: nothing was left, because the run has ended, says that its writer failed, or was
+/// recorded by a version that leaves nothing. The process must be gone ([`is_recording`]):
+/// while it lives, rows wander from ring to segment under the reader's eyes.
+///
+/// # Errors
+/// `run.json` or `live/` cannot be read. Damage inside is no error but a problem in words, and
+/// what is not damaged is there.
+pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
+    let path = run.join(RUN_JSON);
+    let text = fs::read(&path).map_err(|e| Error::io(&path, "read it", e))?;
+    let json: RunJson =
+        serde_json::from_slice(&text).map_err(|e| Error::io(&path, "understand it", e.into()))?;
+    let live = run.join(LIVE);
+    if json.state != State::Recording || !live.is_dir() {
+        return Ok(None);
+    }
+    let mut found = Found::read(&live)?;
+    let (disk, cut) = journal::read(run);
+    let mut rest = Rest {
+        cut,
+        ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),
+        ..Rest::default()
+    };
+    let mut tables = RestTables::new(std::mem::take(&mut found.texts));
+
+    waiting::take(&live, &mut found, &disk, &mut tables);
+    match Timeline::restored(&found.pairs, found.knots.clone()) {
+        Some(timeline) => {
+            let mut rows = Rows::new(timeline, &mut tables.texts);
+            rings::take(&mut found, &mut rows, &mut tables);
+            let off = |table: &str| json.recorder.tables_off.iter().any(|other| other == table);
+            facts::add(&found, &mut rows.timeline, &disk, off, &mut tables);
+        }
+        None => found.problems.push(format!(
+            "{}: no reading of the clocks; the rows in rings have no times and are left out",
+            live.display()
+        )),
+    }
+    for (number, table) in TABLES.iter().enumerate() {
+        let dropped = found.dropped(number);
+        if dropped > 0 {
+            rest.dropped.insert(table.name, dropped);
+        }
+    }
+    (rest.values, rest.sources) = (found.values, found.sources);
+    rest.problems = found.problems;
+    rest.segments = tables.finish(&mut rest.problems);
+    Ok(Some(rest))
+}

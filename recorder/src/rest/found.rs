@@ -1,0 +1,172 @@
+//! The log, the rings and the counts, as they were found.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::clock::pairs::Pair;
+use crate::clock::timeline::Knot;
+use crate::counts::Counts;
+use crate::error::Error;
+use crate::live::{COUNTS, Entry, HEADER_BYTES, Kind, LOG, LostCounts, Mapping, read_log};
+use crate::names::Texts;
+use crate::ptx::PtxHash;
+use crate::ring::Ring;
+use crate::roofline::Ceiling;
+use crate::schema;
+use crate::writer::ThreadRow;
+
+/// Numbers of names above this are not believed.
+const MOST_NAMES: u32 = 1 << 24;
+
+#[derive(Default)]
+pub(super) struct Found {
+    pub texts: Texts,
+    pub pairs: Vec<Pair>,
+    pub knots: Vec<Knot>,
+    /// Threads that had ended, by index.
+    pub ended: BTreeMap<u32, ThreadRow>,
+    pub values: BTreeMap<String, String>,
+    pub ceilings: Vec<Ceiling>,
+    /// Hash, name and length of kernel sources, each pair of hash and name once.
+    pub ptx: Vec<(u64, String, u64)>,
+    pub sources: BTreeMap<String, String>,
+    pub rings: Vec<Arc<Ring>>,
+    /// What was dropped, by table.
+    dropped: Counts,
+    pub problems: Vec<String>,
+}
+
+impl Found {
+    pub fn read(live: &Path) -> Result<Self, Error> {
+        let mut found = Self::default();
+        let mut logged = HashSet::new();
+        let log = live.join(LOG);
+        match read_log(&log) {
+            Ok((entries, damaged)) => {
+                found.take(entries, &mut logged);
+                if damaged > 0 {
+                    found.problem(&log, &format!("{damaged} lines are damaged and left out"));
+                }
+            }
+            Err(error) => found.problem(&log, &format!("cannot be read: {error}")),
+        }
+        let mut files: Vec<PathBuf> = fs::read_dir(live)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+            .map_err(|e| Error::io(live, "list the folder", e))?;
+        files.sort_unstable();
+        for path in files
+            .iter()
+            .filter(|p| p.extension() == Some(OsStr::new("ring")))
+        {
+            found.ring(path, &logged);
+        }
+        found.counts(&live.join(COUNTS));
+        Ok(found)
+    }
+
+    pub fn problem(&mut self, path: &Path, what: &str) {
+        self.problems.push(format!("{}: {what}", path.display()));
+    }
+
+    pub fn dropped(&self, table: usize) -> u64 {
+        self.dropped.get(table)
+    }
+
+    fn take(&mut self, entries: Vec<Entry>, logged: &mut HashSet<(u32, u64)>) {
+        let mut names = Vec::new();
+        for entry in entries {
+            match entry {
+                Entry::Name(number, text) if number < MOST_NAMES => names.push((number, text)),
+                Entry::Name(..) => {}
+                Entry::Clock { pair, knot } => {
+                    self.pairs.push(pair);
+                    self.knots.extend(knot);
+                }
+                Entry::Thread(thread) => {
+                    self.ended.insert(thread.index, thread);
+                }
+                Entry::Dropped { ring, uses, rows } => {
+                    logged.insert((ring, uses));
+                    for (table, rows) in rows {
+                        let number = schema::TABLES.iter().position(|t| t.name == table);
+                        number.inspect(|number| self.dropped.add(*number, rows));
+                    }
+                }
+                Entry::Value(key, value) => {
+                    self.values.insert(key, value);
+                }
+                Entry::Ceiling(ceiling) => self.ceilings.push(ceiling),
+                Entry::Ptx { hash, name, source } => {
+                    let bytes = source.len() as u64;
+                    if !self.ptx.iter().any(|(h, n, _)| *h == hash && *n == name) {
+                        self.ptx.push((hash, name, bytes));
+                    }
+                    self.sources
+                        .insert(PtxHash::from_number(hash).to_string(), source);
+                }
+            }
+        }
+        self.texts = Texts::gone(names);
+    }
+
+    fn ring(&mut self, path: &Path, logged: &HashSet<(u32, u64)>) {
+        let number = path.file_stem().and_then(OsStr::to_str);
+        let Some(number) = number.and_then(|stem| stem.parse::<u32>().ok()) else {
+            return self.problem(path, "not the name of a ring; left out");
+        };
+        let (memory, bytes) = match Mapping::copy_of(path) {
+            Ok(copy) => copy,
+            Err(error) => return self.problem(path, &format!("cannot be read: {error}")),
+        };
+        if !is_finished(&memory, bytes) {
+            // The process died while it made the file: it has held nothing yet.
+            return;
+        }
+        let Some(ring) = Ring::restored(memory, bytes, number) else {
+            return self.problem(
+                path,
+                "damaged, or of another version; its rows are lost (hint: use the version of \
+                 trueno-analyze that belongs to the recorder)",
+            );
+        };
+        let header = ring.header();
+        let uses = header.uses.load(Ordering::Relaxed);
+        if header.in_use.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        if !logged.contains(&(number, uses)) {
+            for table in 0..schema::TABLES.len() {
+                self.dropped.add(table, header.dropped.get(table));
+            }
+        }
+        self.rings.push(ring);
+    }
+
+    fn counts(&mut self, path: &Path) {
+        match Mapping::copy_of(path) {
+            Ok((page, bytes)) if bytes >= HEADER_BYTES => {
+                // SAFETY: the page is long enough and aligned; any bits are valid counts.
+                let counts: &LostCounts = unsafe { page.base().cast().as_ref() };
+                for table in 0..schema::TABLES.len() {
+                    let lost = counts
+                        .no_ring
+                        .get(table)
+                        .saturating_add(counts.unwritten.get(table));
+                    self.dropped.add(table, lost);
+                }
+            }
+            Ok(_) => {}
+            Err(error) => self.problem(path, &format!("cannot be read: {error}")),
+        }
+    }
+}
+
+/// Whether the making of a mapped file had come to its end.
+pub(super) fn is_finished(memory: &Mapping, bytes: usize) -> bool {
+    // SAFETY: long enough, aligned to a page; any bits are valid in it.
+    bytes >= size_of::<Kind>() && unsafe { memory.base().cast::<Kind>().as_ref() }.is_finished()
+}

@@ -1,0 +1,67 @@
+//! Which rows are on disk: the batches that the journal knows.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::journal::{Chunk, JOURNAL, Line, chunk_hash};
+
+/// A batch that the journal announces and that is not whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CutBatch {
+    /// The segment, as the journal names it.
+    pub segment: String,
+    /// Where the batch begins in it.
+    pub offset: u64,
+}
+
+/// Batches and rows of one table on disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnDisk {
+    pub batches: u64,
+    pub rows: u64,
+}
+
+/// What is on disk, by table, and the last batches that are not.
+pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
+    let journal = fs::read(run.join(JOURNAL)).unwrap_or_default();
+    let lines: Vec<Line> = journal
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter_map(Line::decode)
+        .filter(|line| line.chunk == Chunk::Batch)
+        .collect();
+    let mut tables: BTreeMap<String, OnDisk> = BTreeMap::new();
+    let mut cut = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let table = line.segment.split('/').next().unwrap_or_default();
+        // Only the very last batch can have been under way: the writer writes one at a time.
+        if at + 1 == lines.len() && !is_whole(run, line) {
+            cut.push(CutBatch {
+                segment: line.segment.clone(),
+                offset: line.offset,
+            });
+            continue;
+        }
+        let on_disk = tables.entry(table.to_owned()).or_default();
+        on_disk.batches += 1;
+        on_disk.rows += line.rows.unwrap_or(0);
+    }
+    (tables, cut)
+}
+
+fn is_whole(run: &Path, line: &Line) -> bool {
+    let sealed = run.join(&line.segment);
+    let file = File::open(&sealed).or_else(|_| File::open(format!("{}.open", sealed.display())));
+    let Ok(length) = usize::try_from(line.bytes) else {
+        return false;
+    };
+    let Ok(file) = file else { return false };
+    // A length that the file does not have is not worth the memory.
+    if file.metadata().map_or(0, |m| m.len()) < line.offset.saturating_add(line.bytes) {
+        return false;
+    }
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, line.offset).is_ok() && chunk_hash(&bytes) == line.xxh3
+}

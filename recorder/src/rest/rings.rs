@@ -1,0 +1,98 @@
+//! Records that were published and that the writer had not taken.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::found::Found;
+use super::table::RestTables;
+use crate::names::{Name, Texts};
+use crate::record::{Record, TableNumber, extension, kind, unpair};
+use crate::ring::Ring;
+use crate::shared::{Arrival, ThreadInfo};
+use crate::writer::lanes::LaneReader;
+use crate::writer::rows::{Origin, Rows};
+
+/// Ids in one record of [`kind::JOINS`] at most.
+const MOST_JOINS: usize = 6;
+
+/// Turns the records of all rings into rows, thread by thread.
+pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) {
+    let mut rings = found.rings.clone();
+    let place = |ring: &Arc<Ring>| {
+        let header = ring.header();
+        (
+            header.thread.load(Ordering::Relaxed),
+            header.order.load(Ordering::Relaxed),
+        )
+    };
+    rings.sort_by_key(place);
+    let mut damaged = 0u64;
+    for chain in rings.chunk_by(|a, b| place(a).0 == place(b).0) {
+        for two in chain.windows(2) {
+            two[0].set_next(two[1].clone());
+        }
+        let arrival = Arrival {
+            thread: Arc::new(ThreadInfo::gone(&chain[0].header().identity())),
+            ring: chain[0].clone(),
+        };
+        let take = |origin: Origin, group: &[Record]| {
+            let Some(number) = TableNumber::of(&group[0]) else {
+                damaged += 1;
+                return;
+            };
+            if !is_sound(group, &mut tables.texts) {
+                damaged += 1;
+                return;
+            }
+            for nth in 0..group[0].rows() {
+                if let Some((columns, texts)) = tables.room(number as usize, 1) {
+                    rows.add(number, origin, group, nth, columns, texts);
+                }
+            }
+        };
+        LaneReader::new(arrival).drain(take, drop);
+    }
+    if damaged > 0 {
+        found
+            .problems
+            .push(format!("live: {damaged} records are damaged and left out"));
+    }
+}
+
+/// Whether a group is whole and all its names are known.
+fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
+    let first = &group[0];
+    if group.len() != 1 + first.extensions() || first.start > first.end && is_interval(first) {
+        return false;
+    }
+    if first.kind == kind::JOINS && first.rows() > MOST_JOINS {
+        return false;
+    }
+    let mut known = |number: u64| {
+        u32::try_from(number).is_ok_and(|number| texts.get(Name::from_number(number)).is_some())
+    };
+    let of_first = match first.kind {
+        kind::TILE | kind::DEPENDS | kind::JOINS => true,
+        kind::CHECKSUM => {
+            let (dtype, shape) = unpair(first.m[2]);
+            [first.name, dtype, shape]
+                .into_iter()
+                .all(|name| known(name.into()))
+        }
+        kind::COUNTER => known(first.name.into()) && known(first.m[1]),
+        _ => known(first.name.into()) && known(first.backend.into()),
+    };
+    of_first
+        && group[1..].iter().all(|more| match more.kind {
+            extension::LABELS => known(more.m[0]) && known(more.m[1]),
+            extension::PARENT..=extension::STATISTICS => true,
+            _ => false,
+        })
+}
+
+fn is_interval(record: &Record) -> bool {
+    matches!(
+        record.kind,
+        kind::ITERATION..=kind::TASK | kind::KERNEL | kind::TILE | kind::WAIT
+    )
+}

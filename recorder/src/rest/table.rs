@@ -1,0 +1,178 @@
+//! Rows to segments in memory.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_ipc::Block;
+use arrow_schema::{ArrowError, SchemaRef};
+
+use super::{RestBatch, RestSegment};
+use crate::live::Live;
+use crate::names::Texts;
+use crate::schema::{TABLES, Table};
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
+use crate::writer::columns::Columns;
+use crate::writer::dictionary::Dictionary;
+
+/// All tables being put together.
+pub(super) struct RestTables {
+    pub texts: Texts,
+    tables: Vec<RestTable>,
+    encoder: BatchEncoder,
+    problems: Vec<String>,
+}
+
+struct RestTable {
+    table: &'static Table,
+    columns: Option<Columns>,
+    keys_schema: SchemaRef,
+    dictionaries: Vec<Dictionary>,
+    blocks: Vec<Block>,
+    open: RestSegment,
+    done: Vec<RestSegment>,
+}
+
+impl RestTables {
+    pub fn new(texts: Texts) -> Self {
+        Self {
+            texts,
+            tables: TABLES.iter().map(RestTable::new).collect(),
+            encoder: BatchEncoder::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// The columns of a table with room for so many more rows. `None`: there is no memory,
+    /// which [`RestTables::finish`] will say.
+    pub fn room(&mut self, number: usize, rows: usize) -> Option<(&mut Columns, &mut Texts)> {
+        let table = &mut self.tables[number];
+        if table
+            .columns
+            .as_ref()
+            .is_some_and(|columns| columns.rows() + rows > BATCH_ROWS)
+            && let Err(error) = table.flush(&mut self.encoder, &mut self.texts)
+        {
+            self.problems.push(format!("{}: {error}", table.table.name));
+        }
+        if table.columns.is_none() {
+            table.columns = Columns::new(table.table, &Live::none());
+        }
+        if table.columns.is_none() && self.problems.is_empty() {
+            self.problems
+                .push("no memory for the rows that were left".to_owned());
+        }
+        Some((self.tables[number].columns.as_mut()?, &mut self.texts))
+    }
+
+    /// Rows of a table so far.
+    pub fn rows(&self, number: usize) -> u64 {
+        let table = &self.tables[number];
+        let done: u64 = table.done.iter().map(|segment| segment.rows).sum();
+        done + table.open.rows
+            + table
+                .columns
+                .as_ref()
+                .map_or(0, |columns| columns.rows() as u64)
+    }
+
+    /// The segments of all tables, in order.
+    pub fn finish(mut self, problems: &mut Vec<String>) -> Vec<RestSegment> {
+        let mut segments = Vec::new();
+        for mut table in self.tables {
+            let end = table
+                .flush(&mut self.encoder, &mut self.texts)
+                .and_then(|()| table.seal(&mut self.texts));
+            if let Err(error) = end {
+                self.problems.push(format!("{}: {error}", table.table.name));
+            }
+            segments.append(&mut table.done);
+        }
+        problems.append(&mut self.problems);
+        segments
+    }
+}
+
+impl RestSegment {
+    fn new(table: &'static Table) -> Self {
+        Self {
+            table: table.name,
+            bytes: segment::head_bytes(table),
+            rows: 0,
+            batches: Vec::new(),
+        }
+    }
+}
+
+impl RestTable {
+    fn new(table: &'static Table) -> Self {
+        Self {
+            table,
+            columns: None,
+            keys_schema: Arc::new(segment::keys_schema(table)),
+            dictionaries: segment::text_columns(table)
+                .map(|_| Dictionary::default())
+                .collect(),
+            blocks: Vec::new(),
+            open: RestSegment::new(table),
+            done: Vec::new(),
+        }
+    }
+
+    fn flush(&mut self, encoder: &mut BatchEncoder, texts: &mut Texts) -> Result<(), ArrowError> {
+        let Some(columns) = self.columns.as_mut().filter(|columns| columns.rows() > 0) else {
+            return Ok(());
+        };
+        let before: Vec<usize> = self.dictionaries.iter().map(Dictionary::len).collect();
+        let dictionaries = &mut self.dictionaries;
+        let arrays = columns.arrays(|column, name| dictionaries[column].key(name));
+        let offset = self.open.bytes.len() as u64;
+        let batch = RecordBatch::try_new(self.keys_schema.clone(), arrays)?;
+        let (bytes, block) = encoder.encode(&batch, offset)?;
+        let mut line = RestBatch {
+            offset,
+            bytes: bytes.len() as u64,
+            rows: columns.rows() as u64,
+            new: Default::default(),
+        };
+        let named = segment::text_columns(self.table).zip(&self.dictionaries);
+        for ((column, dictionary), from) in named.zip(before) {
+            let new = &dictionary.names()[from..];
+            if !new.is_empty() {
+                let new = new.iter().map(|name| texts.text(*name).to_owned());
+                line.new.insert(column.name.to_owned(), new.collect());
+            }
+        }
+        self.open.bytes.extend_from_slice(&bytes);
+        self.open.rows += line.rows;
+        self.open.batches.push(line);
+        self.blocks.push(block);
+        columns.clear(true);
+        if self.open.rows >= SEGMENT_ROWS {
+            self.seal(texts)?;
+        }
+        Ok(())
+    }
+
+    fn seal(&mut self, texts: &mut Texts) -> Result<(), ArrowError> {
+        if self.open.rows == 0 {
+            return Ok(());
+        }
+        let mut segment = std::mem::replace(&mut self.open, RestSegment::new(self.table));
+        let text = |dictionary: &Dictionary, texts: &mut Texts| {
+            let names = dictionary.names().iter();
+            names.map(|name| texts.text(*name).to_owned()).collect()
+        };
+        let values: Vec<Vec<String>> = self
+            .dictionaries
+            .iter()
+            .map(|dictionary| text(dictionary, texts))
+            .collect();
+        let offset = segment.bytes.len() as u64;
+        let blocks = std::mem::take(&mut self.blocks);
+        let tail = segment::tail_bytes(self.table, &values, &blocks, offset)?;
+        segment.bytes.extend_from_slice(&tail);
+        self.dictionaries.iter_mut().for_each(Dictionary::clear);
+        self.done.push(segment);
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Rows that waited for their batch.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::found::{Found, is_finished};
+use super::journal::OnDisk;
+use super::table::RestTables;
+use crate::live::{
+    HEADER_BYTES, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALID_WORDS, rows_name, rows_words,
+};
+use crate::names::Name;
+use crate::schema::{ColumnType, TABLES, Table};
+use crate::segment::BATCH_ROWS;
+
+/// Takes the waiting rows of all tables that are not on disk already.
+pub(super) fn take(
+    live: &Path,
+    found: &mut Found,
+    disk: &BTreeMap<String, OnDisk>,
+    tables: &mut RestTables,
+) {
+    for (number, table) in TABLES.iter().enumerate() {
+        let path = live.join(rows_name(table.name));
+        if !path.exists() {
+            continue;
+        }
+        let (memory, bytes) = match Mapping::copy_of(&path) {
+            Ok(copy) => copy,
+            Err(error) => {
+                found.problem(&path, &format!("cannot be read: {error}"));
+                continue;
+            }
+        };
+        if !is_finished(&memory, bytes) {
+            continue;
+        }
+        let Some(rows) = WaitingRows::new(&memory, bytes, table) else {
+            found.problem(&path, "damaged, or of another version; its rows are lost");
+            continue;
+        };
+        let on_disk = disk.get(table.name).copied().unwrap_or_default();
+        if on_disk.batches > rows.batches() {
+            // Written just before the process died, and not yet forgotten here.
+            continue;
+        }
+        let damaged = rows.copy(found, number, tables);
+        if damaged > 0 {
+            found.problem(&path, &format!("{damaged} rows are damaged and left out"));
+        }
+    }
+}
+
+/// The file of one table.
+struct WaitingRows<'a> {
+    table: &'static Table,
+    header: &'a RowsHeader,
+    words: &'a [u64],
+}
+
+impl<'a> WaitingRows<'a> {
+    fn new(memory: &'a Mapping, bytes: usize, table: &'static Table) -> Option<Self> {
+        let count = rows_words(table.columns.len());
+        if bytes != HEADER_BYTES + count * size_of::<u64>() {
+            return None;
+        }
+        // SAFETY: long enough, aligned to a page; any bits are valid in it.
+        let header: &RowsHeader = unsafe { memory.base().cast().as_ref() };
+        // SAFETY: the words lie behind the header inside the copy, initialised.
+        let words = unsafe {
+            let base = memory.base().as_ptr().add(HEADER_BYTES).cast::<u64>();
+            std::slice::from_raw_parts(base, count)
+        };
+        let capacity = header
+            .kind
+            .capacity_of(MAGIC_ROWS, table.columns.len() as u32)?;
+        (capacity == BATCH_ROWS as u64).then_some(Self {
+            table,
+            header,
+            words,
+        })
+    }
+
+    fn batches(&self) -> u64 {
+        self.header.batches.load(Ordering::Acquire)
+    }
+
+    fn value(&self, column: usize, row: usize) -> u64 {
+        self.words[rows_words(column) + row]
+    }
+
+    fn is_valid(&self, column: usize, row: usize) -> bool {
+        debug_assert!(row / 64 < VALID_WORDS);
+        self.words[rows_words(column) + BATCH_ROWS + row / 64] & 1 << (row % 64) != 0
+    }
+
+    /// Copies the rows that count; how many could not be.
+    fn copy(&self, found: &Found, number: usize, tables: &mut RestTables) -> u64 {
+        let mut damaged = 0;
+        for row in 0..BATCH_ROWS {
+            let origin = self.words[row];
+            if origin == 0 || !is_committed(found, origin) {
+                break;
+            }
+            if !self.names_are_known(row, tables) {
+                damaged += 1;
+                continue;
+            }
+            let Some((columns, _)) = tables.room(number, 1) else {
+                return damaged;
+            };
+            columns.row(RowOrigin::OWN, |to| {
+                for (at, column) in self.table.columns.iter().enumerate() {
+                    if column.nullable && !self.is_valid(at, row) {
+                        to.nulls(1);
+                    } else {
+                        to.put(self.value(at, row));
+                    }
+                }
+            });
+        }
+        damaged
+    }
+
+    fn names_are_known(&self, row: usize, tables: &mut RestTables) -> bool {
+        let mut columns = self.table.columns.iter().enumerate();
+        columns.all(|(at, column)| {
+            column.ty != ColumnType::Text
+                || (column.nullable && !self.is_valid(at, row))
+                || tables
+                    .texts
+                    .get(Name::from_number(self.value(at, row) as u32))
+                    .is_some()
+        })
+    }
+}
+
+/// Whether the ring's tail has passed the record of a row. A ring that is not there was read
+/// to its end.
+fn is_committed(found: &Found, origin: u64) -> bool {
+    RowOrigin::of(origin).is_none_or(|(number, position)| {
+        let ring = found.rings.iter().find(|ring| ring.number() == number);
+        ring.is_none_or(|ring| position < ring.header().positions.tail())
+    })
+}
