@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
@@ -81,6 +82,20 @@ impl Table {
         self.numbers(column)[row]
     }
 
+    pub fn add_segment(&mut self, segment: impl Read + Seek) {
+        for batch in FileReader::try_new(segment, None).unwrap() {
+            let batch = batch.unwrap();
+            let schema = batch.schema();
+            let columns: Vec<_> = schema
+                .fields()
+                .iter()
+                .zip(batch.columns())
+                .map(|(field, array)| (field.name().clone(), array.clone()))
+                .collect();
+            self.add(&columns);
+        }
+    }
+
     pub fn add(&mut self, columns: &[(String, ArrayRef)]) {
         for (name, array) in columns {
             let cells = self.columns.entry(name.clone()).or_default();
@@ -129,18 +144,7 @@ pub fn segments(run: &Path, table: &str) -> Vec<PathBuf> {
 pub fn table(run: &Path, name: &str) -> Table {
     let mut table = Table::default();
     for segment in segments(run, name) {
-        let reader = FileReader::try_new(File::open(&segment).unwrap(), None).unwrap();
-        for batch in reader {
-            let batch = batch.unwrap();
-            let schema = batch.schema();
-            let columns: Vec<_> = schema
-                .fields()
-                .iter()
-                .zip(batch.columns())
-                .map(|(field, array)| (field.name().clone(), array.clone()))
-                .collect();
-            table.add(&columns);
-        }
+        table.add_segment(File::open(&segment).unwrap());
     }
     table
 }

@@ -1,0 +1,293 @@
+//! What is left of a recording whose process is killed, beside the same one that was finished.
+//!
+//! The test binary runs itself: a child records, and is killed by SIGKILL at a chosen point.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::{Cell, Table, folder, run_json, table};
+use trueno_recorder::journal::{Chunk, JOURNAL, Line};
+use trueno_recorder::rest::{self, Rest};
+use trueno_recorder::run_json::State;
+use trueno_recorder::{BrickId, Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
+
+const RUN: &str = "TRUENO_TEST_KILLED_RUN";
+const SCRIPT: &str = "TRUENO_TEST_KILLED_SCRIPT";
+const KILL: &str = "TRUENO_TEST_KILLED_KILL";
+
+/// What the child does, by name.
+fn script(name: &str, path: &Path) -> Recorder {
+    let builder = Recorder::builder(path);
+    match name {
+        "nothing" => builder.create().unwrap(),
+        "everything" => {
+            let rec = builder.without_table("counters").create().unwrap();
+            everything(&rec);
+            rec
+        }
+        "batches" => {
+            // Batches on disk, waiting rows and a ring's rest, all at once.
+            let rec = builder.overflow(Overflow::Block).create().unwrap();
+            for at in 0..40_000u64 {
+                rec.brick(BrickId::RmsNorm).elements(at);
+                if at == 20_000 {
+                    std::thread::sleep(Duration::from_millis(1_200));
+                }
+                if at % 1000 == 0 {
+                    rec.depends(rec.brick("a").id(), rec.brick("b").id());
+                }
+            }
+            rec
+        }
+        "dropped" => {
+            let rec = builder.ring_records(64).create().unwrap();
+            for _ in 0..3 {
+                let rec = rec.clone();
+                let work = move || (0..5_000).for_each(|_| drop(rec.tile(TileLevel::Micro, 1, 2)));
+                std::thread::spawn(work).join().unwrap();
+                std::thread::sleep(Duration::from_millis(60));
+            }
+            (0..1_000).for_each(|_| drop(rec.tile(TileLevel::Macro, 1, 2)));
+            rec
+        }
+        "growing" => {
+            let rec = builder
+                .ring_records(64)
+                .overflow(Overflow::Grow)
+                .create()
+                .unwrap();
+            for at in 0..3_000u64 {
+                let _layer = (at % 100 == 0).then(|| rec.layer((at / 100) as u32));
+                rec.brick(BrickId::Activation).elements(at);
+            }
+            rec
+        }
+        other => panic!("no script {other}"),
+    }
+}
+
+fn everything(rec: &Recorder) {
+    rec.value("model", "tiny");
+    let source = rec.ptx("gemv", ".version 8.0\n");
+    rec.ceiling(Ceiling {
+        device: "cpu".into(),
+        kind: CeilingKind::Bandwidth,
+        level: Some("dram".into()),
+        precision: None,
+        threads: Some(2),
+        value: 1.5e10,
+        source: Source::Measured,
+    });
+    for token in 0..3u64 {
+        let _iteration = rec.iteration(token);
+        let _layer = rec.layer(token as u32);
+        let mut brick = rec.brick(format!("brick {token}"));
+        brick.elements(token).category("mine");
+        let parent = brick.id();
+        rec.kernel("gemv")
+            .grid(1, 2, 3)
+            .block(4, 5, 6)
+            .ptx(source)
+            .backend("avx2");
+        rec.tile(TileLevel::Pack, 3, 4).depth(5);
+        rec.checksum("out", Some(token), &[1.0f32, f32::NAN], &[2]);
+        rec.allocation("weights", 4096, Some(64));
+        rec.counter("not recorded", 1.0, "", Source::Measured);
+        let other = rec.clone();
+        let task = std::thread::Builder::new()
+            .name(format!("worker {token}"))
+            .spawn(move || other.task("t", Some(parent)).id())
+            .unwrap()
+            .join()
+            .unwrap();
+        drop(rec.wait("join", &[task]));
+        drop(brick.detach());
+    }
+}
+
+/// Not a test of its own: the child of the others.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(RUN) else { return };
+    let rec = script(&std::env::var(SCRIPT).unwrap(), Path::new(&path));
+    if std::env::var_os(KILL).is_some() {
+        // SAFETY: a signal to this process, which ends it here.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    }
+    rec.finish().unwrap();
+}
+
+fn record(path: &Path, script: &str, kill: bool) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["--exact", "child"])
+        .env(RUN, path)
+        .env(SCRIPT, script);
+    child.stdout(Stdio::null()).stderr(Stdio::inherit());
+    if kill {
+        child.env(KILL, "1");
+    }
+    assert_eq!(child.status().unwrap().success(), !kill);
+}
+
+/// Rows of whole batches on disk, by table.
+fn on_disk(run: &Path) -> BTreeMap<String, usize> {
+    let mut rows = BTreeMap::new();
+    let journal = std::fs::read(run.join(JOURNAL)).unwrap();
+    for line in journal
+        .split_inclusive(|b| *b == b'\n')
+        .filter_map(Line::decode)
+    {
+        if line.chunk == Chunk::Batch {
+            let table = line.segment.split('/').next().unwrap().to_owned();
+            *rows.entry(table).or_default() += line.rows.unwrap() as usize;
+        }
+    }
+    rows
+}
+
+fn rest_table(rest: &Rest, name: &str) -> Table {
+    let mut table = Table::default();
+    for segment in rest.segments.iter().filter(|segment| segment.table == name) {
+        table.add_segment(Cursor::new(&segment.bytes));
+    }
+    table
+}
+
+/// Columns whose values differ from one recording to the next.
+const TIMES: [&str; 7] = [
+    "start_ns",
+    "dur_ns",
+    "time_ns",
+    "ticks",
+    "host_ns",
+    "realtime_ns",
+    "os_id",
+];
+
+/// All but the times of rows from `skip` on, in words, sorted.
+fn rows_of(table: &Table, skip: usize) -> Vec<String> {
+    let columns: BTreeMap<_, _> = table.columns.iter().collect();
+    let cells = |row: usize| {
+        let fixed = columns
+            .iter()
+            .filter(|(name, _)| !TIMES.contains(&name.as_str()));
+        fixed
+            .map(|(name, cells)| format!("{name}={:?} ", cells[row]))
+            .collect()
+    };
+    let mut rows: Vec<String> = (skip..table.rows).map(cells).collect();
+    rows.sort();
+    rows
+}
+
+/// Records a script twice, once killed: the rest must be what the other has beyond the
+/// batches on disk.
+fn killed_beside_finished(script: &str, tables: &[&str]) -> Rest {
+    let (_folder, path) = folder();
+    let (_other_folder, other) = folder();
+    record(&path, script, true);
+    record(&other, script, false);
+    assert_eq!(run_json(&path).state, State::Recording);
+    assert_eq!(rest::is_recording(&path), Some(false));
+    assert!(
+        !other.join("live").exists(),
+        "a finished run leaves nothing"
+    );
+    let rest = rest::read(&path).unwrap().expect("something was left");
+    assert_eq!(rest.problems, Vec::<String>::new());
+    let on_disk = on_disk(&path);
+    for name in tables {
+        let (left, whole) = (rest_table(&rest, name), table(&other, name));
+        let skip = on_disk.get(*name).copied().unwrap_or(0);
+        assert_eq!(skip + left.rows, whole.rows, "rows of {name}");
+        // Threads meet in another order each time.
+        assert_eq!(rows_of(&left, 0), rows_of(&whole, skip), "{name}");
+        let durations = left.columns.get("dur_ns").into_iter().flatten();
+        assert!(
+            durations.clone().all(|cell| !matches!(cell, Cell::I(..0))),
+            "{name}"
+        );
+    }
+    rest
+}
+
+#[test]
+fn a_run_without_events() {
+    let rest = killed_beside_finished("nothing", &["bricks", "threads"]);
+    assert_eq!(rest.dropped, BTreeMap::new());
+    assert_eq!(rest_table(&rest, "clock_pairs").rows, 1, "the beginning");
+}
+
+#[test]
+fn every_kind_of_event() {
+    let tables = [
+        "bricks",
+        "kernels",
+        "tiles",
+        "syncs",
+        "edges",
+        "checksums",
+        "allocations",
+        "counters",
+        "ceilings",
+        "ptx",
+        "threads",
+    ];
+    let rest = killed_beside_finished("everything", &tables);
+    assert_eq!(rest.values["model"], "tiny");
+    assert_eq!(
+        rest.sources.values().collect::<Vec<_>>(),
+        [".version 8.0\n"]
+    );
+    assert_eq!(rest_table(&rest, "checksums").rows, 3);
+    assert_eq!(rest_table(&rest, "counters").rows, 0, "not recorded");
+}
+
+#[test]
+fn batches_and_waiting_rows_and_a_ring() {
+    let rest = killed_beside_finished("batches", &["bricks", "edges", "threads"]);
+    assert!(rest_table(&rest, "bricks").rows > 0);
+    assert_eq!(rest.cut, []);
+}
+
+#[test]
+fn rings_that_took_over_from_each_other() {
+    let rest = killed_beside_finished("growing", &["bricks", "threads"]);
+    assert_eq!(rest.dropped, BTreeMap::new());
+}
+
+#[test]
+fn what_was_dropped_is_known() {
+    let (_folder, path) = folder();
+    record(&path, "dropped", true);
+    let rest = rest::read(&path).unwrap().unwrap();
+    let rows = rest_table(&rest, "tiles").rows as u64
+        + on_disk(&path).get("tiles").map_or(0, |rows| *rows as u64);
+    assert_eq!(rows + rest.dropped["tiles"], 3 * 5_000 + 1_000);
+    assert!(rest.dropped["tiles"] > 0, "64 records are few");
+    let by_thread: i128 = rest_table(&rest, "threads")
+        .numbers("dropped")
+        .iter()
+        .flatten()
+        .sum();
+    assert_eq!(by_thread, i128::from(rest.dropped["tiles"]));
+    let diagnostics = rest_table(&rest, "diagnostics");
+    assert_eq!(diagnostics.texts("code"), [Some("dropped_rows")]);
+}
+
+#[test]
+fn reading_changes_nothing_and_says_the_same_again() {
+    let (_folder, path) = folder();
+    record(&path, "everything", true);
+    let (first, second) = (
+        rest::read(&path).unwrap().unwrap(),
+        rest::read(&path).unwrap().unwrap(),
+    );
+    assert_eq!(first.segments, second.segments);
+}
