@@ -139,6 +139,8 @@ impl Builder {
 
     /// Makes the run directory and starts recording. Takes some milliseconds: the clock is calibrated.
     ///
+    /// With the crate's feature `off` it makes nothing and gives [`Recorder::disabled`].
+    ///
     /// # Errors
     /// A run or anything else is there already, the directory cannot be made or written,
     /// or a table's name is unknown.
@@ -150,6 +152,9 @@ impl Builder {
                 option: "without_table",
                 problem,
             });
+        }
+        if cfg!(feature = "off") {
+            return Ok(Recorder::disabled());
         }
         self.make_directory()?;
         writer::start(&self)
