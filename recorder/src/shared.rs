@@ -16,7 +16,7 @@ use crate::roofline::Ceiling;
 use crate::schema::TABLES;
 
 /// Rings kept for the next threads when theirs have ended.
-const SPARE_RINGS: usize = 16;
+const SPARE_RINGS: usize = 4;
 
 /// Locks, whatever happened to the thread that held it before: the data are plain lists.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

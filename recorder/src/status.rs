@@ -72,7 +72,8 @@ pub(crate) fn tables(shared: &Shared) -> (BTreeMap<&'static str, TableStatus>, u
 impl Status {
     pub(crate) fn of(shared: &Shared) -> Self {
         let (tables, rows, dropped) = tables(shared);
-        let problems = lock(&shared.problems).clone();
+        let mut problems = lock(&shared.problems).clone();
+        problems.extend(shared.live.trouble());
         let threads = lock(&shared.threads).len();
         Self {
             tables,
