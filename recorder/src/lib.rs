@@ -93,6 +93,8 @@ mod status;
 mod task;
 mod threads;
 mod tile;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 mod wait;
 mod writer;
 

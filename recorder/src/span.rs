@@ -8,6 +8,12 @@ use crate::span_id::SpanId;
 use crate::task::Detached;
 use crate::threads;
 
+#[cfg(feature = "tracing")]
+mod owned;
+
+#[cfg(feature = "tracing")]
+pub(crate) use owned::OwnedSpan;
+
 /// An open interval; `lane` is null when nothing is recorded.
 ///
 /// The pointer keeps guards on their thread: it makes them neither `Send` nor `Sync`.

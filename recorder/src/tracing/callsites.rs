@@ -1,0 +1,29 @@
+//! What the name of a span means, found out once for each place that makes spans.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use tracing_core::Metadata;
+use tracing_core::callsite::Identifier;
+
+use crate::brick::BrickId;
+use crate::names::Name;
+
+/// Names by callsite, and whether they spell a known brick.
+#[derive(Debug, Default)]
+pub(super) struct Callsites(RwLock<HashMap<Identifier, (Name, bool)>>);
+
+impl Callsites {
+    pub fn get(&self, metadata: &'static Metadata<'static>) -> (Name, bool) {
+        let callsite = metadata.callsite();
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&callsite) {
+            return *found;
+        }
+        drop(known);
+        let name = metadata.name();
+        let meaning = (Name::new(name), BrickId::from_name(name).is_some());
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(callsite).or_insert(meaning)
+    }
+}
