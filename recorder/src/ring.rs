@@ -1,6 +1,7 @@
 //! The ring of records between one thread and the writer.
 //!
-//! One producer, one consumer; who may touch what is in [`positions`]. A ring lies in
+//! One producer, one consumer; who may touch what is in [`positions`], which `recorder/model`
+//! runs through every interleaving. A ring lies in
 //! memory that outlives the process (see [`crate::live`]) where that can be had. A ring that
 //! may grow is followed by another one, found through `next`.
 
@@ -14,6 +15,7 @@ mod sync {
 use std::sync::{Arc, OnceLock};
 
 pub(crate) use positions::Positions;
+use positions::{Cursor, Seen};
 
 use crate::live::{HEADER_BYTES, MAGIC_RING, Mapping, RingHeader};
 use crate::record::Record;
@@ -112,13 +114,17 @@ impl Ring {
 
     /// Records published and not yet read.
     pub fn unread(&self) -> u64 {
-        let positions = &self.header().positions;
-        positions.head() - positions.tail()
+        self.header().positions.unread()
     }
 
     /// The ring that carries on after this one; once it is there, no record is added here.
     pub fn next(&self) -> Option<&Arc<Ring>> {
         self.next.get()
+    }
+
+    /// What the one consumer may act on; `ended` says whether the producer is gone.
+    pub fn look(&self, ended: impl FnOnce() -> bool) -> Seen<Arc<Ring>> {
+        self.header().positions.look(ended, || self.next().cloned())
     }
 
     /// Makes a ring that was read to its end fit for another thread.
@@ -134,11 +140,10 @@ impl Ring {
     /// The contiguous records from position `from` on, up to position `end`; both lie
     /// between tail and head. Only the one consumer may call it.
     pub fn readable(&self, from: u64, end: u64) -> &[Record] {
-        let at = from & (self.capacity - 1);
-        let count = (end - from).min(self.capacity - at);
+        let (at, count) = Positions::readable(from, end, self.capacity);
         // SAFETY: records in [tail, head) are written, were published before `head` was read
         // with Acquire, and the producer does not touch them until the tail has passed them.
-        unsafe { std::slice::from_raw_parts(self.records().add(at as usize), count as usize) }
+        unsafe { std::slice::from_raw_parts(self.records().add(at), count) }
     }
 
     /// What was published and not read. Only when there is no consumer any more.
@@ -155,22 +160,16 @@ impl Ring {
 /// The writing end of a ring.
 pub(crate) struct Producer {
     records: *mut Record,
-    mask: u64,
-    head: u64,
-    /// The head may go up to here without a look at the tail; equal to the head: look first.
-    limit: u64,
+    cursor: Cursor,
     ring: Arc<Ring>,
 }
 
 impl Producer {
     /// The producer of a ring that has none (a fresh or recycled one).
     pub fn new(ring: Arc<Ring>) -> Self {
-        let head = ring.header().positions.head();
         Self {
             records: ring.records(),
-            mask: ring.capacity - 1,
-            head,
-            limit: head,
+            cursor: Cursor::new(&ring.header().positions, ring.capacity),
             ring,
         }
     }
@@ -182,27 +181,17 @@ impl Producer {
     /// Whether the next record must go through [`Producer::reserve`].
     #[inline(always)]
     pub fn must_reserve(&self) -> bool {
-        self.head == self.limit
+        self.cursor.must_reserve()
     }
 
     /// Makes the next record go through [`Producer::reserve`].
     pub fn look_first(&mut self) {
-        self.limit = self.head;
+        self.cursor.look_first();
     }
 
-    /// Looks at the tail: whether `count` records fit. Afterwards the head may move on for
-    /// half a ring before the next look. Second: whether the ring is half full.
+    /// Whether `count` records fit, and whether the ring is half full.
     pub fn reserve(&mut self, count: u64) -> (bool, bool) {
-        let used = self.head - self.ring.header().positions.tail();
-        let free = self.ring.capacity - used;
-        let fits = count <= free;
-        let half = self.ring.capacity / 2;
-        self.limit = if fits {
-            self.head + free.min(half.max(count))
-        } else {
-            self.head
-        };
-        (fits, used >= half)
+        self.cursor.reserve(&self.ring.header().positions, count)
     }
 
     /// Writes one record without publishing it.
@@ -211,19 +200,14 @@ impl Producer {
     /// There must be room: `must_reserve` was false, or `reserve` granted it.
     #[inline(always)]
     pub unsafe fn write(&mut self, record: Record) {
-        // SAFETY: the index is masked into the ring; the caller vouches that the slot is free.
-        unsafe {
-            self.records
-                .add((self.head & self.mask) as usize)
-                .write(record)
-        };
-        self.head += 1;
+        // SAFETY: the place is masked into the ring; the caller vouches that it is free.
+        unsafe { self.records.add(self.cursor.advance()).write(record) };
     }
 
     /// Publishes what was written.
     #[inline(always)]
     pub fn publish(&self) {
-        self.ring.header().positions.publish(self.head);
+        self.cursor.publish(&self.ring.header().positions);
     }
 
     /// Carries on in another ring.

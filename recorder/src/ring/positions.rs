@@ -1,53 +1,139 @@
-//! Who may touch which record: two positions, counted in records since the beginning.
+//! Where the two ends of a ring stand: all that its producer and its consumer say to one another.
 //!
-//! Records from the tail to the head are published: the one consumer reads them, the
-//! producer leaves them alone. The others are the producer's. Each side stores its own
-//! position with release and loads the other's with acquire. Positions never wrap.
+//! Nothing here touches records, and the atomics come from `super::sync`: so the same source
+//! also runs under loom (`recorder/model`), which tries every interleaving.
 
 use super::sync::{AtomicU64, Ordering};
 
 /// A cache line and its neighbour, which the prefetcher fetches along.
+#[derive(Default)]
 #[repr(C, align(128))]
 struct Apart<T>(T);
 
-/// Head and tail of a ring.
+/// The two positions, counted in records since the beginning. They never wrap (2^64 records).
+#[derive(Default)]
 #[repr(C)]
 pub(crate) struct Positions {
     head: Apart<AtomicU64>,
     tail: Apart<AtomicU64>,
 }
 
-impl Positions {
-    /// Of a ring that was never used. (Mapped memory begins as zeros, which is the same.)
-    #[allow(dead_code, reason = "for models of the protocol")]
-    pub fn new() -> Self {
-        Self {
-            head: Apart(AtomicU64::new(0)),
-            tail: Apart(AtomicU64::new(0)),
-        }
-    }
+/// What a consumer may act on, see [`Positions::look`].
+pub(crate) struct Seen<N> {
+    /// The producer has ended: nothing comes after `head` and what follows in `next`.
+    pub ended: bool,
+    /// The ring that carries on; nothing comes after `head` in this one.
+    pub next: Option<N>,
+    /// Records before it are published.
+    pub head: u64,
+}
 
-    /// How far records are published.
+impl Positions {
+    /// Records before it are published, and visible to the caller.
     #[inline(always)]
     pub fn head(&self) -> u64 {
         self.head.0.load(Ordering::Acquire)
     }
 
-    /// How far records were read.
+    /// Records before it are read; their places are the producer's.
     #[inline(always)]
     pub fn tail(&self) -> u64 {
         self.tail.0.load(Ordering::Acquire)
     }
 
-    /// Producer: everything before `head` was written.
-    #[inline(always)]
-    pub fn publish(&self, head: u64) {
-        self.head.0.store(head, Ordering::Release);
+    /// Records published and not yet read.
+    pub fn unread(&self) -> u64 {
+        // The tail first: it does not overtake a head that is read later.
+        let tail = self.tail();
+        self.head() - tail
     }
 
-    /// Consumer: everything before `tail` is done with.
+    /// For the consumer: what there is, in the order that loses nothing. `ended` and `next`
+    /// are asked before the head: once either is there, the head does not move any more.
+    pub fn look<N>(
+        &self,
+        ended: impl FnOnce() -> bool,
+        next: impl FnOnce() -> Option<N>,
+    ) -> Seen<N> {
+        let ended = ended();
+        let next = next();
+        let head = self.head();
+        Seen { ended, next, head }
+    }
+
+    /// For the consumer: place and number of the records from position `from` on that lie
+    /// side by side, up to position `end`, in a ring of `capacity` (a power of two).
+    #[inline(always)]
+    pub fn readable(from: u64, end: u64, capacity: u64) -> (usize, usize) {
+        let at = from & (capacity - 1);
+        (at as usize, (end - from).min(capacity - at) as usize)
+    }
+
+    /// For the consumer: it is done with all records before `tail`, and gives them back.
     #[inline(always)]
     pub fn consume(&self, tail: u64) {
         self.tail.0.store(tail, Ordering::Release);
+    }
+}
+
+/// The producer's own knowledge of its ring.
+pub(crate) struct Cursor {
+    mask: u64,
+    head: u64,
+    /// The head may go up to here without a look at the tail; equal to the head: look first.
+    limit: u64,
+}
+
+impl Cursor {
+    /// The one producer of a ring that has none.
+    pub fn new(positions: &Positions, capacity: u64) -> Self {
+        let head = positions.head();
+        Self {
+            mask: capacity - 1,
+            head,
+            limit: head,
+        }
+    }
+
+    /// Whether the next record must go through [`Cursor::reserve`].
+    #[inline(always)]
+    pub fn must_reserve(&self) -> bool {
+        self.head == self.limit
+    }
+
+    /// Makes the next record go through [`Cursor::reserve`].
+    pub fn look_first(&mut self) {
+        self.limit = self.head;
+    }
+
+    /// Looks at the tail: whether `count` records fit. Afterwards the head may move on for
+    /// half a ring before the next look. Second: whether the ring is half full.
+    pub fn reserve(&mut self, positions: &Positions, count: u64) -> (bool, bool) {
+        let capacity = self.mask + 1;
+        let used = self.head - positions.tail();
+        let free = capacity - used;
+        let fits = count <= free;
+        let half = capacity / 2;
+        self.limit = if fits {
+            self.head + free.min(half.max(count))
+        } else {
+            self.head
+        };
+        (fits, used >= half)
+    }
+
+    /// The place of the next record, which is then counted as written. There must be room:
+    /// `must_reserve` was false, or `reserve` granted it.
+    #[inline(always)]
+    pub fn advance(&mut self) -> usize {
+        let at = self.head & self.mask;
+        self.head += 1;
+        at as usize
+    }
+
+    /// Publishes what was written.
+    #[inline(always)]
+    pub fn publish(&self, positions: &Positions) {
+        positions.head.0.store(self.head, Ordering::Release);
     }
 }

@@ -41,19 +41,16 @@ impl LaneReader {
         mut leave: impl FnMut(Arc<Ring>),
     ) -> bool {
         loop {
-            // Before the head: what is published afterwards is for the next time, and once
-            // a ring has a successor or its thread has ended, its head does not move.
-            let ended = self.thread.closed.load(Ordering::Acquire);
-            let next = self.ring.next().cloned();
             let ring = self.ring.clone();
-            self.groups(&ring, ring.header().positions.head(), &mut take);
+            let seen = ring.look(|| self.thread.closed.load(Ordering::Acquire));
+            self.groups(&ring, seen.head, &mut take);
             drop(ring);
-            match next {
+            match seen.next {
                 Some(next) => {
                     next.header().set_context(self.context);
                     leave(std::mem::replace(&mut self.ring, next));
                 }
-                None => return ended,
+                None => return seen.ended,
             }
         }
     }
