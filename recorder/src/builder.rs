@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::device::{Device, DeviceWork};
 use crate::error::Error;
 use crate::recorder::Recorder;
 use crate::rest;
 use crate::run_json::RUN_JSON;
 use crate::schema;
+use crate::sync_mode::SyncMode;
 use crate::writer;
 
 /// What happens to an event whose thread's ring is full.
@@ -34,24 +37,6 @@ impl Overflow {
     }
 }
 
-/// When devices are synchronised so that host times cover device work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum SyncMode {
-    /// Never: host intervals only.
-    #[default]
-    None,
-}
-
-impl SyncMode {
-    /// As it stands in `run.json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-        }
-    }
-}
-
 /// Sets up a recorder; from [`Recorder::builder`].
 ///
 /// ```
@@ -74,6 +59,7 @@ pub struct Builder {
     pub(crate) ring_records: usize,
     pub(crate) overflow: Overflow,
     pub(crate) sync_mode: SyncMode,
+    pub(crate) device: Option<Arc<dyn Device>>,
     pub(crate) tables_off: Vec<&'static str>,
     unknown_table: Option<String>,
     overwrite: bool,
@@ -87,6 +73,7 @@ impl Builder {
             ring_records: 1 << 16,
             overflow: Overflow::default(),
             sync_mode: SyncMode::default(),
+            device: None,
             tables_off: Vec::new(),
             unknown_table: None,
             overwrite: false,
@@ -119,6 +106,12 @@ impl Builder {
         self
     }
 
+    /// The device that bricks give work to, for a [`SyncMode`] other than `None`.
+    pub fn device(mut self, device: Arc<dyn Device>) -> Self {
+        self.device = Some(device);
+        self
+    }
+
     /// Leaves a table out. Without `bricks`, iterations and layers still label other tables.
     pub fn without_table(mut self, name: &str) -> Self {
         match schema::table(name) {
@@ -143,7 +136,7 @@ impl Builder {
     ///
     /// # Errors
     /// A run or anything else is there already, the directory cannot be made or written,
-    /// or a table's name is unknown.
+    /// a table's name is unknown, or the sync mode needs a device and there is none.
     pub fn create(self) -> Result<Recorder, Error> {
         if let Some(found) = &self.unknown_table {
             let known: Vec<&str> = schema::TABLES.iter().map(|table| table.name).collect();
@@ -156,8 +149,14 @@ impl Builder {
         if cfg!(feature = "off") {
             return Ok(Recorder::disabled());
         }
+        DeviceWork::check(&self)?;
         self.make_directory()?;
-        writer::start(&self)
+        let earlier = DeviceWork::before_start(&self);
+        let mut recorder = writer::start(&self)?;
+        if let Some(earlier) = earlier {
+            recorder.attach(&self, earlier);
+        }
+        Ok(recorder)
     }
 
     fn make_directory(&self) -> Result<(), Error> {

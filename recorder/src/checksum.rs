@@ -122,7 +122,7 @@ fn combine([even, odd]: [u64; 2], bytes: u64) -> u64 {
     mix(even.wrapping_add(bytes)) ^ mix(odd).rotate_left(32)
 }
 
-fn fnv1a(bytes: &[u8]) -> u64 {
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

@@ -44,6 +44,8 @@ impl Clock {
     /// The counter now.
     #[inline(always)]
     pub fn ticks(self) -> u64 {
+        #[cfg(test)]
+        tests::count_reading();
         match self {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
@@ -90,10 +92,80 @@ fn read(clock: libc::clockid_t) -> i128 {
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
 pub(crate) fn monotonic_ns() -> u64 {
+    #[cfg(test)]
+    tests::count_reading();
     read(libc::CLOCK_MONOTONIC) as u64
 }
 
 /// Nanoseconds since the Unix epoch.
 pub(crate) fn realtime_ns() -> i64 {
     read(libc::CLOCK_REALTIME) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use crate::compat::BrickProfiler;
+    use crate::{BrickId, Recorder, Source, TileLevel};
+
+    thread_local! {
+        static READINGS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count_reading() {
+        READINGS.set(READINGS.get() + 1);
+    }
+
+    fn readings(work: impl FnOnce()) -> u64 {
+        let before = READINGS.get();
+        work();
+        READINGS.get() - before
+    }
+
+    fn record(rec: &Recorder) {
+        let _iteration = rec.iteration(0);
+        let _layer = rec.layer(0);
+        let _function = rec.function("load");
+        let _wait = rec.wait("join", &[]);
+        rec.brick(BrickId::LmHead).elements(1).stream(0);
+        rec.brick("detached").detach().end();
+        drop(rec.task("task", None));
+        drop(rec.kernel("gemv"));
+        drop(rec.tile(TileLevel::Macro, 0, 0));
+        rec.checksum("out", None, &[1.0f32], &[1]);
+        rec.allocation("cache", 1, None);
+        rec.counter("depth", 1.0, "", Source::Measured);
+        assert!(rec.synchronize().is_ok());
+    }
+
+    /// Claim F105: disabled costs nothing. The original read the clock all the same.
+    #[test]
+    fn f105_a_disabled_recorder_reads_no_clock() {
+        let off = Recorder::disabled();
+        assert_eq!(readings(|| record(&off)), 0);
+
+        let folder = tempfile::tempdir().unwrap();
+        let on = Recorder::create(folder.path().join("test.run")).unwrap();
+        assert!(readings(|| record(&on)) >= 2 * 9, "readings are counted");
+        on.finish().unwrap();
+        assert_eq!(readings(|| record(&on)), 0, "finished");
+
+        let mut profiler = BrickProfiler::with_recorder(off);
+        let time = |profiler: &mut BrickProfiler| {
+            let timer = profiler.start_brick(BrickId::LmHead);
+            profiler.stop_brick(timer, 1);
+            let timer = profiler.start("mine");
+            profiler.stop(timer, 1);
+            let tile = profiler.start_tile(TileLevel::Macro, 0, 0);
+            profiler.stop_tile(tile, 1, 1);
+            profiler.record_deferred(BrickId::LmHead, 0, 1);
+        };
+        assert_eq!(readings(|| time(&mut profiler)), 0);
+        profiler.enable();
+        assert!(
+            readings(|| time(&mut profiler)) >= 5,
+            "readings are counted"
+        );
+    }
 }

@@ -42,6 +42,14 @@ pub enum Error {
         /// Found, expected, next step.
         problem: String,
     },
+    /// A device could not be synchronised: what waited for it is not measurable.
+    #[error("device {device}: cannot synchronise: {problem}")]
+    Device {
+        /// Its number.
+        device: u32,
+        /// What it said.
+        problem: String,
+    },
     /// The operating system refused something while the recorder was made.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {

@@ -38,6 +38,8 @@
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
 //! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
+//! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
+//!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
 //!
 //! Times are measured; elements, FLOPs and bytes are what the program declares. What was
@@ -53,6 +55,8 @@
 //! A full disk or a removed directory never stops the program: recording ends,
 //! [`Recorder::finish`] and `run.json` say what was lost.
 //!
+//! Programs instrumented with `trueno::brick::BrickProfiler` move over by an import: [`compat`].
+//!
 //! # The run directory
 //!
 //! [`schema`] lists the tables, [`segment`] describes their files, [`journal`] and
@@ -65,8 +69,10 @@ mod brick;
 mod builder;
 mod checksum;
 mod clock;
+pub mod compat;
 mod cost;
 mod counts;
+mod device;
 mod error;
 mod event;
 mod fork;
@@ -90,6 +96,7 @@ mod shared;
 mod span;
 mod span_id;
 mod status;
+mod sync_mode;
 mod task;
 mod threads;
 mod tile;
@@ -99,8 +106,9 @@ mod wait;
 mod writer;
 
 pub use brick::{BrickCategory, BrickId};
-pub use builder::{Builder, Overflow, SyncMode};
+pub use builder::{Builder, Overflow};
 pub use checksum::{Element, Fingerprint, Statistics, fingerprint};
+pub use device::Device;
 pub use error::Error;
 pub use event::Source;
 pub use kernel::KernelGuard;
@@ -112,6 +120,7 @@ pub use scope::ScopeGuard;
 pub use span::BrickGuard;
 pub use span_id::SpanId;
 pub use status::{Status, Summary, TableStatus};
+pub use sync_mode::SyncMode;
 pub use task::Detached;
 pub use tile::{TileGuard, TileLevel};
 pub use wait::WaitGuard;

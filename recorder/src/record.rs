@@ -53,8 +53,27 @@ pub(crate) mod kind {
     pub const ALLOCATION: u8 = 14;
     /// `m` value (bits of an f64), unit (name), source.
     pub const COUNTER: u8 = 15;
+    /// Work of a device: `parent` the thread that launched it, `flags` as
+    /// [`super::device_timing`], `m` brick (full id), device | stream << 32, reason (name).
+    pub const DEVICE_WORK: u8 = 16;
+    /// A host wait for a device: `m[0]` its number.
+    pub const DEVICE_WAIT: u8 = 17;
     /// The thread's iteration and layer from here on; flags as [`super::Context`].
     pub const CONTEXT: u8 = 32;
+}
+
+/// What the times of [`kind::DEVICE_WORK`] are.
+pub(crate) mod device_timing {
+    /// Stamped by the device.
+    pub const STAMPED: u8 = 0;
+    /// The work lies between them.
+    pub const BOUND: u8 = 1;
+    /// Only the launch; the row is not valid.
+    pub const LAUNCH: u8 = 2;
+    /// The bits of the above.
+    pub const MASK: u8 = 3;
+    /// Bit: device and stream are known.
+    pub const ON_DEVICE: u8 = 4;
 }
 
 /// Kinds of extension records.
@@ -67,7 +86,8 @@ pub(crate) mod extension {
     /// full id of the parent, then its context.
     pub const ORIGIN: u8 = 66;
     /// `start` grid x | y << 32, `end` grid z | block x << 32, `m` block y | z << 32, ptx hash;
-    /// bits of `flags`: grid, block, ptx.
+    /// bits of `flags`: grid, block, ptx; of device work also bit 3, with `m[2]` bytes of
+    /// dynamic shared memory.
     pub const LAUNCH: u8 = 67;
     /// `m` NaN, infinite and zero elements.
     pub const COUNTS: u8 = 68;
@@ -179,9 +199,9 @@ impl TableNumber {
             kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
                 Self::Bricks
             }
-            kind::KERNEL => Self::Kernels,
+            kind::KERNEL | kind::DEVICE_WORK => Self::Kernels,
             kind::TILE => Self::Tiles,
-            kind::WAIT => Self::Syncs,
+            kind::WAIT | kind::DEVICE_WAIT => Self::Syncs,
             kind::DEPENDS | kind::JOINS => Self::Edges,
             kind::CHECKSUM => Self::Checksums,
             kind::ALLOCATION => Self::Allocations,

@@ -6,6 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use crate::builder::{Builder, Overflow};
 use crate::clock::Clock;
+use crate::clock::pairs::Pair;
+use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Watched};
 use crate::live::Live;
@@ -26,12 +28,18 @@ pub struct Recorder {
     inner: Arc<Inner>,
 }
 
+/// Bit of [`Inner::tables`]: bricks may give work to a device.
+const HAS_DEVICE: u32 = 1 << 31;
+
 struct Inner {
-    /// A bit for every table that is recorded; 0: disabled, finished, or in a forked process.
+    /// A bit for every table that is recorded, and [`HAS_DEVICE`]; 0: disabled, finished, or
+    /// in a forked process.
     tables: AtomicU32,
     shared: Arc<Shared>,
     /// `None` for a disabled recorder.
     session: Option<Session>,
+    /// `None`: nothing is asked of any device.
+    device: Option<DeviceWork>,
     /// Turns the recorder off in forked processes; set once, since it refers to `tables`.
     watched: OnceLock<Watched>,
 }
@@ -64,6 +72,7 @@ impl Recorder {
             tables: AtomicU32::new(tables),
             shared,
             session,
+            device: None,
             watched: OnceLock::new(),
         });
         if inner.session.is_some() {
@@ -75,6 +84,33 @@ impl Recorder {
             let _ = inner.watched.set(watched);
         }
         Self { inner }
+    }
+
+    /// Adds the device of `builder`, before anything is recorded.
+    pub(crate) fn attach(&mut self, builder: &Builder, earlier: Pair) {
+        // Nobody else has the new recorder yet.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            let tables = inner.tables.get_mut();
+            inner.device = DeviceWork::new(builder, inner.shared.clone(), earlier, *tables);
+            if inner.device.is_some() && *tables != 0 {
+                *tables |= HAS_DEVICE;
+            }
+        }
+    }
+
+    /// The bits of what is recorded, for several questions at the price of one.
+    #[inline(always)]
+    pub(crate) fn tables(&self) -> Tables {
+        if COMPILED_OUT {
+            return Tables(0);
+        }
+        Tables(self.inner.tables.load(Ordering::Relaxed))
+    }
+
+    /// The device, as long as the run goes on.
+    #[cold]
+    pub(crate) fn device(&self) -> Option<&DeviceWork> {
+        self.inner.device.as_ref()
     }
 
     /// Whether anything is recorded: false for a disabled and for a finished recorder.
@@ -127,6 +163,19 @@ impl Recorder {
         Status::of(self.shared())
     }
 
+    /// Waits for the device and takes over the times of its work so far, in every
+    /// [`SyncMode`](crate::SyncMode) but `None`; with that, or without a device, does nothing.
+    ///
+    /// # Errors
+    /// [`Error::Device`], which is also counted and reported in `run.json`: the work that waited
+    /// is not measurable, and its rows say so.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        match &self.inner.device {
+            Some(device) if self.tables().has_device() => device.synchronize(),
+            _ => Ok(()),
+        }
+    }
+
     /// Ends the run: reads what all threads have published, closes the files, writes `run.json`.
     ///
     /// Rows still open, and what other threads record from now on, are not part of the run;
@@ -142,11 +191,31 @@ impl Recorder {
     }
 }
 
+/// What was recorded at one moment; see [`Recorder::tables`].
+#[derive(Clone, Copy)]
+pub(crate) struct Tables(u32);
+
+impl Tables {
+    #[inline(always)]
+    pub fn has(self, table: TableNumber) -> bool {
+        self.0 & table.bit() != 0
+    }
+
+    #[inline(always)]
+    pub fn has_device(self) -> bool {
+        self.0 & HAS_DEVICE != 0
+    }
+}
+
 impl Inner {
     fn finish(&self) -> Result<Summary, Error> {
         let Some(session) = &self.session else {
             return Ok(Summary::default());
         };
+        session.check_process()?;
+        if let Some(device) = &self.device {
+            device.end();
+        }
         session.finish(|| self.tables.store(0, Ordering::Relaxed))
     }
 }

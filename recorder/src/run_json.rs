@@ -127,7 +127,7 @@ pub struct Options {
     pub ring_records: u64,
     /// `drop`, `block` or `grow`.
     pub overflow: String,
-    /// `none`.
+    /// `none`, `deferred`, `per_layer` or `immediate`.
     pub sync_mode: String,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,

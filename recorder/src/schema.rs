@@ -13,7 +13,7 @@ pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
 /// Raised by added tables or columns.
-pub const FORMAT_MINOR: u32 = 0;
+pub const FORMAT_MINOR: u32 = 1;
 
 /// How a column is stored in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -490,7 +490,7 @@ pub const TABLES: &[Table] = &[
     },
     Table {
         name: "clock_pairs",
-        doc: "readings of the recorder's clock beside the system's",
+        doc: "readings of the recorder's clock beside the system's, or beside a device's",
         columns: &[
             has("ticks", U64, Measured, "raw counter"),
             has(
@@ -500,6 +500,18 @@ pub const TABLES: &[Table] = &[
                 "monotonic clock on the run's timeline",
             ),
             has("realtime_ns", I64, Measured, "time since the Unix epoch"),
+            may(
+                "device",
+                U32,
+                Identity,
+                "device whose clock was read; null: none",
+            ),
+            may(
+                "device_ns",
+                I64,
+                Measured,
+                "the device's clock, from its own origin",
+            ),
         ],
     },
     Table {

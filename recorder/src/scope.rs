@@ -57,6 +57,9 @@ impl<'r> ScopeGuard<'r> {
 impl Drop for ScopeGuard<'_> {
     fn drop(&mut self) {
         let (recorder, seq, start) = (self.span.recorder, self.span.seq, self.span.start);
+        if self.kind == kind::LAYER && self.span.is_on() && recorder.tables().has_device() {
+            recorder.device_after_layer();
+        }
         let Some(lane) = self.span.lane() else { return };
         let end = lane.now();
         let below = lane.close(seq);

@@ -7,6 +7,7 @@ use std::thread::Thread;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
+use crate::clock::pairs::Pair;
 use crate::counts::Counts;
 use crate::lane::Lane;
 use crate::live::{Entry, Identity, Live};
@@ -45,6 +46,12 @@ pub(crate) enum Request {
         source: Arc<str>,
     },
     Ceiling(Ceiling),
+    /// The clocks of host and device at one moment.
+    DevicePair {
+        pair: Pair,
+        device: u32,
+        device_ns: u64,
+    },
 }
 
 /// A thread's ring on its way to the writer.
@@ -212,6 +219,15 @@ impl Shared {
                 hash: *hash,
                 name: name.clone(),
                 source: source.to_string(),
+            },
+            Request::DevicePair {
+                pair,
+                device,
+                device_ns,
+            } => Entry::DevicePair {
+                pair: *pair,
+                device: *device,
+                device_ns: *device_ns,
             },
         };
         // Under the lock: the log has them in the order in which the writer takes them.

@@ -1,5 +1,6 @@
 //! Guards: an interval from the call to the drop, on one thread.
 
+use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::record::{Record, TableNumber, extension, kind};
@@ -88,7 +89,7 @@ impl<'r> Span<'r> {
 }
 
 /// What a row says about its work: up to four numbers, each given or not.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub m: [u64; 4],
     pub given: u8,
@@ -168,8 +169,12 @@ pub struct BrickGuard<'r> {
 impl<'r> BrickGuard<'r> {
     #[inline(always)]
     pub(crate) fn begin(recorder: &'r Recorder, name: impl Into<Name>, kind: u8) -> Self {
-        let (name, span) = if recorder.records(TableNumber::Bricks) {
+        let tables = recorder.tables();
+        let (name, span) = if tables.has(TableNumber::Bricks) {
             let name = name.into();
+            if tables.has_device() && kind == kind::BRICK {
+                recorder.device_before_brick();
+            }
             (
                 name,
                 Span::begin(recorder, Class::Brick, TableNumber::Bricks),
@@ -226,6 +231,21 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
+    /// The brick gives work to this stream of the recorder's [`Device`](crate::Device): call it
+    /// before the first launch, once for each stream. Without a device, and with
+    /// [`SyncMode::None`](crate::SyncMode), it does nothing.
+    ///
+    /// What the stream does from here until it has done what was submitted before the guard's
+    /// drop becomes a row of `kernels` with the brick's name. If the stream is idle here, the
+    /// time until the first launch reaches it is part of that.
+    #[inline]
+    pub fn stream(&mut self, stream: u32) -> &mut Self {
+        if self.span.is_on() && self.span.recorder.tables().has_device() {
+            self.span.recorder.device_stream(self.span.id(), stream);
+        }
+        self
+    }
+
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.span.id()
@@ -260,6 +280,9 @@ impl Drop for BrickGuard<'_> {
 #[inline(never)]
 fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, parent: u64) {
     let (recorder, seq, start) = (span.recorder, span.seq, span.start);
+    if recorder.tables().has_device() {
+        recorder.device_before_end(span.id(), kind, Launched::new(start, name, labels));
+    }
     let Some(lane) = span.lane() else { return };
     let end = lane.now();
     let below = lane.close(seq);

@@ -29,6 +29,11 @@ impl SpanId {
         }
     }
 
+    /// A row known by its id, or none (0), with what holds there.
+    pub(crate) fn with_context(id: u64, context: Context) -> Self {
+        Self { id, context }
+    }
+
     /// As it stands in column `id`: `(thread + 1) << 32 | sequence`; 0 for [`SpanId::NONE`].
     pub fn get(self) -> u64 {
         self.id
@@ -37,6 +42,11 @@ impl SpanId {
     /// Whether it names no row.
     pub fn is_none(self) -> bool {
         self.id == 0
+    }
+
+    /// The thread part of the id.
+    pub(crate) fn thread(self) -> u32 {
+        ((self.id >> 32) as u32).saturating_sub(1)
     }
 
     pub(crate) fn context(self) -> Context {

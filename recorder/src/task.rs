@@ -1,5 +1,6 @@
 //! Work on several threads: tasks, and intervals that end elsewhere.
 
+use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
 use crate::record::{Record, TableNumber, extension, kind};
@@ -120,6 +121,10 @@ impl Drop for Detached {
         if !recorder.records(TableNumber::Bricks) {
             recorder.too_late();
             return;
+        }
+        if recorder.tables().has_device() {
+            let launched = Launched::new(self.start, self.name, self.labels);
+            recorder.device_before_end(self.id, self.kind, launched);
         }
         let lane = threads::lane(recorder.shared());
         // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other

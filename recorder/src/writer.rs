@@ -1,6 +1,7 @@
 //! The writer thread: rings to rows to segments.
 
 pub(crate) mod columns;
+mod device_rows;
 pub(crate) mod dictionary;
 mod end;
 pub(crate) mod facts;
@@ -164,6 +165,11 @@ impl Writer {
             match request {
                 Request::Ptx { hash, name, source } => self.keep_ptx(hash, &name, &source),
                 Request::Ceiling(ceiling) => self.keep_ceiling(&ceiling),
+                Request::DevicePair {
+                    pair,
+                    device,
+                    device_ns,
+                } => self.keep_device_pair(pair, device, device_ns),
             }
         }
     }

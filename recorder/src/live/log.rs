@@ -29,6 +29,12 @@ pub(crate) enum Entry {
         pair: Pair,
         knot: Option<Knot>,
     },
+    /// The clocks of host and device at one moment.
+    DevicePair {
+        pair: Pair,
+        device: u32,
+        device_ns: u64,
+    },
     /// What a ring's use by a thread has dropped, before the ring is free again.
     Dropped {
         ring: u32,

@@ -37,9 +37,15 @@ pub(super) fn add(
         }
     };
     add(TableNumber::Threads, threads(found, timeline));
-    let pairs = found.pairs.iter().skip(1).map(|pair| {
+    // The writer adds those of devices as they come, and the host's at the end.
+    let of_devices = found
+        .device_pairs
+        .iter()
+        .map(|(pair, number, ns)| (pair, Some((*number, *ns))));
+    let of_host = found.pairs.iter().skip(1).map(|pair| (pair, None));
+    let pairs = of_devices.chain(of_host).map(|(pair, device)| {
         let host_ns = timeline.host_ns(*pair);
-        fill(move |to, _| facts::clock_pair(to, *pair, host_ns))
+        fill(move |to, _| facts::clock_pair(to, *pair, host_ns, device))
     });
     add(TableNumber::ClockPairs, pairs.collect());
     let ceilings = found.ceilings.iter();

@@ -27,6 +27,8 @@ pub(super) struct Found {
     pub texts: Texts,
     pub pairs: Vec<Pair>,
     pub knots: Vec<Knot>,
+    /// With a device's number and clock.
+    pub device_pairs: Vec<(Pair, u32, u64)>,
     /// Threads that had ended, by index.
     pub ended: BTreeMap<u32, ThreadRow>,
     pub values: BTreeMap<String, String>,
@@ -86,6 +88,11 @@ impl Found {
                     self.pairs.push(pair);
                     self.knots.extend(knot);
                 }
+                Entry::DevicePair {
+                    pair,
+                    device,
+                    device_ns,
+                } => self.device_pairs.push((pair, device, device_ns)),
                 Entry::Thread(thread) => {
                     self.ended.insert(thread.index, thread);
                 }

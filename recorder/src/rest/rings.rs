@@ -80,6 +80,9 @@ fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
                 .all(|name| known(name.into()))
         }
         kind::COUNTER => known(first.name.into()) && known(first.m[1]),
+        kind::DEVICE_WORK => {
+            known(first.name.into()) && known(first.backend.into()) && known(first.m[2])
+        }
         _ => known(first.name.into()) && known(first.backend.into()),
     };
     of_first
@@ -93,6 +96,12 @@ fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
 fn is_interval(record: &Record) -> bool {
     matches!(
         record.kind,
-        kind::ITERATION..=kind::TASK | kind::KERNEL | kind::TILE | kind::WAIT
+        kind::ITERATION
+            ..=kind::TASK
+                | kind::KERNEL
+                | kind::TILE
+                | kind::WAIT
+                | kind::DEVICE_WORK
+                | kind::DEVICE_WAIT
     )
 }

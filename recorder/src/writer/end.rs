@@ -107,7 +107,7 @@ impl Writer {
         for pair in std::mem::take(&mut self.pairs) {
             let host_ns = self.rows.timeline.host_ns(pair);
             self.add(TableNumber::ClockPairs, |to, _| {
-                facts::clock_pair(to, pair, host_ns)
+                facts::clock_pair(to, pair, host_ns, None)
             });
         }
     }
@@ -133,13 +133,13 @@ impl Writer {
     }
 
     /// One row of the writer's own.
-    fn add(&mut self, table: TableNumber, fill: impl FnOnce(&mut Columns, &mut Texts)) {
+    pub(super) fn add(&mut self, table: TableNumber, fill: impl FnOnce(&mut Columns, &mut Texts)) {
         if let Some((to, texts)) = self.tables.room(table, 1, &mut self.files) {
             fill(to, texts);
         }
     }
 
-    fn is_off(&self, table: TableNumber) -> bool {
+    pub(super) fn is_off(&self, table: TableNumber) -> bool {
         let name = TABLES[table as usize].name;
         self.run.recorder.tables_off.iter().any(|off| off == name)
     }

@@ -31,9 +31,14 @@ pub(crate) fn thread(to: &mut Columns, texts: &mut Texts, thread: &ThreadRow, st
     });
 }
 
-pub(crate) fn clock_pair(to: &mut Columns, pair: Pair, host_ns: i64) {
+/// `device`: its number and its clock at the same moment.
+pub(crate) fn clock_pair(to: &mut Columns, pair: Pair, host_ns: i64, device: Option<(u32, u64)>) {
     to.row(RowOrigin::OWN, |row| {
-        row.put(pair.ticks).signed(host_ns).signed(pair.realtime_ns);
+        row.put(pair.ticks)
+            .signed(host_ns)
+            .signed(pair.realtime_ns)
+            .put_if(device.map(|(number, _)| u64::from(number)))
+            .put_if(device.map(|(_, device_ns)| device_ns));
     });
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Rows {
 }
 
 /// A name that may be missing.
-fn given(number: u64) -> Option<Name> {
+pub(super) fn given(number: u64) -> Option<Name> {
     (number != 0).then(|| Name::from_number(number as u32))
 }
 
@@ -36,7 +36,7 @@ fn on_thread(thread: u32, seq: u32) -> Option<u64> {
 }
 
 /// The extension of that kind in a group.
-fn find(group: &[Record], kind: u8) -> Option<&Record> {
+pub(super) fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
 }
 
@@ -51,7 +51,7 @@ impl Rows {
 
     /// Start and duration. Both ends go through one monotone function, so nesting is kept.
     #[inline(always)]
-    fn interval(&mut self, record: &Record) -> (i64, i64) {
+    pub(super) fn interval(&mut self, record: &Record) -> (i64, i64) {
         let start = self.timeline.ns(record.start);
         let end = self.timeline.ns(record.end);
         (start, end - start)
@@ -69,6 +69,12 @@ impl Rows {
         texts: &mut Texts,
     ) {
         match table {
+            TableNumber::Kernels if group[0].kind == kind::DEVICE_WORK => {
+                self.device_work(origin, group, to, texts)
+            }
+            TableNumber::Syncs if group[0].kind == kind::DEVICE_WAIT => {
+                self.device_wait(origin, &group[0], to)
+            }
             TableNumber::Bricks => self.brick(origin, group, to, texts),
             TableNumber::Kernels => self.kernel(origin, group, to, texts),
             TableNumber::Tiles => self.tile(origin, &group[0], to),
@@ -190,7 +196,7 @@ impl Rows {
         });
     }
 
-    fn source_name(&mut self, hash: u64, texts: &mut Texts) -> Name {
+    pub(super) fn source_name(&mut self, hash: u64, texts: &mut Texts) -> Name {
         match self.ptx {
             Some((of, name)) if of == hash => name,
             _ => {

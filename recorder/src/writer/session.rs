@@ -186,14 +186,19 @@ impl Writer {
 }
 
 impl Session {
+    /// Refuses processes that were forked from the one that records.
+    pub fn check_process(&self) -> Result<(), Error> {
+        if std::process::id() == self.process {
+            return Ok(());
+        }
+        Err(Error::Forked {
+            path: self.path.clone(),
+            recording: self.process,
+        })
+    }
+
     /// Ends the run once; `turn_off` keeps new events out.
     pub fn finish(&self, turn_off: impl FnOnce()) -> Result<Summary, Error> {
-        if std::process::id() != self.process {
-            return Err(Error::Forked {
-                path: self.path.clone(),
-                recording: self.process,
-            });
-        }
         let mut running = lock(&self.running);
         if let Running::Ended(result) = &*running {
             return result.clone();

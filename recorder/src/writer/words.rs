@@ -8,6 +8,8 @@ use crate::tile::TileLevel;
 
 pub(crate) struct Words {
     pub host: Name,
+    pub device: Name,
+    pub bound: Name,
     pub declared: Name,
     pub join: Name,
     pub joins: Name,
@@ -32,6 +34,8 @@ impl Words {
         let mut name = |text: &str| texts.name(text);
         Self {
             host: name("host"),
+            device: name("device"),
+            bound: name("bound"),
             declared: name("declared"),
             join: name("join"),
             joins: name("joins"),

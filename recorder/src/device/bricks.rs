@@ -1,0 +1,108 @@
+//! Where bricks and layers meet the device. All of it is out of line: a recorder without a
+//! device only tests a bit.
+
+use super::pending::{Marks, Piece};
+use super::work::DeviceWork;
+use crate::names::Name;
+use crate::record::kind;
+use crate::recorder::Recorder;
+use crate::span::Labels;
+use crate::span_id::SpanId;
+use crate::sync_mode::SyncMode;
+
+/// What the end of a brick says about the work it launched.
+#[derive(Clone, Copy)]
+pub(crate) struct Launched {
+    start: u64,
+    name: Name,
+    backend: u16,
+}
+
+impl Launched {
+    pub fn new(start: u64, name: Name, labels: Labels) -> Self {
+        Self {
+            start,
+            name,
+            backend: labels.short_backend(),
+        }
+    }
+}
+
+impl DeviceWork {
+    /// A brick names a stream: a mark before its work.
+    fn open_stream(&self, brick: SpanId, stream: u32) {
+        let named = |streams: &Vec<(u32, Option<u64>)>| streams.iter().any(|(of, _)| *of == stream);
+        if brick.is_none() || self.pending().open.get(&brick.get()).is_some_and(named) {
+            return;
+        }
+        let before = self.mark(stream);
+        let mut pending = self.pending();
+        let streams = pending.open.entry(brick.get()).or_default();
+        streams.push((stream, before));
+    }
+
+    /// A brick will launch no more: marks behind its work.
+    fn close_streams(&self, brick: SpanId, launched: Launched) {
+        let Some(streams) = self.pending().open.remove(&brick.get()) else {
+            return;
+        };
+        for (stream, before) in streams {
+            let behind = self.mark(stream);
+            self.push(Piece {
+                brick: brick.get(),
+                name: launched.name,
+                backend: launched.backend,
+                thread: brick.thread(),
+                stream,
+                start: launched.start,
+                launched: self.ticks(),
+                marks: Marks { before, behind },
+            });
+        }
+    }
+}
+
+impl Recorder {
+    /// A failure is reported in the run; the program goes on.
+    fn device_wait(&self, device: &DeviceWork) {
+        let _ = device.synchronize();
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn device_before_brick(&self) {
+        if let Some(device) = self.device()
+            && device.mode() == SyncMode::Immediate
+        {
+            self.device_wait(device);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn device_stream(&self, brick: SpanId, stream: u32) {
+        if let Some(device) = self.device() {
+            device.open_stream(brick, stream);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn device_before_end(&self, brick: SpanId, of: u8, launched: Launched) {
+        let Some(device) = self.device() else { return };
+        device.close_streams(brick, launched);
+        if of == kind::BRICK && device.mode() == SyncMode::Immediate {
+            self.device_wait(device);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn device_after_layer(&self) {
+        if let Some(device) = self.device()
+            && device.mode() == SyncMode::PerLayer
+        {
+            self.device_wait(device);
+        }
+    }
+}

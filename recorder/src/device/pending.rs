@@ -1,0 +1,61 @@
+//! Device work whose times are not known yet.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::timeline::DeviceTimeline;
+use crate::names::Name;
+
+/// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
+pub(super) const MAX_PENDING: usize = 1 << 14;
+/// After so many more pieces, those whose times are there already are taken out.
+pub(super) const HARVEST: usize = 1 << 10;
+
+/// What one brick gave to one stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    /// Id of the row of `bricks`.
+    pub brick: u64,
+    pub name: Name,
+    /// Number of the backend's name where it fits a record; 0: none.
+    pub backend: u16,
+    /// The thread that launched it.
+    pub thread: u32,
+    pub stream: u32,
+    /// When the brick began and when it stopped launching.
+    pub start: u64,
+    pub launched: u64,
+    pub marks: Marks,
+}
+
+/// The marks before and behind a piece of work; without a device clock there may be none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    pub before: Option<u64>,
+    pub behind: Option<u64>,
+}
+
+/// Streams that an open brick has named, with the mark before its work.
+pub(super) type OpenStreams = Vec<(u32, Option<u64>)>;
+
+#[derive(Default)]
+pub(super) struct Pending {
+    /// By row id of the open brick.
+    pub open: HashMap<u64, OpenStreams>,
+    pub pieces: VecDeque<Piece>,
+    /// `None`: the device's clock cannot be read.
+    pub timeline: Option<DeviceTimeline>,
+    /// When both clocks were last read.
+    pub paired: u64,
+    pub counts: Counts,
+    /// The last wait of the run has begun: what comes now is too late.
+    pub ended: bool,
+}
+
+/// For the report of what went wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub synchronized: u64,
+    pub failed: u64,
+    pub panicked: u64,
+    pub not_measurable: u64,
+}

@@ -1,0 +1,136 @@
+//! From pending work to rows.
+
+use std::collections::VecDeque;
+
+use super::pending::Piece;
+use super::rows::When;
+use super::work::DeviceWork;
+use crate::lane::Class;
+use crate::record::{Record, TableNumber, kind, row_id};
+use crate::sync_mode::SyncMode;
+
+/// Ids in one record of [`kind::JOINS`].
+const JOINS_A_RECORD: usize = 6;
+
+const FAILED: &str = "the device could not be synchronised";
+const BACKWARDS: &str = "the device's marks run backwards";
+
+impl DeviceWork {
+    /// Rows of work whose ends a wait has proved (`proven`: its end), or not. The ids of
+    /// those with times of their own.
+    pub(super) fn resolve(&self, pieces: VecDeque<Piece>, proven: Option<u64>) -> Vec<u64> {
+        let mut ids = Vec::new();
+        for piece in pieces {
+            let when = match (self.stamps(piece), proven) {
+                (Some(Ok((start, end))), _) => When::Stamped { start, end },
+                (Some(Err(reason)), _) => When::Unknown(reason),
+                (None, Some(_)) if self.mode() == SyncMode::Immediate => continue,
+                (None, Some(end)) => When::Within {
+                    start: piece.start,
+                    end,
+                },
+                (None, None) => When::Unknown(FAILED),
+            };
+            self.release(piece);
+            let id = self.row(piece, when);
+            if matches!(when, When::Stamped { .. }) {
+                ids.extend(id);
+            }
+        }
+        ids
+    }
+
+    /// Rows of the oldest work that is done already.
+    pub(super) fn harvest(&self) {
+        loop {
+            // Taken out first: of two threads only one may ask for its marks and release them.
+            let Some(piece) = self.pending().pieces.pop_front() else {
+                return;
+            };
+            let Some(stamps) = self.stamps(piece) else {
+                self.put_back(piece);
+                return;
+            };
+            self.release(piece);
+            let when = match stamps {
+                Ok((start, end)) => When::Stamped { start, end },
+                Err(reason) => When::Unknown(reason),
+            };
+            self.row(piece, when);
+        }
+    }
+
+    fn put_back(&self, piece: Piece) {
+        let mut pending = self.pending();
+        if !pending.ended {
+            return pending.pieces.push_front(piece);
+        }
+        drop(pending);
+        self.too_late(piece);
+    }
+
+    pub(super) fn give_up(&self, piece: Piece, reason: &'static str) {
+        self.release(piece);
+        self.row(piece, When::Unknown(reason));
+    }
+
+    /// Ticks of both marks; `None`: not reached, or there are none.
+    fn stamps(&self, piece: Piece) -> Option<Result<(u64, u64), &'static str>> {
+        let (before, behind) = (piece.marks.before?, piece.marks.behind?);
+        let start = self.ask(|device| device.time_ns(before)).flatten()?;
+        let end = self.ask(|device| device.time_ns(behind)).flatten()?;
+        if end < start {
+            return Some(Err(BACKWARDS));
+        }
+        let mut pending = self.pending();
+        let timeline = pending.timeline.as_mut()?;
+        Some(Ok((timeline.ticks(start), timeline.ticks(end))))
+    }
+
+    pub(super) fn release(&self, piece: Piece) {
+        for mark in [piece.marks.before, piece.marks.behind]
+            .into_iter()
+            .flatten()
+        {
+            self.ask(|device| device.release(mark));
+        }
+    }
+
+    /// Publishes a row of `kernels`; its id.
+    fn row(&self, piece: Piece, when: When) -> Option<u64> {
+        if matches!(when, When::Unknown(_)) {
+            self.pending().counts.not_measurable += 1;
+        }
+        self.on_lane(TableNumber::Kernels, |lane| {
+            let seq = lane.open(Class::Kernel, TableNumber::Kernels)?;
+            lane.close(seq);
+            lane.push(TableNumber::Kernels, piece.record(seq, self.number, when));
+            Some(row_id(lane.thread().index, seq))
+        })
+        .flatten()
+    }
+
+    /// The wait `seq` of this thread could not end before the rows `ids` had ended.
+    pub(super) fn joins(&self, seq: u32, ids: &[u64]) {
+        if !self.records(TableNumber::Edges) {
+            return;
+        }
+        for ids in ids.chunks(JOINS_A_RECORD) {
+            let mut six = [0; JOINS_A_RECORD];
+            six[..ids.len()].copy_from_slice(ids);
+            let [start, end, m @ ..] = six;
+            let record = Record {
+                start,
+                end,
+                seq,
+                m,
+                kind: kind::JOINS,
+                flags: ids.len() as u8,
+                ..Record::default()
+            };
+            self.on_lane(TableNumber::Edges, |lane| {
+                lane.push_group(TableNumber::Edges, ids.len() as u64, &[record]);
+            });
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The device of one recorder: waits for it, and turns marks into rows.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::Device;
+use super::pending::{HARVEST, MAX_PENDING, Pending, Piece};
+use super::rows::wait;
+use crate::builder::Builder;
+use crate::clock::Clock;
+use crate::clock::pairs::Pair;
+use crate::error::Error;
+use crate::lane::{Class, Lane};
+use crate::record::TableNumber;
+use crate::shared::{Shared, lock};
+use crate::sync_mode::SyncMode;
+use crate::threads;
+
+const TOO_MANY: &str = "too much device work waited for a synchronisation";
+
+pub(crate) struct DeviceWork {
+    device: Arc<dyn Device>,
+    pub(super) number: u32,
+    mode: SyncMode,
+    pub(super) shared: Arc<Shared>,
+    /// A bit for every table that is recorded.
+    tables: u32,
+    /// The host's clocks some milliseconds before the run began.
+    pub(super) earlier: Pair,
+    pending: Mutex<Pending>,
+    ended: Mutex<bool>,
+}
+
+impl DeviceWork {
+    /// Refuses a mode that needs a device where there is none.
+    pub fn check(builder: &Builder) -> Result<(), Error> {
+        if builder.sync_mode == SyncMode::None || builder.device.is_some() {
+            return Ok(());
+        }
+        Err(Error::Option {
+            option: "sync_mode",
+            problem: format!(
+                "`{}` needs a device (hint: give one with `Builder::device`, or leave `SyncMode::None`)",
+                builder.sync_mode.name()
+            ),
+        })
+    }
+
+    /// A first reading of the host's clocks, for their rate; `None` when no device is asked.
+    pub fn before_start(builder: &Builder) -> Option<Pair> {
+        (builder.sync_mode != SyncMode::None).then(|| Pair::read(Clock::detect()))
+    }
+
+    pub fn new(builder: &Builder, shared: Arc<Shared>, earlier: Pair, tables: u32) -> Option<Self> {
+        let device = builder.device.clone()?;
+        let mut work = Self {
+            device,
+            number: 0,
+            mode: builder.sync_mode,
+            shared,
+            tables,
+            earlier,
+            pending: Mutex::default(),
+            ended: Mutex::default(),
+        };
+        work.number = work.ask(|device| device.number()).unwrap_or(0);
+        let name = work.ask(|device| device.name()).unwrap_or_default();
+        lock(&work.shared.values).insert(format!("device.{}", work.number), name);
+        work.read_clocks(true);
+        Some(work)
+    }
+
+    pub fn mode(&self) -> SyncMode {
+        self.mode
+    }
+
+    pub(super) fn pending(&self) -> MutexGuard<'_, Pending> {
+        lock(&self.pending)
+    }
+
+    pub(super) fn ticks(&self) -> u64 {
+        self.shared.clock.ticks()
+    }
+
+    pub(super) fn records(&self, table: TableNumber) -> bool {
+        self.tables & table.bit() != 0
+    }
+
+    /// Never with a lock held or a lane borrowed: what a device does here is not ours.
+    pub(super) fn ask<T>(&self, question: impl FnOnce(&dyn Device) -> T) -> Option<T> {
+        let answer = catch_unwind(AssertUnwindSafe(|| question(&*self.device)));
+        if answer.is_err() {
+            self.pending().counts.panicked += 1;
+        }
+        answer.ok()
+    }
+
+    /// A mark on a stream, where rows will be made of it.
+    pub(super) fn mark(&self, stream: u32) -> Option<u64> {
+        if !self.records(TableNumber::Kernels) || self.pending().timeline.is_none() {
+            return None;
+        }
+        self.ask(|device| device.mark(stream)).flatten()
+    }
+
+    pub(super) fn push(&self, piece: Piece) {
+        if !self.records(TableNumber::Kernels) {
+            return;
+        }
+        let mut pending = self.pending();
+        if pending.ended {
+            drop(pending);
+            return self.too_late(piece);
+        }
+        pending.pieces.push_back(piece);
+        let waiting = pending.pieces.len();
+        let oldest = (waiting > MAX_PENDING)
+            .then(|| pending.pieces.pop_front())
+            .flatten();
+        drop(pending);
+        if let Some(oldest) = oldest {
+            self.give_up(oldest, TOO_MANY);
+        } else if waiting.is_multiple_of(HARVEST) {
+            self.harvest();
+        }
+    }
+
+    /// Counts a piece that came after the last wait of the run.
+    pub(super) fn too_late(&self, piece: Piece) {
+        self.release(piece);
+        self.shared.late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Waits for the device, then makes rows of all work that was pending.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        // What is pending now was submitted before the wait began, so the wait covers it.
+        let pieces = std::mem::take(&mut self.pending().pieces);
+        let waited = self.records(TableNumber::Syncs);
+        let open = |lane: &mut Lane| {
+            let seq = lane.open(Class::Wait, TableNumber::Syncs)?;
+            Some((seq, lane.now()))
+        };
+        let opened = if waited {
+            self.on_lane(TableNumber::Syncs, open).flatten()
+        } else {
+            None
+        };
+        let outcome = self
+            .ask(|device| device.synchronize())
+            .unwrap_or_else(|| Err("it panicked".into()));
+        let mut end = self.ticks();
+        let mut sync_seq = None;
+        if let Some((seq, start)) = opened {
+            self.on_lane(TableNumber::Syncs, |lane| {
+                end = lane.now();
+                lane.close(seq);
+                lane.push(TableNumber::Syncs, wait(seq, self.number, start, end));
+                sync_seq = Some(seq);
+            });
+        }
+        self.count(&outcome);
+        self.read_clocks(false);
+        let ids = self.resolve(pieces, outcome.is_ok().then_some(end));
+        if let (Some(seq), true) = (sync_seq, outcome.is_ok()) {
+            self.joins(seq, &ids);
+        }
+        outcome.map_err(|problem| Error::Device {
+            device: self.number,
+            problem,
+        })
+    }
+
+    /// The last wait of the run, once; then what went wrong in words.
+    pub fn end(&self) {
+        let mut ended = lock(&self.ended);
+        if std::mem::replace(&mut *ended, true) {
+            return;
+        }
+        self.pending().ended = true;
+        // A failure is in the report below.
+        let _ = self.synchronize();
+        self.read_clocks(true);
+        let counts = self.pending().counts;
+        if counts.failed + counts.panicked + counts.not_measurable > 0 {
+            let report = format!(
+                "device {}: {} of {} synchronisations failed, it panicked {} times, and {} pieces of its work \
+                 are not measurable (hint: their rows of kernels are not valid and give the reason)",
+                self.number,
+                counts.failed,
+                counts.synchronized,
+                counts.panicked,
+                counts.not_measurable
+            );
+            lock(&self.shared.problems).push(report);
+        }
+    }
+
+    fn count(&self, outcome: &Result<(), String>) {
+        let mut pending = self.pending();
+        pending.counts.synchronized += 1;
+        let Err(problem) = outcome else { return };
+        pending.counts.failed += 1;
+        let first = pending.counts.failed == 1;
+        drop(pending);
+        // Each later one looks the same; they are counted.
+        if first {
+            let number = self.number;
+            lock(&self.shared.problems)
+                .push(format!("device {number}: cannot synchronise: {problem}"));
+        }
+    }
+
+    /// Runs `work` on the calling thread's lane; `None`, and the row counted, where it has none.
+    pub(super) fn on_lane<T>(
+        &self,
+        table: TableNumber,
+        work: impl FnOnce(&mut Lane) -> T,
+    ) -> Option<T> {
+        if self.shared.stopped.load(Ordering::Acquire) {
+            self.shared.late.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        let lane = threads::lane(&self.shared);
+        // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
+        // reference to it exists while `work` runs, which calls nothing of program or device.
+        match unsafe { lane.as_mut() } {
+            Some(lane) => Some(work(lane)),
+            None => {
+                self.shared.no_ring(table);
+                None
+            }
+        }
+    }
+}
