@@ -26,14 +26,23 @@
 //! eight interleaved partial sums that are added in order at the end, so the same data
 //! give the same bits everywhere.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod element;
 mod record;
 mod statistics;
+mod wide;
 
 pub use element::Element;
+pub(crate) use element::bytes;
 pub use statistics::Statistics;
+use wide::Width;
 
 const K: u64 = 0x9E37_79B9_7F4A_7C15;
+const MIX_1: u64 = 0xBF58_476D_1CE4_E5B9;
+const MIX_2: u64 = 0x94D0_49BB_1331_11EB;
 /// Bytes a block: the hash and the statistics read it while it is in the first cache level.
 const BLOCK_BYTES: usize = 8192;
 /// How many elements the FNV hash covers.
@@ -63,15 +72,22 @@ pub struct Fingerprint {
 /// assert_ne!(a.hash, fingerprint(&[-2.0f32, 1.0, f32::NAN]).hash);
 /// ```
 pub fn fingerprint<T: Element>(data: &[T]) -> Fingerprint {
+    fingerprint_with(Width::best(), data)
+}
+
+/// With these instructions; the result does not depend on them.
+fn fingerprint_with<T: Element>(width: Width, data: &[T]) -> Fingerprint {
     let mut sums = [0u64; 2];
     let mut statistics = statistics::Pass::default();
     let block = BLOCK_BYTES / size_of::<T>();
     let mut word = 0u64;
     for elements in data.chunks(block) {
-        let bytes = element::bytes(elements);
-        add_words(bytes, word, &mut sums);
-        word += bytes.len().div_ceil(8) as u64;
-        statistics.add(elements);
+        let taken = T::wide(width, elements, word, &mut sums, &mut statistics);
+        let rest = &elements[taken..];
+        let next = word + (size_of_val(&elements[..taken]) / 8) as u64;
+        add_words(element::bytes(rest), next, &mut sums);
+        statistics.add(rest);
+        word += size_of_val(elements).div_ceil(8) as u64;
     }
     Fingerprint {
         elements: data.len() as u64,
@@ -113,8 +129,8 @@ fn word_of(bytes: &[u8]) -> u64 {
 
 #[inline(always)]
 fn mix(mut z: u64) -> u64 {
-    z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z = (z ^ z >> 30).wrapping_mul(MIX_1);
+    z = (z ^ z >> 27).wrapping_mul(MIX_2);
     z ^ z >> 31
 }
 

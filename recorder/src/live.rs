@@ -26,8 +26,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub(crate) use layout::{
-    HEADER_BYTES, Identity, Kind, MAGIC_RING, MAGIC_ROWS, RingHeader, RowOrigin, RowsHeader,
-    VALID_WORDS, rows_words,
+    COLUMN_STRIDE, FIRST_WORDS, HEADER_BYTES, Identity, Kind, MAGIC_RING, MAGIC_ROWS, RingHeader,
+    RowOrigin, RowsHeader, VALUES_AT, rows_words,
 };
 pub(crate) use log::{Entry, LOG, Log, read as read_log};
 pub(crate) use mapping::Mapping;

@@ -22,7 +22,7 @@ pub(crate) use session::{Session, start};
 
 use crate::clock::pairs::Pair;
 use crate::error::Error;
-use crate::live::Entry;
+use crate::live::{Entry, RowOrigin};
 use crate::names::Texts;
 use crate::record::{Record, TableNumber};
 use crate::run_json::{RunJson, State};
@@ -131,7 +131,7 @@ impl Writer {
         let shared = &self.shared;
         let mut at = 0;
         while at < self.lanes.len() {
-            let take = |origin: Origin, group: &[Record]| {
+            let take = |origin: &Origin, place: RowOrigin, group: &[Record]| {
                 let Some(number) = TableNumber::of(&group[0]) else {
                     return;
                 };
@@ -139,6 +139,7 @@ impl Writer {
                 let Some((columns, texts)) = tables.room(number, group[0].rows(), files) else {
                     return;
                 };
+                columns.from(place);
                 for nth in 0..group[0].rows() {
                     rows.add(number, origin, group, nth, columns, texts);
                 }

@@ -1,5 +1,8 @@
 //! The element types of tensors.
 
+use super::statistics::Pass;
+use super::wide::{self, Width};
+
 /// A number that tensors are made of: `f32`, `f64`, `i8` to `i64`, `u8` to `u64`.
 pub trait Element: sealed::Number {
     /// As it stands in column `checksums.dtype`.
@@ -7,19 +10,41 @@ pub trait Element: sealed::Number {
 }
 
 mod sealed {
+    use super::{Pass, Width};
+
     /// Plain numbers without padding: every bit pattern is a value.
-    pub trait Number: Copy {
+    pub trait Number: Sized + Copy {
         fn as_f64(self) -> f64;
+
+        /// Takes what it can of a block with wider instructions; the first word has the
+        /// even number `word`. So many elements, a multiple of eight and of two words.
+        fn wide(
+            width: Width,
+            data: &[Self],
+            word: u64,
+            sums: &mut [u64; 2],
+            pass: &mut Pass,
+        ) -> usize;
     }
 }
 
 macro_rules! elements {
-    ($($number:ident)*) => {$(
+    ($($number:ident $wide:expr,)*) => {$(
         impl sealed::Number for $number {
             #[inline(always)]
             #[allow(clippy::cast_lossless, reason = "one macro for all widths")]
             fn as_f64(self) -> f64 {
                 self as f64
+            }
+
+            fn wide(
+                width: Width,
+                data: &[Self],
+                word: u64,
+                sums: &mut [u64; 2],
+                pass: &mut Pass,
+            ) -> usize {
+                $wide(width, data, word, sums, pass)
             }
         }
 
@@ -29,7 +54,15 @@ macro_rules! elements {
     )*};
 }
 
-elements! { f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 }
+/// The compiler makes of the portable code what integers need.
+fn none<T>(_: Width, _: &[T], _: u64, _: &mut [u64; 2], _: &mut Pass) -> usize {
+    0
+}
+
+elements! {
+    f32 wide::f32, f64 wide::f64,
+    i8 none, i16 none, i32 none, i64 none, u8 none, u16 none, u32 none, u64 none,
+}
 
 #[cfg(target_endian = "big")]
 compile_error!(
@@ -37,7 +70,7 @@ compile_error!(
 );
 
 /// The bytes of the elements, in order.
-pub(super) fn bytes<T: Element>(elements: &[T]) -> &[u8] {
+pub(crate) fn bytes<T: Element>(elements: &[T]) -> &[u8] {
     // SAFETY: elements are plain numbers without padding (the trait is sealed), so all their
     // bytes are initialised; the length is that of the slice, in bytes.
     unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }

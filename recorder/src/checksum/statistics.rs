@@ -28,15 +28,15 @@ pub struct Statistics {
     pub l2: Option<f64>,
 }
 
-pub(super) struct Pass {
+pub struct Pass {
     elements: u64,
     nan: [u64; LANES],
     inf: [u64; LANES],
     zero: [u64; LANES],
-    min: [f64; LANES],
-    max: [f64; LANES],
-    sum: [f64; LANES],
-    squares: [f64; LANES],
+    pub(super) min: [f64; LANES],
+    pub(super) max: [f64; LANES],
+    pub(super) sum: [f64; LANES],
+    pub(super) squares: [f64; LANES],
 }
 
 impl Default for Pass {
@@ -67,6 +67,14 @@ impl Pass {
         for (lane, element) in groups.remainder().iter().enumerate() {
             self.take(lane, element.as_f64());
         }
+    }
+
+    /// Counts elements of a block that were taken without [`Pass::add`].
+    pub fn count(&mut self, elements: usize, nan: u32, inf: u32, zero: u32) {
+        self.elements += elements as u64;
+        self.nan[0] += u64::from(nan);
+        self.inf[0] += u64::from(inf);
+        self.zero[0] += u64::from(zero);
     }
 
     #[inline(always)]

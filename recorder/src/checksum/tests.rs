@@ -68,6 +68,94 @@ proptest! {
     }
 }
 
+/// Floats by their bits: all kinds, with what sums and extremes stumble over among them.
+fn floats<T: Copy + std::fmt::Debug + 'static>(
+    any: BoxedStrategy<T>,
+    odd: &'static [T],
+) -> impl Strategy<Value = Vec<T>> {
+    let some = prop_oneof![6 => any, 1 => prop::sample::select(odd)];
+    let only_odd = prop::collection::vec(prop::sample::select(odd), 0..200);
+    prop_oneof![prop::collection::vec(some, 0..5_000), only_odd]
+}
+
+/// Everything a fingerprint holds, to the bit: -0.0 is not 0.0 here.
+fn bits(print: &Fingerprint) -> impl PartialEq + std::fmt::Debug + use<> {
+    let of = &print.statistics;
+    let moments = [of.min, of.max, of.absmax, of.mean, of.l2];
+    (
+        [print.elements, print.hash, print.hash_fnv64],
+        [of.nan_count, of.inf_count, of.zero_count],
+        moments.map(|moment| moment.map(f64::to_bits)),
+    )
+}
+
+fn same_with_all_instructions<T: Element>(data: &[T]) -> Result<(), TestCaseError> {
+    let portable = bits(&fingerprint_with(Width::Portable, data));
+    for width in Width::ALL.into_iter().filter(|width| width.is_there()) {
+        let found = bits(&fingerprint_with(width, data));
+        prop_assert_eq!(&found, &portable, "{:?}, {} elements", width, data.len());
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn every_width_gives_the_same_f32(data in floats(
+        any::<u32>().prop_map(f32::from_bits).boxed(),
+        &[0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE / 3.0, 1e-45, f32::MAX, f32::MIN, 0.1],
+    )) {
+        same_with_all_instructions(&data)?;
+    }
+
+    #[test]
+    fn every_width_gives_the_same_f64(data in floats(
+        any::<u64>().prop_map(f64::from_bits).boxed(),
+        &[0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE / 3.0, 5e-324, f64::MAX, f64::MIN, 0.1],
+    )) {
+        same_with_all_instructions(&data)?;
+    }
+}
+
+/// Lengths around the edges of groups and blocks; of each zero the first in its lane counts.
+#[test]
+fn every_width_gives_the_same_at_edges() {
+    let block = BLOCK_BYTES / size_of::<f32>();
+    for length in (0..70)
+        .chain(block - 20..block + 20)
+        .chain(3 * block - 1..3 * block + 2)
+    {
+        let mut data = random(length, 7);
+        same_with_all_instructions(&data).unwrap();
+        let wide: Vec<f64> = data.iter().map(|value| f64::from(*value) / 3.0).collect();
+        same_with_all_instructions(&wide).unwrap();
+        for (at, value) in data.iter_mut().enumerate() {
+            *value = if mix(at as u64) & 1 == 0 { 0.0 } else { -0.0 };
+        }
+        same_with_all_instructions(&data).unwrap();
+        for value in &mut data {
+            *value += f32::from(u8::from(value.is_sign_negative()));
+        }
+        same_with_all_instructions(&data).unwrap();
+    }
+}
+
+/// Taken before there was any but the portable code: recordings hold such fingerprints.
+#[test]
+fn a_fingerprint_of_old_is_given_again() {
+    let print = fingerprint(&random(10_007, 42));
+    let of = print.statistics;
+    let moments = [of.min, of.max, of.absmax, of.mean, of.l2].map(|m| m.map(f64::to_bits));
+    assert_eq!(print.hash, 0x50f0_a6bf_5859_ae8d);
+    let wanted = [
+        0xc0bf_3eb9_6000_0000,
+        0x40c1_2457_4000_0000,
+        0x40c1_2457_4000_0000,
+        0x4078_94de_be96_2ab9,
+        0x411d_704d_977f_71c1,
+    ];
+    assert_eq!(moments, wanted.map(Some));
+}
+
 #[test]
 fn sign_of_zero_late_nan_and_length_show() {
     let zeros = vec![0.0f32; 200];

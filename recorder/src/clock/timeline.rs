@@ -42,6 +42,8 @@ pub(crate) struct Timeline {
     origin: Pair,
     last: Pair,
     knots: Vec<Knot>,
+    /// The last of them: nearly all ticks lie behind it.
+    newest: Knot,
     /// Largest tick converted so far: a new knot must not lie before it.
     converted: u64,
 }
@@ -53,17 +55,18 @@ impl Timeline {
             Clock::Monotonic => 1.0,
             _ => rate(earlier, origin).unwrap_or(1.0),
         };
-        let knots = vec![Knot {
+        let newest = Knot {
             ticks: origin.ticks,
             ns: 0,
             rate: fixed(rate),
-        }];
+        };
         Self {
             clock,
             earlier,
             origin,
             last: origin,
-            knots,
+            knots: vec![newest],
+            newest,
             converted: origin.ticks,
         }
     }
@@ -71,7 +74,7 @@ impl Timeline {
     /// The function as a process that is gone had made it, from at least two pairs and a knot.
     pub fn restored(pairs: &[Pair], knots: Vec<Knot>) -> Option<Self> {
         let (earlier, origin, last) = (*pairs.first()?, *pairs.get(1)?, *pairs.last()?);
-        let converted = knots.last()?.ticks;
+        let newest = *knots.last()?;
         Some(Self {
             // It takes no pairs any more, so that it does not matter which clock it was.
             clock: Clock::Monotonic,
@@ -79,7 +82,8 @@ impl Timeline {
             origin,
             last,
             knots,
-            converted,
+            newest,
+            converted: newest.ticks,
         })
     }
 
@@ -98,7 +102,7 @@ impl Timeline {
         if self.clock == Clock::Monotonic {
             return None;
         }
-        let knot = *self.knots.last().expect("there is always one");
+        let knot = self.newest;
         let measured = rate(self.last, pair)?;
         let ticks = pair.ticks.max(self.converted);
         let ns = knot.at(ticks);
@@ -111,23 +115,27 @@ impl Timeline {
             ns,
             rate: fixed(rate),
         };
+        self.newest = knot;
         self.knots.push(knot);
         self.last = pair;
         Some(knot)
     }
 
     /// Nanoseconds of the run at `ticks`; 0 for what lies before its beginning.
-    #[inline]
+    #[inline(always)]
     pub fn ns(&mut self, ticks: u64) -> i64 {
         self.converted = self.converted.max(ticks);
-        let last = self.knots.last().expect("there is always one");
-        let knot = if ticks >= last.ticks {
-            last
+        if ticks >= self.newest.ticks {
+            self.newest.at(ticks) as i64
         } else {
-            let after = self.knots.partition_point(|knot| knot.ticks <= ticks);
-            &self.knots[after.saturating_sub(1)]
-        };
-        knot.at(ticks) as i64
+            self.ns_before(ticks)
+        }
+    }
+
+    #[cold]
+    fn ns_before(&self, ticks: u64) -> i64 {
+        let after = self.knots.partition_point(|knot| knot.ticks <= ticks);
+        self.knots[after.saturating_sub(1)].at(ticks) as i64
     }
 
     /// The latest tick converted so far.

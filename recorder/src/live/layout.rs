@@ -75,7 +75,7 @@ pub(crate) struct RingHeader {
     pub positions: Positions,
 }
 
-/// The rows of one table that wait for their batch; then come an origin for every row and the columns.
+/// The rows of one table that wait for their batch; what comes behind: [`rows_words`].
 #[repr(C)]
 pub(crate) struct RowsHeader {
     pub kind: Kind,
@@ -84,6 +84,8 @@ pub(crate) struct RowsHeader {
     /// Batches that were written before these rows: where the journal knows more, these
     /// rows are on disk already.
     pub batches: AtomicU64,
+    /// A bit for each column whose values stand one a row; the others have the first in all rows.
+    pub varies: AtomicU64,
 }
 
 const _: () = assert!(size_of::<RingHeader>() <= HEADER_BYTES);
@@ -91,12 +93,19 @@ const _: () = assert!(size_of::<RowsHeader>() <= HEADER_BYTES);
 const _: () =
     assert!(align_of::<RingHeader>() <= HEADER_BYTES && align_of::<Record>() <= HEADER_BYTES);
 
-/// Words of the validity bits of one column.
-pub(crate) const VALID_WORDS: usize = BATCH_ROWS / 64;
+/// Words for the first value of each column: a table has fewer columns than that.
+pub(crate) const FIRST_WORDS: usize = 64;
+/// From a column's values to those of the next: not a power of two, or the same row of all
+/// columns would want the same few places of the cache.
+pub(crate) const COLUMN_STRIDE: usize = BATCH_ROWS + 8;
+/// Where the values begin: behind an origin a row and the first values.
+pub(crate) const VALUES_AT: usize = BATCH_ROWS + FIRST_WORDS;
 
-/// Words of waiting rows behind the header: an origin a row, then values and validity of each column.
+/// Words behind the header: an origin a row, the first value of each column, and the
+/// values of each column. Behind the table's own columns comes one with a bit for
+/// every cell of the row that is there.
 pub(crate) const fn rows_words(columns: usize) -> usize {
-    BATCH_ROWS + columns * (BATCH_ROWS + VALID_WORDS)
+    VALUES_AT + (columns + 1) * COLUMN_STRIDE
 }
 
 /// What a thread says of itself when it takes a ring.

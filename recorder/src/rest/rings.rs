@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::found::Found;
 use super::table::RestTables;
+use crate::live::RowOrigin;
 use crate::names::{Name, Texts};
 use crate::record::{Record, TableNumber, extension, kind, unpair};
 use crate::ring::Ring;
@@ -35,7 +36,7 @@ pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) 
             thread: Arc::new(ThreadInfo::gone(&chain[0].header().identity())),
             ring: chain[0].clone(),
         };
-        let take = |origin: Origin, group: &[Record]| {
+        let take = |origin: &Origin, _: RowOrigin, group: &[Record]| {
             let Some(number) = TableNumber::of(&group[0]) else {
                 damaged += 1;
                 return;

@@ -1,14 +1,11 @@
 //! Rows to segments in memory.
 
-use std::sync::Arc;
-
-use arrow_array::RecordBatch;
 use arrow_ipc::Block;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::ArrowError;
 
 use super::{RestBatch, RestSegment};
 use crate::live::Live;
-use crate::names::Texts;
+use crate::names::{Name, Texts};
 use crate::schema::{TABLES, Table};
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
 use crate::writer::columns::Columns;
@@ -25,7 +22,6 @@ pub(super) struct RestTables {
 struct RestTable {
     table: &'static Table,
     columns: Option<Columns>,
-    keys_schema: SchemaRef,
     dictionaries: Vec<Dictionary>,
     blocks: Vec<Block>,
     open: RestSegment,
@@ -108,7 +104,6 @@ impl RestTable {
         Self {
             table,
             columns: None,
-            keys_schema: Arc::new(segment::keys_schema(table)),
             dictionaries: segment::text_columns(table)
                 .map(|_| Dictionary::default())
                 .collect(),
@@ -124,10 +119,12 @@ impl RestTable {
         };
         let before: Vec<usize> = self.dictionaries.iter().map(Dictionary::len).collect();
         let dictionaries = &mut self.dictionaries;
-        let arrays = columns.arrays(|column, name| dictionaries[column].key(name));
         let offset = self.open.bytes.len() as u64;
-        let batch = RecordBatch::try_new(self.keys_schema.clone(), arrays)?;
-        let (bytes, block) = encoder.encode(&batch, offset)?;
+        let (bytes, block) = columns.view(|batch| {
+            encoder.encode(batch, offset, |column, text| {
+                dictionaries[column].key(Name::from_number(text as u32))
+            })
+        });
         let mut line = RestBatch {
             offset,
             bytes: bytes.len() as u64,
@@ -142,7 +139,7 @@ impl RestTable {
                 line.new.insert(column.name.to_owned(), new.collect());
             }
         }
-        self.open.bytes.extend_from_slice(&bytes);
+        self.open.bytes.extend_from_slice(bytes);
         self.open.rows += line.rows;
         self.open.batches.push(line);
         self.blocks.push(block);

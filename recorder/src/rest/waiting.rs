@@ -8,7 +8,8 @@ use super::found::{Found, is_finished};
 use super::journal::OnDisk;
 use super::table::RestTables;
 use crate::live::{
-    HEADER_BYTES, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALID_WORDS, rows_name, rows_words,
+    COLUMN_STRIDE, HEADER_BYTES, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALUES_AT, rows_name,
+    rows_words,
 };
 use crate::names::Name;
 use crate::schema::{ColumnType, TABLES, Table};
@@ -87,12 +88,15 @@ impl<'a> WaitingRows<'a> {
     }
 
     fn value(&self, column: usize, row: usize) -> u64 {
-        self.words[rows_words(column) + row]
+        if self.header.varies.load(Ordering::Relaxed) >> column & 1 == 1 {
+            self.words[VALUES_AT + column * COLUMN_STRIDE + row]
+        } else {
+            self.words[BATCH_ROWS + column]
+        }
     }
 
-    fn is_valid(&self, column: usize, row: usize) -> bool {
-        debug_assert!(row / 64 < VALID_WORDS);
-        self.words[rows_words(column) + BATCH_ROWS + row / 64] & 1 << (row % 64) != 0
+    fn is_there(&self, column: usize, row: usize) -> bool {
+        self.value(self.table.columns.len(), row) >> column & 1 == 1
     }
 
     /// Copies the rows that count; how many could not be.
@@ -110,9 +114,9 @@ impl<'a> WaitingRows<'a> {
             let Some((columns, _)) = tables.room(number, 1) else {
                 return damaged;
             };
-            columns.row(RowOrigin::OWN, |to| {
+            columns.own_row(|to| {
                 for (at, column) in self.table.columns.iter().enumerate() {
-                    if column.nullable && !self.is_valid(at, row) {
+                    if column.nullable && !self.is_there(at, row) {
                         to.nulls(1);
                     } else {
                         to.put(self.value(at, row));
@@ -127,7 +131,7 @@ impl<'a> WaitingRows<'a> {
         let mut columns = self.table.columns.iter().enumerate();
         columns.all(|(at, column)| {
             column.ty != ColumnType::Text
-                || (column.nullable && !self.is_valid(at, row))
+                || (column.nullable && !self.is_there(at, row))
                 || tables
                     .texts
                     .get(Name::from_number(self.value(at, row) as u32))

@@ -12,7 +12,7 @@ impl Rows {
     /// A row of `kernels`.
     pub(super) fn device_work(
         &mut self,
-        origin: Origin,
+        origin: &Origin,
         group: &[Record],
         to: &mut Columns,
         texts: &mut Texts,
@@ -32,7 +32,7 @@ impl Rows {
             _ => (self.words.host, false),
         };
         let (start, dur) = self.interval(record);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if((record.m[0] != 0).then_some(record.m[0]))
                 .text(Name::from_number(record.name))
@@ -61,9 +61,9 @@ impl Rows {
     }
 
     /// A row of `syncs`.
-    pub(super) fn device_wait(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
+    pub(super) fn device_wait(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let (start, dur) = self.interval(record);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(row_id(origin.thread, record.seq))
                 .text(self.words.device)
                 .nulls(1) // name

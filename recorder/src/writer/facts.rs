@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
 use crate::clock::pairs::Pair;
-use crate::live::RowOrigin;
 use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
 use crate::roofline::Ceiling;
@@ -22,7 +21,7 @@ pub(crate) struct ThreadRow {
 
 pub(crate) fn thread(to: &mut Columns, texts: &mut Texts, thread: &ThreadRow, start_ns: i64) {
     let name = thread.name.as_deref().map(|name| texts.name(name));
-    to.row(RowOrigin::OWN, |row| {
+    to.own_row(|row| {
         row.put(u64::from(thread.index))
             .text_if(name)
             .put_if(Some(thread.os_id))
@@ -33,7 +32,7 @@ pub(crate) fn thread(to: &mut Columns, texts: &mut Texts, thread: &ThreadRow, st
 
 /// `device`: its number and its clock at the same moment.
 pub(crate) fn clock_pair(to: &mut Columns, pair: Pair, host_ns: i64, device: Option<(u32, u64)>) {
-    to.row(RowOrigin::OWN, |row| {
+    to.own_row(|row| {
         row.put(pair.ticks)
             .signed(host_ns)
             .signed(pair.realtime_ns)
@@ -45,7 +44,7 @@ pub(crate) fn clock_pair(to: &mut Columns, pair: Pair, host_ns: i64, device: Opt
 /// A warning without a time.
 pub(crate) fn warning(to: &mut Columns, texts: &mut Texts, code: &str, text: &str, count: u64) {
     let [severity, code, text] = ["warning", code, text].map(|text| texts.name(text));
-    to.row(RowOrigin::OWN, |row| {
+    to.own_row(|row| {
         row.nulls(1).text(severity).text(code).text(text).put(count);
     });
 }
@@ -67,7 +66,7 @@ pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
     .map(|t| texts.name(t));
     let [level, precision] =
         [&ceiling.level, &ceiling.precision].map(|text| text.as_deref().map(|t| texts.name(t)));
-    to.row(RowOrigin::OWN, |row| {
+    to.own_row(|row| {
         row.text(device)
             .text(kind)
             .text_if(level)
@@ -83,7 +82,7 @@ pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
 pub(crate) fn ptx(to: &mut Columns, texts: &mut Texts, hash: u64, name: &str, bytes: u64) {
     let hash = texts.name(&PtxHash::from_number(hash).to_string());
     let name: Option<Name> = (!name.is_empty()).then(|| texts.name(name));
-    to.row(RowOrigin::OWN, |row| {
+    to.own_row(|row| {
         row.text(hash).text_if(name).put(bytes);
     });
 }

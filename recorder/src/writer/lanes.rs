@@ -16,7 +16,8 @@ const LARGEST_GROUP: usize = 16;
 pub(crate) struct LaneReader {
     pub thread: Arc<ThreadInfo>,
     ring: Arc<Ring>,
-    context: Context,
+    /// Of the next group. Kept here, so that it is written once a context and not once a row.
+    origin: Origin,
     /// A group cut in two by the end of the ring's memory.
     cut: Vec<Record>,
 }
@@ -24,8 +25,11 @@ pub(crate) struct LaneReader {
 impl LaneReader {
     pub fn new(arrival: Arrival) -> Self {
         Self {
+            origin: Origin {
+                thread: arrival.thread.index,
+                context: arrival.ring.header().context(),
+            },
             thread: arrival.thread,
-            context: arrival.ring.header().context(),
             ring: arrival.ring,
             cut: Vec::with_capacity(LARGEST_GROUP),
         }
@@ -37,7 +41,7 @@ impl LaneReader {
     /// A record belongs to its ring until `take` has returned: only then the tail passes it.
     pub fn drain(
         &mut self,
-        mut take: impl FnMut(Origin, &[Record]),
+        mut take: impl FnMut(&Origin, RowOrigin, &[Record]),
         mut leave: impl FnMut(Arc<Ring>),
     ) -> bool {
         loop {
@@ -47,7 +51,7 @@ impl LaneReader {
             drop(ring);
             match seen.next {
                 Some(next) => {
-                    next.header().set_context(self.context);
+                    next.header().set_context(self.origin.context);
                     leave(std::mem::replace(&mut self.ring, next));
                 }
                 None => return seen.ended,
@@ -55,7 +59,12 @@ impl LaneReader {
         }
     }
 
-    fn groups(&mut self, ring: &Ring, head: u64, take: &mut impl FnMut(Origin, &[Record])) {
+    fn groups(
+        &mut self,
+        ring: &Ring,
+        head: u64,
+        take: &mut impl FnMut(&Origin, RowOrigin, &[Record]),
+    ) {
         let positions = &ring.header().positions;
         let mut at = positions.tail();
         while at < head {
@@ -63,13 +72,13 @@ impl LaneReader {
             while let Some(first) = records.first() {
                 let length = 1 + first.extensions();
                 if first.kind == kind::CONTEXT {
-                    self.context = Context::load(first);
-                    ring.header().set_context(self.context);
+                    self.origin.context = Context::load(first);
+                    ring.header().set_context(self.origin.context);
                 } else if let Some(group) = records.get(..length) {
-                    take(self.origin(ring, at), group);
+                    take(&self.origin, RowOrigin::ring(ring.number(), at), group);
                 } else {
-                    let origin = self.origin(ring, at);
-                    take(origin, self.cut_group(ring, at, length, head));
+                    self.copy_cut_group(ring, at, length, head);
+                    take(&self.origin, RowOrigin::ring(ring.number(), at), &self.cut);
                     at += length as u64;
                     positions.consume(at);
                     break;
@@ -81,23 +90,14 @@ impl LaneReader {
         }
     }
 
-    fn origin(&self, ring: &Ring, position: u64) -> Origin {
-        Origin {
-            thread: self.thread.index,
-            context: self.context,
-            row: RowOrigin::ring(ring.number(), position),
-        }
-    }
-
     #[cold]
-    fn cut_group(&mut self, ring: &Ring, at: u64, length: usize, head: u64) -> &[Record] {
+    fn copy_cut_group(&mut self, ring: &Ring, at: u64, length: usize, head: u64) {
         let first = ring.readable(at, head);
         self.cut.clear();
         self.cut.extend_from_slice(first);
         let rest = ring.readable(at + first.len() as u64, head);
         self.cut
             .extend_from_slice(&rest[..(length - first.len()).min(rest.len())]);
-        &self.cut
     }
 
     /// The ring, when nothing more is read from it.

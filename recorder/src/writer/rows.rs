@@ -3,7 +3,6 @@
 use super::columns::Columns;
 use super::words::Words;
 use crate::clock::timeline::Timeline;
-use crate::live::RowOrigin;
 use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
 use crate::record::{Context, Record, TableNumber, extension, kind, row_id, unpair};
@@ -13,8 +12,6 @@ use crate::record::{Context, Record, TableNumber, extension, kind, row_id, unpai
 pub(crate) struct Origin {
     pub thread: u32,
     pub context: Context,
-    /// Where its first record lies.
-    pub row: RowOrigin,
 }
 
 /// What all rows need.
@@ -62,7 +59,7 @@ impl Rows {
     pub fn add(
         &mut self,
         table: TableNumber,
-        origin: Origin,
+        origin: &Origin,
         group: &[Record],
         nth: usize,
         to: &mut Columns,
@@ -92,21 +89,20 @@ impl Rows {
         }
     }
 
-    #[inline(always)]
-    fn brick(&mut self, mut origin: Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
+    /// Out of line: most rows of most runs come through here, and alone it keeps its values in
+    /// registers.
+    #[inline(never)]
+    fn brick(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
         let record = &group[0];
-        let mut parent = on_thread(origin.thread, record.parent);
+        let (mut thread, mut context) = (origin.thread, origin.context);
+        let mut parent = on_thread(thread, record.parent);
         let (mut backend, mut category) = (u64::from(record.backend), 0);
         for more in &group[1..] {
             match more.kind {
                 extension::LABELS => [backend, category] = [more.m[0], more.m[1]],
                 extension::PARENT => parent = Some(more.m[0]),
                 extension::ORIGIN => {
-                    origin = Origin {
-                        thread: more.name,
-                        context: Context::load(more),
-                        ..origin
-                    };
+                    (thread, context) = (more.name, Context::load(more));
                     parent = (more.m[0] != 0).then_some(more.m[0]);
                 }
                 _ => {}
@@ -118,9 +114,8 @@ impl Rows {
         } else {
             None
         };
-        let category = given(category).or(known.map(|brick| brick.category().interned()));
+        let category = given(category).or(known.map(|(_, category)| category));
         let (start, dur) = self.interval(record);
-        let mut context = origin.context;
         let metric = |at| record.metric(at);
         match record.kind {
             kind::ITERATION => {
@@ -132,15 +127,15 @@ impl Rows {
             kind::LAYER => context.layer = Some(record.m[0] as u32),
             _ => {}
         }
-        to.row(origin.row, |row| {
-            row.put(row_id(origin.thread, record.seq))
+        to.row(|row| {
+            row.put(row_id(thread, record.seq))
                 .put_if(parent)
                 .text(self.words.kind(record.kind))
                 .text(name)
-                .put_if(known.map(|brick| brick as u64))
+                .put_if(known.map(|(brick, _)| brick as u64))
                 .text_if(category)
                 .text_if(given(backend))
-                .put(u64::from(origin.thread))
+                .put(u64::from(thread))
                 .signed(start)
                 .signed(dur)
                 .text(self.words.host)
@@ -153,7 +148,7 @@ impl Rows {
         });
     }
 
-    fn kernel(&mut self, origin: Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
+    fn kernel(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
         let record = &group[0];
         let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
         let backend =
@@ -167,7 +162,7 @@ impl Rows {
             .or(record.metric(2))
             .map(|_| self.words.declared);
         let (start, dur) = self.interval(record);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if(on_thread(origin.thread, record.parent))
                 .text(Name::from_number(record.name))
@@ -207,12 +202,12 @@ impl Rows {
         }
     }
 
-    fn tile(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
+    fn tile(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let (tile_row, col) = unpair(record.m[3]);
         let level = self.words.levels[usize::from(record.backend & 3)];
         let depth = (record.flags & 8 != 0).then_some(u64::from(record.name));
         let (start, dur) = self.interval(record);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(row_id(origin.thread, record.seq))
                 .put_if(on_thread(origin.thread, record.parent))
                 .text(level)
@@ -228,9 +223,9 @@ impl Rows {
         });
     }
 
-    fn wait(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
+    fn wait(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let (start, dur) = self.interval(record);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(row_id(origin.thread, record.seq))
                 .text(self.words.join)
                 .text_if(given(u64::from(record.name)))
@@ -242,7 +237,7 @@ impl Rows {
         });
     }
 
-    fn edge(&mut self, origin: Origin, record: &Record, nth: usize, to: &mut Columns) {
+    fn edge(&mut self, origin: &Origin, record: &Record, nth: usize, to: &mut Columns) {
         let [m0, m1, m2, m3] = record.m;
         let (from, target, kind) = if record.kind == kind::DEPENDS {
             (m0, m1, self.words.depends_on)
@@ -254,12 +249,12 @@ impl Rows {
                 self.words.joins,
             )
         };
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.put(from).put(target).text(kind);
         });
     }
 
-    fn checksum(&mut self, origin: Origin, group: &[Record], to: &mut Columns) {
+    fn checksum(&mut self, origin: &Origin, group: &[Record], to: &mut Columns) {
         let record = &group[0];
         let counts = find(group, extension::COUNTS);
         let moments = find(group, extension::STATISTICS);
@@ -269,7 +264,7 @@ impl Rows {
             None => (on_thread(origin.thread, record.parent), origin.context),
         };
         let time = self.timeline.ns(record.start);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.text(Name::from_number(record.name))
                 .put_if(span)
                 .put_if(context.layer.map(u64::from))
@@ -301,9 +296,9 @@ impl Rows {
         });
     }
 
-    fn allocation(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
+    fn allocation(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let time = self.timeline.ns(record.start);
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.signed(time)
                 .put_if(Some(u64::from(origin.thread)))
                 .put_if(on_thread(origin.thread, record.parent))
@@ -314,10 +309,10 @@ impl Rows {
         });
     }
 
-    fn counter(&mut self, origin: Origin, record: &Record, to: &mut Columns) {
+    fn counter(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let time = self.timeline.ns(record.start);
         let source = self.words.sources[(record.m[2] & 3) as usize];
-        to.row(origin.row, |row| {
+        to.row(|row| {
             row.signed(time)
                 .put_if(on_thread(origin.thread, record.parent))
                 .put_if(Some(u64::from(origin.thread)))

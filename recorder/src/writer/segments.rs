@@ -3,12 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
-use arrow_array::RecordBatch;
 use arrow_ipc::Block;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::ArrowError;
 
 use super::columns::Columns;
 use super::dictionary::Dictionary;
@@ -16,7 +14,7 @@ use super::files::RunFiles;
 use crate::error::Error;
 use crate::journal::{Chunk, Line, chunk_hash};
 use crate::live::Live;
-use crate::names::Texts;
+use crate::names::{Name, Texts};
 use crate::run_json;
 use crate::schema::Table;
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
@@ -29,7 +27,6 @@ pub(super) struct TableWriter {
     pub table: &'static Table,
     /// `None`: no row came yet.
     columns: Option<Columns>,
-    keys_schema: SchemaRef,
     open: Option<OpenSegment>,
     next_number: u32,
     /// One a text column.
@@ -55,7 +52,6 @@ impl TableWriter {
         Self {
             table,
             columns: None,
-            keys_schema: Arc::new(segment::keys_schema(table)),
             open: None,
             next_number: 0,
             dictionaries: segment::text_columns(table)
@@ -115,12 +111,13 @@ impl TableWriter {
         };
         let before: Vec<usize> = self.dictionaries.iter().map(|d| d.len()).collect();
         let dictionaries = &mut self.dictionaries;
-        let arrays = columns.arrays(|column, name| dictionaries[column].key(name));
         let rows = columns.rows() as u64;
-        let encoded = RecordBatch::try_new(self.keys_schema.clone(), arrays)
-            .and_then(|batch| encoder.encode(&batch, segment.bytes));
-        let (bytes, block) = encoded.map_err(|e| not_encoded(&segment.path, e))?;
-        let mut line = Line::new(&segment.name, Chunk::Batch, segment.bytes, &bytes);
+        let (bytes, block) = columns.view(|batch| {
+            encoder.encode(batch, segment.bytes, |column, text| {
+                dictionaries[column].key(Name::from_number(text as u32))
+            })
+        });
+        let mut line = Line::new(&segment.name, Chunk::Batch, segment.bytes, bytes);
         line.rows = Some(rows);
         for ((column, dictionary), from) in segment::text_columns(self.table)
             .zip(&self.dictionaries)
@@ -135,7 +132,7 @@ impl TableWriter {
                 line.new.insert(column.name.to_owned(), new);
             }
         }
-        segment.append(files, &line, &bytes)?;
+        segment.append(files, &line, bytes)?;
         segment.batches.push(block);
         segment.rows += rows;
         self.written.rows += rows;

@@ -1,55 +1,30 @@
-//! The memory of rows that wait for their batch: a header, an origin a row, and for every
-//! column values and validity bits, side by side.
+//! The memory of rows that wait for their batch.
 
-use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::live::{
-    HEADER_BYTES, Live, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALID_WORDS, rows_words,
+    FIRST_WORDS, HEADER_BYTES, Live, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALUES_AT,
+    rows_words,
 };
 use crate::record::TABLE_COUNT;
 use crate::schema::{TABLES, Table};
 use crate::segment::BATCH_ROWS;
 
-/// Words of a mapping, used by one owner.
-pub(crate) struct Words {
-    base: NonNull<u64>,
-    count: usize,
-}
-
-// SAFETY: like a boxed slice; the mapping behind it is kept beside it and may be sent.
-unsafe impl Send for Words {}
-
-impl Deref for Words {
-    type Target = [u64];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u64] {
-        // SAFETY: in bounds (`Waiting::words`), initialised, and only used through self.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.count) }
-    }
-}
-
-impl DerefMut for Words {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.count) }
-    }
-}
-
 /// Memory of one table's waiting rows.
 pub(crate) struct Waiting {
     memory: Mapping,
+    /// Words of values.
+    values: usize,
 }
 
 impl Waiting {
     /// In the files of `live/`. `None`: there is no memory.
     pub fn live(live: &Live, table: &Table) -> Option<Self> {
-        let bytes = HEADER_BYTES + rows_words(table.columns.len()) * size_of::<u64>();
+        let words = rows_words(table.columns.len());
         let waiting = Self {
-            memory: live.rows(table.name, bytes)?,
+            memory: live.rows(table.name, HEADER_BYTES + words * size_of::<u64>())?,
+            values: words - VALUES_AT,
         };
         let header = waiting.header();
         let number = TABLES.iter().position(|other| other.name == table.name);
@@ -68,19 +43,41 @@ impl Waiting {
         unsafe { self.memory.base().cast().as_ref() }
     }
 
-    /// The values and the validity bits of a column.
-    pub fn column(&self, number: usize) -> (Words, Words) {
-        let at = rows_words(number);
-        (
-            self.words(at, BATCH_ROWS),
-            self.words(at + BATCH_ROWS, VALID_WORDS),
-        )
+    /// The first value of each column.
+    #[inline(always)]
+    pub fn all_first(&self) -> &[u64; FIRST_WORDS] {
+        // SAFETY: inside the mapping, initialised; only the one owner of `self` writes it,
+        // through `split`.
+        unsafe { self.word(BATCH_ROWS).cast().as_ref() }
     }
 
-    fn words(&self, at: usize, count: usize) -> Words {
-        // SAFETY: `column` asks for columns that the table has, so it lies in the mapping.
-        let base = unsafe { self.memory.base().add(HEADER_BYTES).cast::<u64>().add(at) };
-        Words { base, count }
+    /// The values of all columns, [`COLUMN_STRIDE`] words each.
+    #[inline(always)]
+    pub fn all_values(&self) -> &[u64] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(self.word(VALUES_AT).as_ptr(), self.values) }
+    }
+
+    /// Both of them, to be written.
+    #[inline(always)]
+    pub fn split(&mut self) -> (&mut [u64; FIRST_WORDS], &mut [u64]) {
+        let (first, values) = (self.word(BATCH_ROWS), self.word(VALUES_AT));
+        // SAFETY: inside the mapping, initialised, apart from each other, and borrowed from self.
+        unsafe {
+            let values = std::slice::from_raw_parts_mut(values.as_ptr(), self.values);
+            (first.cast().as_mut(), values)
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self, at: usize) -> NonNull<u64> {
+        // SAFETY: only asked for places inside the mapping.
+        unsafe { self.memory.base().add(HEADER_BYTES).cast::<u64>().add(at) }
+    }
+
+    /// Which columns have their values one a row.
+    pub fn set_varies(&self, varies: u64) {
+        self.header().varies.store(varies, Ordering::Release);
     }
 
     /// The row's values are there: from now on it is one.
@@ -92,10 +89,7 @@ impl Waiting {
 
     fn origin(&self, row: usize) -> &AtomicU64 {
         // SAFETY: the origins come first behind the header; the row is below `BATCH_ROWS`.
-        unsafe {
-            let base = self.memory.base().add(HEADER_BYTES).cast::<AtomicU64>();
-            base.add(row).as_ref()
-        }
+        unsafe { self.word(row).cast().as_ref() }
     }
 
     /// There are no rows any more; if they were written, that is said last.

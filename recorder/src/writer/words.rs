@@ -26,7 +26,8 @@ pub(crate) struct Words {
 enum Known {
     NotAsked,
     No,
-    Yes(BrickId),
+    /// With the name of its category.
+    Yes(BrickId, Name),
 }
 
 impl Words {
@@ -53,25 +54,26 @@ impl Words {
         self.kinds[usize::from(number.min(kind::TASK))]
     }
 
-    /// The known brick that a name spells.
+    /// The known brick that a name spells, and its category.
     #[inline]
-    pub fn brick(&mut self, name: Name, texts: &mut Texts) -> Option<BrickId> {
+    pub fn brick(&mut self, name: Name, texts: &mut Texts) -> Option<(BrickId, Name)> {
         match self.known.get(name.number() as usize) {
-            Some(Known::Yes(brick)) => Some(*brick),
+            Some(Known::Yes(brick, category)) => Some((*brick, *category)),
             Some(Known::No) => None,
             _ => self.ask(name, texts),
         }
     }
 
     #[cold]
-    fn ask(&mut self, name: Name, texts: &mut Texts) -> Option<BrickId> {
+    fn ask(&mut self, name: Name, texts: &mut Texts) -> Option<(BrickId, Name)> {
         let at = name.number() as usize;
         if at >= self.known.len() {
             self.known
                 .resize((at + 1).next_power_of_two(), Known::NotAsked);
         }
         let brick = texts.get(name).and_then(BrickId::from_name);
-        self.known[at] = brick.map_or(Known::No, Known::Yes);
+        let brick = brick.map(|brick| (brick, brick.category().interned()));
+        self.known[at] = brick.map_or(Known::No, |(brick, category)| Known::Yes(brick, category));
         brick
     }
 }

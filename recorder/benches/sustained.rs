@@ -1,0 +1,210 @@
+//! Ten million empty spans at full speed into closed segments: what the whole recorder sustains.
+//!
+//! `cargo bench -p trueno-recorder --bench sustained`
+//!
+//! The unit is two readings of the recorder's kind of clock a span and nothing else, measured
+//! around each recording in the same process. A full ring makes its thread wait (`Overflow::Block`),
+//! so nothing is lost, and the wall time counts until `finish` returns: every row in a sealed
+//! segment, in the page cache. CPU time is that of all threads. Files go to the folder for
+//! temporary files; `TMPDIR` names another. With two threads the unit is shared out too, so that
+//! its ratio has no target of its own: on two cores the writer has none to itself.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Instant;
+
+use trueno_recorder::{BrickId, Overflow, Recorder};
+
+const SPANS: u64 = 10_000_000;
+const ROUNDS: usize = 5;
+
+const MOST_WALL_TO_CLOCK: f64 = 2.75;
+const MOST_BYTES_PER_ROW: f64 = 12.0;
+const MOST_MEMORY_MIB: f64 = 64.0;
+
+/// One recording, by span.
+#[derive(Clone, Copy)]
+struct Round {
+    clock_ns: f64,
+    wall_ns: f64,
+    cpu_ns: f64,
+    disk_bytes: f64,
+    dropped: u64,
+}
+
+fn main() {
+    let folder = std::env::temp_dir().join(format!("trueno-sustained-{}", std::process::id()));
+    // Before anything is recorded: what the process weighs on its own.
+    let before_mib = peak_memory_mib();
+    println!(
+        "{:<10} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9}",
+        "", "clock ns", "wall ns", "ratio", "CPU ns", "B/row", "dropped"
+    );
+    let mut medians = Vec::new();
+    for threads in [1, 2] {
+        let rounds: Vec<Round> = (0..ROUNDS).map(|_| round(&folder, threads)).collect();
+        for round in &rounds {
+            print_round(&format!("{threads} thread"), round);
+        }
+        let of = |value: fn(&Round) -> f64| median(rounds.iter().map(value));
+        let ratio = of(|round| round.wall_ns / round.clock_ns);
+        println!(
+            "{threads} thread, median: {ratio:.2}x, {:.1} ns wall, {:.1} ns CPU",
+            of(|round| round.wall_ns),
+            of(|round| round.cpu_ns)
+        );
+        medians.push((threads, ratio, of(|round| round.disk_bytes)));
+    }
+    let memory_mib = peak_memory_mib() - before_mib;
+    println!();
+    for (threads, ratio, bytes) in medians {
+        if threads == 1 {
+            verdict(
+                "1 thread, wall to two clock readings",
+                ratio,
+                MOST_WALL_TO_CLOCK,
+                "x",
+            );
+        }
+        verdict(
+            &format!("{threads} thread, bytes a row on disk"),
+            bytes,
+            MOST_BYTES_PER_ROW,
+            " B",
+        );
+    }
+    verdict(
+        "peak memory above the start",
+        memory_mib,
+        MOST_MEMORY_MIB,
+        " MiB",
+    );
+}
+
+/// Records [`SPANS`] spans from so many threads, and removes what was written.
+fn round(folder: &Path, threads: u64) -> Round {
+    let spans_each = SPANS / threads;
+    let clock_before = clock_alone_ns(threads, spans_each);
+    let cpu_before = cpu_ns();
+    let rec = Recorder::builder(folder)
+        .overflow(Overflow::Block)
+        .create()
+        .expect("a recorder in the folder for temporary files");
+    let start = Instant::now();
+    on_threads(threads, || {
+        for _ in 0..spans_each {
+            drop(rec.brick(BrickId::QkvProjection));
+        }
+    });
+    let summary = rec.finish().expect("a run that ends well");
+    let wall_ns = start.elapsed().as_nanos() as f64;
+    drop(rec);
+    let cpu_ns = cpu_ns() - cpu_before;
+    let clock_after = clock_alone_ns(threads, spans_each);
+    let disk_bytes = folder_bytes(folder) as f64;
+    // What is left there is of no use to anyone.
+    let _ = std::fs::remove_dir_all(folder);
+    let spans = SPANS as f64;
+    Round {
+        clock_ns: f64::midpoint(clock_before, clock_after) / spans,
+        wall_ns: wall_ns / spans,
+        cpu_ns: cpu_ns / spans,
+        disk_bytes: disk_bytes / spans,
+        dropped: summary.dropped,
+    }
+}
+
+/// Wall time of two clock readings for every span, shared out likewise.
+fn clock_alone_ns(threads: u64, spans_each: u64) -> f64 {
+    let start = Instant::now();
+    on_threads(threads, || {
+        for _ in 0..spans_each {
+            black_box(ticks());
+            black_box(ticks());
+        }
+    });
+    start.elapsed().as_nanos() as f64
+}
+
+/// Runs `work` on this thread, or on so many others at once.
+fn on_threads(threads: u64, work: impl Fn() + Sync) {
+    if threads == 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(&work);
+        }
+    });
+}
+
+fn print_round(name: &str, round: &Round) {
+    println!(
+        "{name:<10} {:>9.1} {:>8.1} {:>7.2}x {:>8.1} {:>8.2} {:>9}",
+        round.clock_ns,
+        round.wall_ns,
+        round.wall_ns / round.clock_ns,
+        round.cpu_ns,
+        round.disk_bytes,
+        round.dropped
+    );
+}
+
+fn verdict(what: &str, value: f64, most: f64, unit: &str) {
+    let word = if value <= most { "met" } else { "MISSED" };
+    println!("{word:<7} {what}: {value:.2}{unit}, target at most {most}{unit}");
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// User and system time of the process so far.
+fn cpu_ns() -> f64 {
+    // SAFETY: all zeros is a valid value of this struct of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer is to a `rusage`.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
+    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
+    ns(usage.ru_utime) + ns(usage.ru_stime)
+}
+
+/// The largest resident size so far (`VmHWM`); not a number where the system does not tell.
+fn peak_memory_mib() -> f64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+            line.split_whitespace().nth(1)?.parse::<f64>().ok()
+        })
+        .map_or(f64::NAN, |kib| kib / 1024.0)
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
+            Ok(metadata) => metadata.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn ticks() -> u64 {
+    // SAFETY: the instruction is there on every x86-64 processor.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn ticks() -> u64 {
+    use std::sync::OnceLock;
+    static ORIGIN: OnceLock<Instant> = OnceLock::new();
+    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}

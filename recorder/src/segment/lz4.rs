@@ -1,0 +1,230 @@
+//! LZ4 for columns: an encoder that knows where one value ends and the next begins.
+//!
+//! Any LZ4 decoder reads the result. A general encoder looks for matches at every byte; in a
+//! column they begin at values, or inside one after its low bytes: neighbours that differ in
+//! their low bytes only (ids, times) share the rest. So this one goes value by value and looks
+//! at two candidates, the last place of the same two values and the value before.
+
+use crate::checksum::{Element, bytes};
+
+/// A frame before its block: magic number, version 1 with independent blocks of at most
+/// 64 KiB and nothing else, checksum of that.
+const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+/// What ends a frame.
+const FRAME_END: [u8; 4] = [0; 4];
+/// Bytes of a block before compression at most.
+const BLOCK_BYTES: usize = 64 << 10;
+/// The shortest match.
+const MATCH_BYTES: usize = 4;
+/// A block ends in so many literals, at least ...
+const LAST_LITERALS: usize = 5;
+/// ... and its last match begins so far from the end, at least.
+const LAST_MATCH_START: usize = 12;
+/// Below this a frame saves little or nothing.
+const LEAST_BYTES: usize = 64;
+/// Length of a buffer that is stored as it is, in the prefix of a compressed body.
+const STORED: i64 = -1;
+const HASH_BITS: u32 = 12;
+
+/// A value of a column, 4 or 8 bytes.
+pub(super) trait Value: Element + Eq + Into<u64> {
+    /// A hash of two neighbours, of [`HASH_BITS`] bits.
+    fn hash_with(self, next: Self) -> usize {
+        let sum = self
+            .into()
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .wrapping_add(next.into().wrapping_mul(0xC2B2_AE3D_27D4_EB4F));
+        (sum >> (64 - HASH_BITS)) as usize
+    }
+}
+
+impl Value for u32 {}
+impl Value for u64 {}
+
+/// Compresses buffers of up to 64 KiB, reusing its memory.
+pub(super) struct Compressor {
+    /// By hash of two values: where they stood last.
+    places: Box<[u16; 1 << HASH_BITS]>,
+    block: Box<[u8]>,
+    used: usize,
+}
+
+impl Compressor {
+    pub fn new() -> Self {
+        Self {
+            places: Box::new([0; 1 << HASH_BITS]),
+            // Literals alone, a byte more for each 255 of them, and room for one wide store.
+            block: vec![0; BLOCK_BYTES + BLOCK_BYTES / 255 + 32].into(),
+            used: 0,
+        }
+    }
+
+    /// Appends a buffer of an IPC body: its length, then a frame, or the bytes as they are
+    /// where a frame is not smaller. At most 64 KiB.
+    pub fn append<V: Value>(&mut self, values: &[V], body: &mut Vec<u8>) {
+        let plain = bytes(values);
+        if let Some(first) = values.first()
+            && values.iter().all(|value| value == first)
+        {
+            return self.append_same(*first, values.len(), body);
+        }
+        debug_assert!(plain.len() <= BLOCK_BYTES);
+        if plain.len() >= LEAST_BYTES && plain.len() <= BLOCK_BYTES {
+            self.compress(values);
+        }
+        self.finish(plain, body);
+    }
+
+    /// The same for so many equal values.
+    pub fn append_same<V: Value>(&mut self, value: V, count: usize, body: &mut Vec<u8>) {
+        let one = [value];
+        let one = bytes(&one);
+        let total = count * one.len();
+        // A plain copy is made only where it is stored.
+        if total < LEAST_BYTES {
+            let plain = one.repeat(count);
+            return self.finish(&plain, body);
+        }
+        self.used = 0;
+        self.sequence(one, one.len(), total - one.len() - LAST_LITERALS);
+        let last = [value; LAST_LITERALS];
+        let last = bytes(&last);
+        self.literals(&last[last.len() - LAST_LITERALS..]);
+        self.frame(total, body);
+    }
+
+    /// Appends what is in `block`, or else `plain`.
+    fn finish(&mut self, plain: &[u8], body: &mut Vec<u8>) {
+        let overhead = FRAME_HEAD.len() + size_of::<u32>() + FRAME_END.len();
+        if self.used == 0 || self.used + overhead >= plain.len() {
+            body.extend_from_slice(&STORED.to_le_bytes());
+            body.extend_from_slice(plain);
+            self.used = 0;
+        } else {
+            self.frame(plain.len(), body);
+        }
+    }
+
+    /// Appends what is in `block` as a frame that holds so many bytes.
+    fn frame(&mut self, plain_bytes: usize, body: &mut Vec<u8>) {
+        body.extend_from_slice(&(plain_bytes as i64).to_le_bytes());
+        body.extend_from_slice(&FRAME_HEAD);
+        body.extend_from_slice(&(self.used as u32).to_le_bytes());
+        body.extend_from_slice(&self.block[..self.used]);
+        body.extend_from_slice(&FRAME_END);
+        self.used = 0;
+    }
+
+    /// Makes a block of the values, which are at least [`LEAST_BYTES`] together.
+    fn compress<V: Value>(&mut self, values: &[V]) {
+        self.used = 0;
+        self.places.fill(0);
+        let width = size_of::<V>();
+        let plain = bytes(values);
+        // Values from here on stay literals, which keeps both rules of a block's end.
+        let end = values.len() - (LAST_MATCH_START - MATCH_BYTES).div_ceil(width);
+        // First byte not written yet.
+        let mut pending = 0;
+        let mut at = 1;
+        while at < end {
+            let (value, before, next) = (values[at], values[at - 1], values[at + 1]);
+            let place = &mut self.places[value.hash_with(next)];
+            let earlier = usize::from(std::mem::replace(place, at as u16));
+            let changed_bytes = width - same_high_bytes(value, before);
+            let (mut from, mut start) = (at - 1, at * width + changed_bytes);
+            let mut upto = at + 1;
+            if values[earlier] == value && values[earlier + 1] == next {
+                (from, start) = (earlier, at * width);
+                upto = equal_until(values, earlier, at, end);
+                if changed_bytes == 0 {
+                    let run = equal_until(values, at - 1, at, end);
+                    if run >= upto {
+                        (from, upto) = (at - 1, run);
+                    }
+                }
+            } else if width - changed_bytes < MATCH_BYTES {
+                at += 1;
+                continue;
+            } else if next == value {
+                upto = equal_until(values, at, upto, end);
+            }
+            let (offset, length) = ((at - from) * width, upto * width - start);
+            match plain.get(pending..).and_then(<[u8]>::first_chunk) {
+                Some(ahead) if start - pending <= 5 && length < MATCH_BYTES + 15 => {
+                    self.short_sequence(*ahead, start - pending, offset, length);
+                }
+                _ => self.sequence(&plain[pending..start], offset, length),
+            }
+            pending = upto * width;
+            at = upto;
+        }
+        self.literals(&plain[pending..]);
+    }
+
+    /// A sequence of the first `literals` bytes of `ahead` (5 at most) and a match of less than
+    /// 19 bytes: all of it in one store.
+    #[inline(always)]
+    fn short_sequence(&mut self, ahead: [u8; 8], literals: usize, offset: usize, length: usize) {
+        let token = (literals << 4 | (length - MATCH_BYTES)) as u64;
+        let bits = 8 * literals;
+        let kept = u64::from_le_bytes(ahead) & ((1 << bits) - 1);
+        let word = token | kept << 8 | (offset as u64) << (8 + bits);
+        self.block[self.used..self.used + 8].copy_from_slice(&word.to_le_bytes());
+        self.used += 3 + literals;
+    }
+
+    /// Literals and a match of `length` bytes, `offset` back.
+    fn sequence(&mut self, literals: &[u8], offset: usize, length: usize) {
+        let more = length - MATCH_BYTES;
+        self.token(literals, more.min(15) as u8);
+        self.push(&(offset as u16).to_le_bytes());
+        if more >= 15 {
+            self.long(more - 15);
+        }
+    }
+
+    /// The last sequence, which has no match.
+    fn literals(&mut self, literals: &[u8]) {
+        self.token(literals, 0);
+    }
+
+    #[inline(always)]
+    fn token(&mut self, literals: &[u8], match_bits: u8) {
+        let bits = literals.len().min(15) as u8;
+        self.push(&[bits << 4 | match_bits]);
+        if bits == 15 {
+            self.long(literals.len() - 15);
+        }
+        self.push(literals);
+    }
+
+    /// The part of a length that its half of the token cannot hold.
+    fn long(&mut self, length: usize) {
+        let end = self.used + length / 255;
+        self.block[self.used..end].fill(255);
+        self.used = end;
+        self.push(&[(length % 255) as u8]);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.used + bytes.len();
+        self.block[self.used..end].copy_from_slice(bytes);
+        self.used = end;
+    }
+}
+
+/// How many of the highest bytes two values share.
+#[inline(always)]
+fn same_high_bytes<V: Value>(a: V, b: V) -> usize {
+    let unused = u64::BITS - 8 * size_of::<V>() as u32;
+    let different: u64 = a.into() ^ b.into();
+    ((different.leading_zeros() - unused) / 8) as usize
+}
+
+/// The end of what repeats at `at` from `from` on, at most `end`.
+#[inline(always)]
+fn equal_until<V: Value>(values: &[V], from: usize, at: usize, end: usize) -> usize {
+    let same = values[at..end].iter().zip(&values[from..]);
+    at + same.take_while(|(later, earlier)| later == earlier).count()
+}
