@@ -41,6 +41,8 @@
 //! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
 //!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
+//! - **Spans of the crate `tracing`** become rows by one line: `tracing::RecorderLayer`, with
+//!   the feature `tracing`.
 //!
 //! Times are measured; elements, FLOPs and bytes are what the program declares. What was
 //! not given is null in the run, never zero.

@@ -13,7 +13,6 @@
 //! let _iteration = tracing::info_span!("iteration", number = 3).entered();
 //! let _brick = tracing::info_span!("RmsNorm", elements = 4096).entered();
 //! # });
-//! # drop(tracing::Span::none());
 //! let summary = rec.finish()?;
 //! # assert_eq!(summary.tables["bricks"].rows, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
