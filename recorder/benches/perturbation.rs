@@ -3,9 +3,11 @@
 //! `cargo bench -p trueno-recorder --bench perturbation`; takes about a minute.
 //!
 //! The two of a pair run one after the other, the order alternating, so that a machine that
-//! grows slower or faster favours neither. The time is that of prompt and tokens; the writer
-//! works meanwhile. Of the pairs' ratios the median is given, and the order statistics
-//! between which it lies with 95 % confidence. Pairs of two unrecorded runs show the noise.
+//! grows slower or faster favours neither. The time is that of prompt and tokens, by the wall
+//! and by the CPU time of the program's thread; the writer works meanwhile, and where no core
+//! is free for it, the wall time has its share too. Of the pairs' ratios the median is given,
+//! and the order statistics between which it lies with 95 % confidence. Pairs of two
+//! unrecorded runs show the noise.
 
 #![allow(
     dead_code,
@@ -23,8 +25,6 @@ mod blocked_matmul;
 mod brick;
 #[path = "../examples/decode/buffers.rs"]
 mod buffers;
-#[path = "../examples/decode/generate.rs"]
-mod generate;
 #[path = "../examples/decode/head_pool.rs"]
 mod head_pool;
 #[path = "../examples/decode/kernel_names.rs"]
@@ -54,33 +54,52 @@ mod work;
 
 use std::error::Error;
 use std::path::Path;
+use std::time::Instant;
 
+use attention::HeadNames;
 use backend::{Backend, Simd};
-use generate::{Plan, generate};
+use head_pool::HeadPool;
+use model::Model;
 use probe::{Level, Probe};
+use sampling::Sampler;
 use trueno_recorder::Recorder;
-use weights::Shape;
+use weights::{Shape, Weights};
 
-const PAIRS: usize = 151;
 /// The most that bricks and kernels may add, in percent.
 const TARGET_PERCENT: f64 = 1.0;
+const PROMPT: usize = 16;
+const SEED: u64 = 1;
 
-/// The example's defaults, with tokens for several rounds of the writer.
-const PLAN: Plan = Plan {
-    shape: Shape {
-        layers: 4,
-        dim: 256,
+/// A model, and how much of it is run.
+struct Size {
+    name: &'static str,
+    shape: Shape,
+    tokens: usize,
+    pairs: usize,
+}
+
+const fn size(name: &'static str, dim: usize, layers: usize, tokens: usize, pairs: usize) -> Size {
+    let shape = Shape {
+        layers,
+        dim,
         heads: 4,
-        ffn: 1024,
+        ffn: 4 * dim,
         vocab: 2048,
-        positions: 16 + 96,
-    },
-    seed: 1,
-    prompt: 16,
-    tokens: 96,
-    threads: 1,
-    blocked: true,
-};
+        positions: PROMPT + tokens,
+    };
+    Size {
+        name,
+        shape,
+        tokens,
+        pairs,
+    }
+}
+
+/// The example's defaults, where a kernel takes a few microseconds, and a wider model.
+const SIZES: [Size; 2] = [
+    size("width 256, 4 layers", 256, 4, 96, 101),
+    size("width 768, 2 layers", 768, 2, 16, 41),
+];
 
 /// How a run is recorded.
 #[derive(Clone, Copy)]
@@ -90,57 +109,80 @@ enum Recording {
     KernelsAndChecksums,
 }
 
+const RECORDINGS: [(&str, Recording); 3] = [
+    ("nothing (the noise)", Recording::Off),
+    ("bricks and kernels", Recording::Kernels),
+    ("these and checksums", Recording::KernelsAndChecksums),
+];
+
+/// Of one run.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    wall_ns: f64,
+    cpu_ns: f64,
+    rows: u64,
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("perturbation-{}", std::process::id()));
-    let result = compare(&folder);
+    let result = SIZES.iter().try_for_each(|size| compare(size, &folder));
     // What is left there is of no use to anyone.
     let _ = std::fs::remove_dir_all(&folder);
     result
 }
 
-fn compare(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let kinds = [
-        ("nothing (the noise)", Recording::Off),
-        ("bricks and kernels", Recording::Kernels),
-        ("these and checksums", Recording::KernelsAndChecksums),
-    ];
-    let mut percents = [const { Vec::new() }; 3];
+fn compare(size: &Size, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let weights = Weights::random(&size.shape, SEED);
+    let run = |recording| run(size, &weights, recording, folder);
     // Warm: code, memory, clock rates.
-    let (warm, _) = run(Recording::Off, folder)?;
-    let mut rows = 0;
-    for pair in 0..PAIRS {
-        for ((_, recording), percents) in kinds.iter().zip(&mut percents) {
+    let alone = run(Recording::Off)?;
+    println!(
+        "{}: {} pairs of {:.0} ms",
+        size.name,
+        size.pairs,
+        alone.wall_ns / 1e6
+    );
+    println!(
+        "{:<24} {:>8} {:>26} {:>26}",
+        "recorded", "rows", "added to CPU (95 % in)", "to wall (95 % in)"
+    );
+    for (name, recording) in RECORDINGS {
+        let (mut cpu, mut wall, mut rows) = (Vec::new(), Vec::new(), 0);
+        for pair in 0..size.pairs {
             let (with, without);
             if pair % 2 == 0 {
-                (with, rows) = run(*recording, folder)?;
-                (without, _) = run(Recording::Off, folder)?;
+                with = run(recording)?;
+                without = run(Recording::Off)?;
             } else {
-                (without, _) = run(Recording::Off, folder)?;
-                (with, rows) = run(*recording, folder)?;
+                without = run(Recording::Off)?;
+                with = run(recording)?;
             }
-            percents.push(100.0 * (with / without - 1.0));
+            cpu.push(100.0 * (with.cpu_ns / without.cpu_ns - 1.0));
+            wall.push(100.0 * (with.wall_ns / without.wall_ns - 1.0));
+            rows = with.rows;
+        }
+        let (cpu, wall) = (Interval::of(cpu), Interval::of(wall));
+        println!("{name:<24} {rows:>8} {cpu:>26} {wall:>26}");
+        if matches!(recording, Recording::Kernels) {
+            println!(
+                "{:<24} {:>8} {:>26} {:>26}",
+                "  <= 1 %",
+                "",
+                cpu.verdict(),
+                wall.verdict()
+            );
         }
     }
-    println!(
-        "{PAIRS} pairs of runs of about {:.0} ms, up to {rows} rows a run\n",
-        warm * 1e3
-    );
-    println!("{:<24} {:>10}   95 % between", "recorded", "added");
-    let mut found = [Interval::default(); 3];
-    for (((name, _), percents), found) in kinds.iter().zip(percents).zip(&mut found) {
-        *found = Interval::of(percents);
-        let Interval { low, median, high } = found;
-        println!("{name:<24} {median:>+9.2}%   {low:>+6.2}% and {high:>+6.2}%");
-    }
-    println!(
-        "\nbricks and kernels <= {TARGET_PERCENT} %: {}",
-        found[1].verdict()
-    );
+    println!();
     Ok(())
 }
 
-/// Runs once; seconds of prompt and tokens, and rows recorded.
-fn run(recording: Recording, folder: &Path) -> Result<(f64, u64), Box<dyn Error>> {
+fn run(
+    size: &Size,
+    weights: &Weights,
+    recording: Recording,
+    folder: &Path,
+) -> Result<Cost, Box<dyn Error>> {
     let rec = match recording {
         Recording::Off => Recorder::disabled(),
         _ => Recorder::builder(folder).overwrite(true).create()?,
@@ -148,13 +190,53 @@ fn run(recording: Recording, folder: &Path) -> Result<(f64, u64), Box<dyn Error>
     let mut probe = Probe::new(rec, Simd::new(Backend::widest())?);
     probe.level = Level::Kernel;
     probe.checksums = matches!(recording, Recording::KernelsAndChecksums);
-    let generated = generate(&PLAN, &probe)?;
+    // The thread's ring is made by its first event.
+    drop(probe.rec.function("before"));
+    let cost = decode(size, weights, &probe)?;
     let summary = probe.rec.finish()?;
     if summary.dropped > 0 {
         return Err(format!("{} events dropped: not the whole cost", summary.dropped).into());
     }
-    let time = generated.prefill + generated.decode;
-    Ok((time.as_secs_f64(), summary.rows))
+    let rows = summary.rows;
+    Ok(Cost { rows, ..cost })
+}
+
+/// The loop of the example's `generate`, with weights that are there already.
+fn decode(size: &Size, weights: &Weights, probe: &Probe) -> std::io::Result<Cost> {
+    let Size { shape, tokens, .. } = size;
+    let names: Vec<HeadNames> = (0..shape.heads).map(HeadNames::new).collect();
+    std::thread::scope(|scope| {
+        let pool = HeadPool::start(scope, probe, &names, 1)?;
+        let mut model = Model::new(*shape, weights, probe, &pool, true);
+        let mut sampler = Sampler::new(shape.vocab, SEED);
+        let mut input: Vec<usize> = (0..PROMPT).collect();
+        let mut position = 0;
+        let (start, cpu) = (Instant::now(), thread_cpu_ns());
+        for number in 0..*tokens {
+            let _iteration = probe.rec.iteration(number as u64);
+            let logits = model.forward(&input, position);
+            position += input.len();
+            let token = sampler.draw(probe, logits, position - 1);
+            input.clear();
+            input.push(token);
+        }
+        Ok(Cost {
+            wall_ns: start.elapsed().as_nanos() as f64,
+            cpu_ns: thread_cpu_ns() - cpu,
+            rows: 0,
+        })
+    })
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+fn thread_cpu_ns() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a timespec of ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 /// A median, and between which two values it lies.
@@ -187,5 +269,12 @@ impl Interval {
         } else {
             "not decided by this run"
         }
+    }
+}
+
+impl std::fmt::Display for Interval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { low, median, high } = self;
+        f.pad(&format!("{median:+.2} % ({low:+.2}, {high:+.2})"))
     }
 }

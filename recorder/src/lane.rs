@@ -236,7 +236,7 @@ impl Lane {
     /// Publishes a group standing for `rows` rows: all its records or none.
     pub fn push_group(&mut self, table: TableNumber, rows: u64, records: &[Record]) {
         let needed = records.len() as u64 + u64::from(self.context_unsent);
-        if !self.make_room(needed) {
+        if !self.producer.has_room(needed) && !self.make_room(needed) {
             self.drop_rows(table, rows);
             return;
         }

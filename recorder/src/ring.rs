@@ -184,6 +184,12 @@ impl Producer {
         self.cursor.must_reserve()
     }
 
+    /// Whether so many records fit, as far as is known without a look at the tail.
+    #[inline(always)]
+    pub fn has_room(&self, count: u64) -> bool {
+        self.cursor.has_room(count)
+    }
+
     /// Makes the next record go through [`Producer::reserve`].
     pub fn look_first(&mut self) {
         self.cursor.look_first();

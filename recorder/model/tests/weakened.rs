@@ -12,7 +12,6 @@ mod sync {
     pub mod Ordering {
         use loom::sync::atomic::Ordering;
 
-        pub const Relaxed: Ordering = Ordering::Relaxed;
         pub const Acquire: Ordering = Ordering::Relaxed;
         pub const Release: Ordering = Ordering::Relaxed;
     }

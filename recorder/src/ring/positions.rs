@@ -101,6 +101,12 @@ impl Cursor {
         self.head == self.limit
     }
 
+    /// Whether so many records fit without a look at the tail, which another core writes.
+    #[inline(always)]
+    pub fn has_room(&self, count: u64) -> bool {
+        count <= self.limit - self.head
+    }
+
     /// Makes the next record go through [`Cursor::reserve`].
     pub fn look_first(&mut self) {
         self.limit = self.head;

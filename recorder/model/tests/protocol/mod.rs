@@ -70,7 +70,7 @@ impl Producer {
     /// As `Lane::push` and `Lane::push_group`: all of the group or nothing.
     fn push(&mut self, values: &[u64]) -> bool {
         let count = values.len() as u64;
-        if (count > 1 || self.cursor.must_reserve())
+        if !self.cursor.has_room(count)
             && !self.cursor.reserve(&self.ring.positions, count).0
         {
             return false;
