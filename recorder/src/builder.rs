@@ -150,7 +150,7 @@ impl Builder {
             return Ok(Recorder::disabled());
         }
         DeviceWork::check(&self)?;
-        self.make_directory()?;
+        make_directory(&self.path, self.overwrite)?;
         let earlier = DeviceWork::before_start(&self);
         let mut recorder = writer::start(&self)?;
         if let Some(earlier) = earlier {
@@ -158,25 +158,24 @@ impl Builder {
         }
         Ok(recorder)
     }
+}
 
-    fn make_directory(&self) -> Result<(), Error> {
-        let path = &self.path;
-        if path.join(RUN_JSON).is_file() {
-            if !self.overwrite {
-                return Err(Error::RunExists { path: path.clone() });
-            }
-            if rest::is_recording(path) == Some(true) {
-                return Err(Error::RunInUse { path: path.clone() });
-            }
-            fs::remove_dir_all(path)
-                .map_err(|e| Error::io(path, "remove the run that is there", e))?;
-        } else if let Ok(mut entries) = fs::read_dir(path) {
-            if entries.next().is_some() {
-                return Err(Error::NotARun { path: path.clone() });
-            }
-        } else if path.symlink_metadata().is_ok() {
-            return Err(Error::NotARun { path: path.clone() });
+/// Makes a run directory. A run that is there is removed if that is allowed; anything else never.
+pub(crate) fn make_directory(path: &Path, overwrite: bool) -> Result<(), Error> {
+    if path.join(RUN_JSON).is_file() {
+        if !overwrite {
+            return Err(Error::RunExists { path: path.into() });
         }
-        fs::create_dir_all(path).map_err(|e| Error::io(path, "make the run directory", e))
+        if rest::is_recording(path) == Some(true) {
+            return Err(Error::RunInUse { path: path.into() });
+        }
+        fs::remove_dir_all(path).map_err(|e| Error::io(path, "remove the run that is there", e))?;
+    } else if let Ok(mut entries) = fs::read_dir(path) {
+        if entries.next().is_some() {
+            return Err(Error::NotARun { path: path.into() });
+        }
+    } else if path.symlink_metadata().is_ok() {
+        return Err(Error::NotARun { path: path.into() });
     }
+    fs::create_dir_all(path).map_err(|e| Error::io(path, "make the run directory", e))
 }

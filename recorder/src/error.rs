@@ -50,6 +50,14 @@ pub enum Error {
         /// What it said.
         problem: String,
     },
+    /// A row that does not fit its table.
+    #[error("a row of {table}: {problem}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// Found and expected.
+        problem: String,
+    },
     /// The operating system refused something while the recorder was made.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {

@@ -91,6 +91,7 @@ pub mod rest;
 mod ring;
 mod roofline;
 pub mod run_json;
+pub mod run_writer;
 pub mod schema;
 mod scope;
 pub mod segment;

@@ -31,10 +31,10 @@ use crate::segment::BatchEncoder;
 use crate::shared::{Request, Shared, lock};
 use columns::Columns;
 pub(crate) use facts::ThreadRow;
-use files::RunFiles;
+pub(crate) use files::RunFiles;
 use lanes::LaneReader;
 use rows::{Origin, Rows};
-use segments::TableWriter;
+pub(crate) use segments::TableWriter;
 
 /// How long the writer sleeps when no ring fills up.
 const POLL: Duration = Duration::from_millis(20);

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::journal::{JOURNAL, Line};
 use crate::run_json::{RUN_JSON, RunJson};
 
-pub(super) struct RunFiles {
+pub(crate) struct RunFiles {
     path: PathBuf,
     journal: File,
     journal_bytes: u64,

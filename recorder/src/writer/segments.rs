@@ -23,7 +23,7 @@ use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
 const SEGMENT_BATCHES: usize = 4096;
 
 /// Rows waiting for a batch, and the files before them.
-pub(super) struct TableWriter {
+pub(crate) struct TableWriter {
     pub table: &'static Table,
     /// `None`: no row came yet.
     columns: Option<Columns>,

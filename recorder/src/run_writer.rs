@@ -1,0 +1,168 @@
+//! Writes a run whose rows come from elsewhere: another profiler's file, a test.
+//!
+//! The rows are written as the recorder writes them (segments, journal, `run.json`), in the
+//! order in which they come, with memory for one batch a table.
+//!
+//! ```
+//! use trueno_recorder::run_json::RunJson;
+//! use trueno_recorder::run_writer::{Cell, RunWriter};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("imported.run");
+//! let mut run = RunWriter::create(&path, RunJson::default())?;
+//! let edges = run.table("edges").ok_or("no such table")?;
+//! let kind = run.text("depends_on");
+//! run.row(edges, &[Cell::U64(1), Cell::U64(2), Cell::Text(kind)])?;
+//! let written = run.finish(Some(1_000))?;
+//! assert_eq!(written.tables["edges"].rows, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cell;
+
+use std::path::Path;
+
+pub use cell::{Cell, Text};
+
+use crate::builder::make_directory;
+use crate::error::Error;
+use crate::live::Live;
+use crate::names::Texts;
+use crate::ptx::PtxHash;
+use crate::run_json::{Format, RunJson, State};
+use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, Table};
+use crate::segment::BatchEncoder;
+use crate::writer::{RunFiles, TableWriter};
+
+/// A run being written. Dropped without [`RunWriter::finish`], it stays unfinished.
+pub struct RunWriter {
+    files: RunFiles,
+    run: RunJson,
+    tables: Vec<TableWriter>,
+    encoder: BatchEncoder,
+    texts: Texts,
+    live: Live,
+}
+
+/// A table of a [`RunWriter`], from [`RunWriter::table`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TableId(usize);
+
+impl TableId {
+    /// Its name and columns.
+    pub fn schema(self) -> &'static Table {
+        &TABLES[self.0]
+    }
+}
+
+impl RunWriter {
+    /// Makes the run directory, which must not be there. `run` says whose run it is; format,
+    /// state and tables are filled in here.
+    ///
+    /// # Errors
+    /// The directory is there already, or cannot be made or written.
+    pub fn create(path: &Path, mut run: RunJson) -> Result<Self, Error> {
+        make_directory(path, false)?;
+        run.format = Format {
+            name: FORMAT_NAME.into(),
+            major: FORMAT_MAJOR,
+            minor: FORMAT_MINOR,
+        };
+        run.state = State::Recording;
+        let files = RunFiles::create(path)?;
+        files.run_json(&run)?;
+        Ok(Self {
+            files,
+            run,
+            tables: TABLES.iter().map(TableWriter::new).collect(),
+            encoder: BatchEncoder::new(),
+            texts: Texts::gone([(0, String::new())]),
+            live: Live::none(),
+        })
+    }
+
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<TableId> {
+        TABLES
+            .iter()
+            .position(|table| table.name == name)
+            .map(TableId)
+    }
+
+    /// Interns a text for this run.
+    pub fn text(&mut self, text: &str) -> Text {
+        Text(self.texts.name(text))
+    }
+
+    /// The text behind it.
+    pub fn str(&mut self, text: Text) -> &str {
+        self.texts.text(text.0)
+    }
+
+    /// What `run.json` will say; may be added to until the end.
+    pub fn run(&mut self) -> &mut RunJson {
+        &mut self.run
+    }
+
+    /// Adds a row: a cell for each column of the schema, in order.
+    ///
+    /// # Errors
+    /// [`Error::Row`]: too many or too few cells, a cell of another type, or a null where
+    /// there can be none; the row is not written then. Or the disk is full.
+    pub fn row(&mut self, table: TableId, cells: &[Cell]) -> Result<(), Error> {
+        cell::check(table.schema(), cells)?;
+        let writer = &mut self.tables[table.0];
+        if writer.room(1).is_none() {
+            writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
+        }
+        let columns = writer.columns(&self.live).ok_or_else(|| Error::Row {
+            table: table.schema().name,
+            problem: "no memory for its rows".to_owned(),
+        })?;
+        columns.own_row(|row| {
+            for (cell, column) in cells.iter().zip(table.schema().columns) {
+                match cell.word() {
+                    Some(word) if column.nullable => row.put_if(Some(word)),
+                    Some(word) => row.put(word),
+                    None => row.nulls(1),
+                };
+            }
+        });
+        Ok(())
+    }
+
+    /// Rows of a table so far.
+    pub fn rows(&self, table: TableId) -> u64 {
+        let writer = &self.tables[table.0];
+        writer.written.rows + writer.waiting() as u64
+    }
+
+    /// Keeps a kernel's source; its hash goes to columns named `ptx_hash`.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn source(&mut self, source: &str) -> Result<Text, Error> {
+        let hash = PtxHash::of(source).to_string();
+        self.files.ptx(&hash, source)?;
+        Ok(self.text(&hash))
+    }
+
+    /// Seals the segments and writes `run.json`; `wall_ns` is the run's length, where it is known.
+    ///
+    /// # Errors
+    /// Something cannot be written. The run stays unfinished then.
+    pub fn finish(mut self, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+        for table in &mut self.tables {
+            table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
+            table.seal(&mut self.files, &mut self.texts)?;
+            if table.written.rows > 0 {
+                let name = table.table.name.to_owned();
+                self.run.tables.insert(name, table.written.clone());
+            }
+        }
+        self.run.wall_ns = wall_ns;
+        self.run.state = State::Finished;
+        self.files.run_json(&self.run)?;
+        Ok(self.run)
+    }
+}
