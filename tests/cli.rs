@@ -69,6 +69,7 @@ fn info_and_tables_tell_what_a_run_holds() {
         .exits(0)
         .stdout_has("test")
         .stdout_has("bricks")
+        .stdout_has(", resolution ")
         .stdout_has("finished");
     dir.command(&["tables", "test.run"])
         .exits(0)

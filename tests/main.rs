@@ -2,8 +2,12 @@
 
 mod cli;
 mod damage;
+mod forked;
 mod harness;
 mod hostile;
+mod killed;
 mod plugins;
+mod recover;
 mod report;
 mod structure;
+mod victim;

@@ -131,7 +131,7 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "text",
                 false,
                 "identity",
-                "recording, finished, failed or unknown",
+                "recording, finished, failed, recovered or unknown",
             ),
             (
                 "format_minor",
@@ -221,7 +221,7 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "text",
                 false,
                 "identity",
-                "sealed, open, rebuilt or lost",
+                "sealed, open, rebuilt, lost, or live: still in live/",
             ),
             (
                 "rows_expected",

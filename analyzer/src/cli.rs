@@ -14,13 +14,15 @@ EXAMPLES:
     trueno-analyze report decode.run --fail-on warning --json report.json
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
+  Put a run in order whose program was killed:
+    trueno-analyze recover decode.run
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
 
 EXIT CODES:
   0  fine
-  1  a finding at or above --fail-on, or, with --fail-on, a section that failed
+  1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
   3  not measurable: the run holds no event";
 
@@ -64,6 +66,8 @@ pub enum Verb {
     Tables(TablesArgs),
     /// Say what a run holds and how complete it is.
     Info(InfoArgs),
+    /// Put a run in order whose program was killed while it recorded.
+    Recover(RecoverArgs),
     /// Which plugins there are.
     Plugins {
         /// What to do with them.
@@ -181,6 +185,19 @@ pub struct InfoArgs {
     /// The run directory.
     pub run: PathBuf,
     /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `recover`.
+#[derive(Debug, Args)]
+pub struct RecoverArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// Leave the run as it is, and make the recovered one here.
+    #[arg(short, long, value_name = "NEW")]
+    pub output: Option<PathBuf>,
+    /// Say what was done as JSON.
     #[arg(long)]
     pub json: bool,
 }

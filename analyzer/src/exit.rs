@@ -3,7 +3,7 @@
 /// All went well.
 pub const FINE: u8 = 0;
 /// A check failed: a finding at or above `--fail-on` was reported, or, with
-/// `--fail-on`, a plugin could not finish its section.
+/// `--fail-on`, a plugin could not finish its section. Or a recovered run has lost rows.
 pub const CHECK_FAILED: u8 = 1;
 /// Nothing could be analysed: bad arguments, no run, no plugin, or no section
 /// of the report finished.

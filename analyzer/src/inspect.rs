@@ -26,7 +26,7 @@ pub fn info(run: &Run, room: usize) -> String {
     page.fact("program", some(facts.program.argv.join(" ")).as_deref());
     page.fact("host", some(host(facts)).as_deref());
     page.fact("cpu", some(cpu(facts)).as_deref());
-    page.fact("clock", facts.clock.source.as_deref());
+    page.fact("clock", clock(facts).as_deref());
     page.fact(
         "span cost",
         facts
@@ -160,6 +160,15 @@ fn utc(realtime_ns: i64) -> String {
     let year = era * 400 + year + next;
     let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day_of_month:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+fn clock(facts: &RunFacts) -> Option<String> {
+    let source = facts.clock.source.as_deref()?;
+    let resolution = match facts.clock.resolution_ns {
+        Some(ns) => format!("{} measured", units::duration(ns)),
+        None => "not measured".to_owned(),
+    };
+    Some(format!("{source}, resolution {resolution}"))
 }
 
 fn wall(facts: &RunFacts) -> String {

@@ -62,6 +62,18 @@ impl Clock {
             Self::Monotonic => monotonic_ns(),
         }
     }
+
+    /// The smallest step seen between readings one after the other: what the counter and its
+    /// reading can tell apart. `None`: it did not move.
+    pub fn resolution_ticks(self) -> Option<u64> {
+        const READINGS: usize = 1000;
+        let mut last = self.ticks();
+        let steps = (0..READINGS).map(|_| {
+            let now = self.ticks();
+            now.saturating_sub(std::mem::replace(&mut last, now))
+        });
+        steps.filter(|step| *step > 0).min()
+    }
 }
 
 /// Leaf 0x8000_0007, EDX bit 8: the counter runs at one rate in every power state.

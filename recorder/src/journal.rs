@@ -50,6 +50,19 @@ pub struct Line {
 const SEAL: &str = ",\"line\":\"";
 
 impl Line {
+    /// The line of a chunk that is `bytes` and begins at `offset`; without rows and texts.
+    pub fn new(segment: &str, chunk: Chunk, offset: u64, bytes: &[u8]) -> Self {
+        Self {
+            segment: segment.to_owned(),
+            chunk,
+            offset,
+            bytes: bytes.len() as u64,
+            rows: None,
+            xxh3: chunk_hash(bytes),
+            new: BTreeMap::new(),
+        }
+    }
+
     /// The line as it stands in the journal, with its newline. Its last member `line` is
     /// [`chunk_hash`] of all before it: texts of an unfinished segment stand only here.
     pub fn encode(&self) -> serde_json::Result<String> {

@@ -1,5 +1,6 @@
 //! The handle of a recording.
 
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -219,6 +220,11 @@ impl Inner {
         session.finish(|| self.tables.store(0, Ordering::Relaxed))
     }
 }
+
+// A panic leaves nothing of it half done: records are published whole, locks do not stay
+// poisoned, and a device that panics is caught where it is asked.
+impl UnwindSafe for Recorder {}
+impl RefUnwindSafe for Recorder {}
 
 impl Drop for Inner {
     fn drop(&mut self) {

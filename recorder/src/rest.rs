@@ -19,6 +19,7 @@ use std::path::Path;
 
 use crate::clock::timeline::Timeline;
 use crate::error::Error;
+use crate::journal::{Chunk, Line};
 use crate::live::LIVE;
 use crate::run_json::{RUN_JSON, RunJson, State};
 use crate::schema::TABLES;
@@ -42,7 +43,7 @@ pub struct Rest {
     pub dropped: BTreeMap<&'static str, u64>,
     /// Facts that the program gave.
     pub values: BTreeMap<String, String>,
-    /// Kernel sources: the name of the file in `ptx/` and its text.
+    /// Kernel sources: the hash, which names the file `ptx/<hash>.ptx`, and the text.
     pub sources: BTreeMap<String, String>,
     /// Of the recorder's clock, measured over the whole run.
     pub ticks_per_second: Option<f64>,
@@ -78,6 +79,30 @@ pub struct RestBatch {
     pub new: BTreeMap<String, Vec<String>>,
 }
 
+impl RestSegment {
+    /// Its lines for the journal, under the name that it gets there.
+    pub fn lines(&self, name: &str) -> Vec<Line> {
+        let chunk = |chunk, from: u64, to: u64| {
+            let bytes = self.bytes.get(from as usize..to as usize);
+            Line::new(name, chunk, from, bytes.unwrap_or_default())
+        };
+        let end = |batch: &RestBatch| batch.offset + batch.bytes;
+        let head_end = self.batches.first().map_or(0, |batch| batch.offset);
+        let mut lines = vec![chunk(Chunk::Head, 0, head_end)];
+        lines.extend(self.batches.iter().map(|batch| Line {
+            rows: Some(batch.rows),
+            new: batch.new.clone(),
+            ..chunk(Chunk::Batch, batch.offset, end(batch))
+        }));
+        let tail_at = self.batches.last().map_or(head_end, end);
+        lines.push(Line {
+            rows: Some(self.rows),
+            ..chunk(Chunk::Tail, tail_at, self.bytes.len() as u64)
+        });
+        lines
+    }
+}
+
 impl std::fmt::Debug for RestSegment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RestSegment")
@@ -108,13 +133,15 @@ pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
     let mut found = Found::read(&live)?;
     let (disk, cut) = journal::read(run);
     let mut rest = Rest {
-        cut,
         ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),
         ..Rest::default()
     };
     let mut tables = RestTables::new(std::mem::take(&mut found.texts));
 
-    waiting::take(&live, &mut found, &disk, &mut tables);
+    let waiting = waiting::take(&live, &mut found, &disk, &mut tables);
+    // Of a batch whose rows do not wait any more it is not known to be cut, but damaged since.
+    let waits = |batch: &CutBatch| waiting.contains(batch.table());
+    rest.cut = cut.into_iter().filter(waits).collect();
     match Timeline::restored(&found.pairs, found.knots.clone()) {
         Some(timeline) => {
             let mut rows = Rows::new(timeline, &mut tables.texts);
@@ -122,6 +149,7 @@ pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
             let off = |table: &str| json.recorder.tables_off.iter().any(|other| other == table);
             facts::add(&found, &mut rows.timeline, &disk, off, &mut tables);
         }
+        None if found.rings.iter().all(|ring| ring.unread() == 0) => {}
         None => found.problems.push(format!(
             "{}: no reading of the clocks; the rows in rings have no times and are left out",
             live.display()

@@ -31,7 +31,8 @@ pub struct RunJson {
     pub clock: Clock,
     #[serde(default)]
     pub recorder: Options,
-    /// From *recorder ready* (time 0) to `finish`; null while recording.
+    /// From *recorder ready* (time 0) to `finish`; null while recording. In a recovered run
+    /// the end of the last interval, as nobody measured the end of the run.
     #[serde(default)]
     pub wall_ns: Option<i64>,
     /// Tables with rows or drops.
@@ -46,6 +47,20 @@ pub struct RunJson {
     /// Facts that the program gave.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
+    /// Of a recovered run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
+}
+
+/// What was found when a run was recovered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Recovery {
+    /// Rows that lay in no segment when the process ended.
+    pub rows_from_live: u64,
+    /// Whether the counts of dropped rows hold until the process ended; otherwise they are
+    /// those of the last sealing.
+    pub dropped_known: bool,
 }
 
 /// Name and version of the format.
@@ -78,6 +93,9 @@ pub enum State {
     Finished,
     /// The writer stopped early; `problems` says why.
     Failed,
+    /// The process ended before `finish`; what it had left was put in order afterwards, and
+    /// all segments are sealed.
+    Recovered,
 }
 
 /// The recorded process.
@@ -117,6 +135,9 @@ pub struct Clock {
     pub ticks_per_second: Option<f64>,
     /// Time 0 in nanoseconds since the Unix epoch.
     pub origin_realtime_ns: i64,
+    /// Smallest step between successive readings, measured when the recorder was made;
+    /// shorter intervals cannot be told from none.
+    pub resolution_ns: Option<f64>,
 }
 
 /// How the recorder was set up.
@@ -150,4 +171,11 @@ pub struct Table {
     pub bytes: u64,
     /// Rows not kept.
     pub dropped: u64,
+    /// Rows that were written and could not be recovered; they are in no segment.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lost: u64,
+}
+
+fn is_zero(rows: &u64) -> bool {
+    *rows == 0
 }

@@ -5,7 +5,10 @@
 //! last batch and the footer. The pieces are public, so that a damaged segment can be put
 //! together again from its good batches and the journal: [`head_bytes`], a
 //! [`dictionary_bytes`] for every text column, the batches, [`END_OF_STREAM`]. From
-//! [`STREAM_OFFSET`] on that is an Arrow IPC stream.
+//! [`STREAM_OFFSET`] on that is an Arrow IPC stream. [`SegmentBuilder`] makes a sealed segment
+//! of them.
+
+mod builder;
 
 mod batch;
 mod bits;
@@ -23,6 +26,8 @@ pub(crate) use dictionaries::text_columns;
 pub(crate) use tail::tail_bytes;
 
 use crate::schema::{Column, ColumnType, Table};
+
+pub use builder::SegmentBuilder;
 
 /// Rows of a batch; those at the end of a run or a second may have fewer.
 pub const BATCH_ROWS: usize = 8192;

@@ -47,6 +47,8 @@ fn finishing_twice_says_the_same() {
     assert_eq!(run.tables["bricks"].bytes, length);
     assert!(run.problems.is_empty());
     assert!(run.clock.ticks_per_second.is_some());
+    let resolution_ns = run.clock.resolution_ns.unwrap();
+    assert!((0.1..1e6).contains(&resolution_ns), "{resolution_ns}");
     assert!(run.recorder.cost_ns_per_span.is_some_and(|cost| cost > 0.0));
     assert!(
         !path.join("kernels").exists(),

@@ -34,9 +34,17 @@ const UNKNOWN: &str = "not known";
 
 fn run(header: &Header) -> String {
     let id = header.facts.run_id.as_deref().unwrap_or(UNKNOWN);
-    match &header.facts.label {
+    let name = match &header.facts.label {
         Some(label) => format!("{label} ({id})"),
         None => id.to_owned(),
+    };
+    match (header.facts.state, header.facts.wall_ns) {
+        (RunState::Recovered, Some(ns)) => {
+            let reach = units::duration(ns as f64);
+            format!("{name}, recovered after an unclean end, data up to {reach}")
+        }
+        (RunState::Recovered, None) => format!("{name}, recovered after an unclean end"),
+        _ => name,
     }
 }
 
@@ -141,6 +149,7 @@ pub fn incomplete(report: &Report) -> Vec<String> {
         RunState::Recording => {
             reasons.push("the recording did not end: it is still being made, or was cut off".into())
         }
+        RunState::Recovered => {}
         RunState::Failed => reasons.push("the recorder had to stop early".into()),
         RunState::Unknown => reasons.push("whether the recording ended is not known".into()),
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use trueno_recorder::rest::{self, Rest};
 use trueno_recorder::run_json::{RunJson, State};
 use trueno_recorder::schema;
 
@@ -17,27 +18,34 @@ pub(super) enum Writer {
     /// It said that it is done, or nothing is known of it.
     Ended,
     /// It did not say that it is done, and is still there.
-    Alive { pid: u32 },
+    Alive { pid: Option<u32> },
     /// It did not say that it is done, and is gone.
     Gone { pid: Option<u32> },
 }
 
 impl Writer {
-    /// From what `run.json` says, and the processes of this machine.
-    pub(super) fn of(run: &RunJson) -> Writer {
+    /// From what `run.json` says, the lock that a writer holds while it lives, and where there
+    /// is none, the processes of this machine.
+    pub(super) fn of(dir: &Path, run: &RunJson) -> Writer {
+        let pid = run.program.pid;
         if run.state != State::Recording {
             return Writer::Ended;
+        }
+        match rest::is_recording(dir) {
+            Some(true) => return Writer::Alive { pid },
+            Some(false) => return Writer::Gone { pid },
+            None => {}
         }
         let here = fs::read_to_string("/proc/sys/kernel/hostname").ok();
         let same_machine = match (&run.host.name, here) {
             (Some(there), Some(here)) => there == here.trim(),
             _ => true,
         };
-        match run.program.pid {
-            Some(pid) if same_machine && Path::new(&format!("/proc/{pid}")).exists() => {
-                Writer::Alive { pid }
-            }
-            pid => Writer::Gone { pid },
+        let is_there = |pid: u32| Path::new(&format!("/proc/{pid}")).exists();
+        if same_machine && pid.is_some_and(is_there) {
+            Writer::Alive { pid }
+        } else {
+            Writer::Gone { pid }
         }
     }
 
@@ -54,6 +62,7 @@ impl Writer {
 pub(super) fn fill(
     facts: &mut RunFacts,
     run: Option<&RunJson>,
+    rest: Option<&Rest>,
     segments: &[Segment],
     last_end_ns: Option<i64>,
 ) {
@@ -82,6 +91,17 @@ pub(super) fn fill(
             table.rows_expected = Some(counts.rows);
             table.rows_lost = Some(counts.rows.saturating_sub(table.rows_read));
         }
+        let lost = Some(counts.lost);
+        table.rows_expected = sum(table.rows_expected, lost);
+        table.rows_lost = sum(table.rows_lost, lost);
+    }
+    for (name, dropped) in rest.iter().flat_map(|rest| &rest.dropped) {
+        let table = tables.entry(name).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.dropped = facts.dropped.map(|_| *dropped);
     }
     for (name, table) in &mut tables {
         table.name = (*name).to_owned();
@@ -104,7 +124,11 @@ pub(super) fn fill(
     let whole = |s: &Segment| s.state == SegmentState::Sealed && s.verified && s.faults.is_empty();
     facts.clean_end =
         facts.state == RunState::Finished && segments.iter().all(|s| s.state != SegmentState::Open);
-    facts.complete = facts.clean_end
+    // The recorder has nothing to say of a recovered run but what is missing.
+    let recovered = facts.state == RunState::Recovered
+        && run.is_some_and(|run| run.problems.is_empty())
+        && segments.iter().all(|s| s.state != SegmentState::Open);
+    facts.complete = (facts.clean_end || recovered)
         && facts.dropped == Some(0)
         && facts.tables.iter().all(|t| t.rows_lost == Some(0))
         && segments.iter().all(whole);
@@ -118,38 +142,76 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.saturating_add(b?))
 }
 
-/// How the recording ended, and what the recorder itself had to say.
-pub(super) fn recording_problems(
+/// How the recording ended; what is said first of all.
+pub(super) fn end_problem(
     run: Option<&RunJson>,
     writer: Writer,
     last_end_ns: Option<i64>,
-) -> Vec<Problem> {
-    let Some(run) = run else { return Vec::new() };
-    let mut problems = Vec::new();
+) -> Option<Problem> {
     let reach = last_end_ns.map_or_else(
         || "no interval was written yet".to_owned(),
         |ns| format!("the data reach {ns} ns of the run's time"),
     );
+    let process = |pid: Option<u32>| {
+        pid.map_or_else(|| "the program".to_owned(), |pid| format!("process {pid}"))
+    };
     match writer {
-        Writer::Ended => {}
+        Writer::Ended => {
+            let run = run.filter(|run| run.state == State::Recovered)?;
+            let text = format!(
+                "recovered after an unclean end: {} did not finish the run; {reach}",
+                process(run.program.pid)
+            );
+            Some(Problem::warning("unclean_end", text))
+        }
         Writer::Alive { pid } => {
-            problems.push(Problem::info(
-                "recording",
-                format!("process {pid} is still recording: {reach}"),
-            ));
+            let text = format!("{} is still recording: {reach}", process(pid));
+            Some(Problem::info("recording", text))
         }
         Writer::Gone { pid } => {
-            let who = pid.map_or_else(|| "the program".to_owned(), |pid| format!("process {pid}"));
-            let text = format!("unclean end: {who} is gone and did not finish the run; {reach}");
-            problems.push(Problem::warning("unclean_end", text));
+            let text = format!(
+                "unclean end: {} is gone and did not finish the run; {reach}",
+                process(pid)
+            );
+            Some(Problem::warning("unclean_end", text))
         }
     }
+}
+
+/// What a killed recorder has left, and what it could not leave.
+pub(super) fn rest_problems(
+    run: Option<&RunJson>,
+    writer: Writer,
+    rest: &[Segment],
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let rows: u64 = rest.iter().map(|segment| segment.rows_read).sum();
+    if rows > 0 {
+        let text = format!(
+            "{rows} rows lay in live/, where they wait for their segment, and are read from there \
+             (hint: `trueno-analyze recover` writes segments of them)"
+        );
+        problems.push(Problem::info("live", text));
+    }
+    let unsafe_run = run.is_some_and(|run| run.recorder.crash_safe == Some(false));
+    if unsafe_run && matches!(writer, Writer::Gone { .. }) {
+        let text = "the latest events may be missing: they were kept in the memory of the process";
+        problems.push(Problem::warning("latest_events_missing", text));
+    }
+    problems
+}
+
+/// What the recorder itself had to say.
+pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Rest>) -> Vec<Problem> {
+    let Some(run) = run else { return Vec::new() };
+    let mut problems = Vec::new();
     for text in &run.problems {
         problems.push(match run.state {
             State::Failed => Problem::error(
                 "recorder_failed",
                 format!("the recorder stopped early: {text}"),
             ),
+            State::Recovered => Problem::error("not_recovered", text.clone()),
             _ => Problem::warning("recorder", format!("the recorder says: {text}")),
         });
     }
@@ -159,12 +221,22 @@ pub(super) fn recording_problems(
             "the recorder stopped early, and does not say why",
         ));
     }
-    if run.dropped > 0 {
-        let tables: Vec<String> = run
-            .tables
+    let dropped: BTreeMap<&str, u64> = match rest {
+        Some(rest) => rest
+            .dropped
             .iter()
-            .filter(|(_, t)| t.dropped > 0)
-            .map(|(name, t)| format!("{name} {}", t.dropped))
+            .map(|(name, rows)| (*name, *rows))
+            .collect(),
+        None => {
+            let tables = run.tables.iter().filter(|(_, t)| t.dropped > 0);
+            tables.map(|(name, t)| (name.as_str(), t.dropped)).collect()
+        }
+    };
+    let rows = rest.map_or(run.dropped, |_| dropped.values().sum());
+    if rows > 0 {
+        let tables: Vec<String> = dropped
+            .iter()
+            .map(|(name, rows)| format!("{name} {rows}"))
             .collect();
         let tables = if tables.is_empty() {
             String::new()
@@ -173,7 +245,7 @@ pub(super) fn recording_problems(
         };
         problems.push(Problem::warning(
             "dropped",
-            format!("{} rows were dropped at recording{tables}", run.dropped),
+            format!("{rows} rows were dropped at recording{tables}"),
         ));
     }
     problems
@@ -205,7 +277,8 @@ pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
 
 /// Where `run.json` counts otherwise than the segments.
 pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Problem> {
-    let Some(run) = run.filter(|r| r.state == State::Finished) else {
+    let ended = |r: &&RunJson| matches!(r.state, State::Finished | State::Recovered);
+    let Some(run) = run.filter(ended) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
@@ -221,7 +294,7 @@ pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Pro
             continue;
         };
         let known = table.rows_lost.unwrap_or(0).saturating_add(table.rows_read);
-        if counts.rows != known || counts.segments != table.segments {
+        if counts.rows.saturating_add(counts.lost) != known || counts.segments != table.segments {
             let text = format!(
                 "{}: run.json counts {} rows in {} segments, found {} rows in {}",
                 table.name, counts.rows, counts.segments, table.rows_read, table.segments

@@ -14,6 +14,8 @@ pub enum RunState {
     Finished,
     /// The writer stopped early, and said so.
     Failed,
+    /// The process ended without finishing; what it had left was put in order afterwards.
+    Recovered,
     /// `run.json` is missing or cannot be read.
     Unknown,
 }
@@ -25,6 +27,7 @@ impl RunState {
             RunState::Recording => "recording",
             RunState::Finished => "finished",
             RunState::Failed => "failed",
+            RunState::Recovered => "recovered",
             RunState::Unknown => "unknown",
         }
     }
@@ -90,6 +93,8 @@ pub struct ClockFacts {
     pub source: Option<String>,
     /// Ticks a second of a counter; `None` where the clock counts nanoseconds or it is not known.
     pub ticks_per_second: Option<f64>,
+    /// Smallest step between successive readings, nanoseconds, measured by the recorder.
+    pub resolution_ns: Option<f64>,
     /// Time 0 of the run, nanoseconds since the Unix epoch.
     pub origin_realtime_ns: Option<i64>,
 }
@@ -124,7 +129,7 @@ pub struct RunFacts {
     pub state: RunState,
     /// Whether the recorder ended as it should: finished, with nothing left open.
     pub clean_end: bool,
-    /// Finished, nothing dropped, nothing lost, every segment verified.
+    /// Finished or recovered, nothing dropped, nothing lost, every segment verified.
     pub complete: bool,
     /// Wall time of the run, nanoseconds; see `wall_source`.
     pub wall_ns: Option<i64>,

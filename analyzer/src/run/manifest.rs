@@ -83,6 +83,12 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         State::Recording => RunState::Recording,
         State::Finished => RunState::Finished,
         State::Failed => RunState::Failed,
+        State::Recovered => RunState::Recovered,
+    };
+    let counted = match state {
+        RunState::Recording => false,
+        RunState::Recovered => run.recovery.as_ref().is_some_and(|r| r.dropped_known),
+        RunState::Finished | RunState::Failed | RunState::Unknown => true,
     };
     RunFacts {
         run_id: some(run.run_id),
@@ -91,14 +97,13 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         clean_end: false,
         complete: false,
         wall_ns: run.wall_ns,
-        wall_source: if run.wall_ns.is_some() {
-            WallSource::Recorded
-        } else {
-            WallSource::None
+        wall_source: match run.wall_ns {
+            Some(_) if state == RunState::Recovered => WallSource::LastEvent,
+            Some(_) => WallSource::Recorded,
+            None => WallSource::None,
         },
         // A count of none is one as of the last writing, until the recorder has come to its end.
-        dropped: (known && (state != RunState::Recording || run.dropped > 0))
-            .then_some(run.dropped),
+        dropped: (known && (counted || run.dropped > 0)).then_some(run.dropped),
         rows: 0,
         rows_lost: 0,
         format_minor: known.then_some(run.format.minor),
@@ -124,6 +129,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         clock: ClockFacts {
             source: some(run.clock.source),
             ticks_per_second: run.clock.ticks_per_second,
+            resolution_ns: run.clock.resolution_ns,
             origin_realtime_ns: (run.clock.origin_realtime_ns != 0)
                 .then_some(run.clock.origin_realtime_ns),
         },

@@ -1,7 +1,7 @@
 //! Opens run directories. Nothing else in the analyzer touches a run's files.
 //!
 //! `layout` lists the files, `manifest` and `journal` read what the recorder
-//! wrote about them, `verify` compares bytes with hashes, `read` decides what
+//! wrote about them, `left` takes what it had not come to write, `verify` compares bytes with hashes, `read` decides what
 //! can be read of a segment, `rebuild` makes tables of its good parts, and
 //! `publish` gives tables their published columns. `assess` sums it all up.
 
@@ -9,9 +9,11 @@ mod assess;
 mod facts;
 mod faults;
 mod flatbuffer;
+mod gather;
 mod ipc;
 mod journal;
 mod layout;
+mod left;
 mod manifest;
 mod open;
 mod problem;
@@ -19,6 +21,7 @@ mod publish;
 mod reach;
 mod read;
 mod rebuild;
+mod recover;
 mod segment;
 mod tables;
 mod verify;
@@ -26,3 +29,4 @@ mod verify;
 pub use facts::{ClockFacts, HostFacts, ProgramFacts, RunFacts, RunState, TableFacts, WallSource};
 pub use open::Run;
 pub use problem::{Problem, RunError, Severity};
+pub use recover::{RecoverError, Recovered, Recovery, recover};

@@ -1,20 +1,18 @@
 //! A run, opened.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use polars::prelude::{CategoricalMapping, Categories, DataFrame, PolarsResult};
-use trueno_recorder::journal::JOURNAL;
-use trueno_recorder::run_json::RUN_JSON;
+use trueno_recorder::rest::Rest;
 use trueno_recorder::schema;
 
-use super::assess::{self, Writer};
+use super::assess;
+use super::gather::Gathered;
 use super::journal::Journal;
 use super::publish::Published;
 use super::segment::Segment;
-use super::{Problem, RunError, RunFacts, layout, manifest, reach, read, tables};
+use super::{Problem, RunError, RunFacts, left, manifest, reach, read, tables};
 use crate::catalog::{self, TableInfo};
 use crate::query::Database;
 
@@ -43,19 +41,25 @@ impl Run {
     /// If there is no such directory, if it is no run, if a newer major version of the
     /// format wrote it, or if the directory cannot be listed.
     pub fn open(path: &Path) -> Result<Run, RunError> {
-        let mut problems = Vec::new();
-        check_directory(path)?;
-        let manifest = manifest::read(path, &mut problems)?;
-        let writer = manifest.as_ref().map_or(Writer::Ended, Writer::of);
-        let mut facts = manifest::facts(manifest.as_ref());
-        // Before the files: every chunk it lists is then either there or being written.
-        let journal = Journal::read(path, &mut problems);
-        let files =
-            layout::segments(path, &mut problems).map_err(|source| RunError::Unreadable {
-                path: path.to_path_buf(),
-                source,
-            })?;
+        Ok(Run::of(&Gathered::read(path)?))
+    }
 
+    /// From what was gathered.
+    pub(super) fn of(gathered: &Gathered) -> Run {
+        let Gathered {
+            manifest,
+            writer,
+            journal,
+            files,
+            rest,
+            problems,
+        } = gathered;
+        let (writer, mut problems) = (*writer, problems.clone());
+        let mut facts = manifest::facts(manifest.as_ref());
+        if let Some(rest) = rest {
+            let crash_safe = manifest.as_ref().and_then(|run| run.recorder.crash_safe);
+            left::complete_facts(&mut facts, rest, crash_safe);
+        }
         let names: BTreeSet<&String> = journal.segments.keys().chain(files.keys()).collect();
         let mut segments: Vec<Segment> = names
             .into_iter()
@@ -70,6 +74,8 @@ impl Run {
         if writer.is_alive() {
             segments.iter_mut().for_each(Segment::forgive_unwritten);
         }
+        let on_disk = segments.len();
+        segments.extend(rest.iter().flat_map(left::segments));
 
         let mut names: BTreeSet<&str> = segments.iter().map(Segment::table).collect();
         names.extend(schema::TABLES.iter().map(|t| t.name));
@@ -83,7 +89,7 @@ impl Run {
                 )
             })
             .collect();
-        let numbers = number_texts(&journal);
+        let numbers = number_texts(journal, rest.as_ref());
         let mut run = Run {
             facts: facts.clone(),
             problems: Vec::new(),
@@ -95,18 +101,31 @@ impl Run {
         let last_end_ns = (facts.wall_ns.is_none() || writer.is_unfinished())
             .then(|| run.last_end_ns())
             .flatten();
-        assess::fill(&mut facts, manifest.as_ref(), &run.segments, last_end_ns);
-        problems.extend(assess::recording_problems(
+        assess::fill(
+            &mut facts,
             manifest.as_ref(),
-            writer,
+            rest.as_ref(),
+            &run.segments,
             last_end_ns,
-        ));
+        );
+        let end = assess::end_problem(manifest.as_ref(), writer, last_end_ns.or(facts.wall_ns));
+        let mut all: Vec<Problem> = end.into_iter().collect();
+        let left = &run.segments[on_disk..];
+        all.extend(assess::rest_problems(manifest.as_ref(), writer, left));
+        all.append(&mut problems);
+        let mut problems = all;
+        problems.extend(assess::recording_problems(manifest.as_ref(), rest.as_ref()));
         problems.extend(assess::segment_problems(&run.segments));
         problems.extend(assess::count_problems(&facts, manifest.as_ref()));
         problems.extend(column_problems);
         run.facts = facts;
         run.problems = problems;
-        Ok(run)
+        run
+    }
+
+    /// All segments, those on disk first.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
     /// What the run says about itself, and what was found.
@@ -209,47 +228,16 @@ fn plan_error(table: &str, error: &polars::error::PolarsError) -> RunError {
     }
 }
 
-/// Numbers the texts in the order of the journal, so that the numbers do not depend on
+/// Numbers the texts in the order of the journal and of what was left, so that the numbers do not depend on
 /// which thread meets a text first.
-fn number_texts(journal: &Journal) -> std::sync::Arc<CategoricalMapping> {
+fn number_texts(journal: &Journal, rest: Option<&Rest>) -> std::sync::Arc<CategoricalMapping> {
     let numbers = Categories::global().mapping();
-    let chunks = journal.segments.values().flatten();
-    for text in chunks.flat_map(|chunk| chunk.new.values().flatten()) {
+    let chunks = journal.segments.values().flatten().map(|chunk| &chunk.new);
+    let left = rest.iter().flat_map(|rest| &rest.segments);
+    let left = left.flat_map(|segment| segment.batches.iter().map(|batch| &batch.new));
+    for text in chunks.chain(left).flat_map(|new| new.values().flatten()) {
         // Full at 2^32 texts: queries would then say so.
         let _ = numbers.insert_cat(text);
     }
     numbers
-}
-
-fn check_directory(path: &Path) -> Result<(), RunError> {
-    let not_a_run = |reason| RunError::NotARun {
-        path: path.to_path_buf(),
-        reason,
-    };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(RunError::Missing {
-                path: path.to_path_buf(),
-            });
-        }
-        Err(source) => {
-            return Err(RunError::Unreadable {
-                path: path.to_path_buf(),
-                source,
-            });
-        }
-        Ok(metadata) if !metadata.is_dir() => return Err(not_a_run("it is a file")),
-        Ok(_) => {}
-    }
-    if path.join(RUN_JSON).exists() || path.join(JOURNAL).exists() {
-        return Ok(());
-    }
-    let files = layout::segments(path, &mut Vec::new()).map_err(|source| RunError::Unreadable {
-        path: path.to_path_buf(),
-        source,
-    })?;
-    if files.is_empty() {
-        return Err(not_a_run("it holds neither run.json nor segments"));
-    }
-    Ok(())
 }

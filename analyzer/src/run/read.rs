@@ -17,7 +17,7 @@ use super::faults;
 use super::journal::{Chunk, ChunkKind};
 use super::layout::SegmentFile;
 use super::rebuild;
-use super::segment::{Segment, SegmentState, Source};
+use super::segment::{Segment, SegmentState, Source, table_of};
 use super::verify::{self, Checked, Verdict};
 use crate::guard::guarded;
 
@@ -41,7 +41,7 @@ pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> 
         };
     };
     let opened = open(file).and_then(|(mut handle, path)| {
-        let checked = verify::check(&mut handle, chunks)?;
+        let checked = verify::check(&mut handle, file.bytes, chunks)?;
         Ok((handle, path, checked))
     });
     let (handle, path, checked) = match opened {
@@ -121,6 +121,7 @@ impl Reader<'_> {
     ) -> Segment {
         Segment {
             name: self.name.to_owned(),
+            table: table_of(self.name),
             state,
             verified: false,
             rows_expected: self.listed.map(|_| self.checked.rows_written(self.chunks)),

@@ -15,6 +15,8 @@ pub(super) enum SegmentState {
     Rebuilt,
     /// Nothing of it can be read.
     Lost,
+    /// Not on disk yet when its process died; taken from `live/`.
+    Live,
 }
 
 impl SegmentState {
@@ -24,6 +26,7 @@ impl SegmentState {
             SegmentState::Open => "open",
             SegmentState::Rebuilt => "rebuilt",
             SegmentState::Lost => "lost",
+            SegmentState::Live => "live",
         }
     }
 }
@@ -44,6 +47,7 @@ pub(super) enum Source {
 pub(super) struct Segment {
     /// As in the journal, such as `bricks/000000.arrow`.
     pub(super) name: String,
+    pub(super) table: String,
     pub(super) state: SegmentState,
     /// Whether every byte that is read was compared with the journal's hashes.
     pub(super) verified: bool,
@@ -63,6 +67,7 @@ impl Segment {
     pub(super) fn lost(name: &str, bytes: u64, rows_expected: Option<u64>, fault: String) -> Self {
         Segment {
             name: name.to_owned(),
+            table: table_of(name),
             state: SegmentState::Lost,
             verified: false,
             rows_expected,
@@ -76,7 +81,7 @@ impl Segment {
 
     /// Name of its table.
     pub(super) fn table(&self) -> &str {
-        self.name.split('/').next().unwrap_or(&self.name)
+        &self.table
     }
 
     /// Takes what is missing at the end of an open segment for not written yet: its writer is alive.
@@ -94,4 +99,9 @@ impl Segment {
         self.rows_expected
             .map(|expected| expected.saturating_sub(self.rows_read))
     }
+}
+
+/// The table of a segment of this name.
+pub(super) fn table_of(name: &str) -> String {
+    name.split('/').next().unwrap_or(name).to_owned()
 }

@@ -3,6 +3,7 @@
 mod inspect;
 mod output;
 mod plugins;
+mod recover;
 mod report;
 mod talk;
 
@@ -28,6 +29,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),
+        Verb::Recover(args) => recover::recover(args, &talk),
     }
 }
 

@@ -14,7 +14,7 @@ const ENDED: Spec = Spec {
     name: "ended_cleanly",
     expected: "finished",
     severity: Severity::Error,
-    suggestion: "call Recorder::finish before the program ends; until then the last rows may be missing",
+    suggestion: "call Recorder::finish before the program ends, so that the run says when it ended",
 };
 const DROPPED: Spec = Spec {
     name: "nothing_dropped",

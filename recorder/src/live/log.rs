@@ -2,7 +2,7 @@
 //! of `live/log.jsonl` each, handed to the operating system before anything refers to it.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -64,12 +64,15 @@ pub(crate) struct Log(File);
 impl Log {
     /// Makes the log and locks it.
     pub fn create(path: &Path) -> io::Result<Self> {
+        // It gets its name with the lock on it: a log without a lock has lost its writer.
+        let unnamed = path.with_extension("new");
         let file = OpenOptions::new()
             .append(true)
             .create_new(true)
-            .open(path)?;
+            .open(&unnamed)?;
         // Where locks are not known, readers go by the process number in run.json.
         let _ = file.try_lock();
+        fs::rename(&unnamed, path)?;
         Ok(Self(file))
     }
 

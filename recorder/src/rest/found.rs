@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,16 +55,15 @@ impl Found {
                     found.problem(&log, &format!("{damaged} lines are damaged and left out"));
                 }
             }
+            // Made before all else: the process died before it could record anything.
+            Err(error) if error.kind() == ErrorKind::NotFound && !has_rings(live) => {}
             Err(error) => found.problem(&log, &format!("cannot be read: {error}")),
         }
         let mut files: Vec<PathBuf> = fs::read_dir(live)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
             .map_err(|e| Error::io(live, "list the folder", e))?;
         files.sort_unstable();
-        for path in files
-            .iter()
-            .filter(|p| p.extension() == Some(OsStr::new("ring")))
-        {
+        for path in files.iter().filter(|path| is_ring(path)) {
             found.ring(path, &logged);
         }
         found.counts(&live.join(COUNTS));
@@ -167,9 +167,20 @@ impl Found {
                 }
             }
             Ok(_) => {}
+            // The process died before it had made them.
+            Err(error) if error.kind() == ErrorKind::NotFound && self.rings.is_empty() => {}
             Err(error) => self.problem(path, &format!("cannot be read: {error}")),
         }
     }
+}
+
+fn is_ring(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("ring"))
+}
+
+fn has_rings(live: &Path) -> bool {
+    let entries = fs::read_dir(live).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| is_ring(&entry.path()))
 }
 
 /// Whether the making of a mapped file had come to its end.

@@ -17,6 +17,13 @@ pub struct CutBatch {
     pub offset: u64,
 }
 
+impl CutBatch {
+    /// The table whose rows were in it.
+    pub fn table(&self) -> &str {
+        self.segment.split('/').next().unwrap_or_default()
+    }
+}
+
 /// Batches and rows of one table on disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnDisk {

@@ -1,6 +1,6 @@
 //! Rows that waited for their batch.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -15,13 +15,15 @@ use crate::names::Name;
 use crate::schema::{ColumnType, TABLES, Table};
 use crate::segment::BATCH_ROWS;
 
-/// Takes the waiting rows of all tables that are not on disk already.
+/// Takes the waiting rows of all tables that are not on disk already. The tables whose next
+/// batch had not left their memory: all its rows are here.
 pub(super) fn take(
     live: &Path,
     found: &mut Found,
     disk: &BTreeMap<String, OnDisk>,
     tables: &mut RestTables,
-) {
+) -> HashSet<&'static str> {
+    let mut waiting = HashSet::new();
     for (number, table) in TABLES.iter().enumerate() {
         let path = live.join(rows_name(table.name));
         if !path.exists() {
@@ -46,11 +48,15 @@ pub(super) fn take(
             // Written just before the process died, and not yet forgotten here.
             continue;
         }
+        if on_disk.batches == rows.batches() {
+            waiting.insert(table.name);
+        }
         let damaged = rows.copy(found, number, tables);
         if damaged > 0 {
             found.problem(&path, &format!("{damaged} rows are damaged and left out"));
         }
     }
+    waiting
 }
 
 /// The file of one table.

@@ -12,7 +12,7 @@ use super::columns::Columns;
 use super::dictionary::Dictionary;
 use super::files::RunFiles;
 use crate::error::Error;
-use crate::journal::{Chunk, Line, chunk_hash};
+use crate::journal::{Chunk, Line};
 use crate::live::Live;
 use crate::names::{Name, Texts};
 use crate::run_json;
@@ -222,18 +222,4 @@ impl OpenSegment {
 
 fn not_encoded(path: &std::path::Path, error: ArrowError) -> Error {
     Error::io(path, "encode a batch", io::Error::other(error))
-}
-
-impl Line {
-    fn new(segment: &str, chunk: Chunk, offset: u64, bytes: &[u8]) -> Self {
-        Self {
-            segment: segment.to_owned(),
-            chunk,
-            offset,
-            bytes: bytes.len() as u64,
-            rows: None,
-            xxh3: chunk_hash(bytes),
-            new: Default::default(),
-        }
-    }
 }

@@ -47,9 +47,12 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
     let earlier = (Instant::now(), Pair::read(clock));
     let mut run = describe(builder, clock);
     let files = RunFiles::create(&builder.path)?;
+    // Before run.json: a run that is being recorded has its locked log from the beginning.
+    let live = Live::create(&builder.path);
+    run.recorder.crash_safe = Some(live.trouble().is_none());
     files.run_json(&run)?;
     run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
-    let live = Live::create(&builder.path);
+    let resolution_ticks = clock.resolution_ticks();
     let shared = Shared::new(clock, builder.overflow, builder.ring_records, live);
     // For the first thread that records, most often this one.
     shared.stock();
@@ -64,6 +67,9 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
         .spawn(move || {
             let (timeline, origin) = receive.recv().ok()?;
             run.clock.origin_realtime_ns = origin.realtime_ns;
+            let ticks = resolution_ticks.zip(timeline.ticks_per_second());
+            run.clock.resolution_ns =
+                ticks.map(|(step, per_second)| step as f64 * 1e9 / per_second);
             let mut tables = Tables::new(for_writer.clone());
             let mut writer = Writer {
                 rows: Rows::new(timeline, &mut tables.texts),
@@ -139,6 +145,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             source: clock.name().into(),
             ticks_per_second: None,
             origin_realtime_ns: crate::clock::realtime_ns(),
+            resolution_ns: None,
         },
         recorder: Options {
             ring_records: builder.ring_records as u64,

@@ -1,0 +1,89 @@
+//! `trueno-analyze recover`.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use super::talk::Talk;
+use super::to_stdout;
+use crate::cli::RecoverArgs;
+use crate::report::units;
+use crate::report::width::printable;
+use crate::run::{Recovered, Recovery, Severity, recover as recover_run};
+use crate::{exit, run::RunState};
+
+/// Recovers a run; exit code 1 when something that was recorded is missing.
+pub fn recover(args: &RecoverArgs, talk: &Talk) -> anyhow::Result<u8> {
+    let recovered = recover_run(&args.run, args.output.as_deref(), &mut |step| {
+        talk.step(step)
+    })?;
+    let recovery = match recovered {
+        Recovered::Nothing(state) => {
+            let text = if args.json {
+                pretty(&json!({"run": args.run, "state": state, "recovered": false}))
+            } else {
+                let run = args.run.display().to_string();
+                format!(
+                    "{}: {}, nothing to recover\n",
+                    printable(&run),
+                    state.as_str()
+                )
+            };
+            to_stdout(text.as_bytes())?;
+            return Ok(exit::FINE);
+        }
+        Recovered::Done(recovery) => recovery,
+    };
+    for problem in recovery
+        .problems
+        .iter()
+        .filter(|p| p.severity == Severity::Error)
+    {
+        talk.warn(&problem.text);
+    }
+    let text = if args.json {
+        let mut value = serde_json::to_value(&recovery)?;
+        value["state"] = json!(RunState::Recovered);
+        value["recovered"] = json!(true);
+        pretty(&value)
+    } else {
+        text(&recovery)
+    };
+    to_stdout(text.as_bytes())?;
+    Ok(if recovery.has_losses() {
+        exit::CHECK_FAILED
+    } else {
+        exit::FINE
+    })
+}
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+/// Writing to a string cannot fail, so the results below are dropped.
+fn text(recovery: &Recovery) -> String {
+    let mut out = String::new();
+    let run = recovery.run.display().to_string();
+    let _ = writeln!(out, "{}: recovered after an unclean end", printable(&run));
+    let dropped = recovery.rows_dropped.map_or_else(
+        || "dropped: not known".to_owned(),
+        |rows| format!("{rows} dropped"),
+    );
+    let _ = writeln!(
+        out,
+        "rows      {}, {} of them from live/; {} lost, {dropped}",
+        recovery.rows, recovery.rows_from_live, recovery.rows_lost
+    );
+    let reach = recovery.reach_ns.map_or_else(
+        || "no interval".to_owned(),
+        |ns| format!("{} ({ns} ns)", units::duration(ns as f64)),
+    );
+    let _ = writeln!(out, "data to   {reach}");
+    let _ = writeln!(
+        out,
+        "segments  {} sealed, {} added",
+        recovery.segments_sealed, recovery.segments_added
+    );
+    out
+}

@@ -1,0 +1,282 @@
+//! Recorders that are killed: every event that was complete is read, the run says how it
+//! ended, and recovering it changes nothing but that.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use polars::prelude::{AnyValue, DataFrame};
+use trueno_analyze::catalog::TableInfo;
+use trueno_analyze::query::collect_in_order;
+use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
+
+use crate::harness::Dir;
+use crate::victim::{Counts, LANES, TABLES, start};
+
+/// How many kills; without it, as many as a build can wait for.
+const KILLS: &str = "TRUENO_TEST_KILLS";
+/// Guards that a lane holds at once.
+const DEEPEST: i128 = 5;
+
+/// Numbers that look random, the same each time.
+struct Seeded(u64);
+
+impl Seeded {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+fn rows(run: &Run, sql: &str) -> Vec<Vec<Option<i128>>> {
+    let frame = collect_in_order(&run.sql_context().unwrap(), sql).unwrap();
+    let cell = |value: AnyValue<'_>| value.extract::<i128>();
+    (0..frame.height())
+        .map(|row| {
+            frame
+                .columns()
+                .iter()
+                .map(|c| cell(c.get(row).unwrap()))
+                .collect()
+        })
+        .collect()
+}
+
+/// The rows of all tables; of the columns all but the numbers of texts, which differ from
+/// opening to opening.
+pub fn everything(run: &Run) -> BTreeMap<String, DataFrame> {
+    let database = run.sql_context().unwrap();
+    let own = ["run", "segments", "problems"];
+    let tables = run.tables().into_iter();
+    let frame = |table: TableInfo| {
+        let names = table.columns.iter().map(|column| column.name.as_str());
+        let all: HashSet<&str> = names.clone().collect();
+        let is_number = |name: &&str| name.strip_suffix("_id").is_some_and(|of| all.contains(of));
+        let names: Vec<String> = names
+            .filter(|name| !is_number(name))
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        let sql = format!("SELECT {} FROM {}", names.join(", "), table.name);
+        (table.name, collect_in_order(&database, &sql).unwrap())
+    };
+    tables
+        .filter(|table| !own.contains(&table.name.as_str()))
+        .map(frame)
+        .collect()
+}
+
+#[track_caller]
+pub fn same_rows(
+    before: &BTreeMap<String, DataFrame>,
+    after: &BTreeMap<String, DataFrame>,
+    what: &str,
+) {
+    assert!(before.keys().eq(after.keys()), "{what}");
+    for (table, frame) in before {
+        assert!(
+            frame.equals_missing(&after[table]),
+            "{what}: {table} differs"
+        );
+    }
+}
+
+fn errors(run: &Run) -> Vec<String> {
+    let problems = run.problems().iter().filter(|p| {
+        p.severity == Severity::Error || !["unclean_end", "live", "dropped"].contains(&p.code)
+    });
+    problems.map(|p| format!("{} {}", p.code, p.text)).collect()
+}
+
+/// Checks a killed run; how many rows it has.
+#[track_caller]
+fn check(path: &Path, counts: &Counts, what: &str) -> u64 {
+    let run = Run::open(path).unwrap();
+    let facts = run.facts();
+    assert_eq!(facts.state, RunState::Recording, "{what}");
+    assert!(!facts.clean_end && !facts.complete, "{what}");
+    assert_eq!(run.problems()[0].code, "unclean_end", "{what}");
+    assert_eq!(errors(&run), [""; 0], "{what}");
+    assert_eq!(facts.rows_lost, 0, "{what}");
+    for (number, table) in TABLES.iter().enumerate() {
+        let known = counts.table(number);
+        let facts = facts.tables.iter().find(|facts| facts.name == *table);
+        let (read, dropped) = facts.map_or((0, 0), |t| (t.rows_read, t.dropped.unwrap()));
+        assert!(
+            (known..=known + LANES as u64).contains(&(read + dropped)),
+            "{what}: {table}: {known} events were complete, {read} rows were read, {dropped} dropped"
+        );
+    }
+    ids_are_sound(&run, what);
+    facts.rows
+}
+
+/// Ids of a thread leave out only what was open when it died, and what was dropped; and
+/// parents are there, or were among these.
+#[track_caller]
+fn ids_are_sound(run: &Run, what: &str) {
+    let sql = "SELECT id, parent FROM bricks UNION ALL SELECT id, brick AS parent FROM kernels \
+               UNION ALL SELECT id, parent FROM tiles UNION ALL SELECT id, NULL AS parent FROM syncs";
+    let found = rows(run, sql);
+    let mut threads: BTreeMap<i128, HashSet<i128>> = BTreeMap::new();
+    for row in &found {
+        let id = row[0].unwrap();
+        assert!(
+            threads.entry(id >> 32).or_default().insert(id),
+            "{what}: id {id} is there twice"
+        );
+    }
+    let dropped = run.facts().dropped.unwrap() > 0;
+    for (thread, ids) in &threads {
+        let last = ids.iter().max().unwrap() & 0xffff_ffff;
+        let open = last - ids.len() as i128;
+        assert!(
+            dropped || open <= DEEPEST,
+            "{what}: thread {thread}: {open} ids are missing"
+        );
+    }
+    for row in &found {
+        if let (Some(id), Some(parent)) = (row[0], row[1]) {
+            assert!(
+                parent < id && parent >> 32 == id >> 32,
+                "{what}: {parent} cannot enclose {id}"
+            );
+        }
+    }
+}
+
+/// Recovers it; the same rows must be there, and the end must not look clean.
+#[track_caller]
+fn check_recovery(path: &Path, what: &str) {
+    let before = Run::open(path).unwrap();
+    let (rows_before, facts_before) = (everything(&before), before.facts().clone());
+    drop(before);
+    let Recovered::Done(done) = recover(path, None, &mut |_| {}).unwrap() else {
+        panic!("{what}: nothing was recovered");
+    };
+    assert!(!done.has_losses(), "{what}: {:?}", done.problems);
+    let after = Run::open(path).unwrap();
+    same_rows(&rows_before, &everything(&after), what);
+    let facts = after.facts();
+    assert_eq!(facts.state, RunState::Recovered, "{what}");
+    assert!(!facts.clean_end, "{what}");
+    assert_eq!(
+        facts.complete,
+        facts.dropped == Some(0),
+        "{what}: {:?}",
+        after.problems()
+    );
+    assert_eq!(
+        (facts.dropped, facts.wall_ns),
+        (facts_before.dropped, facts_before.wall_ns),
+        "{what}"
+    );
+    assert_eq!(facts.values, facts_before.values, "{what}");
+    // To the last bit it need not be the same: it went through text.
+    let mut clock = facts.clock.clone();
+    let [killed, recovered] = [&facts_before.clock, &clock].map(|clock| clock.ticks_per_second);
+    let differ = |(a, b): (f64, f64)| (a / b - 1.0).abs() > 1e-12;
+    assert!(
+        !killed.zip(recovered).is_some_and(differ),
+        "{what}: {killed:?} {recovered:?}"
+    );
+    assert_eq!(killed.is_some(), recovered.is_some(), "{what}");
+    clock.ticks_per_second = killed;
+    clock.resolution_ns = facts_before.clock.resolution_ns;
+    assert_eq!(clock, facts_before.clock, "{what}");
+    assert_eq!(after.problems()[0].code, "unclean_end", "{what}");
+    assert_eq!(errors(&after), [""; 0], "{what}");
+    assert!(!path.join("live").exists(), "{what}");
+    for table in &facts.tables {
+        for file in fs::read_dir(path.join(&table.name)).into_iter().flatten() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            assert!(!name.ends_with(".open"), "{what}: {name}");
+        }
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_loses_nothing() {
+    let kills = std::env::var(KILLS).map_or(15, |kills| kills.parse().unwrap());
+    let mut seeded = Seeded(0x9e37_79b9_7f4a_7c15);
+    let (mut read, mut early, mut sealed, mut cut) = (0, 0, 0, 0);
+    for kill in 0..kills {
+        let dir = Dir::new();
+        let role = ["block", "small", "drop", "grow", "block"][kill % 5];
+        let path = dir.join("killed.run");
+        let counts = Counts::open(&dir.join("counts"));
+        let mut child = start(&dir, role);
+        let at_seal = kill % 10 == 4;
+        if at_seal {
+            // The journal's last moments before a segment is renamed, and after.
+            let (open, wait) = (path.join("bricks/000000.arrow"), Instant::now());
+            while !open.exists() && wait.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            std::thread::sleep(Duration::from_micros(seeded.below(400)));
+        } else if kill % 3 == 0 {
+            std::thread::sleep(Duration::from_micros(seeded.below(25_000)));
+        } else {
+            std::thread::sleep(Duration::from_micros(seeded.below(200_000)));
+        }
+        child.kill().unwrap();
+        let status = child.wait().unwrap();
+        let what = format!("kill {kill} ({role})");
+        assert_eq!(status.signal(), Some(libc::SIGKILL), "{what}: {status}");
+        if !path.join("run.json").exists() {
+            assert_eq!(
+                (0..TABLES.len()).map(|t| counts.table(t)).sum::<u64>(),
+                0,
+                "{what}"
+            );
+            early += 1;
+            continue;
+        }
+        let rows = check(&path, &counts, &what);
+        read += rows;
+        early += u64::from(rows == 0);
+        sealed += u64::from(path.join("bricks/000000.arrow").exists());
+        cut += u64::from(
+            trueno_recorder::rest::read(&path)
+                .unwrap()
+                .is_some_and(|rest| !rest.cut.is_empty()),
+        );
+        check_recovery(&path, &what);
+    }
+    println!(
+        "{kills} kills: {read} rows read, none lost; {early} before the first event, \
+         {sealed} after a segment was sealed, {cut} while a batch was written"
+    );
+}
+
+#[test]
+fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
+    for role in ["exit", "abort"] {
+        let dir = Dir::new();
+        let counts = Counts::open(&dir.join("counts"));
+        let status = start(&dir, role).wait().unwrap();
+        assert!(!status.success());
+        let path = dir.join("killed.run");
+        check(&path, &counts, role);
+        let text = dir.command(&["info", "killed.run"]).exits(0).stdout;
+        for expected in [
+            "no clean end",
+            "0 dropped, 0 lost",
+            "unclean end",
+            "rows lay in live/",
+            "model",
+        ] {
+            assert!(text.contains(expected), "{expected}: {text}");
+        }
+        check_recovery(&path, role);
+        let sources = fs::read_dir(path.join("ptx")).unwrap();
+        let mut sources = sources.map(|entry| fs::read_to_string(entry.unwrap().path()));
+        assert!(
+            sources.any(|source| source.is_ok_and(|text| text == "// a source\n")),
+            "{role}"
+        );
+    }
+}

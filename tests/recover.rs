@@ -1,0 +1,304 @@
+//! `recover` where it must not do what it usually does, and where it is stopped half-way.
+
+use std::fs;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
+use trueno_recorder::journal::{Chunk, JOURNAL, Line};
+use trueno_recorder::{Recorder, rest};
+
+use crate::harness::Dir;
+use crate::{killed, victim};
+
+/// A run whose recorder was killed, with rows in segments, waiting, and in rings.
+fn killed_run(dir: &Dir) -> PathBuf {
+    loop {
+        let path = victim::kill(dir, "block", |path| {
+            // Some batches, so that there is an open segment.
+            let journal = || fs::read_to_string(path.join(JOURNAL)).unwrap_or_default();
+            journal().matches("\"batch\"").count() >= 12
+        });
+        // Now and then a batch is being written then; that is a test of its own.
+        if rest::read(&path).unwrap().unwrap().cut.is_empty() {
+            return path;
+        }
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn wherever_it_is_stopped_it_can_be_done_again() {
+    let template = Dir::new();
+    let killed = killed_run(&template);
+    let expected = killed::everything(&Run::open(&killed).unwrap());
+    let mut steps = 0;
+    for stop_at in 0.. {
+        let dir = Dir::new();
+        let path = dir.join("stopped.run");
+        copy(&killed, &path);
+        let mut step = 0;
+        let stopped = catch_unwind(AssertUnwindSafe(|| {
+            recover(&path, None, &mut |what| {
+                // Without the message of a panic.
+                if step == stop_at {
+                    std::panic::resume_unwind(Box::new(what.to_owned()));
+                }
+                step += 1;
+            })
+        }));
+        let run = Run::open(&path).unwrap();
+        let what = format!("stopped at {stop_at}");
+        killed::same_rows(&expected, &killed::everything(&run), &what);
+        let again = recover(&path, None, &mut |_| {}).unwrap();
+        let run = Run::open(&path).unwrap();
+        killed::same_rows(&expected, &killed::everything(&run), &what);
+        assert_eq!(run.facts().state, RunState::Recovered, "{what}");
+        assert!(run.facts().complete, "{what}: {:?}", run.problems());
+        let left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
+        assert_eq!(left, ["stopped.run"], "{what}");
+        if let Ok(done) = stopped {
+            assert!(matches!(done.unwrap(), Recovered::Done(_)));
+            assert!(matches!(again, Recovered::Nothing(RunState::Recovered)));
+            break;
+        }
+        steps += 1;
+    }
+    assert!(steps >= 8, "{steps}");
+}
+
+#[test]
+fn the_command_says_what_it_did_and_the_report_that_it_was_done() {
+    let dir = Dir::new();
+    let path = killed_run(&dir);
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    let before = dir.report(&path, &["--json", "-"]).exits(0).json();
+    assert_eq!(before["run"]["state"], "recording");
+    let new = dir
+        .command(&["recover", "killed.run", "-o", "new.run"])
+        .exits(0);
+    assert!(
+        new.stdout
+            .starts_with("new.run: recovered after an unclean end\n"),
+        "{}",
+        new.stdout
+    );
+    assert!(
+        new.stdout
+            .contains(" of them from live/; 0 lost, 0 dropped\n"),
+        "{}",
+        new.stdout
+    );
+    assert!(path.join("live").is_dir(), "the run itself stays as it was");
+    dir.command(&["recover", "killed.run", "-o", "new.run"])
+        .exits(2)
+        .stderr_has("is there already");
+    let done = dir
+        .command(&["recover", "killed.run", "--json"])
+        .exits(0)
+        .json();
+    assert_eq!(
+        (&done["recovered"], &done["rows_lost"]),
+        (&Value::Bool(true), &0.into())
+    );
+    assert!(done["rows_from_live"].as_u64() > Some(0), "{done}");
+    assert_eq!(rows_of_files(&path), done["rows"].as_u64().unwrap());
+    for run in ["killed.run", "new.run"] {
+        assert_eq!(dir.read(&format!("{run}/notes.txt")), "mine");
+        dir.command(&["recover", run])
+            .exits(0)
+            .stdout_has("recovered, nothing to recover");
+        let report = dir.report(&dir.join(run), &["--json", "-"]).exits(0).json();
+        assert_eq!(report["run"]["state"], "recovered");
+        assert_eq!(report["run"]["complete"], true);
+        assert_eq!(report["run"]["clean_end"], false);
+        assert_eq!(report["run"]["wall_source"], "last_event");
+        assert_eq!(report["run"]["wall_ns"], before["run"]["wall_ns"]);
+        let page = dir.report(&dir.join(run), &[]).exits(0);
+        page.stdout_has("recovered after an unclean end, data up to");
+    }
+}
+
+/// As any reader of Arrow files sees them.
+fn rows_of_files(run: &Path) -> u64 {
+    let folders = fs::read_dir(run)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let files = folders.filter(|path| path.is_dir()).flat_map(|path| {
+        let files = fs::read_dir(path).unwrap();
+        files.map(|entry| entry.unwrap().path())
+    });
+    let arrow = files.filter(|path| path.extension().is_some_and(|end| end == "arrow"));
+    let rows = |path: PathBuf| -> u64 {
+        let file = fs::File::open(path).unwrap();
+        let batches = arrow_ipc::reader::FileReader::try_new(file, None).unwrap();
+        batches.map(|batch| batch.unwrap().num_rows() as u64).sum()
+    };
+    arrow.map(rows).sum()
+}
+
+#[test]
+fn what_needs_no_recovery_or_cannot_have_one_stays_as_it_is() {
+    let dir = Dir::new();
+    let run = dir.run();
+    // Left by a recorder that could not remove it: the run has ended all the same.
+    fs::create_dir(run.join("live")).unwrap();
+    fs::write(run.join("live/000000.ring"), "remains").unwrap();
+    dir.command(&["recover", "test.run"])
+        .exits(0)
+        .stdout_has("finished, nothing to recover");
+    dir.report(&run, &["--json", "-"]).exits(0);
+    assert!(Run::open(&run).unwrap().facts().complete);
+
+    let rec = Recorder::create(dir.join("now.run")).unwrap();
+    drop(rec.brick("a"));
+    dir.command(&["recover", "now.run"])
+        .exits(2)
+        .stderr_has("is being recorded")
+        .stderr_has("hint:");
+    dir.command(&["info", "now.run"])
+        .exits(0)
+        .stdout_has("is still recording");
+    drop(rec);
+    assert!(Run::open(&dir.join("now.run")).unwrap().facts().complete);
+
+    dir.folder("empty");
+    dir.command(&["recover", "empty"])
+        .exits(2)
+        .stderr_has("not a run directory");
+    dir.command(&["recover", "nowhere"])
+        .exits(2)
+        .stderr_has("no such run");
+}
+
+#[test]
+fn what_is_in_the_way_is_not_removed() {
+    let dir = Dir::new();
+    killed_run(&dir);
+    let theirs = dir.folder(".killed.run.recover");
+    fs::write(theirs.join("thesis.txt"), "years of work").unwrap();
+    dir.command(&["recover", "killed.run"])
+        .exits(2)
+        .stderr_has("is in the way");
+    assert_eq!(dir.read(".killed.run.recover/thesis.txt"), "years of work");
+    dir.command(&["recover", "killed.run", "-o", "elsewhere.run"])
+        .exits(0);
+}
+
+/// A batch of bricks in the open segment, from the journal: the first, or the last.
+fn batch(path: &Path, last: bool) -> (PathBuf, Line) {
+    let journal = fs::read(path.join(JOURNAL)).unwrap();
+    let lines = journal
+        .split_inclusive(|byte| *byte == b'\n')
+        .filter_map(Line::decode);
+    let mut batches: Vec<Line> = lines.filter(|l| l.chunk == Chunk::Batch).collect();
+    let last_of_all = batches.last().unwrap().clone();
+    batches.retain(|line| line.segment.starts_with("bricks/"));
+    let line = if last {
+        last_of_all
+    } else {
+        batches[0].clone()
+    };
+    let file = path.join(format!("{}.open", line.segment));
+    assert!(file.exists(), "{}", file.display());
+    (file, line)
+}
+
+fn flip(file: &Path, at: u64) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[at as usize] ^= 0x55;
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_batch_is_lost_and_stays_reported() {
+    for last in [false, true] {
+        let dir = Dir::new();
+        let path = killed_run(&dir);
+        let whole = Run::open(&path).unwrap().facts().rows;
+        let (file, line) = batch(&path, last);
+        flip(&file, line.offset + line.bytes / 2);
+        let before = Run::open(&path).unwrap();
+        let lost = line.rows.unwrap();
+        assert_eq!(
+            (before.facts().rows, before.facts().rows_lost),
+            (whole - lost, lost),
+            "{last}"
+        );
+        let rows = killed::everything(&before);
+        dir.command(&["recover", "killed.run"])
+            .exits(1)
+            .stdout_has(&format!("{lost} lost"))
+            .stderr_has("damaged");
+        let after = Run::open(&path).unwrap();
+        killed::same_rows(&rows, &killed::everything(&after), "damaged");
+        assert_eq!(after.facts().rows_lost, lost);
+        assert!(!after.facts().complete);
+        let named = |p: &trueno_analyze::run::Problem| {
+            p.severity == Severity::Error && p.text.contains(&line.segment)
+        };
+        assert!(after.problems().iter().any(named), "{:?}", after.problems());
+    }
+}
+
+#[test]
+fn a_batch_that_was_being_written_is_no_loss() {
+    let dir = Dir::new();
+    let path = killed_run(&dir);
+    let rows = killed::everything(&Run::open(&path).unwrap());
+    // As the writer does: the line first, then the batch, of which a part is there.
+    let (file, line) = batch(&path, false);
+    let offset = fs::metadata(&file).unwrap().len();
+    let cut = Line {
+        rows: Some(4096),
+        ..Line::new(&line.segment, Chunk::Batch, offset, &[7; 5000])
+    };
+    let append = |path: &Path, bytes: &[u8]| {
+        let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+        file.write_all(bytes).unwrap();
+    };
+    append(&path.join(JOURNAL), cut.encode().unwrap().as_bytes());
+    append(&file, &[7; 1000]);
+    let run = Run::open(&path).unwrap();
+    assert_eq!(run.facts().rows_lost, 0, "{:?}", run.problems());
+    killed::same_rows(&rows, &killed::everything(&run), "cut");
+    dir.command(&["recover", "killed.run"]).exits(0);
+    killed::same_rows(
+        &rows,
+        &killed::everything(&Run::open(&path).unwrap()),
+        "cut, recovered",
+    );
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named_with_a_way_out() {
+    let dir = Dir::new();
+    // Beside a run with the longest name there is no room for one that is longer.
+    let long = format!("{}.run", "x".repeat(251));
+    fs::rename(killed_run(&dir), dir.join(&long)).unwrap();
+    let rows = Run::open(&dir.join(&long)).unwrap().facts().rows;
+    dir.command(&["recover", &long])
+        .exits(2)
+        .stderr_has("(hint: `-o NEW`");
+    assert!(dir.join(&long).join("live").is_dir());
+    dir.command(&["recover", &long, "-o", "new.run"]).exits(0);
+    assert_eq!(Run::open(&dir.join("new.run")).unwrap().facts().rows, rows);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The program that is killed: threads that come and go record everything there is, and say
+//! after each event that it is complete.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use trueno_recorder::{Overflow, Recorder, Source, TileLevel};
+
+use crate::harness::Dir;
+
+/// Tells the test binary to be the program that is killed.
+const ROLE: &str = "TRUENO_TEST_KILLED";
+pub const LANES: usize = 4;
+/// Rows of these tables are counted. The last ones have no ids.
+pub const TABLES: [&str; 6] = [
+    "bricks",
+    "kernels",
+    "tiles",
+    "syncs",
+    "checksums",
+    "counters",
+];
+/// Counts of complete events, by lane and table, in a file that both processes map.
+pub struct Counts(*mut AtomicU64);
+
+// SAFETY: the memory is never unmapped, and only its atomics are used.
+unsafe impl Sync for Counts {}
+// SAFETY: as above.
+unsafe impl Send for Counts {}
+
+impl Counts {
+    pub fn open(path: &Path) -> Counts {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        let file: File = file.unwrap();
+        file.set_len(4096).unwrap();
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping of a file that is long enough.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                4096,
+                access,
+                libc::MAP_SHARED,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        assert_ne!(base, libc::MAP_FAILED);
+        Counts(base.cast())
+    }
+
+    fn of(&self, lane: usize, table: usize) -> &AtomicU64 {
+        // SAFETY: inside the page: there are far fewer than 512 counts.
+        unsafe { &*self.0.add(lane * TABLES.len() + table) }
+    }
+
+    fn add(&self, lane: usize, table: &str) {
+        let table = TABLES.iter().position(|known| *known == table).unwrap();
+        self.of(lane, table).fetch_add(1, Ordering::Release);
+    }
+
+    pub fn table(&self, table: usize) -> u64 {
+        (0..LANES)
+            .map(|lane| self.of(lane, table).load(Ordering::Acquire))
+            .sum()
+    }
+}
+
+/// The program that is killed; alone it has nothing to do.
+#[test]
+fn records_until_it_is_killed() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let (overflow, ring_records) = match role.as_str() {
+        "drop" => (Overflow::Drop, 256),
+        "grow" => (Overflow::Grow, 64),
+        "small" => (Overflow::Block, 128),
+        _ => (Overflow::Block, 65_536),
+    };
+    let counts = Counts::open(Path::new("counts"));
+    let rec = Recorder::builder("killed.run")
+        .overflow(overflow)
+        .ring_records(ring_records)
+        .create()
+        .unwrap();
+    rec.value("model", "tiny");
+    rec.ptx("k", "// a source\n");
+    match role.as_str() {
+        "abort" => {
+            drop(rec.brick("last"));
+            counts.add(0, "bricks");
+            std::process::abort();
+        }
+        "exit" => {
+            drop(rec.brick("last"));
+            counts.add(0, "bricks");
+            std::process::exit(7);
+        }
+        _ => {}
+    }
+    std::thread::scope(|scope| {
+        // Should a failed test forget it, it must not fill the disk.
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(60));
+            std::process::exit(1);
+        });
+        for lane in 0..LANES {
+            let (rec, counts) = (&rec, &counts);
+            scope.spawn(move || {
+                for round in 0.. {
+                    // A thread of its own, so that threads end and begin all the time.
+                    std::thread::scope(|inner| {
+                        inner.spawn(|| work(rec, counts, lane, round));
+                    });
+                }
+            });
+        }
+    });
+}
+
+fn work(rec: &Recorder, counts: &Counts, lane: usize, round: u64) {
+    let done = |table: &str| counts.add(lane, table);
+    let steps = if round.is_multiple_of(3) { 20_000 } else { 40 };
+    let gemv = rec.name("gemv");
+    {
+        let _iteration = rec.iteration(round);
+        for step in 0..steps {
+            let scope = (step % 64 == 0).then(|| rec.layer(lane as u32));
+            let mut brick = if step % 100 == 7 {
+                rec.brick(format!("new {lane} {round} {step}"))
+            } else {
+                rec.brick("step")
+            };
+            brick.elements(step);
+            let before = brick.id();
+            drop(brick);
+            done("bricks");
+            if step % 8 == 0 {
+                let mut kernel = rec.kernel(gemv);
+                kernel.grid(1, 2, 3).block(32, 1, 1).backend("avx2");
+                drop(rec.tile(TileLevel::Macro, 1, 2));
+                done("tiles");
+                drop(kernel);
+                done("kernels");
+                drop(rec.wait("join", &[before]));
+                done("syncs");
+                rec.checksum("out", Some(step), &[step as f32, 1.0], &[2]);
+                done("checksums");
+                rec.counter("tokens", step as f64, "tokens", Source::Declared);
+                done("counters");
+            }
+            if let Some(scope) = scope {
+                drop(scope);
+                done("bricks");
+            }
+        }
+    }
+    done("bricks");
+}
+
+pub fn start(dir: &Dir, role: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "victim::records_until_it_is_killed",
+            "--nocapture",
+        ])
+        .current_dir(dir.path())
+        .env(ROLE, role)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A run `killed.run` of a program that was killed when `now` said so.
+pub fn kill(dir: &Dir, role: &str, now: impl Fn(&Path) -> bool) -> PathBuf {
+    let path = dir.join("killed.run");
+    let mut child = start(dir, role);
+    let began = Instant::now();
+    while !now(&path) {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "the program does not get there"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    path
+}
