@@ -70,9 +70,7 @@ impl Producer {
     /// As `Lane::push` and `Lane::push_group`: all of the group or nothing.
     fn push(&mut self, values: &[u64]) -> bool {
         let count = values.len() as u64;
-        if !self.cursor.has_room(count)
-            && !self.cursor.reserve(&self.ring.positions, count).0
-        {
+        if !self.cursor.has_room(count) && !self.cursor.reserve(&self.ring.positions, count).0 {
             return false;
         }
         for value in values {
