@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError};
+use polars::prelude::{
+    CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
+};
 use polars::sql::SQLContext;
 
 use super::error::{Missing, missing, nearest};
@@ -156,11 +158,28 @@ pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, Que
 }
 
 fn run(frame: LazyFrame) -> Result<DataFrame, QueryError> {
-    match guard_panic(|| frame.collect_with_engine(Engine::Streaming)) {
+    let run = || count_without_wide_sums(frame)?.collect_with_engine(Engine::Streaming);
+    match guard_panic(run) {
         Ok(Ok(result)) => Ok(result.unwrap_single()),
         Ok(Err(error)) => Err(QueryError::Failed(first_line(&error))),
         Err(panic) => Err(QueryError::Failed(panic)),
     }
+}
+
+/// polars 0.55.2 counts the rows of a union (a table whose rows lie in several kinds of places)
+/// as a sum in 128 bits, which it can only do with a feature that we do not build. Such a plan
+/// is run without the step that makes it so: it reads more columns, and counts right.
+fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    let is_wide = frame.describe_plan()?.contains("UNION")
+        && frame
+            .describe_optimized_plan()?
+            .to_lowercase()
+            .contains("128");
+    Ok(if is_wide {
+        frame.with_projection_pushdown(false)
+    } else {
+        frame
+    })
 }
 
 /// The engine appends whole plans to its messages.
