@@ -1,4 +1,4 @@
-//! Recording compiled out: `cargo test -p trueno-recorder --features off --test off`
+//! Recording compiled out: `cargo test --workspace --features trueno-recorder/off --test off`
 
 use trueno_recorder::{BrickId, Recorder};
 
