@@ -1,0 +1,51 @@
+//! Why a file could not be imported.
+
+use std::path::{Path, PathBuf};
+
+/// Names the file, what was expected, what was found, and the next step.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused something.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// Not of a format that is known, or not of the one that was asked for.
+    #[error("{}: {problem}", .path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Expected, found, next step.
+        problem: String,
+    },
+    /// Damaged, cut, or beyond a limit, at a known place.
+    #[error("{}: {problem} (at {place})", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Byte, line, table or row.
+        place: String,
+        /// Expected, found, next step.
+        problem: String,
+    },
+    /// The run could not be written.
+    #[error(transparent)]
+    Run(#[from] trueno_recorder::Error),
+}
+
+impl Error {
+    /// From the operating system.
+    pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            action,
+            source,
+        }
+    }
+}

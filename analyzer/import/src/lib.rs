@@ -1,0 +1,13 @@
+//! Turns files of other profilers into runs, on which every analysis works.
+//!
+//! Each format has a module with one entry, which reads a file into a
+//! [`RunWriter`](trueno_recorder::run_writer::RunWriter) and keeps [`Notes`] of what it
+//! read, kept and left out. Memory does not grow with the file.
+
+#![warn(missing_docs)]
+
+mod error;
+mod notes;
+
+pub use error::Error;
+pub use notes::Notes;

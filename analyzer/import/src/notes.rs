@@ -1,0 +1,51 @@
+//! What an import read, kept and left out.
+
+use std::collections::BTreeMap;
+
+/// Counts by kind, for the summary; what is left out stands there with its reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// What the file held: records by their own kind, such as `X cpu_op` or a table's name.
+    pub read: BTreeMap<String, u64>,
+    /// Rows written, by table.
+    pub kept: BTreeMap<&'static str, u64>,
+    /// Records that became no row, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// What a user must know about the result, in words; each once.
+    pub warnings: Vec<String>,
+}
+
+impl Notes {
+    /// A record of that kind was met.
+    pub fn read(&mut self, kind: &str) {
+        add(&mut self.read, kind);
+    }
+
+    /// A row was written.
+    pub fn keep(&mut self, table: &'static str) {
+        *self.kept.entry(table).or_default() += 1;
+    }
+
+    /// A record became no row.
+    pub fn leave_out(&mut self, reason: &str) {
+        add(&mut self.left_out, reason);
+    }
+
+    /// Says something once.
+    pub fn warn(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.warnings.contains(&text) {
+            self.warnings.push(text);
+        }
+    }
+}
+
+/// Looks before it allocates: there are few kinds and many records.
+fn add(counts: &mut BTreeMap<String, u64>, kind: &str) {
+    match counts.get_mut(kind) {
+        Some(count) => *count += 1,
+        None => {
+            counts.insert(kind.to_owned(), 1);
+        }
+    }
+}
