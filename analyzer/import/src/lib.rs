@@ -8,6 +8,7 @@
 
 mod error;
 mod notes;
+pub mod nsys;
 
 pub use error::Error;
 pub use notes::Notes;

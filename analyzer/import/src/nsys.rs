@@ -1,0 +1,107 @@
+//! Nsight Systems exports (`nsys export --type sqlite`, versions 2022 to 2026).
+//!
+//! Two passes, each over rows merged in order of their start: the host's ranges and calls,
+//! then the device's work, which finds its launch by process and correlation id. In memory
+//! are the texts of `StringIds`, 48 bytes for each call that has a correlation id, and the
+//! ranges that are open; nothing else grows with the file. sqlite sorts in temporary files.
+//!
+//! Columns are looked up by name, because names come and go with the version of the export.
+//! What is not there is null, and said.
+
+mod context;
+mod device;
+mod device_rows;
+mod enums;
+mod facts;
+mod host;
+mod joins;
+mod launches;
+mod ranges;
+mod record;
+pub mod source;
+mod sqlite;
+mod streams;
+mod tables;
+mod threads;
+
+use std::path::Path;
+
+use trueno_recorder::run_writer::RunWriter;
+
+use crate::{Error, Notes};
+use context::Context;
+use source::Source;
+use sqlite::Database;
+
+/// Whether a file that begins so is an sqlite database; whether an export, [`import`] finds out.
+pub fn recognises(head: &[u8]) -> bool {
+    head.starts_with(sqlite::MAGIC)
+}
+
+/// Reads an sqlite export; returns the length of the run.
+///
+/// `progress` is given bytes of the file, estimated from rows.
+///
+/// # Errors
+/// Not an export, damaged so that nothing could be read, or the run cannot be written.
+pub fn import(
+    path: &Path,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let mut database = Database::open(path, notes)?;
+    let bytes = database.bytes();
+    import_source(&mut database, path, bytes, into, notes, progress)
+}
+
+/// Reads the tables of an export in whatever form they come.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_source(
+    source: &mut dyn Source,
+    path: &Path,
+    bytes: u64,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let host = tables::resolve(&tables::HOST, source, notes);
+    let device = tables::resolve(&tables::DEVICE, source, notes);
+    if host.is_empty() && device.is_empty() {
+        return Err(no_export(path, &source.tables()));
+    }
+    tables::name_the_rest(source, notes);
+    let rows = host
+        .iter()
+        .chain(&device)
+        .map(|t| source.rows(t.table()))
+        .sum();
+    let mut context = Context::new(path, into, notes, progress, bytes, rows)?;
+    context.read_names(source)?;
+    context.origin_ns = tables::earliest(source, host.iter().chain(&device), context.notes)?;
+    host::read(source, &host, &mut context)?;
+    device::read(source, &device, &mut context)?;
+    facts::read(source, &mut context)?;
+    context.finish(source)
+}
+
+fn no_export(path: &Path, found: &[String]) -> Error {
+    let mut found: Vec<&str> = found.iter().take(8).map(String::as_str).collect();
+    if found.is_empty() {
+        found.push("no table");
+    }
+    Error::Format {
+        path: path.to_owned(),
+        problem: format!(
+            "expected an Nsight Systems export with tables such as CUPTI_ACTIVITY_KIND_KERNEL or \
+             NVTX_EVENTS, found {}; make one with `nsys export --type sqlite REPORT.nsys-rep`, and record \
+             with `--trace cuda,nvtx,osrt`",
+            found.join(", ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

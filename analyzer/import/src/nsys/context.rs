@@ -1,0 +1,235 @@
+//! What all of an import shares.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use trueno_recorder::run_writer::{Cell, RunWriter, TableId, Text};
+
+use super::launches::Launches;
+use super::source::{Scan, Source, Value};
+use super::streams::{Stream, Streams};
+use super::threads::Threads;
+use crate::{Error, Notes};
+
+pub struct Context<'a> {
+    path: &'a Path,
+    pub into: &'a mut RunWriter,
+    pub notes: &'a mut Notes,
+    progress: &'a mut dyn FnMut(u64),
+    bytes: u64,
+    rows: u64,
+    visited: u64,
+    /// What damage there is.
+    damage: Vec<String>,
+    /// Time 0 of the run in the export's time.
+    pub origin_ns: i64,
+    /// Where the last interval ends.
+    last_ns: Option<i64>,
+    strings: HashMap<i64, String>,
+    texts: HashMap<i64, Text>,
+    pub threads: Threads,
+    pub launches: Launches,
+    streams: Streams,
+    last_id: u64,
+    pub tables: Tables,
+}
+
+/// Tables of the run.
+pub struct Tables {
+    pub bricks: TableId,
+    pub kernels: TableId,
+    pub transfers: TableId,
+    pub calls: TableId,
+    pub syncs: TableId,
+    pub device_events: TableId,
+    pub edges: TableId,
+    pub threads: TableId,
+    pub diagnostics: TableId,
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        path: &'a Path,
+        into: &'a mut RunWriter,
+        notes: &'a mut Notes,
+        progress: &'a mut dyn FnMut(u64),
+        bytes: u64,
+        rows: u64,
+    ) -> Result<Self, Error> {
+        let table = |name: &'static str| {
+            into.table(name).ok_or_else(|| trueno_recorder::Error::Row {
+                table: name,
+                problem: "no such table in a run".to_owned(),
+            })
+        };
+        let tables = Tables {
+            bricks: table("bricks")?,
+            kernels: table("kernels")?,
+            transfers: table("transfers")?,
+            calls: table("calls")?,
+            syncs: table("syncs")?,
+            device_events: table("device_events")?,
+            edges: table("edges")?,
+            threads: table("threads")?,
+            diagnostics: table("diagnostics")?,
+        };
+        Ok(Self {
+            path,
+            into,
+            notes,
+            progress,
+            bytes,
+            rows,
+            visited: 0,
+            damage: Vec::new(),
+            origin_ns: 0,
+            last_ns: None,
+            strings: HashMap::new(),
+            texts: HashMap::new(),
+            threads: Threads::default(),
+            launches: Launches::default(),
+            streams: Streams::default(),
+            last_id: 0,
+            tables,
+        })
+    }
+
+    /// Reads all texts, which other tables name by number.
+    pub fn read_names(&mut self, source: &mut dyn Source) -> Result<(), Error> {
+        let there = source.columns("StringIds").is_some_and(|columns| {
+            ["id", "value"]
+                .iter()
+                .all(|name| columns.iter().any(|c| c == name))
+        });
+        if !there {
+            self.notes.warn(
+                "no table StringIds with id and value: names of kernels and calls are numbers",
+            );
+            return Ok(());
+        }
+        let columns = vec![Some("id".to_owned()), Some("value".to_owned())];
+        let scan = Scan {
+            table: "StringIds".to_owned(),
+            columns,
+        };
+        let strings = &mut self.strings;
+        let damage = source.merged(&[scan], &mut |_, values| {
+            if let [Value::Int(id), Value::Text(text)] = values {
+                strings.insert(*id, text.clone().into_owned());
+            }
+            Ok(())
+        })?;
+        self.damaged(damage);
+        Ok(())
+    }
+
+    /// The text of that number in `StringIds`.
+    pub fn string(&self, id: Option<i64>) -> Option<&str> {
+        self.strings.get(&id?).map(String::as_str)
+    }
+
+    /// The name of that number; where the export has none, what it is and its number.
+    ///
+    /// CUDA's runtime names the version a function came with; nobody calls it by that.
+    pub fn name(&mut self, id: Option<i64>, what: &str) -> Text {
+        let Some(id) = id else {
+            return self.into.text(&format!("{what} without a name"));
+        };
+        if let Some(text) = self.texts.get(&id) {
+            return *text;
+        }
+        let text = match self.strings.get(&id) {
+            Some(text) => self.into.text(without_version(text)),
+            None => self.into.text(&format!("{what} {id}")),
+        };
+        self.texts.insert(id, text);
+        text
+    }
+
+    /// An id no other row has.
+    pub fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// Writes a row.
+    pub fn row(&mut self, table: TableId, cells: &[Cell]) -> Result<(), Error> {
+        self.into.row(table, cells)?;
+        self.notes.keep(table.schema().name);
+        Ok(())
+    }
+
+    /// The run lasts at least until then.
+    pub fn reach(&mut self, start_ns: i64, dur_ns: i64) {
+        let end_ns = start_ns.saturating_add(dur_ns.max(0));
+        self.last_ns = Some(self.last_ns.map_or(end_ns, |last| last.max(end_ns)));
+    }
+
+    /// A text cell.
+    pub fn text(&mut self, text: &str) -> Cell {
+        Cell::Text(self.into.text(text))
+    }
+
+    /// The number of a stream in the run.
+    pub fn stream(&mut self, stream: Stream) -> u32 {
+        let (number, changed) = self.streams.number(stream);
+        if changed {
+            self.notes.warn(
+                "streams of different processes or contexts have the same number: all but the first \
+                 stand 1,000,000 or a multiple higher",
+            );
+        }
+        number
+    }
+
+    /// A row of the export was read.
+    pub fn visited(&mut self, table: &str) {
+        self.notes.read(table);
+        self.visited += 1;
+        if self.visited.is_multiple_of(4_096) {
+            let share = self.visited.min(self.rows) as f64 / self.rows.max(1) as f64;
+            (self.progress)((self.bytes as f64 * share) as u64);
+        }
+    }
+
+    /// Says what is damaged, also in the run.
+    pub fn damaged(&mut self, damage: Vec<String>) {
+        for text in damage {
+            self.notes.warn(text.clone());
+            self.damage.push(text);
+        }
+    }
+
+    /// Ends the run: threads and problems are written, and its length is known.
+    pub fn finish(mut self, source: &mut dyn Source) -> Result<Option<i64>, Error> {
+        super::facts::threads(source, &mut self)?;
+        let kept: u64 = self.notes.kept.values().sum();
+        if let (0, Some(damage)) = (kept, self.damage.first()) {
+            return Err(Error::Damaged {
+                path: self.path.to_owned(),
+                place: "all tables".to_owned(),
+                problem: format!("no row could be read: {damage}; export the report again"),
+            });
+        }
+        let mut problems = std::mem::take(&mut self.damage);
+        problems.sort();
+        problems.dedup();
+        self.into.run().problems.extend(problems);
+        (self.progress)(self.bytes);
+        Ok(self.last_ns)
+    }
+}
+
+/// `cudaLaunchKernel` of `cudaLaunchKernel_v7000`; `cuMemAlloc_v2` is a name of its own.
+fn without_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((plain, version))
+            if plain.starts_with("cu")
+                && version.len() >= 4
+                && version.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            plain
+        }
+        _ => name,
+    }
+}

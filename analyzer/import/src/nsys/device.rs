@@ -1,0 +1,218 @@
+//! The device's part: kernels, copies, fills, waits and events find the call that began them.
+
+use trueno_recorder::run_writer::Cell;
+
+use super::context::Context;
+use super::enums::{self, Enum};
+use super::host::left_out;
+use super::joins::{Joins, Wait, Work};
+use super::launches::{Blocking, Launch, Link};
+use super::record::Record;
+use super::source::{Scan, Source};
+use super::streams::Stream;
+use super::tables::{Found, Kind};
+use crate::Error;
+
+/// Reads all work of devices.
+pub fn read(
+    source: &mut dyn Source,
+    tables: &[Found],
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
+    let mut device = Device {
+        copies: Enum::read(source, "ENUM_CUDA_MEMCPY_OPER", &enums::COPIES)?,
+        memories: Enum::read(source, "ENUM_CUDA_MEM_KIND", &enums::MEMORIES)?,
+        waits: Enum::read(source, "ENUM_CUPTI_SYNC_TYPE", &enums::WAITS)?,
+        joins: Joins::default(),
+    };
+    let damage = source.merged(&scans, &mut |number, values| {
+        let record = Record {
+            scan: &scans[number],
+            values,
+        };
+        context.visited(&record.scan.table);
+        let place = Place::of(record, context);
+        match tables[number].kind {
+            Kind::Event => device.event(record, &place, context),
+            Kind::Sync => device.timed(record, Device::sync, &place, context),
+            Kind::Memset => device.timed(record, Device::memset, &place, context),
+            Kind::Memcpy => device.timed(record, Device::memcpy, &place, context),
+            _ => device.timed(record, Device::kernel, &place, context),
+        }
+    })?;
+    context.damaged(damage);
+    device.join(i64::MAX, context)
+}
+
+/// Turns numbers of an export into words of a run, and matches waits.
+pub struct Device {
+    pub copies: Enum,
+    pub memories: Enum,
+    pub waits: Enum,
+    joins: Joins,
+}
+
+/// Where work lay and what began it: columns 2 to 6 of all tables of devices.
+pub struct Place {
+    pub process: Option<u32>,
+    pub device: Option<u32>,
+    pub stream: Option<u32>,
+    /// For the run; null where it is ambiguous.
+    pub correlation: Option<u64>,
+    pub launch: Option<Launch>,
+}
+
+/// A row with its interval.
+pub struct Interval {
+    pub start_ns: i64,
+    pub dur_ns: i64,
+}
+
+type Row = fn(&mut Device, Record<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
+
+impl Place {
+    fn of(record: Record<'_>, context: &mut Context<'_>) -> Self {
+        let device = record.u32(2, context.notes);
+        let native_context = record.int(3, context.notes);
+        // What CUPTI says where no stream is meant.
+        let stream = record
+            .int(4, context.notes)
+            .filter(|stream| *stream != i64::from(u32::MAX));
+        let stream = stream.and_then(|stream| u32::try_from(stream).ok());
+        let correlation = record.u32(5, context.notes);
+        let global = record.int(6, context.notes);
+        let process = match global {
+            Some(global) => Some(context.threads.process(global)),
+            None if context.threads.pids.len() <= 1 => Some(0),
+            None => None,
+        };
+        let stream = stream.map(|stream| {
+            let process = process.unwrap_or(u32::MAX);
+            context.stream(Stream {
+                process,
+                context: native_context,
+                device,
+                stream,
+            })
+        });
+        let key = correlation.and_then(|correlation| context.threads.key(global, correlation));
+        let link = key.map_or(Link::None, |key| context.launches.get(key));
+        let (correlation, launch) = match link {
+            Link::To(launch) => (key, Some(*launch)),
+            Link::None => (key, None),
+            Link::Ambiguous => (None, None),
+        };
+        if link == Link::Ambiguous {
+            context.notes.leave_out(&format!(
+                "{}: link to a launch, because several calls have its correlation id",
+                record.scan.table
+            ));
+        }
+        Self {
+            process,
+            device,
+            stream,
+            correlation,
+            launch,
+        }
+    }
+
+    /// The range that encloses the launch.
+    pub fn brick(&self) -> Cell {
+        self.launch
+            .map(|launch| launch.brick)
+            .filter(|brick| *brick != 0)
+            .into()
+    }
+
+    /// The thread that launched.
+    pub fn thread(&self) -> Cell {
+        self.launch.map(|launch| u64::from(launch.thread)).into()
+    }
+
+    /// Whether the call could return early.
+    pub fn is_async(&self) -> Cell {
+        match self.launch.map(|launch| launch.blocking) {
+            Some(Blocking::Yes) => Cell::Bool(false),
+            Some(Blocking::No) => Cell::Bool(true),
+            Some(Blocking::Unknown) | None => Cell::Null,
+        }
+    }
+}
+
+impl Device {
+    fn timed(
+        &mut self,
+        record: Record<'_>,
+        row: Row,
+        place: &Place,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let interval = match record.interval(context.origin_ns, context.notes) {
+            Ok((start_ns, dur_ns)) => Interval { start_ns, dur_ns },
+            Err(reason) => return left_out(record, reason, context),
+        };
+        self.join(interval.start_ns, context)?;
+        row(self, record, &interval, place, context)
+    }
+
+    /// Writes that a wait waited, once all that began before its end is known.
+    fn join(&mut self, now_ns: i64, context: &mut Context<'_>) -> Result<(), Error> {
+        for (work, wait) in self.joins.until(now_ns) {
+            let kind = context.text("joins");
+            context.row(
+                context.tables.edges,
+                &[Cell::U64(work), Cell::U64(wait), kind],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Links work to its launch, and offers it to the waits.
+    pub fn launched(
+        &mut self,
+        id: u64,
+        interval: &Interval,
+        place: &Place,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        context.reach(interval.start_ns, interval.dur_ns);
+        let Some(launch) = place.launch else {
+            context.notes.warn(
+                "some work of the device has no launch in the file: it is kept, without thread and brick",
+            );
+            return Ok(());
+        };
+        if let Some(process) = place.process {
+            self.joins.work(Work {
+                id,
+                process,
+                device: place.device,
+                stream: place.stream,
+                launched_ns: launch.start_ns,
+                end_ns: interval.start_ns + interval.dur_ns,
+            });
+        }
+        let kind = context.text("launches");
+        context.row(
+            context.tables.edges,
+            &[Cell::U64(launch.call), Cell::U64(id), kind],
+        )
+    }
+
+    /// Offers a wait to the work.
+    pub fn waited(&mut self, id: u64, interval: &Interval, place: &Place, whole_device: bool) {
+        let stream = if whole_device { None } else { place.stream };
+        if let (Some(process), true) = (place.process, whole_device || stream.is_some()) {
+            self.joins.wait(Wait {
+                id,
+                process,
+                device: place.device,
+                stream,
+                start_ns: interval.start_ns,
+                end_ns: interval.start_ns + interval.dur_ns,
+            });
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What an export says of itself, its machine and its threads.
+
+use std::collections::HashMap;
+
+use trueno_recorder::run_writer::Cell;
+
+use super::context::Context;
+use super::source::{Scan, Source, Value};
+use super::threads::pid;
+use crate::Error;
+
+/// Fills in `run.json`, and takes over what the profiler had to say.
+pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    context.into.run().clock.source = "nsys".to_owned();
+    session(source, context)?;
+    export(source, context)?;
+    machine(source, context)?;
+    devices(source, context)?;
+    diagnostics(source, context)
+}
+
+/// Visits the rows of a table, of which any column may be missing.
+fn each(
+    source: &mut dyn Source,
+    table: &str,
+    columns: &[&str],
+    context: &mut Context<'_>,
+    visit: &mut dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(there) = source.columns(table) else {
+        return Ok(());
+    };
+    let columns: Vec<_> = columns
+        .iter()
+        .map(|name| there.iter().find(|column| column == name).cloned())
+        .collect();
+    let scan = Scan {
+        table: table.to_owned(),
+        columns,
+    };
+    let damage = source.merged(&[scan], &mut |_, values| visit(context, values))?;
+    context.damaged(damage);
+    Ok(())
+}
+
+fn session(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let table = "TARGET_INFO_SESSION_START_TIME";
+    each(
+        source,
+        table,
+        &["utcEpochNs"],
+        context,
+        &mut |context, values| {
+            if let [Value::Int(epoch)] = values {
+                let origin = epoch.saturating_add(context.origin_ns);
+                context.into.run().clock.origin_realtime_ns = origin;
+            }
+            Ok(())
+        },
+    )
+}
+
+fn export(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    for table in ["EXPORT_META_DATA", "META_DATA_EXPORT"] {
+        each(
+            source,
+            table,
+            &["name", "value"],
+            context,
+            &mut |context, values| {
+                if let [Value::Text(name), Value::Text(value)] = values {
+                    let name = match &**name {
+                        "EXPORT_PRODUCT_VERSION" => "nsys.product_version",
+                        "EXPORT_SCHEMA_VERSION" => "nsys.schema_version",
+                        _ => return Ok(()),
+                    };
+                    context
+                        .into
+                        .run()
+                        .values
+                        .insert(name.to_owned(), value.clone().into_owned());
+                }
+                Ok(())
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn machine(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let table = "TARGET_INFO_SYSTEM_ENV";
+    each(
+        source,
+        table,
+        &["name", "value"],
+        context,
+        &mut |context, values| {
+            if let [Value::Text(name), Value::Text(value)] = values
+                && !value.is_empty()
+            {
+                let host = &mut context.into.run().host;
+                let value = value.clone().into_owned();
+                match &**name {
+                    "Hostname" => host.name = Some(value),
+                    "OsDescription" => host.os = Some(value),
+                    "SoftwareReleaseVersion" => host.kernel = Some(value),
+                    "CpuArchitecture" => host.arch = Some(value),
+                    "CpuDescription" => host.cpu_model = Some(value),
+                    "CpuCores" => host.logical_cpus = value.parse().ok(),
+                    "NvDriverVersion" => {
+                        context
+                            .into
+                            .run()
+                            .values
+                            .insert("gpu.driver_version".to_owned(), value);
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        },
+    )
+}
+
+/// Columns of `TARGET_INFO_GPU` and what they are in `run.json`.
+const DEVICE: [(&str, &str); 9] = [
+    ("name", "name"),
+    ("chipName", "chip"),
+    ("uuid", "uuid"),
+    ("smCount", "multiprocessors"),
+    ("totalMemory", "memory_bytes"),
+    ("memoryBandwidth", "nominal_bandwidth_bytes_per_s"),
+    ("clockRate", "nominal_clock_hz"),
+    ("computeMajor", "compute_capability_major"),
+    ("computeMinor", "compute_capability_minor"),
+];
+
+fn devices(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let columns: Vec<&str> = std::iter::once("id")
+        .chain(DEVICE.map(|(column, _)| column))
+        .collect();
+    each(
+        source,
+        "TARGET_INFO_GPU",
+        &columns,
+        context,
+        &mut |context, values| {
+            let [Value::Int(id), facts @ ..] = values else {
+                return Ok(());
+            };
+            for ((_, name), value) in DEVICE.iter().zip(facts) {
+                let value = match value {
+                    Value::Int(value) => value.to_string(),
+                    Value::Text(text) => text.clone().into_owned(),
+                    _ => continue,
+                };
+                context
+                    .into
+                    .run()
+                    .values
+                    .insert(format!("gpu:{id}.{name}"), value);
+            }
+            Ok(())
+        },
+    )
+}
+
+fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let columns = ["timestamp", "severity", "text"];
+    each(
+        source,
+        "DIAGNOSTIC_EVENT",
+        &columns,
+        context,
+        &mut |context, values| {
+            context.visited("DIAGNOSTIC_EVENT");
+            let [time, severity, Value::Text(text)] = values else {
+                context.notes.leave_out("DIAGNOSTIC_EVENT: no text");
+                return Ok(());
+            };
+            let time_ns = match time {
+                Value::Int(time) => time.checked_sub(context.origin_ns),
+                _ => None,
+            };
+            let severity = match severity {
+                Value::Int(2) => "warning",
+                Value::Int(3) => "error",
+                _ => "info",
+            };
+            if severity != "info" {
+                context.notes.warn(format!("the profiler said: {text}"));
+            }
+            let cells = [
+                time_ns.into(),
+                context.text(severity),
+                context.text("nsys"),
+                context.text(text),
+                Cell::U64(1),
+            ];
+            context.row(context.tables.diagnostics, &cells)
+        },
+    )
+}
+
+/// Writes the threads that had a row, and which process it was.
+pub fn threads(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let mut names: HashMap<i64, String> = HashMap::new();
+    each(
+        source,
+        "ThreadNames",
+        &["globalTid", "nameId"],
+        context,
+        &mut |context, values| {
+            if let [Value::Int(thread), Value::Int(name)] = values
+                && let Some(name) = context.string(Some(*name))
+            {
+                names.insert(*thread, name.to_owned());
+            }
+            Ok(())
+        },
+    )?;
+    let several = context.threads.pids.len() > 1;
+    if let [pid] = context.threads.pids[..] {
+        context.into.run().program.pid = Some(pid).filter(|pid| *pid != 0);
+    }
+    for (number, thread) in context.threads.list.clone().into_iter().enumerate() {
+        let name = thread.global.and_then(|global| {
+            let name = names.get(&global);
+            match (several, name) {
+                (false, name) => name.cloned(),
+                (true, Some(name)) => Some(format!("{name} ({})", pid(global))),
+                (true, None) => Some(format!("process {}", pid(global))),
+            }
+        });
+        let cells = [
+            Cell::U64(number as u64),
+            name.map_or(Cell::Null, |name| context.text(&name)),
+            thread.os_id().into(),
+            Cell::I64(thread.start_ns),
+            Cell::U64(0),
+        ];
+        context.row(context.tables.threads, &cells)?;
+    }
+    Ok(())
+}

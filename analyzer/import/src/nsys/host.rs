@@ -1,0 +1,188 @@
+//! The host's part: ranges become bricks, calls find the range they lie in.
+
+use trueno_recorder::run_writer::Cell;
+
+use super::context::Context;
+use super::enums::{EVENT_TYPES, Enum};
+use super::launches::{Blocking, Launch};
+use super::ranges::Ranges;
+use super::record::Record;
+use super::source::{Scan, Source};
+use super::tables::{Found, Kind};
+use crate::Error;
+
+/// Reads ranges and calls.
+pub fn read(
+    source: &mut dyn Source,
+    tables: &[Found],
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    let types = Enum::read(source, "ENUM_NSYS_EVENT_TYPE", &EVENT_TYPES)?;
+    let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
+    let mut host = Host {
+        types,
+        ranges: Vec::new(),
+    };
+    let damage = source.merged(&scans, &mut |number, values| {
+        let record = Record {
+            scan: &scans[number],
+            values,
+        };
+        match tables[number].kind {
+            Kind::Nvtx => host.nvtx(record, context),
+            kind => host.call(record, kind, context),
+        }
+    })?;
+    context.damaged(damage);
+    context.launches.sort();
+    Ok(())
+}
+
+struct Host {
+    types: Enum,
+    /// By thread.
+    ranges: Vec<Ranges>,
+}
+
+impl Host {
+    fn ranges(&mut self, thread: u32) -> &mut Ranges {
+        let thread = thread as usize;
+        if self.ranges.len() <= thread {
+            self.ranges.resize_with(thread + 1, Ranges::default);
+        }
+        &mut self.ranges[thread]
+    }
+
+    fn nvtx(&mut self, record: Record<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        context.visited(&record.scan.table);
+        let number = record.int(3, context.notes);
+        match self.types.word(number) {
+            Some(
+                "NvtxPushPopRange" | "NvtxStartEndRange" | "NvtxtPushPopRange"
+                | "NvtxtStartEndRange",
+            ) => {}
+            // An export without types has only ranges worth the name: those with an end.
+            None if number.is_none() => {}
+            other => {
+                let reason = match (other, number) {
+                    (Some(word), _) => format!("NVTX: {word} is no range"),
+                    (None, number) => {
+                        format!("NVTX: rows of type {} are not known", number.unwrap_or(0))
+                    }
+                };
+                context.notes.leave_out(&reason);
+                return Ok(());
+            }
+        }
+        if record
+            .values
+            .get(1)
+            .is_none_or(|end| *end == super::source::Value::Null)
+        {
+            context
+                .notes
+                .leave_out("NVTX: a range that was never ended");
+            return Ok(());
+        }
+        let (start_ns, dur_ns) = match record.interval(context.origin_ns, context.notes) {
+            Ok((_, dur_ns)) if dur_ns < 0 => return left_out(record, "end before start", context),
+            Ok(interval) => interval,
+            Err(reason) => return left_out(record, reason, context),
+        };
+        let global = record.int(2, context.notes);
+        let name = match record.text(4) {
+            Some(text) => context.text(text),
+            None => {
+                let id = record.int(5, context.notes);
+                let text = context.string(id).map(str::to_owned);
+                context.text(text.as_deref().unwrap_or("range without a name"))
+            }
+        };
+        let thread = context.threads.number(global, start_ns);
+        let (id, end_ns) = (context.id(), start_ns + dur_ns);
+        let ranges = self.ranges(thread);
+        let parent = ranges.around(start_ns, end_ns);
+        ranges.push(id, end_ns);
+        let cells = [
+            Cell::U64(id),
+            parent.into(),
+            context.text("function"),
+            name,
+            Cell::Null, // brick_id
+            Cell::Null, // category
+            Cell::Null, // backend
+            Cell::U64(thread.into()),
+            Cell::I64(start_ns),
+            Cell::I64(dur_ns),
+            context.text("host"),
+            Cell::Null, // iteration
+            Cell::Null, // layer
+            Cell::Null, // elements
+            Cell::Null, // flops
+            Cell::Null, // bytes_read
+            Cell::Null, // bytes_written
+        ];
+        context.reach(start_ns, dur_ns);
+        context.row(context.tables.bricks, &cells)
+    }
+
+    fn call(
+        &mut self,
+        record: Record<'_>,
+        kind: Kind,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        context.visited(&record.scan.table);
+        let (start_ns, dur_ns) = match record.interval(context.origin_ns, context.notes) {
+            Ok((_, dur_ns)) if dur_ns < 0 => return left_out(record, "end before start", context),
+            Ok(interval) => interval,
+            Err(reason) => return left_out(record, reason, context),
+        };
+        let global = record.int(2, context.notes);
+        let name_id = record.int(3, context.notes);
+        let status = record.int(4, context.notes);
+        let thread = context.threads.number(global, start_ns);
+        let end_ns = start_ns + dur_ns;
+        let brick = self.ranges(thread).around(start_ns, end_ns);
+        let name = context.name(name_id, "call");
+        let id = context.id();
+        let mut key = None;
+        if kind == Kind::Api {
+            let correlation = record.u32(5, context.notes);
+            key = correlation.and_then(|correlation| context.threads.key(global, correlation));
+        }
+        if let Some(key) = key {
+            let blocking = Blocking::of_call(context.into.str(name));
+            let brick = brick.unwrap_or(0);
+            context.launches.push(Launch {
+                key,
+                call: id,
+                brick,
+                start_ns,
+                end_ns,
+                thread,
+                blocking,
+            });
+        }
+        let cells = [
+            Cell::U64(id),
+            brick.into(),
+            Cell::Text(name),
+            Cell::U64(thread.into()),
+            Cell::I64(start_ns),
+            Cell::I64(dur_ns),
+            key.into(),
+            status.into(),
+        ];
+        context.reach(start_ns, dur_ns);
+        context.row(context.tables.calls, &cells)
+    }
+}
+
+/// A row that cannot be one of the run.
+pub fn left_out(record: Record<'_>, reason: &str, context: &mut Context<'_>) -> Result<(), Error> {
+    context
+        .notes
+        .leave_out(&format!("{}: {reason}", record.scan.table));
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Where the tables of an export come from, whatever their form.
+
+use std::borrow::Cow;
+
+use crate::Error;
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// Not there.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// A floating-point number.
+    Real(f64),
+    /// A text; what was not UTF-8 is replaced.
+    Text(Cow<'a, str>),
+    /// Bytes, of which nothing here makes use.
+    Blob,
+}
+
+/// What to read of a table: rows in order of the first column, then downwards of the second,
+/// then as they are stored. A column that is `None` is null in each row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// The table, which is there.
+    pub table: String,
+    /// Its columns, of those that are there.
+    pub columns: Vec<Option<String>>,
+}
+
+/// What takes the rows: the number of the scan, and its values.
+pub type Visit<'v> = dyn FnMut(usize, &[Value<'_>]) -> Result<(), Error> + 'v;
+
+/// The tables of an export.
+pub trait Source {
+    /// Names of all tables, sorted.
+    fn tables(&self) -> Vec<String>;
+
+    /// Columns of a table; `None` where it is not there.
+    fn columns(&self, table: &str) -> Option<&[String]>;
+
+    /// About how many rows it has.
+    fn rows(&self, table: &str) -> u64;
+
+    /// The smallest integer of the column `start`, rows aside that have 0 there and in `end`;
+    /// and what is damaged.
+    ///
+    /// # Errors
+    /// Not for damage.
+    fn earliest(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+    ) -> Result<(Option<i64>, Vec<String>), Error>;
+
+    /// Visits the rows of all scans, merged by their first column; of equals, the scan that
+    /// stands first. Returns what is damaged: its rows are left out, all others come.
+    ///
+    /// # Errors
+    /// Those of `visit`, and what makes reading on impossible.
+    fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error>;
+}

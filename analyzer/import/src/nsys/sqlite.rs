@@ -1,0 +1,164 @@
+//! Exports that are sqlite databases, opened so that nothing is ever written or locked.
+
+mod merge;
+mod open;
+mod salvage;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::source::{Scan, Source, Visit};
+use crate::{Error, Notes};
+use salvage::Good;
+
+/// First bytes of every database.
+pub const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// An open export.
+pub struct Database {
+    connection: Connection,
+    path: PathBuf,
+    bytes: u64,
+    tables: BTreeMap<String, Table>,
+}
+
+struct Table {
+    columns: Vec<String>,
+    /// About.
+    rows: u64,
+    /// Which of its rows can be read, where it is known not to be all.
+    good: Option<Good>,
+}
+
+impl Database {
+    /// Opens it and reads which tables and columns there are.
+    pub fn open(path: &Path, notes: &mut Notes) -> Result<Self, Error> {
+        let (connection, bytes) = open::open(path, notes)?;
+        let names = open::table_names(&connection, path, notes)?;
+        let mut tables = BTreeMap::new();
+        for name in names {
+            match open::table_of(&connection, &name) {
+                Ok((columns, rows)) => {
+                    let good = None;
+                    tables.insert(
+                        name,
+                        Table {
+                            columns,
+                            rows,
+                            good,
+                        },
+                    );
+                }
+                Err(error) => notes.warn(format!("table {name} cannot be read: {error}")),
+            }
+        }
+        let path = path.to_owned();
+        Ok(Self {
+            connection,
+            path,
+            bytes,
+            tables,
+        })
+    }
+
+    /// Length of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// No file has more rows than bytes; one that seems to has pages that stand twice.
+    fn most_rows(&self) -> i64 {
+        i64::try_from(self.bytes).unwrap_or(i64::MAX)
+    }
+
+    /// `SELECT`s the columns of all rows that can be read.
+    fn select(&self, table: &str, columns: &[Option<String>]) -> String {
+        let columns: Vec<String> = columns
+            .iter()
+            .enumerate()
+            .map(|(number, column)| match column {
+                Some(column) => format!("{} AS c{number}", quoted(column)),
+                None => format!("NULL AS c{number}"),
+            })
+            .collect();
+        let (columns, from) = (columns.join(", "), quoted(table));
+        let most = self.most_rows();
+        match self.tables.get(table).and_then(|table| table.good) {
+            None => format!("SELECT {columns}, rowid AS r FROM {from} LIMIT {most}"),
+            Some(Good { up_to, from: later }) => format!(
+                "SELECT {columns}, rowid AS r FROM {from} WHERE rowid <= {up_to} UNION ALL \
+                 SELECT {columns}, rowid AS r FROM {from} WHERE rowid >= {later} LIMIT {most}"
+            ),
+        }
+    }
+
+    /// Finds out which rows can be read; what is lost, in words.
+    fn salvage(&mut self, table: &str, error: &rusqlite::Error) -> String {
+        let good = salvage::good(&self.connection, &quoted(table), self.most_rows());
+        if let Some(table) = self.tables.get_mut(table) {
+            table.good = Some(good);
+        }
+        format!("table {table} is damaged ({error}): {good}")
+    }
+
+    fn is_salvaged(&self, table: &str) -> bool {
+        self.tables
+            .get(table)
+            .is_none_or(|table| table.good.is_some())
+    }
+
+    fn error(&self, place: &str, error: &rusqlite::Error) -> Error {
+        Error::Damaged {
+            path: self.path.clone(),
+            place: place.to_owned(),
+            problem: format!("sqlite cannot read it: {error}; export the report again"),
+        }
+    }
+}
+
+impl Source for Database {
+    fn tables(&self) -> Vec<String> {
+        self.tables.keys().cloned().collect()
+    }
+
+    fn columns(&self, table: &str) -> Option<&[String]> {
+        Some(&self.tables.get(table)?.columns)
+    }
+
+    fn rows(&self, table: &str) -> u64 {
+        self.tables.get(table).map_or(0, |table| table.rows)
+    }
+
+    fn earliest(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+    ) -> Result<(Option<i64>, Vec<String>), Error> {
+        let mut damage = Vec::new();
+        let columns = [Some(start.to_owned()), end.map(str::to_owned)];
+        for _ in 0..2 {
+            let rows = self.select(table, &columns);
+            let sql = format!(
+                "SELECT min(c0) FROM ({rows}) WHERE typeof(c0) = 'integer' AND NOT (c0 = 0 AND c1 IS 0)"
+            );
+            match self.connection.query_row(&sql, [], |row| row.get(0)) {
+                Ok(earliest) => return Ok((earliest, damage)),
+                Err(error) if damage.is_empty() => damage.push(self.salvage(table, &error)),
+                Err(_) => {}
+            }
+        }
+        Ok((None, damage))
+    }
+
+    fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {
+        merge::merged(self, scans, visit)
+    }
+}
+
+/// A name as SQL takes any.
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

@@ -1,0 +1,119 @@
+//! Several tables as one sequence of rows in order of time.
+
+use rusqlite::fallible_streaming_iterator::FallibleStreamingIterator;
+use rusqlite::types::ValueRef;
+use rusqlite::{Row, Rows};
+
+use super::Database;
+use crate::Error;
+use crate::nsys::source::{Scan, Value, Visit};
+
+/// Sorting reads a table to its end before its first row comes, so that damage shows before
+/// anything is visited, and there is time to find out what is good.
+pub fn merged(
+    database: &mut Database,
+    scans: &[Scan],
+    visit: &mut Visit<'_>,
+) -> Result<Vec<String>, Error> {
+    let mut damage = Vec::new();
+    while let Some((table, error)) = attempt(database, scans, visit, &mut damage)? {
+        let text = database.salvage(&table, &error);
+        damage.push(text);
+    }
+    Ok(damage)
+}
+
+/// The table that has to be salvaged first, if one has.
+fn attempt(
+    database: &Database,
+    scans: &[Scan],
+    visit: &mut Visit<'_>,
+    damage: &mut Vec<String>,
+) -> Result<Option<(String, rusqlite::Error)>, Error> {
+    let mut statements = Vec::with_capacity(scans.len());
+    for scan in scans {
+        match database.connection.prepare(&ordered(database, scan)) {
+            Ok(statement) => statements.push(statement),
+            Err(error) => return Err(database.error(&scan.table, &error)),
+        }
+    }
+    let mut cursors = Vec::with_capacity(scans.len());
+    for (scan, statement) in scans.iter().zip(&mut statements) {
+        let rows = statement
+            .query([])
+            .map_err(|e| database.error(&scan.table, &e))?;
+        let mut cursor = Cursor { rows, key: None };
+        if let Err(error) = cursor.step() {
+            if !database.is_salvaged(&scan.table) {
+                return Ok(Some((scan.table.clone(), error)));
+            }
+            damage.push(not_to_its_end(scan, &error));
+        }
+        cursors.push(cursor);
+    }
+    loop {
+        let open = cursors
+            .iter()
+            .enumerate()
+            .filter_map(|(n, c)| Some((c.key?, n)));
+        let Some((_, number)) = open.min() else {
+            return Ok(None);
+        };
+        let cursor = &mut cursors[number];
+        if let Some(row) = cursor.rows.get() {
+            let columns = 0..scans[number].columns.len();
+            let values: Vec<Value<'_>> = columns.map(|column| value(row, column)).collect();
+            visit(number, &values)?;
+        }
+        if let Err(error) = cursor.step() {
+            damage.push(not_to_its_end(&scans[number], &error));
+        }
+    }
+}
+
+fn not_to_its_end(scan: &Scan, error: &rusqlite::Error) -> String {
+    format!(
+        "table {} could not be read to its end ({error})",
+        scan.table
+    )
+}
+
+fn ordered(database: &Database, scan: &Scan) -> String {
+    let rows = database.select(&scan.table, &scan.columns);
+    let second = if scan.columns.len() > 1 {
+        "c1 DESC, "
+    } else {
+        ""
+    };
+    format!("SELECT * FROM ({rows}) ORDER BY c0, {second}r")
+}
+
+struct Cursor<'s> {
+    rows: Rows<'s>,
+    /// First column of the row it is at; `None`: at the end.
+    key: Option<i64>,
+}
+
+impl Cursor<'_> {
+    fn step(&mut self) -> rusqlite::Result<()> {
+        self.key = None;
+        self.rows.advance()?;
+        self.key = self.rows.get().map(|row| match row.get_ref(0) {
+            Ok(ValueRef::Integer(key)) => key,
+            Ok(ValueRef::Real(key)) => key as i64,
+            // No time: whoever visits decides; it holds up nothing.
+            _ => i64::MIN,
+        });
+        Ok(())
+    }
+}
+
+fn value<'r>(row: &'r Row<'_>, column: usize) -> Value<'r> {
+    match row.get_ref(column) {
+        Ok(ValueRef::Integer(value)) => Value::Int(value),
+        Ok(ValueRef::Real(value)) => Value::Real(value),
+        Ok(ValueRef::Text(text)) => Value::Text(String::from_utf8_lossy(text)),
+        Ok(ValueRef::Blob(_)) => Value::Blob,
+        Ok(ValueRef::Null) | Err(_) => Value::Null,
+    }
+}

@@ -1,0 +1,269 @@
+//! Tables and columns of an export, under all the names they have had.
+
+use super::source::{Scan, Source};
+use crate::Notes;
+
+/// What the rows of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// NVTX ranges and marks.
+    Nvtx,
+    /// Calls of the CUDA runtime and driver.
+    Api,
+    /// Calls of the operating system's libraries.
+    OsCall,
+    /// Kernels.
+    Kernel,
+    /// Copies.
+    Memcpy,
+    /// Fills.
+    Memset,
+    /// Waits.
+    Sync,
+    /// Records of events.
+    Event,
+}
+
+/// A table that is known: its columns in the order of the modules that read them.
+pub struct Known {
+    kind: Kind,
+    name: &'static str,
+    /// What is missing without it.
+    gives: &'static str,
+    /// Each with its names, the newest first; the first two are start and end.
+    columns: &'static [&'static [&'static str]],
+}
+
+/// Work of the host. Ranges stand first: of equal starts they come before what they enclose.
+pub const HOST: [Known; 4] = [
+    Known {
+        kind: Kind::Nvtx,
+        name: "NVTX_EVENTS",
+        gives: "bricks",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["globalTid"],
+            &["eventType"],
+            &["text"],
+            &["textId"],
+            &["endGlobalTid"],
+        ],
+    },
+    Known {
+        kind: Kind::Api,
+        name: "CUPTI_ACTIVITY_KIND_RUNTIME",
+        gives: "calls of CUDA, and what links kernels to their launches",
+        columns: API,
+    },
+    Known {
+        kind: Kind::Api,
+        name: "CUPTI_ACTIVITY_KIND_DRIVER",
+        gives: "",
+        columns: API,
+    },
+    Known {
+        kind: Kind::OsCall,
+        name: "OSRT_API",
+        gives: "",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["globalTid"],
+            &["nameId"],
+            &["returnValue"],
+        ],
+    },
+];
+
+const API: &[&[&str]] = &[
+    &["start"],
+    &["end"],
+    &["globalTid"],
+    &["nameId"],
+    &["returnValue"],
+    &["correlationId"],
+];
+
+/// Work of devices.
+pub const DEVICE: [Known; 5] = [
+    Known {
+        kind: Kind::Kernel,
+        name: "CUPTI_ACTIVITY_KIND_KERNEL",
+        gives: "kernels",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["deviceId"],
+            &["contextId"],
+            &["streamId"],
+            &["correlationId"],
+            &["globalPid"],
+            &["demangledName", "shortName", "mangledName"],
+            &["gridX"],
+            &["gridY"],
+            &["gridZ"],
+            &["blockX"],
+            &["blockY"],
+            &["blockZ"],
+            &["registersPerThread"],
+            &["staticSharedMemory"],
+            &["dynamicSharedMemory"],
+            &["graphNodeId"],
+        ],
+    },
+    Known {
+        kind: Kind::Memcpy,
+        name: "CUPTI_ACTIVITY_KIND_MEMCPY",
+        gives: "copies",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["deviceId"],
+            &["contextId"],
+            &["streamId"],
+            &["correlationId"],
+            &["globalPid"],
+            &["bytes"],
+            &["copyKind"],
+            &["srcKind"],
+            &["dstKind"],
+        ],
+    },
+    Known {
+        kind: Kind::Memset,
+        name: "CUPTI_ACTIVITY_KIND_MEMSET",
+        gives: "",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["deviceId"],
+            &["contextId"],
+            &["streamId"],
+            &["correlationId"],
+            &["globalPid"],
+            &["bytes"],
+            &["memKind"],
+        ],
+    },
+    Known {
+        kind: Kind::Sync,
+        name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+        gives: "waits for the device",
+        columns: &[
+            &["start"],
+            &["end"],
+            &["deviceId"],
+            &["contextId"],
+            &["streamId"],
+            &["correlationId"],
+            &["globalPid"],
+            &["syncType"],
+            &["eventId"],
+        ],
+    },
+    Known {
+        kind: Kind::Event,
+        name: "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
+        gives: "",
+        columns: &[
+            &["timestamp", "deviceTimestamp"],
+            &[],
+            &["deviceId"],
+            &["contextId"],
+            &["streamId"],
+            &["correlationId"],
+            &["globalPid"],
+            &["eventId"],
+        ],
+    },
+];
+
+/// Tables that say something about the others, or repeat them.
+const ABOUT: [&str; 8] = [
+    "ENUM_",
+    "META_DATA_",
+    "EXPORT_",
+    "TARGET_INFO_",
+    "ANALYSIS_",
+    "StringIds",
+    "Process",
+    "Thread",
+];
+const READ_ELSEWHERE: [&str; 3] = ["PROCESSES", "DIAGNOSTIC_EVENT", "sqlite_sequence"];
+
+/// A known table that is there.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub kind: Kind,
+    pub scan: Scan,
+}
+
+impl Found {
+    pub fn table(&self) -> &str {
+        &self.scan.table
+    }
+}
+
+/// Which of the tables are there, and what their columns are called. What is missing is noted.
+pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<Found> {
+    let mut found = Vec::new();
+    for table in known {
+        let Some(there) = source.columns(table.name) else {
+            if !table.gives.is_empty() {
+                notes.warn(format!("no table {}: no {}", table.name, table.gives));
+            }
+            continue;
+        };
+        let mut columns = Vec::new();
+        for names in table.columns {
+            let name = names.iter().find(|name| there.iter().any(|c| c == *name));
+            if let (None, Some(expected)) = (name, names.first()) {
+                notes.warn(format!("{} has no column {expected}: null", table.name));
+            }
+            columns.push(name.map(|name| (*name).to_owned()));
+        }
+        let (kind, table) = (table.kind, table.name.to_owned());
+        found.push(Found {
+            kind,
+            scan: Scan { table, columns },
+        });
+    }
+    found
+}
+
+/// Counts the rows of tables that nothing here reads.
+pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
+    for table in source.tables() {
+        let known = HOST.iter().chain(&DEVICE).any(|known| known.name == table)
+            || READ_ELSEWHERE.contains(&table.as_str())
+            || ABOUT.iter().any(|prefix| table.starts_with(prefix));
+        let rows = source.rows(&table);
+        if !known && rows > 0 {
+            notes
+                .left_out
+                .insert(format!("table {table}: no part of a run"), rows);
+        }
+    }
+}
+
+/// When the first row of all tables began.
+pub fn earliest<'t>(
+    source: &mut dyn Source,
+    tables: impl Iterator<Item = &'t Found>,
+    notes: &mut Notes,
+) -> Result<i64, crate::Error> {
+    let mut earliest: Option<i64> = None;
+    for Found { kind, scan } in tables {
+        let Some(Some(start)) = scan.columns.first() else {
+            continue;
+        };
+        let end = scan.columns.get(1).and_then(Option::as_deref);
+        let (first, damage) = source.earliest(&scan.table, start, end)?;
+        damage.into_iter().for_each(|text| notes.warn(text));
+        // An event that was not reached has the time 0.
+        let first = first.filter(|first| *kind != Kind::Event || *first != 0);
+        earliest = earliest.into_iter().chain(first).min();
+    }
+    Ok(earliest.unwrap_or(0))
+}
