@@ -7,8 +7,12 @@
 #![warn(missing_docs)]
 
 mod error;
+pub mod ncu;
 mod notes;
 pub mod nsys;
+#[cfg(test)]
+mod read_back;
+pub mod renacer;
 
 pub use error::Error;
 pub use notes::Notes;

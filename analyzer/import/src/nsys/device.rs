@@ -6,7 +6,7 @@ use super::context::Context;
 use super::enums::{self, Enum};
 use super::host::left_out;
 use super::joins::{Joins, Wait, Work};
-use super::launches::{Blocking, Launch, Link};
+use super::launches::{Launch, Link, Manner};
 use super::record::Record;
 use super::source::{Scan, Source};
 use super::streams::Stream;
@@ -133,10 +133,10 @@ impl Place {
 
     /// Whether the call could return early.
     pub fn is_async(&self) -> Cell {
-        match self.launch.map(|launch| launch.blocking) {
-            Some(Blocking::Yes) => Cell::Bool(false),
-            Some(Blocking::No) => Cell::Bool(true),
-            Some(Blocking::Unknown) | None => Cell::Null,
+        match self.launch.map(|launch| launch.manner) {
+            Some(Manner::Blocks) => Cell::Bool(false),
+            Some(Manner::ReturnsEarly) => Cell::Bool(true),
+            _ => Cell::Null,
         }
     }
 }

@@ -171,7 +171,16 @@ impl Device {
             return left_out(record, "end before start", context);
         }
         let number = record.int(7, context.notes);
-        let kind = self.waits.word(number).and_then(enums::wait);
+        let stated = self.waits.word(number).and_then(enums::wait);
+        let kind = place
+            .launch
+            .and_then(|launch| launch.manner.wait())
+            .or(stated);
+        if kind.is_some() && stated.is_some() && kind != stated {
+            context.notes.warn(
+                "some waits have a syncType other than the call that waited: the call's is kept",
+            );
+        }
         if kind.is_none() {
             context
                 .notes

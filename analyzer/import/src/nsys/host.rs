@@ -4,7 +4,7 @@ use trueno_recorder::run_writer::Cell;
 
 use super::context::Context;
 use super::enums::{EVENT_TYPES, Enum};
-use super::launches::{Blocking, Launch};
+use super::launches::{Launch, Manner};
 use super::ranges::Ranges;
 use super::record::Record;
 use super::source::{Scan, Source};
@@ -152,7 +152,7 @@ impl Host {
             key = correlation.and_then(|correlation| context.threads.key(global, correlation));
         }
         if let Some(key) = key {
-            let blocking = Blocking::of_call(context.into.str(name));
+            let manner = Manner::of_call(context.into.str(name));
             let brick = brick.unwrap_or(0);
             context.launches.push(Launch {
                 key,
@@ -161,7 +161,7 @@ impl Host {
                 start_ns,
                 end_ns,
                 thread,
-                blocking,
+                manner,
             });
         }
         let cells = [

@@ -68,8 +68,16 @@ impl Joins {
             !ended
         });
         // What ended before all waits that are open, and all that will come, is of no use to any.
-        let floor_ns = self.waits.iter().map(|wait| wait.start_ns).fold(now_ns, i64::min);
-        while self.work.front().is_some_and(|work| work.end_ns <= floor_ns) {
+        let floor_ns = self
+            .waits
+            .iter()
+            .map(|wait| wait.start_ns)
+            .fold(now_ns, i64::min);
+        while self
+            .work
+            .front()
+            .is_some_and(|work| work.end_ns <= floor_ns)
+        {
             self.work.pop_front();
         }
         joins

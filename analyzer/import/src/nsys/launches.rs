@@ -12,32 +12,62 @@ pub struct Launch {
     pub start_ns: i64,
     pub end_ns: i64,
     pub thread: u32,
-    /// What the name of the call says about it.
-    pub blocking: Blocking,
+    pub manner: Manner,
 }
 
-/// Whether a call returns only when its work has ended.
+/// What the name of a call says about how it waits.
+///
+/// Of copies, nothing in an export says whether they block; and of waits, `syncType` is not to be
+/// trusted: exports of 2024 and of 2026 give the numbers of other kinds than the calls that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocking {
-    Yes,
-    No,
+pub enum Manner {
+    /// A copy that returns when it has ended.
+    Blocks,
+    /// A copy or fill that may return before.
+    ReturnsEarly,
+    /// Waits for all of a device.
+    Device,
+    /// Waits for a stream.
+    Stream,
+    /// Waits for an event.
+    Event,
+    /// Has a stream wait for an event.
+    StreamWait,
+    /// Nothing.
     Unknown,
 }
 
-impl Blocking {
-    /// As the names of copies and fills say; nothing in an export does.
+impl Manner {
     pub fn of_call(name: &str) -> Self {
-        let copies = ["cudaMemcpy", "cuMemcpy"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix));
-        let fills = ["cudaMemset", "cuMemset"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix));
+        let name = name.trim_end_matches("_ptsz");
+        match name.split_once("_v").map_or(name, |(name, _)| name) {
+            "cudaDeviceSynchronize" | "cudaThreadSynchronize" | "cuCtxSynchronize" => Self::Device,
+            "cudaStreamSynchronize" | "cuStreamSynchronize" => Self::Stream,
+            "cudaEventSynchronize" | "cuEventSynchronize" => Self::Event,
+            "cudaStreamWaitEvent" | "cuStreamWaitEvent" => Self::StreamWait,
+            _ => Self::of_copy(name),
+        }
+    }
+
+    fn of_copy(name: &str) -> Self {
+        let copies = name.starts_with("cudaMemcpy") || name.starts_with("cuMemcpy");
+        let fills = name.starts_with("cudaMemset") || name.starts_with("cuMemset");
         match name.contains("Async") {
-            true if copies || fills => Self::No,
-            false if copies => Self::Yes,
+            true if copies || fills => Self::ReturnsEarly,
+            false if copies => Self::Blocks,
             // cudaMemset of device memory returns early, of pinned memory late.
             _ => Self::Unknown,
+        }
+    }
+
+    /// The kind of a row of `syncs`.
+    pub fn wait(self) -> Option<&'static str> {
+        match self {
+            Self::Device => Some("device"),
+            Self::Stream => Some("stream"),
+            Self::Event => Some("event"),
+            Self::StreamWait => Some("stream_wait"),
+            Self::Blocks | Self::ReturnsEarly | Self::Unknown => None,
         }
     }
 }
@@ -104,7 +134,7 @@ mod tests {
             start_ns,
             end_ns,
             thread: 0,
-            blocking: Blocking::Unknown,
+            manner: Manner::Unknown,
         }
     }
 
@@ -127,10 +157,21 @@ mod tests {
     }
 
     #[test]
-    fn names_say_whether_a_copy_blocks() {
-        assert_eq!(Blocking::of_call("cudaMemcpy"), Blocking::Yes);
-        assert_eq!(Blocking::of_call("cuMemcpyHtoDAsync_v2"), Blocking::No);
-        assert_eq!(Blocking::of_call("cudaMemset"), Blocking::Unknown);
-        assert_eq!(Blocking::of_call("cudaGraphLaunch"), Blocking::Unknown);
+    fn names_say_how_a_call_waits() {
+        assert_eq!(Manner::of_call("cudaMemcpy"), Manner::Blocks);
+        assert_eq!(
+            Manner::of_call("cuMemcpyHtoDAsync_v2"),
+            Manner::ReturnsEarly
+        );
+        assert_eq!(Manner::of_call("cudaMemset"), Manner::Unknown);
+        assert_eq!(Manner::of_call("cudaGraphLaunch"), Manner::Unknown);
+        assert_eq!(
+            Manner::of_call("cudaDeviceSynchronize").wait(),
+            Some("device")
+        );
+        assert_eq!(
+            Manner::of_call("cuStreamWaitEvent_ptsz").wait(),
+            Some("stream_wait")
+        );
     }
 }

@@ -43,8 +43,9 @@ pub trait Source {
     /// About how many rows it has.
     fn rows(&self, table: &str) -> u64;
 
-    /// The smallest integer of the column `start`, rows aside that have 0 there and in `end`;
-    /// and what is damaged.
+    /// The smallest integer of the column `start`, and what is damaged. Rows do not count that were
+    /// not timed (0 there and in `end`), end before they start, or lie further off than clocks go:
+    /// one bad row would move all others.
     ///
     /// # Errors
     /// Not for damage.

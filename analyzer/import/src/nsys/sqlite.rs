@@ -16,6 +16,9 @@ use salvage::Good;
 /// First bytes of every database.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
+/// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
+const LATEST_NS: i64 = i64::MAX / 2;
+
 /// An open export.
 pub struct Database {
     connection: Connection,
@@ -87,10 +90,13 @@ impl Database {
         let most = self.most_rows();
         match self.tables.get(table).and_then(|table| table.good) {
             None => format!("SELECT {columns}, rowid AS r FROM {from} LIMIT {most}"),
-            Some(Good { up_to, from: later }) => format!(
-                "SELECT {columns}, rowid AS r FROM {from} WHERE rowid <= {up_to} UNION ALL \
-                 SELECT {columns}, rowid AS r FROM {from} WHERE rowid >= {later} LIMIT {most}"
-            ),
+            Some(Good { first, last }) => {
+                let rows = format!("SELECT {columns}, rowid AS r FROM {from} ORDER BY rowid");
+                format!(
+                    "SELECT * FROM ({rows} LIMIT {first}) UNION ALL \
+                     SELECT * FROM ({rows} DESC LIMIT {last})"
+                )
+            }
         }
     }
 
@@ -142,7 +148,8 @@ impl Source for Database {
         for _ in 0..2 {
             let rows = self.select(table, &columns);
             let sql = format!(
-                "SELECT min(c0) FROM ({rows}) WHERE typeof(c0) = 'integer' AND NOT (c0 = 0 AND c1 IS 0)"
+                "SELECT min(c0) FROM ({rows}) WHERE typeof(c0) = 'integer' AND NOT (c0 = 0 AND c1 IS 0) \
+                 AND abs(c0 / 2) < {LATEST_NS} AND (c1 IS NULL OR c1 - c0 BETWEEN 0 AND {LATEST_NS})"
             );
             match self.connection.query_row(&sql, [], |row| row.get(0)) {
                 Ok(earliest) => return Ok((earliest, damage)),

@@ -1,1 +1,281 @@
-use super::*;
+mod damaged;
+mod made;
+
+use made::{Export, FULL};
+
+use crate::Error;
+
+#[test]
+fn every_table_becomes_rows_on_one_timeline() {
+    let run = Export::new(FULL).import().unwrap();
+    assert_eq!(run.wall_ns, Some(900));
+    assert_eq!(
+        run.rows(
+            "bricks",
+            &["id", "parent", "name", "start_ns", "dur_ns", "thread"]
+        ),
+        ["1 - step 0 900 0", "2 1 layer 10 490 0"]
+    );
+    assert_eq!(
+        run.rows(
+            "calls",
+            &[
+                "name",
+                "brick",
+                "start_ns",
+                "dur_ns",
+                "correlation",
+                "status"
+            ]
+        ),
+        [
+            "cudaLaunchKernel 2 20 30 7 0",
+            "cuLaunchKernel 2 25 20 7 0",
+            "cudaMemcpyAsync 2 60 10 8 0",
+            "cudaStreamSynchronize 2 100 310 9 0",
+            "poll 1 600 50 - -",
+        ]
+    );
+    assert_eq!(
+        run.rows(
+            "kernels",
+            &[
+                "name",
+                "brick",
+                "thread",
+                "device",
+                "stream",
+                "correlation",
+                "start_ns",
+                "dur_ns"
+            ]
+        ),
+        ["void saxpy<float>(float *) 2 0 0 13 7 200 100"]
+    );
+    assert_eq!(
+        run.rows(
+            "kernels",
+            &[
+                "timing",
+                "grid_x",
+                "grid_y",
+                "block_x",
+                "registers",
+                "smem_static",
+                "smem_dynamic",
+                "graph_node",
+                "valid"
+            ]
+        ),
+        ["device 4 2 128 32 64 1024 - true"]
+    );
+    assert_eq!(
+        run.rows(
+            "transfers",
+            &[
+                "direction",
+                "bytes",
+                "src_kind",
+                "dst_kind",
+                "is_async",
+                "start_ns",
+                "dur_ns",
+                "brick"
+            ]
+        ),
+        [
+            "h2d 4096 pinned device true 300 100 2",
+            "memset 64 - device - 420 5 -"
+        ]
+    );
+    // The export says 2 (a stream waits); the call knows better.
+    assert_eq!(
+        run.rows("syncs", &["kind", "thread", "stream", "start_ns", "dur_ns"]),
+        ["stream 0 13 105 300"]
+    );
+    assert_eq!(
+        run.rows("device_events", &["event", "stream", "time_ns"]),
+        ["3 13 410"]
+    );
+    let launch = ["3 9 launches", "5 10 launches", "10 8 joins"];
+    let edges = run.rows("edges", &["from", "to", "kind"]);
+    assert!(
+        launch.iter().all(|edge| edges.iter().any(|e| e == edge)),
+        "{edges:?}"
+    );
+    assert_eq!(run.rows("threads", &["name", "os_id"]), ["main 5"]);
+    assert_eq!(run.run.clock.origin_realtime_ns, 1_000_100);
+    assert_eq!(run.run.program.pid, Some(5));
+    assert_eq!(run.run.values["nsys.schema_version"], "3.13.2");
+    assert_eq!(run.notes.left_out["NVTX: NvtxMark is no range"], 1);
+    assert_eq!(run.notes.left_out["NVTX: a range that was never ended"], 1);
+    assert_eq!(
+        run.notes.left_out["table SCHED_EVENTS: no part of a run"],
+        1
+    );
+}
+
+#[test]
+fn the_same_export_gives_the_same_rows() {
+    let all = |_| {
+        let run = Export::new(FULL).import().unwrap();
+        (
+            run.rows("calls", &["id", "name"]),
+            run.rows("kernels", &["id"]),
+            run.notes,
+        )
+    };
+    assert_eq!(all(0), all(1));
+}
+
+#[test]
+fn missing_tables_and_columns_are_null_and_said() {
+    let run = Export::new(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, \"end\" INT, shortName INT);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 8, 1)",
+    )
+    .import()
+    .unwrap();
+    assert_eq!(
+        run.rows(
+            "kernels",
+            &[
+                "name",
+                "device",
+                "stream",
+                "correlation",
+                "grid_x",
+                "start_ns",
+                "dur_ns"
+            ]
+        ),
+        ["kernel 1 - - - - 0 3"]
+    );
+    for word in [
+        "no table StringIds",
+        "no column gridX",
+        "no table NVTX_EVENTS",
+        "no launch in the file",
+    ] {
+        assert!(run.warns(word), "{word}");
+    }
+}
+
+#[test]
+fn rows_that_make_no_sense_are_left_out_or_not_valid_and_counted() {
+    let run = Export::new(
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+         INSERT INTO StringIds VALUES (1, 'a' || char(0) || 'b'), (2, CAST(x'fffe41' AS TEXT));
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+             (start, \"end\", deviceId, correlationId, shortName, gridX, registersPerThread);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+             (10, 20, 0, 1, 1, 4, 8), (30, 25, 0, 2, 2, 4, 8), (0, 0, 0, 3, 1, 4, 8),
+             (40, 50, 'x', 4, 1, -1, 99999999999), ('soon', 60, 0, 5, 1, 4, 8), (61, NULL, 0, 6, 1, 4, 8),
+             (-9223372036854775807, 9223372036854775807, 0, 7, 1, 4, 8);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, \"end\", bytes, copyKind);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, -5, 1), (1, 2, 5, 99), (3, 2, 5, 1)",
+    )
+    .import()
+    .unwrap();
+    let rows = run.rows(
+        "kernels",
+        &[
+            "name",
+            "device",
+            "grid_x",
+            "registers",
+            "dur_ns",
+            "valid",
+            "reason",
+        ],
+    );
+    assert_eq!(
+        rows,
+        [
+            "a\0b 0 4 8 10 true -",
+            "\u{fffd}\u{fffd}A 0 4 8 -5 false end before start",
+            "a\0b - - - 10 true -",
+        ]
+    );
+    let table = "CUPTI_ACTIVITY_KIND_KERNEL";
+    for (reason, count) in [
+        (format!("{table}: no start"), 1),
+        (format!("{table}: no end"), 1),
+        (
+            format!("{table}: start and end are 0, so it was not timed"),
+            1,
+        ),
+        (format!("{table}: length beyond 64 bits"), 1),
+        (format!("{table}.deviceId is no integer: null"), 1),
+        (format!("{table}.gridX is not of 32 bits: null"), 1),
+        (
+            "CUPTI_ACTIVITY_KIND_MEMCPY: no number of bytes".to_owned(),
+            1,
+        ),
+        ("CUPTI_ACTIVITY_KIND_MEMCPY: end before start".to_owned(), 1),
+    ] {
+        assert_eq!(run.notes.left_out.get(&reason), Some(&count), "{reason}");
+    }
+    assert_eq!(
+        run.rows("transfers", &["direction", "bytes"]),
+        ["unknown 5"]
+    );
+}
+
+#[test]
+fn correlation_ids_are_of_a_process_and_ambiguous_ones_link_nothing() {
+    let (one, two) = ((5_i64 << 24) | 5, (6_i64 << 24) | 6);
+    let run = Export::new(&format!(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, \"end\", globalTid, nameId, correlationId);
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES
+             (0, 5, {one}, 1, 7), (1, 6, {two}, 2, 7), (10, 12, {one}, 1, 8), (20, 22, {one}, 1, 8);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+             (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, shortName);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES
+             (30, 31, 0, 1, 7, 7, {one}, 1), (32, 33, 0, 1, 7, 7, {two}, 1), (34, 35, 0, 1, 7, 8, {one}, 1)"
+    ))
+    .import()
+    .unwrap();
+    assert_eq!(
+        run.rows("kernels", &["thread", "stream", "correlation"]),
+        ["0 7 7", "1 1000007 4294967303", "- 7 -"]
+    );
+    assert_eq!(run.rows("edges", &["from", "to"]), ["1 5", "2 6"]);
+    assert!(run.warns("streams of different processes"));
+    assert_eq!(
+        run.rows("threads", &["name", "os_id"]),
+        ["process 5 5", "process 6 6"]
+    );
+}
+
+#[test]
+fn other_files_are_refused_with_the_next_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a file.sqlite");
+    for bytes in [&b""[..], b"SQLite", b"{\"traceEvents\": []}"] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = made::import(&path).err().unwrap();
+        assert!(matches!(error, Error::Format { .. }), "{error}");
+        assert!(error.to_string().contains("nsys export"), "{error}");
+    }
+    let other = Export::new("CREATE TABLE people (name TEXT)")
+        .import()
+        .err()
+        .unwrap();
+    assert!(other.to_string().contains("found people"), "{other}");
+    let missing = made::import(&folder.path().join("none")).err().unwrap();
+    assert!(matches!(missing, Error::Io { .. }));
+}
+
+#[test]
+fn a_database_in_use_is_read_and_what_is_beside_it_is_said() {
+    let export = Export::new(FULL);
+    let writer = rusqlite::Connection::open(export.path()).unwrap();
+    writer
+        .execute_batch("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
+        .unwrap();
+    std::fs::write(export.path().with_file_name("export.sqlite-wal"), b"newer").unwrap();
+    let run = export.import().unwrap();
+    assert_eq!(run.rows("kernels", &["start_ns"]), ["200"]);
+    assert!(run.warns("-wal"));
+}

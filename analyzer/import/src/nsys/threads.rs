@@ -17,7 +17,9 @@ pub struct Thread {
 impl Thread {
     /// The number the operating system gave it.
     pub fn os_id(self) -> Option<u64> {
-        u64::try_from(self.global? & ((1 << BITS) - 1)).ok()
+        u64::try_from(self.global? & ((1 << BITS) - 1))
+            .ok()
+            .filter(|id| *id != 0)
     }
 }
 

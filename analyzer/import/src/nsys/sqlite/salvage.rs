@@ -4,57 +4,59 @@ use std::fmt;
 
 use rusqlite::Connection;
 
-/// Rows that can be read, by row number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Rows that can be read: so many from either end. Not row numbers: to see that a number is past
+/// the last good one, sqlite would have to read the damaged page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Good {
-    /// All from the first up to this one.
-    pub up_to: i64,
-    /// All from this one to the last.
-    pub from: i64,
+    /// So many from the first.
+    pub first: i64,
+    /// So many from the last.
+    pub last: i64,
 }
 
 impl fmt::Display for Good {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { up_to, from } = *self;
-        match (up_to > i64::MIN, from < i64::MAX) {
-            (true, true) => write!(f, "kept are its rows up to {up_to} and from {from}"),
-            (true, false) => write!(f, "kept are its rows up to {up_to}"),
-            (false, true) => write!(f, "kept are its rows from {from}"),
-            (false, false) => write!(f, "no row could be read"),
-        }
+        let Self { first, last } = self;
+        write!(f, "kept are its first {first} and last {last} rows")
     }
 }
 
 /// Reads the table from both ends until it cannot.
 pub fn good(connection: &Connection, table: &str, most_rows: i64) -> Good {
-    let up_to = last(connection, table, "ASC", most_rows).unwrap_or(i64::MIN);
-    let from = last(connection, table, "DESC", most_rows).unwrap_or(i64::MAX);
-    // Both ways went through (the trouble was elsewhere): no row may come twice.
-    let from = if from <= up_to {
-        up_to.saturating_add(1)
-    } else {
-        from
-    };
-    Good { up_to, from }
+    let up_to = readable(connection, table, "ASC", most_rows);
+    let from = readable(connection, table, "DESC", most_rows);
+    match (up_to, from) {
+        // Both ways went through, as the trouble was elsewhere: no row may come twice.
+        (Some((first, up_to)), Some((_, from))) if from <= up_to => Good { first, last: 0 },
+        (up_to, from) => Good {
+            first: up_to.map_or(0, |(rows, _)| rows),
+            last: from.map_or(0, |(rows, _)| rows),
+        },
+    }
 }
 
-/// The last row number that is in order and whose row can be read.
-fn last(connection: &Connection, table: &str, order: &str, most_rows: i64) -> Option<i64> {
+/// How many rows are in order and can be read, and the number of the last of them.
+fn readable(
+    connection: &Connection,
+    table: &str,
+    order: &str,
+    most_rows: i64,
+) -> Option<(i64, i64)> {
     let sql = format!("SELECT rowid, * FROM {table} ORDER BY rowid {order} LIMIT {most_rows}");
     let mut statement = connection.prepare(&sql).ok()?;
     let columns = statement.column_count();
     let mut rows = statement.query([]).ok()?;
-    let mut last = None;
+    let mut so_far: Option<(i64, i64)> = None;
     while let Ok(Some(row)) = rows.next() {
         let Ok(number) = row.get::<_, i64>(0) else {
             break;
         };
         let in_order =
-            last.is_none_or(|last| (number > last) == (order == "ASC") && number != last);
+            so_far.is_none_or(|(_, last)| number != last && (number > last) == (order == "ASC"));
         if !in_order || (1..columns).any(|column| row.get_ref(column).is_err()) {
             break;
         }
-        last = Some(number);
+        so_far = Some((so_far.map_or(1, |(rows, _)| rows + 1), number));
     }
-    last
+    so_far
 }

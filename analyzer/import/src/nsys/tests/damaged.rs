@@ -1,0 +1,97 @@
+use std::fs;
+
+use proptest::prelude::*;
+
+use super::made::{Export, FULL, import};
+use crate::Error;
+
+/// A thousand kernels over many pages.
+fn long() -> Export {
+    Export::new(
+        "PRAGMA page_size=512;
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, \"end\" INTEGER, deviceId INTEGER, gridX INTEGER);
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10 * i, 10 * i + 5, 0, i FROM n",
+    )
+}
+
+#[test]
+fn a_cut_database_keeps_what_comes_before_the_cut() {
+    let export = long();
+    let bytes = fs::read(export.path()).unwrap();
+    fs::write(export.path(), &bytes[..bytes.len() / 2]).unwrap();
+    let run = export.import().unwrap();
+    let kept = run.rows("kernels", &["grid_x"]).len();
+    assert!((100..1000).contains(&kept), "{kept}");
+    assert!(run.warns("is damaged") && run.warns("kept are its first"));
+    assert!(
+        run.run
+            .problems
+            .iter()
+            .any(|problem| problem.contains("CUPTI_ACTIVITY_KIND_KERNEL"))
+    );
+}
+
+#[test]
+fn a_damaged_page_loses_itself_and_not_what_lies_behind() {
+    let export = long();
+    let mut bytes = fs::read(export.path()).unwrap();
+    let middle = bytes.len() / 512 / 2 * 512;
+    bytes[middle..middle + 512].fill(0xff);
+    fs::write(export.path(), &bytes).unwrap();
+    let run = export.import().unwrap();
+    let kept = run.rows("kernels", &["grid_x"]);
+    assert!((900..1000).contains(&kept.len()), "{}", kept.len());
+    assert_eq!(kept[0], "1");
+    assert_eq!(kept[kept.len() - 1], "1000");
+    assert!(run.warns("kept are its first"));
+}
+
+#[test]
+fn a_head_without_a_database_is_damaged() {
+    let export = Export::new(FULL);
+    let bytes = fs::read(export.path()).unwrap();
+    fs::write(export.path(), &bytes[..100]).unwrap();
+    let error = export.import().err().unwrap();
+    assert!(
+        matches!(error, Error::Damaged { .. } | Error::Format { .. }),
+        "{error}"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..2_000), magic: bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("export.sqlite");
+        let mut file = if magic { b"SQLite format 3\0".to_vec() } else { Vec::new() };
+        file.extend(bytes);
+        fs::write(&path, file).unwrap();
+        let _ = import(&path);
+    }
+
+    #[test]
+    fn no_change_of_a_page_makes_it_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+        short: bool,
+    ) {
+        let export = if short { Export::new(FULL) } else { long() };
+        let mut bytes = fs::read(export.path()).unwrap();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        fs::write(export.path(), bytes).unwrap();
+        if let Ok(run) = export.import() {
+            let kept: u64 = run.notes.kept.values().sum();
+            let written: u64 = run.run.tables.values().map(|table| table.rows).sum();
+            prop_assert_eq!(kept, written);
+        }
+    }
+}
