@@ -50,7 +50,11 @@ pub fn import(
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
+    let said = notes.warnings.len();
     let mut database = Database::open(path, notes)?;
+    into.run()
+        .problems
+        .extend_from_slice(&notes.warnings[said..]);
     let bytes = database.bytes();
     import_source(&mut database, path, bytes, into, notes, progress)
 }
@@ -80,7 +84,9 @@ pub fn import_source(
         .sum();
     let mut context = Context::new(path, into, notes, progress, bytes, rows)?;
     context.read_names(source)?;
-    context.origin_ns = tables::earliest(source, host.iter().chain(&device), context.notes)?;
+    let (origin_ns, damage) = tables::earliest(source, host.iter().chain(&device))?;
+    context.origin_ns = origin_ns;
+    context.damaged(damage);
     host::read(source, &host, &mut context)?;
     device::read(source, &device, &mut context)?;
     facts::read(source, &mut context)?;

@@ -8,7 +8,7 @@ pub fn base(name: &str) -> &str {
     let end = loop {
         match name[from..].find(['<', '(']).map(|at| from + at) {
             Some(at) if name[at..].starts_with(anonymous) => from = at + anonymous.len(),
-            Some(at) if at == 0 => from = 1,
+            Some(0) => from = 1,
             Some(at) => break at,
             None => break name.len(),
         }

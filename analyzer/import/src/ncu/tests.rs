@@ -135,3 +135,10 @@ fn heads_are_recognised() {
     assert!(recognises(WIDE.as_bytes()));
     assert!(!recognises(b"{\"traceEvents\": []}"));
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_cells_make_it_panic(cells in "[\"(),.0-9a-z \\n=<]{0,200}") {
+        let _ = joined(&format!("\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"m\"\n{cells}"));
+    }
+}

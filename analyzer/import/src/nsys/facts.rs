@@ -19,13 +19,16 @@ pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Er
     diagnostics(source, context)
 }
 
+/// What takes the rows of a table.
+type Take<'t> = dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error> + 't;
+
 /// Visits the rows of a table, of which any column may be missing.
 fn each(
     source: &mut dyn Source,
     table: &str,
     columns: &[&str],
     context: &mut Context<'_>,
-    visit: &mut dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error>,
+    visit: &mut Take<'_>,
 ) -> Result<(), Error> {
     let Some(there) = source.columns(table) else {
         return Ok(());

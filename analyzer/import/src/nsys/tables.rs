@@ -247,23 +247,23 @@ pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
     }
 }
 
-/// When the first row of all tables began.
+/// When the first row of all tables began, and what is damaged.
 pub fn earliest<'t>(
     source: &mut dyn Source,
     tables: impl Iterator<Item = &'t Found>,
-    notes: &mut Notes,
-) -> Result<i64, crate::Error> {
+) -> Result<(i64, Vec<String>), crate::Error> {
     let mut earliest: Option<i64> = None;
+    let mut all_damage = Vec::new();
     for Found { kind, scan } in tables {
         let Some(Some(start)) = scan.columns.first() else {
             continue;
         };
         let end = scan.columns.get(1).and_then(Option::as_deref);
         let (first, damage) = source.earliest(&scan.table, start, end)?;
-        damage.into_iter().for_each(|text| notes.warn(text));
+        all_damage.extend(damage);
         // An event that was not reached has the time 0.
         let first = first.filter(|first| *kind != Kind::Event || *first != 0);
         earliest = earliest.into_iter().chain(first).min();
     }
-    Ok(earliest.unwrap_or(0))
+    Ok((earliest.unwrap_or(0), all_damage))
 }

@@ -64,3 +64,13 @@ fn other_files_are_refused_with_the_reason() {
         assert!(error.contains(word), "{json}: {error}");
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_change_makes_it_panic(at in 0..FILE.len(), byte: u8, cut in 0..FILE.len()) {
+        let mut bytes = FILE.as_bytes().to_vec();
+        bytes[at] = byte;
+        let _ = read(&String::from_utf8_lossy(&bytes));
+        let _ = read(&String::from_utf8_lossy(&bytes[..cut]));
+    }
+}

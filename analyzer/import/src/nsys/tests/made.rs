@@ -17,7 +17,7 @@ impl Export {
         };
         rusqlite::Connection::open(export.path())
             .unwrap()
-            .execute_batch(sql)
+            .execute_batch(&format!("PRAGMA synchronous=OFF; {sql}"))
             .unwrap();
         export
     }
