@@ -2,7 +2,7 @@
 //!
 //! Each format has a module with one entry, which reads a file into a
 //! [`RunWriter`](trueno_recorder::run_writer::RunWriter) and keeps [`Notes`] of what it
-//! read, kept and left out. Memory does not grow with the file.
+//! read, kept and left out. What of a file is held in memory, each module says.
 
 #![warn(missing_docs)]
 
@@ -13,6 +13,7 @@ pub mod nsys;
 #[cfg(test)]
 mod read_back;
 pub mod renacer;
+pub mod strace;
 
 pub use error::Error;
 pub use notes::Notes;

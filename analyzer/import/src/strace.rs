@@ -1,0 +1,204 @@
+//! System calls as `strace -f -ttt -T` prints them.
+//!
+//! A call that another thread's line interrupts stands in two lines, `<unfinished ...>` and
+//! `<... resumed>`, and becomes one row when it has ended. In memory are only such calls.
+
+mod line;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
+
+use crate::{Error, Notes};
+use line::Line;
+
+/// Whether a file that begins so is one of strace, with times.
+pub fn recognises(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.lines()
+        .take(5)
+        .any(|text| matches!(line::parse(text), Some(Line::Call { .. })))
+}
+
+/// Reads the calls; returns the time from the first to the end of the last.
+///
+/// # Errors
+/// No line is one of strace with times, or the run cannot be written.
+pub fn import(
+    path: &Path,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
+    let mut lines = BufReader::new(file);
+    let mut calls = Calls::new(into)?;
+    let mut bytes = Vec::new();
+    let mut position = 0;
+    loop {
+        bytes.clear();
+        let read = lines
+            .read_until(b'\n', &mut bytes)
+            .map_err(|e| Error::io(path, "read it", e))?;
+        if read == 0 {
+            break;
+        }
+        position += read as u64;
+        calls.line(&String::from_utf8_lossy(&bytes), into, notes)?;
+        progress(position);
+    }
+    let Some(origin_ns) = calls.origin_ns else {
+        return Err(Error::Format {
+            path: path.to_owned(),
+            problem: "expected lines of strace with times, found none; record with `strace -f -ttt -T -o FILE`"
+                .to_owned(),
+        });
+    };
+    for _ in calls.open.drain() {
+        notes.leave_out("call that had not ended");
+    }
+    into.run().clock.source = "strace".to_owned();
+    into.run().clock.origin_realtime_ns = origin_ns;
+    calls.threads(into, notes)?;
+    Ok(calls.last_ns)
+}
+
+struct Calls {
+    calls: TableId,
+    threads: TableId,
+    origin_ns: Option<i64>,
+    last_ns: Option<i64>,
+    numbers: HashMap<u64, u32>,
+    /// Process id and first time.
+    list: Vec<(u64, i64)>,
+    /// By thread: name and start.
+    open: HashMap<u32, (String, i64)>,
+}
+
+impl Calls {
+    fn new(into: &RunWriter) -> Result<Self, Error> {
+        let table = |name: &'static str| {
+            into.table(name).ok_or_else(|| trueno_recorder::Error::Row {
+                table: name,
+                problem: "no such table in a run".to_owned(),
+            })
+        };
+        Ok(Self {
+            calls: table("calls")?,
+            threads: table("threads")?,
+            origin_ns: None,
+            last_ns: None,
+            numbers: HashMap::new(),
+            list: Vec::new(),
+            open: HashMap::new(),
+        })
+    }
+
+    fn line(&mut self, text: &str, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+        let Some(line) = line::parse(text) else {
+            if !text.trim().is_empty() {
+                notes.leave_out("line that is no call with a time");
+            }
+            return Ok(());
+        };
+        notes.read(line.kind());
+        let (pid, time_ns) = line.place();
+        let start_ns = time_ns.saturating_sub(*self.origin_ns.get_or_insert(time_ns));
+        let list = &mut self.list;
+        let thread = *self.numbers.entry(pid).or_insert_with(|| {
+            list.push((pid, start_ns));
+            list.len() as u32 - 1
+        });
+        match line {
+            Line::Event { .. } => {
+                notes.leave_out("signal or exit");
+                Ok(())
+            }
+            Line::Unfinished { name, .. } => {
+                if self
+                    .open
+                    .insert(thread, (name.to_owned(), start_ns))
+                    .is_some()
+                {
+                    notes.leave_out("call that had not ended");
+                }
+                Ok(())
+            }
+            Line::Resumed {
+                name,
+                dur_ns,
+                status,
+                ..
+            } => match self.open.remove(&thread) {
+                Some((begun, start_ns)) if begun == name => {
+                    self.row(name, thread, start_ns, dur_ns, status, into, notes)
+                }
+                _ => {
+                    notes.leave_out("end of a call whose beginning is not there");
+                    Ok(())
+                }
+            },
+            Line::Call {
+                name,
+                dur_ns,
+                status,
+                ..
+            } => self.row(name, thread, start_ns, dur_ns, status, into, notes),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the columns of a row")]
+    fn row(
+        &mut self,
+        name: &str,
+        thread: u32,
+        start_ns: i64,
+        dur_ns: Option<i64>,
+        status: Option<i64>,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        let Some(dur_ns) = dur_ns else {
+            notes.leave_out("call without a duration: record with -T");
+            return Ok(());
+        };
+        let end_ns = start_ns.saturating_add(dur_ns);
+        self.last_ns = self.last_ns.max(Some(end_ns));
+        let cells = [
+            Cell::U64(into.rows(self.calls) + 1),
+            Cell::Null, // brick
+            Cell::Text(into.text(name)),
+            Cell::U64(thread.into()),
+            Cell::I64(start_ns),
+            Cell::I64(dur_ns),
+            Cell::Null, // correlation
+            status.into(),
+        ];
+        into.row(self.calls, &cells)?;
+        notes.keep("calls");
+        Ok(())
+    }
+
+    fn threads(&self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+        for (number, (pid, start_ns)) in self.list.iter().enumerate() {
+            let os_id = Some(*pid).filter(|pid| *pid != 0);
+            let start = Cell::I64(*start_ns);
+            let cells = [
+                Cell::U64(number as u64),
+                Cell::Null,
+                os_id.into(),
+                start,
+                Cell::U64(0),
+            ];
+            into.row(self.threads, &cells)?;
+            notes.keep("threads");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
