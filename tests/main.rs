@@ -3,6 +3,7 @@
 mod cli;
 mod damage;
 mod forked;
+mod export;
 mod harness;
 mod hostile;
 mod killed;

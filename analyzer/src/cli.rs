@@ -16,6 +16,8 @@ EXAMPLES:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
     trueno-analyze recover decode.run
+  See it on a timeline, in Perfetto or chrome://tracing:
+    trueno-analyze export chrome decode.run -o decode.json.gz
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
@@ -68,6 +70,8 @@ pub enum Verb {
     Info(InfoArgs),
     /// Put a run in order whose program was killed while it recorded.
     Recover(RecoverArgs),
+    /// Write a run in the format of another program.
+    Export(ExportArgs),
     /// Which plugins there are.
     Plugins {
         /// What to do with them.
@@ -200,6 +204,32 @@ pub struct RecoverArgs {
     /// Say what was done as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// What to write.
+    #[arg(value_enum)]
+    pub format: ExportFormat,
+    /// The run directory.
+    pub run: PathBuf,
+    /// Where to: a file, packed when its name ends in .gz; - is standard output.
+    #[arg(short, long, value_name = "PATH")]
+    pub output: PathBuf,
+}
+
+/// Formats of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Trace-event JSON, for Perfetto and chrome://tracing.
+    Chrome,
+    /// Self time in nanoseconds by stack, one line each.
+    Folded,
+    /// The same as a picture, in SVG.
+    Flamegraph,
+    /// OpenTelemetry traces as OTLP/JSON.
+    Otlp,
 }
 
 /// `plugins list`.

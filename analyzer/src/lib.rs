@@ -3,6 +3,7 @@
 pub mod catalog;
 pub mod cli;
 pub mod exit;
+pub mod export;
 mod guard;
 pub mod inspect;
 pub mod plan;

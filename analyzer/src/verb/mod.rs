@@ -1,5 +1,6 @@
 //! What the verbs of the command line do.
 
+mod export;
 mod inspect;
 mod output;
 mod plugins;
@@ -26,6 +27,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Plugins {
             verb: PluginsVerb::List(args),
         } => plugins::list(args, cli.verbose, page),
+        Verb::Export(args) => export::export(args, &talk),
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),

@@ -1,0 +1,305 @@
+//! Trace-event JSON, as Perfetto and chrome://tracing load it.
+//!
+//! Nothing of the run is left out: `args` hold all columns of a row that the
+//! event itself does not, `cat` is the table. Where `args` mean something else to a viewer
+//! (counters, names of lanes) the columns stand in a member `trueno` beside them.
+//!
+//! | rows | events |
+//! |---|---|
+//! | intervals | `X`; those whose times are not their work's: `b` and `e`, with `start_ns`, `dur_ns`, `untimed` |
+//! | edges between `X` | `s` at the start of `from`, `f` at the start of `to` (`joins`: at its last ns) |
+//! | counters, allocations | `C`; an allocation shows the bytes in use of its device |
+//! | checksums, device events with a time | `i` |
+//! | threads | `M thread_name` |
+//! | all others | `M trueno_row` |
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write;
+
+use polars::prelude::DataFrame;
+use serde_json::json;
+
+use super::ExportError;
+use super::json::{members, micros, text};
+use super::rows::{self, Lane, SPAN_TABLES, Source, Stored, i64_at, text_at, u64_at};
+
+/// Member of `otherData` that marks our files.
+pub const MARK: &str = "trueno";
+/// Raised when an importer would misread the events.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Process of the host's threads; device `n` is process `n + 2`.
+const HOST_PID: u64 = 1;
+
+struct Events<'a> {
+    to: &'a mut dyn Write,
+    line: String,
+    lanes: BTreeSet<Lane>,
+}
+
+/// Writes the whole file.
+pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
+    to.write_all(b"{\"traceEvents\":[\n")?;
+    let facts = source.run.facts();
+    let mut events = Events {
+        to,
+        line: String::new(),
+        lanes: BTreeSet::new(),
+    };
+    let program = facts.label.as_deref().or(facts.run_id.as_deref());
+    let name = format!("host: {}", program.unwrap_or("run"));
+    events.line = json!({"ph": "M", "name": "process_name", "pid": HOST_PID, "tid": 0, "args": {"name": name}})
+        .to_string();
+    events.to.write_all(events.line.as_bytes())?;
+    for table in source.tables().into_iter().filter(|t| t.rows > 0) {
+        let mut in_use: BTreeMap<Option<u64>, i64> = BTreeMap::new();
+        source.each(&table, |frame| {
+            for row in 0..frame.height() {
+                events.row(&table, frame, row, &mut in_use)?;
+            }
+            Ok(())
+        })?;
+    }
+    events.flows(source)?;
+    events.lane_names(source)?;
+    let about = json!({
+        "displayTimeUnit": "ns",
+        "otherData": {MARK: {"format": FORMAT_VERSION, "run": facts}},
+    });
+    // The members of an object, to end the one that was begun.
+    write!(to, "\n],{}\n", &about.to_string()[1..])?;
+    Ok(())
+}
+
+impl Events<'_> {
+    fn begin(&mut self, phase: &str, table: &str, name: &str, at: (u64, u64), ts_ns: Option<i64>) {
+        self.line.clear();
+        let _ = write!(
+            self.line,
+            ",\n{{\"ph\":\"{phase}\",\"cat\":\"{table}\",\"name\":"
+        );
+        text(&mut self.line, name);
+        let _ = write!(self.line, ",\"pid\":{},\"tid\":{}", at.0, at.1);
+        if let Some(ns) = ts_ns {
+            self.line.push_str(",\"ts\":");
+            micros(&mut self.line, ns);
+        }
+    }
+
+    /// The columns as a member, and the end of the event.
+    fn end(
+        &mut self,
+        member: &str,
+        frame: &DataFrame,
+        row: usize,
+        except: &[&str],
+    ) -> Result<(), ExportError> {
+        let _ = write!(self.line, ",\"{member}\":{{");
+        members(&mut self.line, frame, row, except);
+        self.line.push_str("}}");
+        Ok(self.to.write_all(self.line.as_bytes())?)
+    }
+
+    fn row(
+        &mut self,
+        table: &Stored,
+        frame: &DataFrame,
+        row: usize,
+        in_use: &mut BTreeMap<Option<u64>, i64>,
+    ) -> Result<(), ExportError> {
+        let name = table.name.as_str();
+        let lane = Lane::of(name, frame, row);
+        let time_ns = i64_at(frame, "time_ns", row);
+        match (name, time_ns) {
+            _ if SPAN_TABLES.contains(&name) => return self.span(name, lane, frame, row),
+            // Threads are named with the lanes; edges are drawn at the end.
+            ("threads" | "edges", _) => return Ok(()),
+            ("counters", Some(ns)) => {
+                let counter = text_at(frame, "name", row).unwrap_or("?");
+                self.begin("C", name, counter, (HOST_PID, 0), Some(ns));
+                self.line.push_str(",\"args\":{");
+                members(&mut self.line, frame, row, &others(&table.columns, "value"));
+                self.line.push('}');
+                self.end(MARK, frame, row, &["time_ns", "name"])
+            }
+            ("allocations", Some(ns)) => {
+                let device = u64_at(frame, "device", row);
+                let bytes = in_use.entry(device).or_default();
+                *bytes = bytes.saturating_add(i64_at(frame, "bytes", row).unwrap_or(0));
+                let (title, bytes) = match device {
+                    Some(device) => (format!("gpu{device} bytes in use"), *bytes),
+                    None => ("host bytes in use".to_owned(), *bytes),
+                };
+                self.begin("C", name, &title, (HOST_PID, 0), Some(ns));
+                let _ = write!(self.line, ",\"args\":{{\"bytes\":{bytes}}}");
+                self.end(MARK, frame, row, &["time_ns"])
+            }
+            ("checksums" | "device_events", Some(ns)) => {
+                self.lanes.insert(lane);
+                let title = text_at(frame, "name", row).unwrap_or("event");
+                self.begin("i", name, title, place(lane), Some(ns));
+                self.line.push_str(",\"s\":\"t\"");
+                self.end("args", frame, row, &["time_ns", "name"])
+            }
+            _ => {
+                self.begin("M", name, "trueno_row", (HOST_PID, 0), None);
+                self.end("args", frame, row, &[])
+            }
+        }
+    }
+
+    fn span(
+        &mut self,
+        table: &str,
+        lane: Lane,
+        frame: &DataFrame,
+        row: usize,
+    ) -> Result<(), ExportError> {
+        let name = rows::span_name(table, frame, row);
+        let (start_ns, dur_ns) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
+        self.lanes.insert(lane);
+        let Some(why) = rows::untimed(frame, row) else {
+            self.begin("X", table, &name, place(lane), start_ns);
+            self.line.push_str(",\"dur\":");
+            micros(&mut self.line, dur_ns.unwrap_or(0));
+            return self.end("args", frame, row, &["start_ns", "dur_ns", "name"]);
+        };
+        let start_ns = start_ns.unwrap_or(0);
+        let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0).max(0));
+        let id = u64_at(frame, "id", row).unwrap_or(0);
+        self.begin("e", table, &name, place(lane), Some(end_ns));
+        let _ = write!(self.line, ",\"id\":\"{id:#x}\"}}");
+        let end = std::mem::take(&mut self.line);
+        self.begin("b", table, &name, place(lane), Some(start_ns));
+        let _ = write!(
+            self.line,
+            ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}}"
+        );
+        self.end("args", frame, row, &["name"])?;
+        Ok(self.to.write_all(end.as_bytes())?)
+    }
+
+    /// A viewer binds both ends of a flow to the slice that is open there: at its very start that is itself.
+    fn flows(&mut self, source: &Source<'_>) -> Result<(), ExportError> {
+        let Some(edges) = source.table("edges").filter(|table| table.rows > 0) else {
+            return Ok(());
+        };
+        let mut ends: BTreeMap<u64, Option<(Lane, i64, i64)>> = BTreeMap::new();
+        source.each(&edges, |frame| {
+            for row in 0..frame.height() {
+                ends.extend(
+                    ["from", "to"]
+                        .iter()
+                        .filter_map(|c| Some((u64_at(frame, c, row)?, None))),
+                );
+            }
+            Ok(())
+        })?;
+        for table in SPAN_TABLES.iter().filter_map(|name| source.table(name)) {
+            source.each(&table, |frame| {
+                for row in 0..frame.height() {
+                    let id = u64_at(frame, "id", row).unwrap_or(0);
+                    let times = i64_at(frame, "start_ns", row).zip(i64_at(frame, "dur_ns", row));
+                    if let (Some(end), Some((start_ns, dur_ns)), None) =
+                        (ends.get_mut(&id), times, rows::untimed(frame, row))
+                    {
+                        *end = Some((Lane::of(&table.name, frame, row), start_ns, dur_ns));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        let end_of = |id: Option<u64>| id.and_then(|id| ends.get(&id).copied().flatten());
+        let mut number = 0_u64;
+        source.each(&edges, |frame| {
+            for row in 0..frame.height() {
+                let kind = text_at(frame, "kind", row).unwrap_or("?");
+                let (from, to) = (
+                    end_of(u64_at(frame, "from", row)),
+                    end_of(u64_at(frame, "to", row)),
+                );
+                let (Some(from), Some(to)) = (from, to) else {
+                    self.begin("M", "edges", "trueno_row", (HOST_PID, 0), None);
+                    self.end("args", frame, row, &[])?;
+                    continue;
+                };
+                number += 1;
+                self.begin("s", "edges", kind, place(from.0), Some(from.1));
+                let _ = write!(self.line, ",\"id\":{number}");
+                self.end("args", frame, row, &[])?;
+                let at_ns = if kind == "joins" {
+                    to.1 + (to.2 - 1).max(0)
+                } else {
+                    to.1
+                };
+                self.begin("f", "edges", kind, place(to.0), Some(at_ns));
+                let _ = write!(self.line, ",\"id\":{number},\"bp\":\"e\"}}");
+                self.to.write_all(self.line.as_bytes())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn lane_names(&mut self, source: &Source<'_>) -> Result<(), ExportError> {
+        let names = rows::thread_names(source)?;
+        if let Some(threads) = source.table("threads") {
+            source.each(&threads, |frame| {
+                for row in 0..frame.height() {
+                    let lane = Lane::Thread(u64_at(frame, "thread", row));
+                    self.lanes.remove(&lane);
+                    self.lane(lane, &lane.name(&names));
+                    self.end(MARK, frame, row, &[])?;
+                }
+                Ok(())
+            })?;
+        }
+        let mut devices = BTreeSet::new();
+        for lane in std::mem::take(&mut self.lanes) {
+            if let Lane::Stream(device, _) = lane {
+                devices.insert(device);
+            }
+            self.lane(lane, &lane.name(&names));
+            self.line.push('}');
+            self.to.write_all(self.line.as_bytes())?;
+        }
+        for device in devices {
+            let (pid, name) = (device + 2, format!("gpu{device}"));
+            self.line = format!(
+                ",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":0,\"args\":{{\"name\":\"{name}\"}}}}"
+            );
+            self.line.push_str(&format!(",\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"tid\":0,\"args\":{{\"sort_index\":{pid}}}}}"));
+            self.to.write_all(self.line.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Order and name of a lane; the last event is left open for more members.
+    fn lane(&mut self, lane: Lane, name: &str) {
+        let (pid, tid) = place(lane);
+        self.begin("M", "threads", "thread_sort_index", (pid, tid), None);
+        let _ = write!(self.line, ",\"args\":{{\"sort_index\":{tid}}}}}");
+        let _ = write!(
+            self.line,
+            ",\n{{\"ph\":\"M\",\"cat\":\"threads\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":"
+        );
+        text(&mut self.line, name);
+        self.line.push('}');
+    }
+}
+
+/// Process and thread of a lane. Thread 0 is the idle thread to a viewer: numbers begin at 1.
+fn place(lane: Lane) -> (u64, u64) {
+    match lane {
+        Lane::Thread(thread) => (HOST_PID, thread.map_or(u64::from(u32::MAX), |n| n + 1)),
+        Lane::Stream(device, stream) => (device + 2, stream.map_or(u64::from(u32::MAX), |n| n + 1)),
+    }
+}
+
+fn others<'c>(columns: &'c [String], but: &str) -> Vec<&'c str> {
+    columns
+        .iter()
+        .map(String::as_str)
+        .filter(|c| *c != but)
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! Runs in the formats of other programs.
+//!
+//! Every exporter reads tables through [`rows`], in order and in parts, so that
+//! memory does not grow with the file that is written.
+
+mod chrome;
+mod flamegraph;
+mod folded;
+mod json;
+mod otlp;
+mod rows;
+mod stacks;
+
+use std::io::{self, Write};
+
+use crate::query::QueryError;
+use crate::run::{Run, RunError};
+
+pub use chrome::{FORMAT_VERSION as CHROME_FORMAT_VERSION, MARK as CHROME_MARK};
+
+/// Formats that are one file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Trace-event JSON.
+    Chrome,
+    /// Self time by stack, one line each.
+    Folded,
+    /// The same as a picture, in SVG.
+    Flamegraph,
+    /// OpenTelemetry traces as JSON.
+    Otlp,
+}
+
+/// Why there is no export.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// A table of the run cannot be published.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A table cannot be read.
+    #[error("{table}: cannot be read: {source}")]
+    Table {
+        /// Which.
+        table: String,
+        /// What the engine says.
+        source: QueryError,
+    },
+    /// The destination cannot be written.
+    #[error(transparent)]
+    Write(#[from] io::Error),
+    /// The run lacks what the format cannot do without.
+    #[error("{0}")]
+    Lacking(String),
+}
+
+/// Writes `run` to `to`.
+///
+/// # Errors
+/// See [`ExportError`].
+pub fn to_file(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<(), ExportError> {
+    let source = rows::Source::open(run)?;
+    match format {
+        FileFormat::Chrome => chrome::write(&source, to),
+        FileFormat::Folded => folded::write(&stacks::stacks(&source)?, to),
+        FileFormat::Flamegraph => flamegraph::write(&stacks::stacks(&source)?, run.facts(), to),
+        FileFormat::Otlp => otlp::write(&source, to),
+    }
+}

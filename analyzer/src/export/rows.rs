@@ -1,0 +1,245 @@
+//! The rows of a table, in order and in parts.
+//!
+//! Sorting takes a table into memory. A large one is therefore asked for by
+//! windows of time, each sorted alone: parts of about [`WINDOW_ROWS`] rows.
+
+use polars::prelude::{AnyValue, DataFrame};
+
+use super::ExportError;
+use crate::catalog;
+use crate::query::{Database, QueryError, collect, collect_in_order};
+use crate::run::Run;
+
+/// Rows of a window, where they are spread evenly over time.
+const WINDOW_ROWS: u64 = 1 << 19;
+
+/// Tables of intervals, the outer ones first.
+pub(super) const SPAN_TABLES: [&str; 6] =
+    ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+
+/// A run whose tables are read in order.
+pub(super) struct Source<'a> {
+    pub(super) run: &'a Run,
+    database: Database,
+    window_rows: u64,
+}
+
+/// One table of the run.
+pub(super) struct Stored {
+    pub(super) name: String,
+    /// Its columns, without the numbers of texts.
+    pub(super) columns: Vec<String>,
+    pub(super) rows: u64,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn open(run: &'a Run) -> Result<Self, ExportError> {
+        Ok(Self {
+            run,
+            database: run.sql_context()?,
+            window_rows: WINDOW_ROWS,
+        })
+    }
+
+    /// The tables that hold rows of the run's files.
+    pub(super) fn tables(&self) -> Vec<Stored> {
+        let own = |name: &str| catalog::RUN_TABLES.contains(&name);
+        let tables = self.run.tables().into_iter().filter(|t| !own(&t.name));
+        tables
+            .map(|table| {
+                let number = |name: &str| {
+                    table.columns.iter().find(|c| {
+                        c.ty == "text" && name == format!("{}{}", c.name, catalog::ID_SUFFIX)
+                    })
+                };
+                let stored = table.columns.iter().filter(|column| {
+                    number(&column.name).is_none_or(|text| {
+                        catalog::id_column(&text.name, text.nullable) != **column
+                    })
+                });
+                Stored {
+                    columns: stored.map(|column| column.name.clone()).collect(),
+                    name: table.name,
+                    rows: table.rows,
+                }
+            })
+            .collect()
+    }
+
+    /// The table of that name.
+    pub(super) fn table(&self, name: &str) -> Option<Stored> {
+        self.tables().into_iter().find(|table| table.name == name)
+    }
+
+    /// Rows of a query.
+    pub(super) fn ask(&self, table: &str, sql: &str) -> Result<DataFrame, ExportError> {
+        collect(&self.database, sql).map_err(|source| failed(table, source))
+    }
+
+    /// Hands out the rows of `table`, in parts: by start, by time, or else as they were written.
+    pub(super) fn each(
+        &self,
+        table: &Stored,
+        mut take: impl FnMut(&DataFrame) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        let has = |name: &str| table.columns.iter().any(|column| column == name);
+        let quoted: Vec<String> = table.columns.iter().map(|c| format!("\"{c}\"")).collect();
+        let select = format!("SELECT {} FROM \"{}\"", quoted.join(", "), table.name);
+        let (time, order) = match (has("start_ns") && has("dur_ns"), has("time_ns")) {
+            (true, _) => ("start_ns", " ORDER BY start_ns, dur_ns DESC"),
+            (_, true) => ("time_ns", " ORDER BY time_ns"),
+            _ => ("", ""),
+        };
+        for window in self.windows(table, time)? {
+            let sql = format!("{select}{window}{order}");
+            // Of equal times and durations the lower id comes first, as a parent was given its before.
+            let frame = if has("id") && time == "start_ns" {
+                collect(&self.database, &format!("{sql}, id"))
+            } else {
+                collect_in_order(&self.database, &sql)
+            };
+            take(&frame.map_err(|source| failed(&table.name, source))?)?;
+        }
+        Ok(())
+    }
+
+    /// Conditions that share out the rows of a table; one that keeps them all for most tables.
+    fn windows(&self, table: &Stored, time: &str) -> Result<Vec<String>, ExportError> {
+        if time.is_empty() || table.rows <= self.window_rows {
+            return Ok(vec![String::new()]);
+        }
+        let sql = format!(
+            "SELECT MIN({time}) AS first, MAX({time}) AS last FROM \"{}\"",
+            table.name
+        );
+        let reach = self.ask(&table.name, &sql)?;
+        let (Some(first), Some(last)) = (i64_at(&reach, "first", 0), i64_at(&reach, "last", 0))
+        else {
+            return Ok(vec![String::new()]);
+        };
+        let count = table.rows.div_ceil(self.window_rows).max(1);
+        let edge = |i: u64| {
+            first.saturating_add(
+                (i128::from(last.saturating_sub(first)) * i128::from(i) / i128::from(count)) as i64,
+            )
+        };
+        // Rows without a time come first, as they do in an unbroken sort.
+        let mut windows = vec![format!(" WHERE {time} IS NULL")];
+        windows.extend((0..count).map(|i| {
+            if i + 1 == count {
+                format!(" WHERE {time} >= {}", edge(i))
+            } else {
+                format!(" WHERE {time} >= {} AND {time} < {}", edge(i), edge(i + 1))
+            }
+        }));
+        Ok(windows)
+    }
+}
+
+fn failed(table: &str, source: QueryError) -> ExportError {
+    ExportError::Table {
+        table: table.to_owned(),
+        source,
+    }
+}
+
+/// An integer of a frame; `None`: null, no such column, or out of range.
+pub(super) fn i64_at(frame: &DataFrame, column: &str, row: usize) -> Option<i64> {
+    frame.column(column).ok()?.get(row).ok()?.extract()
+}
+
+/// As [`i64_at`].
+pub(super) fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64> {
+    frame.column(column).ok()?.get(row).ok()?.extract()
+}
+
+/// A text of a frame; `None`: null, no such column, or no text.
+pub(super) fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
+    match frame.column(column).ok()?.get(row).ok()? {
+        AnyValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A truth of a frame.
+pub(super) fn bool_at(frame: &DataFrame, column: &str, row: usize) -> Option<bool> {
+    match frame.column(column).ok()?.get(row).ok()? {
+        AnyValue::Boolean(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// A host thread or a device stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Lane {
+    /// Row of threads.
+    Thread(Option<u64>),
+    /// Device and stream.
+    Stream(u64, Option<u64>),
+}
+
+impl Lane {
+    /// The lane of a row: a row with a device lies on its stream, a wait on the thread that waited.
+    pub(super) fn of(table: &str, frame: &DataFrame, row: usize) -> Lane {
+        let thread = u64_at(frame, "thread", row);
+        match u64_at(frame, "device", row) {
+            Some(device) if table != "syncs" || thread.is_none() => {
+                Lane::Stream(device, u64_at(frame, "stream", row))
+            }
+            _ => Lane::Thread(thread),
+        }
+    }
+
+    /// As reports call it.
+    pub(super) fn name(self, threads: &std::collections::BTreeMap<u64, String>) -> String {
+        match self {
+            Lane::Thread(Some(thread)) => match threads.get(&thread) {
+                Some(name) => format!("thread {thread} {name}"),
+                None => format!("thread {thread}"),
+            },
+            Lane::Thread(None) => "thread ?".to_owned(),
+            Lane::Stream(device, Some(stream)) => format!("gpu{device}/stream {stream}"),
+            Lane::Stream(device, None) => format!("gpu{device}/stream ?"),
+        }
+    }
+}
+
+/// Names of threads that have one.
+pub(super) fn thread_names(
+    source: &Source<'_>,
+) -> Result<std::collections::BTreeMap<u64, String>, ExportError> {
+    let frame = source.ask("threads", "SELECT thread, name FROM threads")?;
+    let name = |row| {
+        Some((
+            u64_at(&frame, "thread", row)?,
+            text_at(&frame, "name", row)?.to_owned(),
+        ))
+    };
+    Ok((0..frame.height()).filter_map(name).collect())
+}
+
+/// What a row of intervals is called.
+pub(super) fn span_name(table: &str, frame: &DataFrame, row: usize) -> String {
+    let text = |column| text_at(frame, column, row).unwrap_or("?").to_owned();
+    match table {
+        "tiles" => text("level"),
+        "transfers" => text("direction"),
+        "syncs" => text_at(frame, "name", row).map_or_else(|| text("kind"), str::to_owned),
+        _ => text("name"),
+    }
+}
+
+/// Why the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
+pub(super) fn untimed(frame: &DataFrame, row: usize) -> Option<&'static str> {
+    if text_at(frame, "timing", row) == Some("bound") {
+        return Some("bound");
+    }
+    if bool_at(frame, "valid", row) == Some(false) {
+        return Some("invalid");
+    }
+    let (start_ns, dur_ns) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
+    let end_ns = start_ns
+        .zip(dur_ns)
+        .and_then(|(start, dur)| start.checked_add(dur));
+    (end_ns.is_none() || dur_ns.is_none_or(|dur| dur < 0)).then_some("impossible")
+}
