@@ -243,3 +243,47 @@ pub(super) fn untimed(frame: &DataFrame, row: usize) -> Option<&'static str> {
         .and_then(|(start, dur)| start.checked_add(dur));
     (end_ns.is_none() || dur_ns.is_none_or(|dur| dur < 0)).then_some("impossible")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn windows_hand_out_the_same_rows_in_the_same_order() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+        let run = Run::open(&path).unwrap();
+        let mut source = Source::open(&run).unwrap();
+        for name in ["kernels", "checksums", "edges"] {
+            let table = source.table(name).unwrap();
+            let mut whole = Vec::new();
+            for window_rows in [WINDOW_ROWS, 100] {
+                source.window_rows = window_rows;
+                let mut rows: Vec<String> = Vec::new();
+                let mut parts = 0;
+                source
+                    .each(&table, |frame| {
+                        parts += 1;
+                        for row in 0..frame.height() {
+                            let mut line = String::new();
+                            crate::export::json::members(&mut line, frame, row, &[]);
+                            rows.push(line);
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
+                assert_eq!(rows.len() as u64, table.rows, "{name}");
+                assert_eq!(parts > 1, window_rows == 100 && name != "edges", "{name}");
+                if whole.is_empty() {
+                    whole = rows;
+                } else {
+                    assert!(
+                        whole == rows,
+                        "{name}: windows change the rows or their order"
+                    );
+                }
+            }
+        }
+    }
+}
