@@ -112,9 +112,9 @@ impl Events<'_> {
         let lane = Lane::of(name, frame, row);
         let time_ns = i64_at(frame, "time_ns", row);
         match (name, time_ns) {
-            _ if SPAN_TABLES.contains(&name) => return self.span(name, lane, frame, row),
+            _ if SPAN_TABLES.contains(&name) => self.span(name, lane, frame, row),
             // Threads are named with the lanes; edges are drawn at the end.
-            ("threads" | "edges", _) => return Ok(()),
+            ("threads" | "edges", _) => Ok(()),
             ("counters", Some(ns)) => {
                 let counter = text_at(frame, "name", row).unwrap_or("?");
                 self.begin("C", name, counter, (HOST_PID, 0), Some(ns));

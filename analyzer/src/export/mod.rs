@@ -1,6 +1,6 @@
 //! Runs in the formats of other programs.
 //!
-//! Every exporter reads tables through [`rows`], in order and in parts, so that
+//! Every exporter reads tables through one reader, in order and in parts, so that
 //! memory does not grow with the file that is written.
 
 mod chrome;

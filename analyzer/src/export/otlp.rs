@@ -55,14 +55,12 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
         "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":["
     )?;
     let mut line = String::new();
-    let mut tables = 0;
-    for table in SPAN_TABLES
+    let tables = SPAN_TABLES
         .iter()
         .filter_map(|name| source.table(name))
-        .filter(|t| t.rows > 0)
-    {
-        let comma = if tables == 0 { "" } else { "," };
-        tables += 1;
+        .filter(|t| t.rows > 0);
+    for (number, table) in tables.enumerate() {
+        let comma = if number == 0 { "" } else { "," };
         write!(
             to,
             "{comma}{{\"scope\":{{\"name\":\"trueno.{}\"}},\"spans\":[",
