@@ -81,6 +81,11 @@ impl RunWriter {
         })
     }
 
+    /// The run directory.
+    pub fn path(&self) -> &Path {
+        self.files.path()
+    }
+
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<TableId> {
         TABLES

@@ -6,6 +6,8 @@
 
 #![warn(missing_docs)]
 
+pub mod chrome;
+pub mod detect;
 mod error;
 pub mod ncu;
 mod notes;
@@ -14,6 +16,11 @@ pub mod nsys;
 mod read_back;
 pub mod renacer;
 pub mod strace;
+mod options;
+mod sorter;
+mod source;
 
+pub use detect::Format;
 pub use error::Error;
 pub use notes::Notes;
+pub use options::Options;

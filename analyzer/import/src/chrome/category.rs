@@ -1,0 +1,119 @@
+//! What the category of an event says it is.
+
+use std::collections::HashMap;
+
+/// What an interval is, as far as its category tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Operator,
+    /// Annotations, Python functions, and whatever other producers name.
+    Function,
+    Kernel,
+    Copy,
+    Fill,
+    Call,
+    Wait,
+    /// A host annotation drawn again over the kernels it led to.
+    DeviceAnnotation,
+    /// The profiler's own work.
+    Overhead,
+    /// The time for which the profiler was on.
+    Window,
+}
+
+fn class(category: &str) -> Class {
+    match category {
+        "cpu_op" | "Operator" => Class::Operator,
+        "kernel" | "Kernel" => Class::Kernel,
+        "gpu_memcpy" | "Memcpy" => Class::Copy,
+        "gpu_memset" | "Memset" => Class::Fill,
+        "cuda_runtime"
+        | "cuda_driver"
+        | "Runtime"
+        | "privateuse1_runtime"
+        | "privateuse1_driver"
+        | "xpu_runtime" => Class::Call,
+        "cuda_sync" => Class::Wait,
+        "gpu_user_annotation" => Class::DeviceAnnotation,
+        "overhead" => Class::Overhead,
+        "Trace" => Class::Window,
+        _ if category.starts_with("hip_") => Class::Call,
+        _ => Class::Function,
+    }
+}
+
+/// Categories met so far, and how many events of each phase they had.
+#[derive(Debug, Default)]
+pub(super) struct Categories {
+    numbers: HashMap<Vec<u8>, usize>,
+    all: Vec<Category>,
+    last: usize,
+}
+
+#[derive(Debug)]
+struct Category {
+    text: Vec<u8>,
+    class: Class,
+    /// By phase; few each.
+    counts: Vec<(u8, u64)>,
+}
+
+impl Categories {
+    /// Counts an event.
+    pub fn met(&mut self, phase: u8, category: &[u8]) -> Class {
+        let is_last = self
+            .all
+            .get(self.last)
+            .is_some_and(|last| last.text == category);
+        if !is_last {
+            self.last = match self.numbers.get(category) {
+                Some(number) => *number,
+                None => self.add(category),
+            };
+        }
+        let met = &mut self.all[self.last];
+        match met.counts.iter_mut().find(|(of, _)| *of == phase) {
+            Some((_, count)) => *count += 1,
+            None => met.counts.push((phase, 1)),
+        }
+        met.class
+    }
+
+    fn add(&mut self, category: &[u8]) -> usize {
+        let number = self.all.len();
+        self.numbers.insert(category.to_owned(), number);
+        self.all.push(Category {
+            text: category.to_owned(),
+            class: class(&String::from_utf8_lossy(category)),
+            counts: Vec::new(),
+        });
+        number
+    }
+
+    /// Such as `X cpu_op`, and how many.
+    pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
+        self.all.iter().flat_map(|category| {
+            let text = String::from_utf8_lossy(&category.text);
+            category.counts.iter().map(move |&(phase, count)| {
+                let phase = match phase {
+                    0 => "without ph".to_owned(),
+                    phase => phase.escape_ascii().to_string(),
+                };
+                (format!("{phase} {text}").trim_end().to_owned(), count)
+            })
+        })
+    }
+
+    /// Whether Kineto wrote the file: no other producer has these.
+    pub fn are_of_kineto(&self) -> bool {
+        self.all.iter().any(|category| {
+            matches!(
+                category.class,
+                Class::Operator | Class::Wait | Class::DeviceAnnotation
+            ) || matches!(
+                category.text.as_slice(),
+                b"cuda_runtime" | b"ac2g" | b"python_function"
+            )
+        })
+    }
+}

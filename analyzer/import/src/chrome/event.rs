@@ -1,0 +1,219 @@
+//! One trace event, as it stands in the file.
+
+use std::io::Read;
+
+use super::number::{float, identity, integer};
+use super::scanner::{Scanned, Scanner, Value};
+
+/// Series of one counter event that are kept.
+const MOST_SERIES: usize = 64;
+
+/// What is read of an event. One is used for all, so that its memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Event {
+    /// The phase, 0 where there is none.
+    pub phase: u8,
+    pub category: Vec<u8>,
+    pub name: Vec<u8>,
+    pub process: Vec<u8>,
+    pub thread: Vec<u8>,
+    /// Decimal microseconds; empty: none.
+    pub time: Vec<u8>,
+    /// Decimal microseconds; empty: none.
+    pub duration: Vec<u8>,
+    pub id: Vec<u8>,
+    /// A flow that ends in the slice around it, not in the next.
+    pub binds_around: bool,
+    pub arguments: Arguments,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// The arguments that mean something here.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    pub correlation: Option<u64>,
+    pub index: Option<u64>,
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    pub bytes: Option<i64>,
+    pub address: Option<u64>,
+    pub device_type: Option<i64>,
+    pub queued: Option<i64>,
+    pub registers: Option<u64>,
+    pub shared_memory: bool,
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    pub graph_node: Option<u64>,
+    pub flops: Option<u64>,
+    pub wait_stream: Option<i64>,
+    pub wait_correlation: Option<i64>,
+    pub wait_event: Option<i64>,
+    /// Of metadata.
+    pub name: Vec<u8>,
+    /// Of counters.
+    pub series: Vec<(Vec<u8>, f64)>,
+    pub series_left_out: u64,
+}
+
+impl Event {
+    fn clear(&mut self) {
+        self.phase = 0;
+        self.binds_around = false;
+        for text in [
+            &mut self.category,
+            &mut self.name,
+            &mut self.process,
+            &mut self.thread,
+            &mut self.time,
+            &mut self.duration,
+            &mut self.id,
+            &mut self.arguments.name,
+        ] {
+            text.clear();
+        }
+        self.arguments = Arguments {
+            name: std::mem::take(&mut self.arguments.name),
+            ..Arguments::default()
+        };
+    }
+
+    /// Reads an object whose brace comes next.
+    pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
+        self.clear();
+        from.expect(b'{')?;
+        let mut first = true;
+        while from.more(b'}', &mut first)? {
+            let mut key = std::mem::take(&mut self.key);
+            from.text(&mut key)?;
+            from.expect(b':')?;
+            self.field(&key, from)?;
+            self.key = key;
+        }
+        Ok(())
+    }
+
+    fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
+        let into = match key {
+            b"name" => &mut self.name,
+            b"cat" => &mut self.category,
+            b"pid" => &mut self.process,
+            b"tid" => &mut self.thread,
+            b"ts" => &mut self.time,
+            b"dur" => &mut self.duration,
+            b"id" => &mut self.id,
+            b"id2" if from.space()? == Some(b'{') => return self.nested_id(from),
+            b"ph" | b"bp" => {
+                from.value(&mut self.value)?;
+                match key {
+                    b"bp" => self.binds_around = self.value == b"e",
+                    _ if self.value.len() == 1 => self.phase = self.value[0],
+                    _ => {}
+                }
+                return Ok(());
+            }
+            b"args" if from.space()? == Some(b'{') => return self.read_arguments(from),
+            _ => return from.skip(None),
+        };
+        // Times and ids come as texts as well.
+        if matches!(from.value(into)?, Value::Word | Value::Nested) {
+            into.clear();
+        }
+        Ok(())
+    }
+
+    /// `{"local": id}` or `{"global": id}`.
+    fn nested_id<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
+        from.expect(b'{')?;
+        let mut first = true;
+        while from.more(b'}', &mut first)? {
+            from.text(&mut self.key)?;
+            from.expect(b':')?;
+            from.value(&mut self.id)?;
+        }
+        Ok(())
+    }
+
+    fn read_arguments<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
+        from.expect(b'{')?;
+        let mut first = true;
+        // Its series are known by then in nearly every file; in the others they are kept to be sure.
+        let may_count = matches!(self.phase, 0 | b'C');
+        while from.more(b'}', &mut first)? {
+            from.text(&mut self.key)?;
+            from.expect(b':')?;
+            let arguments = &mut self.arguments;
+            match self.key.as_slice() {
+                b"grid" => arguments.grid = three(from, &mut self.value)?,
+                b"block" => arguments.block = three(from, &mut self.value)?,
+                b"name" => {
+                    if from.value(&mut arguments.name)? != Value::Text {
+                        arguments.name.clear();
+                    }
+                }
+                key => match from.value(&mut self.value)? {
+                    Value::Number | Value::Text => {
+                        arguments.set(key, &self.value);
+                        if may_count {
+                            arguments.count(key, &self.value);
+                        }
+                    }
+                    Value::Word | Value::Nested => {}
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Arguments {
+    fn set(&mut self, key: &[u8], value: &[u8]) {
+        let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
+        match key {
+            b"correlation" => self.correlation = identity(value),
+            b"Ev Idx" => self.index = identity(value),
+            b"device" | b"Device Id" => self.device = signed(),
+            b"stream" => self.stream = signed(),
+            b"bytes" | b"Bytes" => self.bytes = signed(),
+            b"Addr" => self.address = identity(value),
+            b"Device Type" => self.device_type = signed(),
+            b"queued" => self.queued = signed(),
+            b"registers per thread" => self.registers = identity(value),
+            b"shared memory" => self.shared_memory = true,
+            b"graph node id" => self.graph_node = identity(value),
+            b"flops" => self.flops = identity(value),
+            b"wait_on_stream" => self.wait_stream = signed(),
+            b"wait_on_cuda_event_record_corr_id" => self.wait_correlation = signed(),
+            b"wait_on_cuda_event_id" => self.wait_event = signed(),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, key: &[u8], value: &[u8]) {
+        match float(value) {
+            Some(value) if self.series.len() < MOST_SERIES => {
+                self.series.push((key.to_owned(), value));
+            }
+            _ => self.series_left_out += 1,
+        }
+    }
+}
+
+/// `[x, y, z]`; `None` when it is something else.
+fn three<R: Read>(from: &mut Scanner<R>, scratch: &mut Vec<u8>) -> Scanned<Option<[u32; 3]>> {
+    if from.space()? != Some(b'[') {
+        return from.skip(None).map(|()| None);
+    }
+    from.take();
+    let (mut out, mut count, mut good, mut first) = ([0; 3], 0, true, true);
+    while from.more(b']', &mut first)? {
+        from.value(scratch)?;
+        let value = identity(scratch).and_then(|value| u32::try_from(value).ok());
+        match (value, out.get_mut(count)) {
+            (Some(value), Some(place)) => *place = value,
+            _ => good = false,
+        }
+        count += 1;
+    }
+    Ok((good && count == 3).then_some(out))
+}

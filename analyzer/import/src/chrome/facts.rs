@@ -1,0 +1,76 @@
+//! What a file says about itself, beside its events.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+/// A value in run.json is no longer than this.
+const MOST_TEXT: usize = 1 << 10;
+/// Values kept of one file.
+const MOST_VALUES: usize = 512;
+
+/// Facts by name, and those that mean something here.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    /// For `values` of run.json.
+    pub values: BTreeMap<String, String>,
+    /// What is to be added to times to have them since the Unix epoch.
+    pub base_ns: Option<i64>,
+    pub host_name: Option<String>,
+    pub title: Option<String>,
+}
+
+impl Facts {
+    /// Takes a field; whether anything of it was kept.
+    pub fn take(&mut self, key: &str, json: Option<&[u8]>) -> bool {
+        let Some(value) = json.and_then(|json| serde_json::from_slice::<Value>(json).ok()) else {
+            return false;
+        };
+        match (key, &value) {
+            ("baseTimeNanoseconds", value) => self.base_ns = value.as_i64(),
+            ("host_name", Value::String(name)) => self.host_name = Some(name.clone()),
+            ("traceName", Value::String(name)) => self.title = Some(name.clone()),
+            _ => {}
+        }
+        self.put(&format!("trace.{key}"), &value)
+    }
+
+    /// How long the profiler was on.
+    pub fn window(&mut self, name: &[u8], dur_ns: i64) {
+        let name = String::from_utf8_lossy(name);
+        self.values
+            .insert(format!("trace.window_ns.{name}"), dur_ns.to_string());
+    }
+
+    fn put(&mut self, key: &str, value: &Value) -> bool {
+        let text = match value {
+            Value::Null => return true,
+            Value::Object(fields) => {
+                return fields.iter().fold(true, |all, (name, value)| {
+                    self.put(&format!("{key}.{name}"), value) && all
+                });
+            }
+            // Devices and their like: objects with a number, or short lists of numbers.
+            Value::Array(items) if items.iter().all(|item| item.get("id").is_some()) => {
+                return items.iter().fold(true, |all, item| {
+                    let id = item["id"].to_string();
+                    self.put(&format!("{key}.{}", id.trim_matches('"')), item) && all
+                });
+            }
+            Value::Array(items)
+                if !items
+                    .iter()
+                    .all(|item| item.is_number() || item.is_string()) =>
+            {
+                return false;
+            }
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        if text.len() > MOST_TEXT || self.values.len() >= MOST_VALUES {
+            return false;
+        }
+        self.values.insert(key.to_owned(), text);
+        true
+    }
+}

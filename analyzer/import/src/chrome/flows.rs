@@ -1,0 +1,82 @@
+//! Flows: arrows between slices, as edges.
+
+use trueno_recorder::run_writer::Cell;
+
+use super::gather::Gather;
+use super::record::time;
+use super::sweep::FLOW_WORDS;
+use super::tables::Tables;
+use crate::Error;
+use crate::sorter::Sorter;
+
+/// The slice an arrow came from.
+struct From {
+    flow: u64,
+    brick: u64,
+    start_ns: i64,
+    end_ns: i64,
+    is_used: bool,
+}
+
+/// Writes an edge for each arrow that the times do not contradict.
+pub(super) fn link(
+    gather: &mut Gather<'_>,
+    tables: &Tables,
+    points: Sorter<FLOW_WORDS>,
+) -> Result<(), Error> {
+    let path = points.path().to_owned();
+    let problem = |e| Error::io(&path, "sort it", e);
+    let mut points = points.sorted().map_err(problem)?;
+    let mut from: Option<From> = None;
+    while let Some([flow, _, phase, brick, start, end]) = points.next().map_err(problem)? {
+        let (start_ns, end_ns) = (time(start), time(end));
+        if from.as_ref().is_some_and(|from| from.flow != flow) {
+            forget(gather, from.take());
+        }
+        if phase > 0 {
+            let Some(from) = &mut from else {
+                gather.notes.leave_out("flow end without its start");
+                continue;
+            };
+            from.is_used = true;
+            let kind = if from.brick == brick {
+                gather.notes.leave_out("flow inside one slice");
+                None
+            } else if from.end_ns <= start_ns {
+                Some(tables.depends_on)
+            } else if from.start_ns <= start_ns {
+                Some(tables.spawns)
+            } else {
+                gather
+                    .notes
+                    .leave_out("flow into a slice that had begun before");
+                None
+            };
+            if let Some(kind) = kind {
+                let cells = [Cell::U64(from.brick), Cell::U64(brick), Cell::Text(kind)];
+                tables.put(gather, "edges", &cells)?;
+            }
+        }
+        if phase < 2 {
+            let is_used = phase == 1;
+            if !is_used {
+                forget(gather, from.take());
+            }
+            from = Some(From {
+                flow,
+                brick,
+                start_ns,
+                end_ns,
+                is_used,
+            });
+        }
+    }
+    forget(gather, from);
+    Ok(())
+}
+
+fn forget(gather: &mut Gather<'_>, from: Option<From>) {
+    if from.is_some_and(|from| !from.is_used) {
+        gather.notes.leave_out("flow start without its end");
+    }
+}

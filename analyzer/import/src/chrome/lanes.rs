@@ -1,0 +1,99 @@
+//! Processes and threads, which trace events name by numbers or texts.
+
+use std::collections::HashMap;
+
+/// A thread of a process; not all of them get rows.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Number of its process.
+    pub process: u32,
+    /// As the events name it.
+    pub thread: String,
+    /// From metadata.
+    pub name: Option<String>,
+}
+
+/// All that were met, numbered in order of appearance.
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    numbers: HashMap<Vec<u8>, u32>,
+    all: Vec<Lane>,
+    processes: HashMap<Vec<u8>, u32>,
+    process_names: Vec<Option<String>>,
+    last: (Vec<u8>, Vec<u8>, u32),
+}
+
+impl Lanes {
+    /// The number of a lane.
+    pub fn number(&mut self, process: &[u8], thread: &[u8]) -> u32 {
+        if self.last.0 == process && self.last.1 == thread && !self.all.is_empty() {
+            return self.last.2;
+        }
+        let mut key = process.to_owned();
+        key.push(0);
+        key.extend_from_slice(thread);
+        let number = match self.numbers.get(&key) {
+            Some(number) => *number,
+            None => {
+                let number = self.all.len() as u32;
+                let process = self.process(process);
+                self.all.push(Lane {
+                    process,
+                    thread: String::from_utf8_lossy(thread).into_owned(),
+                    name: None,
+                });
+                self.numbers.insert(key, number);
+                number
+            }
+        };
+        self.last = (process.to_owned(), thread.to_owned(), number);
+        number
+    }
+
+    /// The number of a process.
+    pub fn process(&mut self, process: &[u8]) -> u32 {
+        if let Some(number) = self.processes.get(process) {
+            return *number;
+        }
+        let number = self.process_names.len() as u32;
+        self.processes.insert(process.to_owned(), number);
+        self.process_names.push(None);
+        number
+    }
+
+    pub fn name_process(&mut self, process: &[u8], name: &[u8]) {
+        let number = self.process(process);
+        self.process_names[number as usize] = Some(String::from_utf8_lossy(name).into_owned());
+    }
+
+    pub fn name_thread(&mut self, process: &[u8], thread: &[u8], name: &[u8]) {
+        let number = self.number(process, thread);
+        self.all[number as usize].name = Some(String::from_utf8_lossy(name).into_owned());
+    }
+
+    pub fn get(&self, number: u32) -> &Lane {
+        &self.all[number as usize]
+    }
+
+    pub fn process_name(&self, number: u32) -> Option<&str> {
+        self.process_names[number as usize].as_deref()
+    }
+
+    /// Whether a thread's name alone may not say whose it is.
+    pub fn several_processes(&self) -> bool {
+        self.process_names.len() > 1
+    }
+
+    /// What a row of threads is called: with its process, where there are several.
+    pub fn title(&self, number: u32, several: bool) -> Option<String> {
+        let lane = self.get(number);
+        let process = self
+            .process_name(lane.process)
+            .filter(|_| several || lane.name.is_none());
+        match (process, &lane.name) {
+            (Some(process), Some(thread)) => Some(format!("{process} / {thread}")),
+            (Some(name), None) => Some(name.to_owned()),
+            (None, name) => name.clone(),
+        }
+    }
+}

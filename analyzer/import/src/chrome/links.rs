@@ -1,0 +1,304 @@
+//! Device work and waits, linked to the calls that led to them.
+
+use trueno_recorder::run_writer::{Cell, Text};
+
+use super::device::{DIRECTIONS, MEMORY, WAITS};
+use super::gather::Gather;
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, Part, high, low};
+use super::tables::Tables;
+use crate::Error;
+use crate::sorter::Sorted;
+
+/// The call of a correlation.
+#[derive(Clone, Copy)]
+struct Call {
+    link: Link,
+    /// Several processes have the correlation: which is meant cannot be known.
+    is_ambiguous: bool,
+}
+
+impl Call {
+    fn id(&self) -> u64 {
+        self.link.more[0]
+    }
+
+    fn brick(&self) -> Option<u64> {
+        Some(self.link.more[1]).filter(|brick| *brick != NO_ID)
+    }
+
+    fn thread(&self) -> u64 {
+        u64::from(high(self.link.more[2]))
+    }
+
+    fn process(&self) -> u32 {
+        low(self.link.more[2])
+    }
+
+    fn wait(&self) -> Option<u64> {
+        Some(self.link.more[3]).filter(|kind| *kind != NO_ID)
+    }
+}
+
+struct Linker<'g, 'a> {
+    gather: &'g mut Gather<'a>,
+    tables: &'g Tables,
+    origin_ns: i64,
+    /// Rows without a thread; their ids have nothing in the upper half.
+    rows: u64,
+    correlation: u64,
+    call: Option<Call>,
+    /// The first call of the group that is a wait, until a record of the wait itself is seen.
+    waiting: Option<Link>,
+    recorded: Option<Link>,
+    unlinked: u64,
+    ambiguous: u64,
+}
+
+/// Writes kernels, transfers, syncs, device events and the edges of launches.
+pub(super) fn link(
+    gather: &mut Gather<'_>,
+    tables: &Tables,
+    mut links: Sorted<LINK_WORDS>,
+    origin_ns: i64,
+) -> Result<(), Error> {
+    let path = gather.links.path().to_owned();
+    let mut linker = Linker {
+        gather,
+        tables,
+        origin_ns,
+        rows: 0,
+        correlation: NO_ID,
+        call: None,
+        waiting: None,
+        recorded: None,
+        unlinked: 0,
+        ambiguous: 0,
+    };
+    while let Some(words) = links.next().map_err(|e| Error::io(&path, "read it", e))? {
+        linker.link(Link::of(words))?;
+    }
+    linker.end_group()?;
+    if linker.unlinked > 0 {
+        let count = linker.unlinked;
+        linker.gather.notes.warn(format!(
+            "{count} kernels, transfers and waits have no call with their correlation in the file: they have no thread and no brick"
+        ));
+    }
+    if linker.ambiguous > 0 {
+        let count = linker.ambiguous;
+        linker.gather.notes.warn(format!(
+            "{count} kernels, transfers and waits have a correlation that several processes use: they are linked to none"
+        ));
+    }
+    Ok(())
+}
+
+impl Linker<'_, '_> {
+    fn link(&mut self, link: Link) -> Result<(), Error> {
+        if link.correlation != self.correlation {
+            self.end_group()?;
+            self.correlation = link.correlation;
+        }
+        match link.part {
+            Part::Call => self.call(link),
+            Part::Wait => self.wait(link),
+            Part::Recorded => self.recorded(link),
+            Part::Kernel => self.kernel(link),
+            Part::Copy => self.copy(link),
+        }
+    }
+
+    fn end_group(&mut self) -> Result<(), Error> {
+        if let Some(call) = self.waiting.take() {
+            self.wait_of_call(call)?;
+        }
+        (self.call, self.recorded) = (None, None);
+        Ok(())
+    }
+
+    fn call(&mut self, link: Link) -> Result<(), Error> {
+        let call = Call {
+            link,
+            is_ambiguous: false,
+        };
+        if link.correlation == NO_ID {
+            // A wait without a correlation stands for itself.
+            return self.wait_of_call(link);
+        }
+        match &mut self.call {
+            Some(first) => first.is_ambiguous |= first.process() != call.process(),
+            None => self.call = Some(call),
+        }
+        if call.wait().is_some() {
+            self.waiting.get_or_insert(link);
+        }
+        Ok(())
+    }
+
+    /// The call that device work belongs to.
+    fn launched_by(&mut self) -> Option<Call> {
+        match self.call {
+            None => self.unlinked += 1,
+            Some(call) if call.is_ambiguous => self.ambiguous += 1,
+            Some(_) => {}
+        }
+        self.call.filter(|call| !call.is_ambiguous)
+    }
+
+    fn id(&mut self) -> u64 {
+        self.rows += 1;
+        self.rows
+    }
+
+    fn correlation(&self) -> Cell {
+        Some(self.correlation).filter(|id| *id != NO_ID).into()
+    }
+
+    fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {
+        let call = Call {
+            link,
+            is_ambiguous: false,
+        };
+        let kind = call.wait().unwrap_or(0);
+        self.sync(kind, Some(call), link)
+    }
+
+    fn wait(&mut self, link: Link) -> Result<(), Error> {
+        self.waiting = None;
+        let call = self.launched_by();
+        self.sync(link.more[0], call, link)
+    }
+
+    fn sync(&mut self, kind: u64, call: Option<Call>, link: Link) -> Result<(), Error> {
+        let is_record = link.part == Part::Wait;
+        let event = Some(link.more[1]).filter(|event| is_record && *event != NO_ID);
+        let kind = self.gather.into.text(WAITS[kind as usize % WAITS.len()]);
+        let cells = [
+            Cell::U64(self.id()),
+            Cell::Text(kind),
+            Cell::Text(self.gather.texts[link.name as usize]),
+            call.map(|call| call.thread()).into(),
+            number(link.device),
+            number(link.stream),
+            event.into(),
+            Cell::I64(link.start_ns - self.origin_ns),
+            Cell::I64(link.dur_ns),
+            self.correlation(),
+        ];
+        self.tables.put(self.gather, "syncs", &cells)
+    }
+
+    fn recorded(&mut self, link: Link) -> Result<(), Error> {
+        let is_same = |other: Link| {
+            (other.device, other.stream, other.more) == (link.device, link.stream, link.more)
+        };
+        if self.recorded.is_some_and(is_same) {
+            return Ok(());
+        }
+        self.recorded = Some(link);
+        let cells = [
+            Cell::U64(self.id()),
+            Cell::U64(link.more[0]),
+            number(link.device),
+            number(link.stream),
+            Cell::Null,
+            self.correlation(),
+        ];
+        self.tables.put(self.gather, "device_events", &cells)
+    }
+
+    fn kernel(&mut self, link: Link) -> Result<(), Error> {
+        let call = self.launched_by();
+        let id = self.id();
+        let [grid_xy, grid_z_block_x, block_yz, node, registers] = link.more;
+        let mut cells = [Cell::Null; 30];
+        cells[0] = Cell::U64(id);
+        cells[1] = call.and_then(|call| call.brick()).into();
+        cells[2] = Cell::Text(self.gather.texts[link.name as usize]);
+        cells[4] = call.map(|call| call.thread()).into();
+        cells[5] = number(link.device);
+        cells[6] = number(link.stream);
+        cells[7] = self.correlation();
+        cells[8] = Cell::I64(link.start_ns - self.origin_ns);
+        cells[9] = Cell::I64(link.dur_ns);
+        cells[10] = Cell::Text(self.tables.device);
+        let sizes = [
+            high(grid_xy),
+            low(grid_xy),
+            high(grid_z_block_x),
+            low(grid_z_block_x),
+            high(block_yz),
+            low(block_yz),
+        ];
+        for (cell, size) in cells[13..19].iter_mut().zip(sizes) {
+            *cell = number(size);
+        }
+        cells[19] = number(low(registers));
+        cells[23] = Some(node).filter(|node| *node != NO_ID).into();
+        cells[28] = Cell::Bool(link.dur_ns >= 0);
+        if link.dur_ns < 0 {
+            cells[29] = Cell::Text(self.tables.negative);
+        }
+        self.tables.put(self.gather, "kernels", &cells)?;
+        self.launch(call, id)
+    }
+
+    fn copy(&mut self, link: Link) -> Result<(), Error> {
+        let call = self.launched_by();
+        let id = self.id();
+        let [bytes, to, memory, ..] = link.more;
+        let direction = self
+            .gather
+            .into
+            .text(DIRECTIONS[to as usize % DIRECTIONS.len()]);
+        let (from, to) = (self.memory(high(memory)), self.memory(low(memory)));
+        // What was called says it; a fill has no such form.
+        let is_async = call.map(|call| {
+            let name = self.gather.texts[call.link.name as usize];
+            self.gather.into.str(name).contains("Async")
+        });
+        let cells = [
+            Cell::U64(id),
+            call.and_then(|call| call.brick()).into(),
+            Cell::Text(direction),
+            Cell::U64(bytes),
+            from,
+            to,
+            is_async.map_or(Cell::Null, Cell::Bool),
+            call.map(|call| call.thread()).into(),
+            number(link.device),
+            number(link.stream),
+            Cell::I64(link.start_ns - self.origin_ns),
+            Cell::I64(link.dur_ns),
+            Cell::Text(self.tables.device),
+            self.correlation(),
+        ];
+        self.tables.put(self.gather, "transfers", &cells)?;
+        self.launch(call, id)
+    }
+
+    fn memory(&mut self, kind: u32) -> Cell {
+        let text: Option<Text> = match MEMORY.get(kind as usize) {
+            Some(&"") | None => None,
+            Some(kind) => Some(self.gather.into.text(kind)),
+        };
+        text.into()
+    }
+
+    fn launch(&mut self, call: Option<Call>, to: u64) -> Result<(), Error> {
+        let Some(call) = call else { return Ok(()) };
+        let cells = [
+            Cell::U64(call.id()),
+            Cell::U64(to),
+            Cell::Text(self.tables.launches),
+        ];
+        self.tables.put(self.gather, "edges", &cells)
+    }
+}
+
+fn number(value: u32) -> Cell {
+    Some(value)
+        .filter(|value| *value != NONE)
+        .map(u64::from)
+        .into()
+}

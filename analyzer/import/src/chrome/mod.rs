@@ -1,0 +1,208 @@
+//! Chrome's trace events in JSON, above all as Kineto (the PyTorch profiler) writes them.
+//!
+//! The file is read once, piece by piece. What must be known of later events before a row can
+//! be written (the earliest time, what contains what, which call led to which kernel) is found
+//! by sorting small records of fixed size: 56 bytes for an interval of the host, 88 for device
+//! work. Beyond 32 MiB they are sorted in a file of the run directory, which is gone in the
+//! end. Memory holds besides: names, lanes, iterations, and what has begun and not ended.
+//!
+//! Times are decimal microseconds and become nanoseconds without rounding on the way;
+//! `displayTimeUnit` says how a viewer shows them and changes nothing. Time 0 is the earliest
+//! event.
+//!
+//! | event | row |
+//! | --- | --- |
+//! | `cpu_op` | bricks, kind brick; its declared flops |
+//! | `ProfilerStep#N` | bricks, kind iteration, number N |
+//! | other intervals, also `B` with `E` | bricks, kind function |
+//! | `b` with `e`, `S` with `F` | bricks, kind task, on a lane of their process and category |
+//! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation |
+//! | `gpu_memcpy`, `gpu_memset` | transfers; the same edge |
+//! | `cuda_runtime`, `cuda_driver` and the like | calls; syncs as well where it waits and no `cuda_sync` says so |
+//! | `cuda_sync` | syncs, at the times that the host's call took |
+//! | event record a wait refers to | device_events; its time is not known |
+//! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
+//! | `C` | counters, declared |
+//! | `[memory]` | allocations |
+//!
+//! A brick's parent is the innermost interval of its thread that contains it whole; its
+//! iteration that of its parent, else the one its process was in when it began.
+
+mod category;
+mod device;
+mod document;
+mod event;
+mod facts;
+mod flows;
+mod gather;
+mod lanes;
+mod links;
+mod number;
+mod open;
+mod record;
+mod scanner;
+mod sweep;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use trueno_recorder::run_writer::RunWriter;
+
+use document::{Failure, Shape};
+use gather::Gather;
+use scanner::{Scanner, Stop};
+use tables::Tables;
+
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+
+/// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
+const EPOCH_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..4_000_000_000_000_000_000;
+
+/// Reads a trace with default [`Options`]; the length of the run in nanoseconds.
+///
+/// # Errors
+/// See [`import_with`].
+pub fn import(
+    path: &Path,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    import_with(path, &Options::default(), into, notes, progress)
+}
+
+/// Reads a trace; the length of the run in nanoseconds. `progress` is told the bytes of the
+/// file that were read so far.
+///
+/// # Errors
+/// The file is no trace, is damaged (unless [`Options::partial`] keeps what stands before), or
+/// something cannot be read or written. The run should be dropped then.
+pub fn import_with(
+    path: &Path,
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let source = Source::open(path, options, progress)?;
+    let is_packed = source.is_packed();
+    let mut scanner = Scanner::new(source);
+    let mut gather = Gather::new(path, into, notes);
+    let mut shape = Shape::default();
+    match document::read(&mut scanner, &mut shape, &mut gather) {
+        Ok(()) => {}
+        Err(Failure::Import(error)) => return Err(error),
+        Err(Failure::Stop(stop)) => stopped(path, stop, is_packed, options, &shape, &mut gather)?,
+    }
+    if !shape.has_events {
+        return Err(no_trace(path, &shape));
+    }
+    if gather.has_only_other_objects() {
+        return Err(no_trace(path, &shape));
+    }
+    if scanner.cut_texts > 0 {
+        let count = scanner.cut_texts;
+        gather
+            .notes
+            .warn(format!("{count} very long texts were cut"));
+    }
+    let hash = scanner.into_source().hash();
+    let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
+    gather.end();
+    write(gather, path, hash)
+}
+
+/// An end before the end: fatal, unless what stands before is wanted.
+fn stopped(
+    path: &Path,
+    stop: Stop,
+    is_packed: bool,
+    options: &Options,
+    shape: &Shape,
+    gather: &mut Gather<'_>,
+) -> Result<(), Error> {
+    let Stop { at, problem, io } = stop;
+    if let Some(error) = io.filter(|_| !is_packed) {
+        return Err(Error::io(path, "read it", error));
+    }
+    let place = format!("byte {at}{}", if is_packed { ", unpacked" } else { "" });
+    if !options.partial || !shape.has_events {
+        let hint = if shape.has_events {
+            "; --partial keeps what stands before"
+        } else {
+            ""
+        };
+        let problem = format!("{problem}{hint}");
+        return Err(Error::Damaged {
+            path: path.to_owned(),
+            place,
+            problem,
+        });
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = format!("{name} was imported up to {place} only: {problem}");
+    gather.into.run().problems.push(text.clone());
+    gather.notes.warn(text);
+    Ok(())
+}
+
+fn no_trace(path: &Path, shape: &Shape) -> Error {
+    let found = if shape.has_events {
+        "its objects have no ph".to_owned()
+    } else if shape.keys.is_empty() {
+        "found an empty object".to_owned()
+    } else {
+        format!("found an object with {}", shape.keys.join(", "))
+    };
+    Error::Format {
+        path: path.to_owned(),
+        problem: format!(
+            "JSON, but no Chrome trace: expected an array of events, or an object with one in traceEvents; {found}"
+        ),
+    }
+}
+
+/// Everything is known: writes the rows.
+fn write(mut gather: Gather<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
+    let (origin_ns, last_ns) = gather.reach.unwrap_or_default();
+    let tables = Tables::new(gather.into);
+    let host = gather.take_host()?;
+    let swept = sweep::sweep(&mut gather, &tables, host, origin_ns)?;
+    let links = gather.take_links()?;
+    links::link(&mut gather, &tables, links, origin_ns)?;
+    flows::link(&mut gather, &tables, swept.flows)?;
+    for (kind, count) in gather.categories.counts() {
+        *gather.notes.read.entry(kind).or_default() += count;
+    }
+    let wall_ns = gather.reach.map(|_| last_ns - origin_ns);
+    describe(gather, path, hash, origin_ns);
+    Ok(wall_ns)
+}
+
+/// What `run.json` says.
+fn describe(gather: Gather<'_>, path: &Path, hash: u64, origin_ns: i64) {
+    let maker = if gather.categories.are_of_kineto() {
+        "kineto"
+    } else {
+        "chrome"
+    };
+    let realtime = match gather.facts.base_ns {
+        Some(base_ns) => base_ns.checked_add(origin_ns),
+        None => Some(origin_ns).filter(|origin_ns| EPOCH_NS.contains(origin_ns)),
+    };
+    let run = gather.into.run();
+    run.run_id = format!("{hash:016x}");
+    run.label = gather
+        .facts
+        .title
+        .or_else(|| Some(path.file_name()?.to_string_lossy().into_owned()));
+    run.host.name = gather.facts.host_name;
+    run.clock.source = format!("imported: {maker}");
+    if gather.reach.is_some() {
+        run.clock.origin_realtime_ns = realtime.unwrap_or(0);
+    }
+    run.values.extend(gather.facts.values);
+}

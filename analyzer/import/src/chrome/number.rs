@@ -1,0 +1,151 @@
+//! Numbers from their decimal digits, without rounding on the way.
+
+/// Times lie within 146 years of 0, so that no difference of two overflows.
+const MOST_NS: i128 = 1 << 62;
+
+/// Nanoseconds from a decimal number of microseconds, to the nearest. `None`: no number, or
+/// out of range.
+pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
+    let (whole, thousandths) = scaled(text, 3)?;
+    let value = if thousandths { whole + 1 } else { whole };
+    let value = if text.first() == Some(&b'-') {
+        -value
+    } else {
+        value
+    };
+    (-MOST_NS..=MOST_NS)
+        .contains(&value)
+        .then_some(value as i64)
+}
+
+/// A whole number that stands as one, or with an exponent, or with nothing but zeros behind
+/// the point.
+pub(super) fn integer(text: &[u8]) -> Option<i128> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let value = if !digits.is_empty() && digits.len() <= 36 && digits.iter().all(u8::is_ascii_digit)
+    {
+        digits
+            .iter()
+            .fold(0, |value, digit| value * 10 + i128::from(digit - b'0'))
+    } else {
+        let (tenths, _) = scaled(text, 1)?;
+        if tenths % 10 != 0 {
+            return None;
+        }
+        tenths / 10
+    };
+    Some(if digits.len() < text.len() {
+        -value
+    } else {
+        value
+    })
+}
+
+/// A number that names something: as it stands, or hexadecimal behind `0x`.
+pub(super) fn identity(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    if let Some(digits) = text
+        .strip_prefix(b"0x")
+        .or_else(|| text.strip_prefix(b"0X"))
+    {
+        return u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+    }
+    u64::try_from(integer(text)?).ok()
+}
+
+/// Floating point, finite.
+pub(super) fn float(text: &[u8]) -> Option<f64> {
+    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    value.is_finite().then_some(value)
+}
+
+/// The magnitude times 10 to the `places`, cut; and whether what was cut is a half or more.
+fn scaled(text: &[u8], places: i32) -> Option<(i128, bool)> {
+    let text = text
+        .strip_prefix(b"-")
+        .or(text.strip_prefix(b"+"))
+        .unwrap_or(text);
+    let mark = text.iter().position(|b| matches!(b, b'e' | b'E'));
+    let (mantissa, exponent) = match mark {
+        Some(at) => (
+            &text[..at],
+            std::str::from_utf8(&text[at + 1..]).ok()?.parse().ok()?,
+        ),
+        None => (text, 0_i32),
+    };
+    let point = mantissa.iter().position(|b| *b == b'.');
+    let whole = point.unwrap_or(mantissa.len());
+    // Digits before this one count.
+    let take = i32::try_from(whole)
+        .ok()?
+        .checked_add(exponent)?
+        .checked_add(places)?;
+    let (mut value, mut seen, mut half) = (0_i128, 0, false);
+    for byte in mantissa
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| Some(*at) != point)
+        .map(|(_, b)| b)
+    {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        let digit = i128::from(byte - b'0');
+        if seen < take {
+            value = value.checked_mul(10)?.checked_add(digit)?;
+        } else if seen == take {
+            half = digit >= 5;
+        }
+        seen += 1;
+    }
+    if seen == 0 {
+        return None;
+    }
+    while seen < take && value != 0 {
+        value = value.checked_mul(10)?;
+        seen += 1;
+    }
+    Some((value, half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn microseconds_become_nanoseconds_exactly() {
+        for (text, ns) in [
+            ("0", Some(0)),
+            ("1.1", Some(1_100)),
+            ("1712195495519689.813", Some(1_712_195_495_519_689_813)),
+            ("-3.5", Some(-3_500)),
+            ("63.812999999999995", Some(63_813)),
+            ("0.0004", Some(0)),
+            ("0.0005", Some(1)),
+            ("1.5e3", Some(1_500_000)),
+            ("12E-3", Some(12)),
+            ("1e-40", Some(0)),
+            ("1e40", None),
+            ("1e999999999999", None),
+            ("", None),
+            ("-", None),
+            ("1.2.3", None),
+            ("4611686018427388", None),
+        ] {
+            assert_eq!(nanoseconds(text.as_bytes()), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn integers_keep_64_bits() {
+        assert_eq!(integer(b"18446744073709551615"), Some(i128::from(u64::MAX)));
+        assert_eq!(integer(b"-7"), Some(-7));
+        assert_eq!(integer(b"7.0"), Some(7));
+        assert_eq!(integer(b"1e3"), Some(1_000));
+        assert_eq!(integer(b"7.5"), None);
+        assert_eq!(integer(b"x"), None);
+        assert_eq!(identity(b"0xaf5adc4cfdcd427c"), Some(0xaf5a_dc4c_fdcd_427c));
+        assert_eq!(identity(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(identity(b"8780d402"), None);
+    }
+}

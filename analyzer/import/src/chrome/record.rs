@@ -1,0 +1,197 @@
+//! What is kept of an event until all are read: some words, in an order of their own.
+
+/// Sorts as the number does.
+pub(super) fn rising(time_ns: i64) -> u64 {
+    time_ns.cast_unsigned() ^ 1 << 63
+}
+
+/// Back from [`rising`].
+pub(super) fn time(word: u64) -> i64 {
+    (word ^ 1 << 63).cast_signed()
+}
+
+/// Two halves of a word.
+pub(super) fn pair(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+pub(super) fn high(word: u64) -> u32 {
+    (word >> 32) as u32
+}
+
+pub(super) fn low(word: u64) -> u32 {
+    word as u32
+}
+
+/// No device, no stream, nothing counted.
+pub(super) const NONE: u32 = u32::MAX;
+/// No event, no id.
+pub(super) const NO_ID: u64 = u64::MAX;
+
+/// What stands on a lane, from the outside to the inside where times are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(super) enum What {
+    Iteration,
+    Function,
+    Operator,
+    Task,
+    Call,
+    Allocation,
+    FlowStart,
+    FlowStep,
+    FlowEnd,
+    /// Ends in the next slice, not in the one around it.
+    FlowEndNext,
+    Counter,
+}
+
+const WHATS: [What; 11] = [
+    What::Iteration,
+    What::Function,
+    What::Operator,
+    What::Task,
+    What::Call,
+    What::Allocation,
+    What::FlowStart,
+    What::FlowStep,
+    What::FlowEnd,
+    What::FlowEndNext,
+    What::Counter,
+];
+
+pub(super) const HOST_WORDS: usize = 7;
+
+/// An interval or a point of a lane. `a` and `b` depend on what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Host {
+    pub lane: u32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub what: What,
+    /// Place in the file.
+    pub order: u64,
+    pub name: u32,
+    /// Iteration: its number. Operator: its operations. Call: its correlation.
+    /// Allocation: bytes. Flow: its id. Counter: bits of the value.
+    pub a: u64,
+    /// Allocation: its address.
+    pub b: u64,
+}
+
+/// Lane by lane, by start, the longer first: whatever contains comes before what it contains.
+impl Host {
+    pub fn words(self) -> [u64; HOST_WORDS] {
+        [
+            u64::from(self.lane),
+            rising(self.start_ns),
+            !rising(self.end_ns),
+            (self.what as u64) << 56 | self.order,
+            u64::from(self.name),
+            self.a,
+            self.b,
+        ]
+    }
+
+    pub fn of([lane, start, end, order, name, a, b]: [u64; HOST_WORDS]) -> Self {
+        Self {
+            lane: low(lane),
+            start_ns: time(start),
+            end_ns: time(!end),
+            what: WHATS[(order >> 56) as usize % WHATS.len()],
+            order: order << 8 >> 8,
+            name: low(name),
+            a,
+            b,
+        }
+    }
+}
+
+/// What has a correlation. All of one correlation come together: the calls first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Part {
+    Call,
+    Wait,
+    Recorded,
+    Kernel,
+    Copy,
+}
+
+const PARTS: [Part; 5] = [
+    Part::Call,
+    Part::Wait,
+    Part::Recorded,
+    Part::Kernel,
+    Part::Copy,
+];
+
+pub(super) const LINK_WORDS: usize = 11;
+
+/// A record to be linked. `more` depends on the part; see the functions that make it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Link {
+    pub correlation: u64,
+    pub part: Part,
+    pub start_ns: i64,
+    pub dur_ns: i64,
+    /// Place in the file.
+    pub order: u64,
+    pub name: u32,
+    /// Or [`NONE`].
+    pub device: u32,
+    /// Or [`NONE`].
+    pub stream: u32,
+    /// Call: id, brick or [`NO_ID`], thread and process, kind of its wait or [`NO_ID`].
+    /// Wait: kind, event or [`NO_ID`]. Recorded: event.
+    /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers; a first
+    /// number of the grid or of the block that is [`NONE`] says that it is not known.
+    /// Copy: bytes, direction, kinds of memory. The last has 32 bits only.
+    pub more: [u64; 5],
+}
+
+impl Link {
+    pub fn words(self) -> [u64; LINK_WORDS] {
+        let [a, b, c, d, e] = self.more;
+        [
+            self.correlation,
+            (self.part as u64) << 56,
+            rising(self.start_ns),
+            self.dur_ns.cast_unsigned(),
+            self.order,
+            pair(self.device, self.stream),
+            pair(self.name, low(e)),
+            a,
+            b,
+            c,
+            d,
+        ]
+    }
+
+    pub fn of(words: [u64; LINK_WORDS]) -> Self {
+        let [
+            correlation,
+            part,
+            start,
+            dur,
+            order,
+            place,
+            name,
+            a,
+            b,
+            c,
+            d,
+        ] = words;
+        Self {
+            correlation,
+            part: PARTS[(part >> 56) as usize % PARTS.len()],
+            start_ns: time(start),
+            dur_ns: dur.cast_signed(),
+            order,
+            name: high(name),
+            device: high(place),
+            stream: low(place),
+            more: [a, b, c, d, u64::from(low(name))],
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! A pull reader for JSON with fixed memory: nothing recurses, nothing is kept.
+
+use std::fmt::Display;
+use std::io::{self, Read};
+
+const BUFFER_BYTES: usize = 1 << 18;
+/// Values nest no deeper than this in any trace.
+const MOST_DEPTH: usize = 512;
+/// A text is cut behind so many bytes; names are much shorter.
+pub(super) const MOST_TEXT: usize = 1 << 14;
+/// Digits of a number that are kept.
+const MOST_DIGITS: usize = 512;
+
+/// Where reading stopped, and why.
+#[derive(Debug)]
+pub(super) struct Stop {
+    /// Byte of the text, unpacked, from 0.
+    pub at: u64,
+    /// Expected and found.
+    pub problem: String,
+    /// From the operating system, or from unpacking.
+    pub io: Option<io::Error>,
+}
+
+pub(super) type Scanned<T> = Result<T, Stop>;
+
+/// What a value was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    Text,
+    Number,
+    /// true, false, null, or what some writers put for numbers that JSON has not: NaN, inf.
+    Word,
+    /// An object or an array, skipped.
+    Nested,
+}
+
+pub(super) struct Scanner<R> {
+    source: R,
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+    /// Bytes before the buffer.
+    before: u64,
+    /// Texts that were longer than what is kept.
+    pub cut_texts: u64,
+}
+
+impl<R: Read> Scanner<R> {
+    pub fn new(source: R) -> Self {
+        Self {
+            source,
+            buffer: vec![0; BUFFER_BYTES],
+            at: 0,
+            end: 0,
+            before: 0,
+            cut_texts: 0,
+        }
+    }
+
+    pub fn into_source(self) -> R {
+        self.source
+    }
+
+    /// Byte of the text that comes next.
+    pub fn place(&self) -> u64 {
+        self.before + self.at as u64
+    }
+
+    pub fn stop<T>(&self, problem: impl Into<String>) -> Scanned<T> {
+        Err(Stop {
+            at: self.place(),
+            problem: problem.into(),
+            io: None,
+        })
+    }
+
+    pub fn unexpected<T>(&mut self, expected: impl Display) -> Scanned<T> {
+        let found = match self.peek()? {
+            Some(byte) => format!("'{}'", byte.escape_ascii()),
+            None => "the end of the file; was it cut?".to_owned(),
+        };
+        self.stop(format!("expected {expected}, found {found}"))
+    }
+
+    #[cold]
+    fn fill(&mut self) -> Scanned<bool> {
+        self.before += self.end as u64;
+        (self.at, self.end) = (0, 0);
+        loop {
+            match self.source.read(&mut self.buffer) {
+                Ok(count) => {
+                    self.end = count;
+                    return Ok(count > 0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(Stop {
+                        at: self.before,
+                        problem: format!("cannot read on: {error}"),
+                        io: Some(error),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The next byte, which stays.
+    #[inline]
+    pub fn peek(&mut self) -> Scanned<Option<u8>> {
+        if self.at == self.end && !self.fill()? {
+            return Ok(None);
+        }
+        Ok(Some(self.buffer[self.at]))
+    }
+
+    /// Takes the byte that was peeked.
+    #[inline]
+    pub fn take(&mut self) {
+        self.at += 1;
+    }
+
+    /// The next byte that is no white space; it stays.
+    #[inline]
+    pub fn space(&mut self) -> Scanned<Option<u8>> {
+        loop {
+            match self.peek()? {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                other => return Ok(other),
+            }
+        }
+    }
+
+    pub fn expect(&mut self, byte: u8) -> Scanned<()> {
+        if self.space()? != Some(byte) {
+            return self.unexpected(format_args!("'{}'", byte.escape_ascii()));
+        }
+        self.take();
+        Ok(())
+    }
+
+    /// Whether another value comes before the closing bracket, which is taken. A comma right
+    /// before the bracket is let through: some writers leave one.
+    pub fn more(&mut self, close: u8, first: &mut bool) -> Scanned<bool> {
+        let first = std::mem::take(first);
+        let mut next = self.space()?;
+        if !first && next != Some(close) {
+            self.expect(b',')?;
+            next = self.space()?;
+        }
+        if next == Some(close) {
+            self.take();
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// A text into `into`, which is emptied first.
+    pub fn text(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
+        into.clear();
+        self.expect(b'"')?;
+        loop {
+            let from = self.at;
+            let rest = &self.buffer[from..self.end];
+            let run = rest.iter().position(|b| matches!(b, b'"' | b'\\'));
+            let run = run.unwrap_or(rest.len());
+            self.at += run;
+            keep(into, &self.buffer[from..from + run]);
+            match self.peek()? {
+                Some(b'"') => {
+                    self.take();
+                    if into.len() > MOST_TEXT {
+                        into.truncate(MOST_TEXT);
+                        self.cut_texts += 1;
+                    }
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    self.take();
+                    self.escape(into)?;
+                }
+                Some(_) => {}
+                None => return self.unexpected("the end of a text"),
+            }
+        }
+    }
+
+    /// Behind a backslash.
+    fn escape(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
+        let Some(byte) = self.peek()? else {
+            return self.unexpected("the rest of an escape");
+        };
+        let plain = match byte {
+            b'"' | b'\\' | b'/' => byte,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                self.take();
+                return self.unicode(into);
+            }
+            _ => return self.unexpected("an escape such as \\n"),
+        };
+        self.take();
+        keep(into, &[plain]);
+        Ok(())
+    }
+
+    /// Behind `\u`; halves that do not belong together become U+FFFD.
+    fn unicode(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
+        let mut unit = self.hex4()?;
+        if (0xd800..0xdc00).contains(&unit) && self.peek()? == Some(b'\\') {
+            self.take();
+            if self.peek()? != Some(b'u') {
+                keep(into, "\u{fffd}".as_bytes());
+                return self.escape(into);
+            }
+            self.take();
+            let low = self.hex4()?;
+            if (0xdc00..0xe000).contains(&low) {
+                unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            } else {
+                keep(into, "\u{fffd}".as_bytes());
+                unit = low;
+            }
+        }
+        let char = char::from_u32(unit).unwrap_or('\u{fffd}');
+        keep(into, char.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
+    }
+
+    fn hex4(&mut self) -> Scanned<u32> {
+        let mut unit = 0;
+        for _ in 0..4 {
+            let digit = self.peek()?.and_then(|b| char::from(b).to_digit(16));
+            let Some(digit) = digit else {
+                return self.unexpected("four hexadecimal digits");
+            };
+            unit = unit << 4 | digit;
+            self.take();
+        }
+        Ok(unit)
+    }
+
+    /// A value; what can be written on one line goes to `into`.
+    pub fn value(&mut self, into: &mut Vec<u8>) -> Scanned<Value> {
+        match self.space()? {
+            Some(b'"') => self.text(into).map(|()| Value::Text),
+            Some(b'{' | b'[') => {
+                into.clear();
+                self.skip(None).map(|()| Value::Nested)
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                self.bare(into)?;
+                // -inf, 1.#INF and their like.
+                let is_number =
+                    |b: &u8| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                Ok(if into.iter().all(is_number) {
+                    Value::Number
+                } else {
+                    Value::Word
+                })
+            }
+            Some(b'a'..=b'z' | b'A'..=b'Z') => self.bare(into).map(|()| Value::Word),
+            _ => self.unexpected("a value"),
+        }
+    }
+
+    /// A number or a word.
+    fn bare(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
+        into.clear();
+        while let Some(byte) = self.peek()? {
+            if !is_bare(byte) {
+                break;
+            }
+            if into.len() == MOST_DIGITS {
+                return self.unexpected("a shorter number");
+            }
+            into.push(byte);
+            self.take();
+        }
+        Ok(())
+    }
+
+    /// Passes over a value; what it was goes to `copy`, as far as there is room.
+    pub fn skip(&mut self, mut copy: Option<&mut Vec<u8>>) -> Scanned<()> {
+        // The brackets that are open.
+        let mut open = Vec::new();
+        let mut scratch = Vec::new();
+        self.space()?;
+        loop {
+            let Some(byte) = self.peek()? else {
+                return self.unexpected("the rest of a value");
+            };
+            let start = self.at;
+            match byte {
+                b'"' => {
+                    self.pass_text(copy.as_deref_mut())?;
+                }
+                b'{' | b'[' => {
+                    if open.len() == MOST_DEPTH {
+                        return self.stop(format!("values nest deeper than {MOST_DEPTH}"));
+                    }
+                    open.push(byte + 2);
+                    self.take();
+                }
+                b'}' | b']' => {
+                    if open.pop() != Some(byte) {
+                        return self.unexpected("another bracket");
+                    }
+                    self.take();
+                }
+                b' ' | b'\n' | b'\r' | b'\t' => self.take(),
+                b',' | b':' if !open.is_empty() => self.take(),
+                byte if is_bare(byte) => {
+                    self.bare(&mut scratch)?;
+                    if let Some(copy) = copy.as_deref_mut() {
+                        keep(copy, &scratch);
+                    }
+                }
+                _ => return self.unexpected("a value"),
+            }
+            if let Some(copy) = copy.as_deref_mut()
+                && byte != b'"'
+                && !is_bare(byte)
+            {
+                keep(copy, &self.buffer[start..self.at]);
+            }
+            if open.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn pass_text(&mut self, mut copy: Option<&mut Vec<u8>>) -> Scanned<()> {
+        self.take();
+        let mut put = |bytes: &[u8]| {
+            if let Some(copy) = copy.as_deref_mut() {
+                keep(copy, bytes);
+            }
+        };
+        put(b"\"");
+        loop {
+            let from = self.at;
+            let rest = &self.buffer[from..self.end];
+            let run = rest.iter().position(|b| matches!(b, b'"' | b'\\'));
+            let run = run.unwrap_or(rest.len());
+            self.at += run;
+            put(&self.buffer[from..from + run]);
+            match self.peek()? {
+                Some(b'"') => {
+                    self.take();
+                    put(b"\"");
+                    return Ok(());
+                }
+                Some(b'\\') => {
+                    self.take();
+                    let Some(next) = self.peek()? else { continue };
+                    self.take();
+                    put(&[b'\\', next]);
+                }
+                Some(_) => {}
+                None => return self.unexpected("the end of a text"),
+            }
+        }
+    }
+}
+
+fn is_bare(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'#' | b'_')
+}
+
+/// One byte more than the most says that it was cut.
+fn keep(into: &mut Vec<u8>, bytes: &[u8]) {
+    let room = (MOST_TEXT + 1).saturating_sub(into.len());
+    into.extend_from_slice(&bytes[..bytes.len().min(room)]);
+}

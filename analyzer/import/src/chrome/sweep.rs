@@ -1,0 +1,335 @@
+//! From records to rows, lane by lane: what lies in what is seen from the times.
+
+use trueno_recorder::run_writer::Cell;
+
+use super::device::wait_of_call;
+use super::gather::{Gather, Step};
+use super::record::{Host, Link, NO_ID, NONE, Part, What, pair, rising};
+use super::tables::Tables;
+use crate::Error;
+use crate::sorter::{Sorted, Sorter};
+
+pub(super) const FLOW_WORDS: usize = 6;
+
+/// A brick that may contain what comes next.
+#[derive(Clone, Copy)]
+struct Open {
+    id: u64,
+    start_ns: i64,
+    end_ns: i64,
+    iteration: Option<u64>,
+}
+
+/// A lane with rows.
+struct Thread {
+    number: u32,
+    process: u32,
+    /// Rows so far; ids count them.
+    rows: u64,
+}
+
+/// What is left when the lanes are written.
+pub(super) struct Swept {
+    /// Points of flows: the flow, its time and phase, the brick and its times.
+    pub flows: Sorter<FLOW_WORDS>,
+}
+
+struct Sweep<'g, 'a> {
+    gather: &'g mut Gather<'a>,
+    tables: &'g Tables,
+    origin_ns: i64,
+    flows: Sorter<FLOW_WORDS>,
+    thread: Option<Thread>,
+    lane: Option<u32>,
+    threads: u32,
+    open: Vec<Open>,
+    /// Ends of flows that wait for the next slice.
+    next: Vec<Host>,
+    overlaps: u64,
+}
+
+/// Writes bricks, calls, allocations and counters, and the threads they lie on.
+pub(super) fn sweep(
+    gather: &mut Gather<'_>,
+    tables: &Tables,
+    mut records: Sorted<{ super::record::HOST_WORDS }>,
+    origin_ns: i64,
+) -> Result<Swept, Error> {
+    gather.steps.sort_unstable();
+    let path = gather.host.path().to_owned();
+    let flows = Sorter::new(gather.into.path().join("import.flows"));
+    let mut sweep = Sweep {
+        gather,
+        tables,
+        origin_ns,
+        flows,
+        thread: None,
+        lane: None,
+        threads: 0,
+        open: Vec::new(),
+        next: Vec::new(),
+        overlaps: 0,
+    };
+    while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
+        sweep.record(Host::of(words))?;
+    }
+    sweep.end_lane();
+    if sweep.overlaps > 0 {
+        let count = sweep.overlaps;
+        sweep.gather.notes.warn(format!(
+            "{count} intervals overlap another of their thread without nesting; they are kept, inside what contains them whole"
+        ));
+    }
+    Ok(Swept { flows: sweep.flows })
+}
+
+impl Sweep<'_, '_> {
+    fn record(&mut self, record: Host) -> Result<(), Error> {
+        if self.lane != Some(record.lane) {
+            self.end_lane();
+            self.lane = Some(record.lane);
+        }
+        while self
+            .open
+            .last()
+            .is_some_and(|open| open.end_ns <= record.start_ns)
+        {
+            self.open.pop();
+        }
+        match record.what {
+            What::Iteration | What::Function | What::Operator | What::Task => self.brick(record),
+            What::Call => self.call(record),
+            What::Allocation => self.allocation(record),
+            What::Counter => self.counter(record),
+            What::FlowStart | What::FlowStep | What::FlowEnd | What::FlowEndNext => {
+                self.flow(record)
+            }
+        }
+    }
+
+    fn end_lane(&mut self) {
+        for _ in self.next.drain(..) {
+            self.gather
+                .notes
+                .leave_out("flow without a slice around it");
+        }
+        self.open.clear();
+        self.thread = None;
+    }
+
+    /// The innermost brick at a time.
+    fn innermost(&self, time_ns: i64) -> Option<&Open> {
+        self.open.iter().rev().find(|open| open.end_ns > time_ns)
+    }
+
+    /// The thread of this lane and the id of its next row.
+    fn row_id(&mut self, record: &Host) -> Result<(u32, u64), Error> {
+        if self.thread.is_none() {
+            self.begin_thread(record)?;
+        }
+        let Some(thread) = &mut self.thread else {
+            return Ok((0, 0));
+        };
+        thread.rows += 1;
+        // As the recorder counts: the thread in the upper half, from 1.
+        Ok((
+            thread.number,
+            (u64::from(thread.number) + 1) << 32 | thread.rows,
+        ))
+    }
+
+    fn begin_thread(&mut self, record: &Host) -> Result<(), Error> {
+        let number = self.threads;
+        self.threads += 1;
+        let several = self.gather.lanes.several_processes();
+        let title = self.gather.lanes.title(record.lane, several);
+        let lane = self.gather.lanes.get(record.lane);
+        self.thread = Some(Thread {
+            number,
+            process: lane.process,
+            rows: 0,
+        });
+        let os_id = lane.thread.parse::<u64>().ok();
+        let name = title.map(|title| self.gather.into.text(&title));
+        let cells = [
+            Cell::U64(u64::from(number)),
+            name.into(),
+            os_id.into(),
+            Cell::I64(record.start_ns - self.origin_ns),
+            Cell::U64(0),
+        ];
+        self.tables.put(self.gather, "threads", &cells)
+    }
+
+    fn brick(&mut self, record: Host) -> Result<(), Error> {
+        let (thread, id) = self.row_id(&record)?;
+        let is_around =
+            |open: &&Open| open.end_ns > record.start_ns && open.end_ns >= record.end_ns;
+        let parent = self.open.iter().rev().find(is_around).copied();
+        let top = self.open.last().map(|open| open.id);
+        if top.is_some() && top != parent.map(|parent| parent.id) && record.what != What::Task {
+            self.overlaps += 1;
+        }
+        let iteration = match record.what {
+            What::Iteration => Some(record.a),
+            _ => parent
+                .and_then(|parent| parent.iteration)
+                .or_else(|| self.step_at(record.start_ns)),
+        };
+        let kind = match record.what {
+            What::Iteration => self.tables.iteration,
+            What::Operator => self.tables.brick,
+            What::Task => self.tables.task,
+            _ => self.tables.function,
+        };
+        let flops = (record.what == What::Operator && record.a != NO_ID).then_some(record.a);
+        let mut cells = [Cell::Null; 17];
+        cells[0] = Cell::U64(id);
+        cells[1] = parent.map(|parent| parent.id).into();
+        cells[2] = Cell::Text(kind);
+        cells[3] = Cell::Text(self.gather.texts[record.name as usize]);
+        cells[7] = Cell::U64(u64::from(thread));
+        cells[8] = Cell::I64(record.start_ns - self.origin_ns);
+        cells[9] = Cell::I64(record.end_ns - record.start_ns);
+        cells[10] = Cell::Text(self.tables.host);
+        cells[11] = iteration.into();
+        cells[14] = flops.into();
+        self.tables.put(self.gather, "bricks", &cells)?;
+        let open = Open {
+            id,
+            start_ns: record.start_ns,
+            end_ns: record.end_ns,
+            iteration,
+        };
+        for flow in std::mem::take(&mut self.next) {
+            self.flow_point(flow, open)?;
+        }
+        self.open.push(open);
+        Ok(())
+    }
+
+    /// The iteration of this lane's process at a time, for threads that have none of their own.
+    fn step_at(&self, time_ns: i64) -> Option<u64> {
+        let process = self.thread.as_ref()?.process;
+        let steps = &self.gather.steps;
+        let after =
+            steps.partition_point(|step| (step.process, step.start_ns) <= (process, time_ns));
+        let is_around = |step: &&Step| step.process == process && time_ns < step.end_ns;
+        steps[..after]
+            .last()
+            .filter(is_around)
+            .map(|step| step.number)
+    }
+
+    fn call(&mut self, record: Host) -> Result<(), Error> {
+        let (thread, id) = self.row_id(&record)?;
+        let brick = self.innermost(record.start_ns).map(|open| open.id);
+        let correlation = (record.a != NO_ID).then_some(record.a);
+        let name = self.gather.texts[record.name as usize];
+        let (start_ns, dur_ns) = (
+            record.start_ns - self.origin_ns,
+            record.end_ns - record.start_ns,
+        );
+        let cells = [
+            Cell::U64(id),
+            brick.into(),
+            Cell::Text(name),
+            Cell::U64(u64::from(thread)),
+            Cell::I64(start_ns),
+            Cell::I64(dur_ns),
+            correlation.into(),
+            Cell::Null,
+        ];
+        self.tables.put(self.gather, "calls", &cells)?;
+        let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
+        let wait = wait_of_call(self.gather.into.str(name));
+        if correlation.is_none() && wait.is_none() {
+            return Ok(());
+        }
+        self.gather.link(Link {
+            correlation: record.a,
+            part: Part::Call,
+            start_ns: record.start_ns,
+            dur_ns,
+            order: id,
+            name: record.name,
+            device: NONE,
+            stream: NONE,
+            more: [
+                id,
+                brick.unwrap_or(NO_ID),
+                pair(thread, process),
+                wait.unwrap_or(NO_ID),
+                0,
+            ],
+        })
+    }
+
+    fn allocation(&mut self, record: Host) -> Result<(), Error> {
+        let (thread, _) = self.row_id(&record)?;
+        let span = self.innermost(record.start_ns).map(|open| open.id);
+        let device = (record.name != NONE).then_some(u64::from(record.name));
+        let address = (record.b != NO_ID).then_some(record.b);
+        let cells = [
+            Cell::I64(record.start_ns - self.origin_ns),
+            Cell::U64(u64::from(thread)),
+            span.into(),
+            device.into(),
+            Cell::I64(record.a.cast_signed()),
+            Cell::Null,
+            address.into(),
+        ];
+        self.tables.put(self.gather, "allocations", &cells)
+    }
+
+    fn counter(&mut self, record: Host) -> Result<(), Error> {
+        let cells = [
+            Cell::I64(record.start_ns - self.origin_ns),
+            Cell::Null,
+            Cell::Null,
+            Cell::Text(self.gather.texts[record.name as usize]),
+            Cell::F64(f64::from_bits(record.a)),
+            Cell::Null,
+            Cell::Text(self.tables.declared),
+        ];
+        self.tables.put(self.gather, "counters", &cells)
+    }
+
+    fn flow(&mut self, record: Host) -> Result<(), Error> {
+        let around = self.innermost(record.start_ns).copied();
+        let begins_now = around.is_some_and(|open| open.start_ns == record.start_ns);
+        match around {
+            Some(around) if record.what != What::FlowEndNext || begins_now => {
+                self.flow_point(record, around)
+            }
+            _ if record.what == What::FlowEndNext => {
+                self.next.push(record);
+                Ok(())
+            }
+            _ => {
+                self.gather
+                    .notes
+                    .leave_out("flow without a slice around it");
+                Ok(())
+            }
+        }
+    }
+
+    fn flow_point(&mut self, flow: Host, brick: Open) -> Result<(), Error> {
+        let phase = match flow.what {
+            What::FlowStart => 0,
+            What::FlowStep => 1,
+            _ => 2,
+        };
+        let words = [
+            flow.a,
+            rising(flow.start_ns),
+            phase,
+            brick.id,
+            rising(brick.start_ns),
+            rising(brick.end_ns),
+        ];
+        let done = self.flows.push(words);
+        done.map_err(|e| Error::io(self.flows.path(), "write it", e))
+    }
+}

@@ -1,0 +1,58 @@
+//! The tables that are written, and the texts that stand in many rows.
+
+use trueno_recorder::run_writer::{Cell, RunWriter, Text};
+
+use super::gather::Gather;
+use crate::Error;
+
+/// Texts of kinds and of timings.
+pub(super) struct Tables {
+    pub iteration: Text,
+    pub function: Text,
+    pub brick: Text,
+    pub task: Text,
+    pub host: Text,
+    pub device: Text,
+    pub declared: Text,
+    pub launches: Text,
+    pub depends_on: Text,
+    pub spawns: Text,
+    pub negative: Text,
+}
+
+impl Tables {
+    pub fn new(run: &mut RunWriter) -> Self {
+        Self {
+            iteration: run.text("iteration"),
+            function: run.text("function"),
+            brick: run.text("brick"),
+            task: run.text("task"),
+            host: run.text("host"),
+            device: run.text("device"),
+            declared: run.text("declared"),
+            launches: run.text("launches"),
+            depends_on: run.text("depends_on"),
+            spawns: run.text("spawns"),
+            negative: run.text("ends before it begins"),
+        }
+    }
+
+    /// Adds a row and counts it.
+    pub fn put(
+        &self,
+        gather: &mut Gather<'_>,
+        table: &'static str,
+        cells: &[Cell],
+    ) -> Result<(), Error> {
+        let Some(id) = gather.into.table(table) else {
+            return Err(trueno_recorder::Error::Row {
+                table,
+                problem: "no such table".to_owned(),
+            }
+            .into());
+        };
+        gather.into.row(id, cells)?;
+        gather.notes.keep(table);
+        Ok(())
+    }
+}

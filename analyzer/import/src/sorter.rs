@@ -1,0 +1,207 @@
+//! Sorts more records than memory should hold: sorted runs go to a file and are merged.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Memory for records that are not in the file yet.
+const BUFFER_BYTES: usize = 32 << 20;
+/// Memory for each run while they are merged.
+const RUN_BYTES: usize = 1 << 16;
+
+/// Takes records of `N` words in any order and gives them back in order, word by word.
+pub(crate) struct Sorter<const N: usize> {
+    waiting: Vec<[u64; N]>,
+    most: usize,
+    path: PathBuf,
+    file: Option<File>,
+    /// First byte and end of each sorted run of the file.
+    runs: Vec<(u64, u64)>,
+}
+
+impl<const N: usize> Sorter<N> {
+    /// `path` is where a file is made when memory does not do; it is gone in the end.
+    pub fn new(path: PathBuf) -> Self {
+        Self::with_memory(path, BUFFER_BYTES)
+    }
+
+    fn with_memory(path: PathBuf, bytes: usize) -> Self {
+        Self {
+            waiting: Vec::new(),
+            most: (bytes / (8 * N)).max(1),
+            path,
+            file: None,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Where the file is, if there is one.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn push(&mut self, record: [u64; N]) -> io::Result<()> {
+        if self.waiting.len() == self.most {
+            self.spill()?;
+        }
+        self.waiting.push(record);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        self.waiting.sort_unstable();
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(scratch(&self.path)?),
+        };
+        let start = file.seek(SeekFrom::End(0))?;
+        let mut to = BufWriter::with_capacity(RUN_BYTES, file);
+        for word in self.waiting.iter().flatten() {
+            to.write_all(&word.to_le_bytes())?;
+        }
+        to.flush()?;
+        drop(to);
+        let bytes = (self.waiting.len() * N * 8) as u64;
+        self.runs.push((start, start + bytes));
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// All records in order.
+    pub fn sorted(mut self) -> io::Result<Sorted<N>> {
+        if self.runs.is_empty() {
+            self.waiting.sort_unstable();
+            return Ok(Sorted::Memory(self.waiting.into_iter()));
+        }
+        self.spill()?;
+        self.waiting = Vec::new();
+        let mut merge = Merge {
+            heads: BinaryHeap::with_capacity(self.runs.len()),
+            runs: Vec::with_capacity(self.runs.len()),
+            file: self.file.take(),
+        };
+        for (number, &(next, end)) in self.runs.iter().enumerate() {
+            merge.runs.push(Run {
+                next,
+                end,
+                bytes: Vec::new(),
+                at: 0,
+            });
+            merge.advance(number)?;
+        }
+        Ok(Sorted::File(Box::new(merge)))
+    }
+}
+
+/// On Unix a file without a name, which no crash leaves behind.
+fn scratch(path: &Path) -> io::Result<File> {
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)?;
+    if cfg!(unix) {
+        fs::remove_file(path)?;
+    }
+    Ok(file)
+}
+
+/// From [`Sorter::sorted`].
+pub(crate) enum Sorted<const N: usize> {
+    Memory(std::vec::IntoIter<[u64; N]>),
+    File(Box<Merge<N>>),
+}
+
+impl<const N: usize> Sorted<N> {
+    /// The next one.
+    pub fn next(&mut self) -> io::Result<Option<[u64; N]>> {
+        match self {
+            Self::Memory(records) => Ok(records.next()),
+            Self::File(merge) => merge.next(),
+        }
+    }
+}
+
+pub(crate) struct Merge<const N: usize> {
+    heads: BinaryHeap<Reverse<([u64; N], usize)>>,
+    runs: Vec<Run>,
+    file: Option<File>,
+}
+
+struct Run {
+    next: u64,
+    end: u64,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl<const N: usize> Merge<N> {
+    fn next(&mut self) -> io::Result<Option<[u64; N]>> {
+        let Some(Reverse((record, run))) = self.heads.pop() else {
+            return Ok(None);
+        };
+        self.advance(run)?;
+        Ok(Some(record))
+    }
+
+    /// The next record of a run becomes its head.
+    fn advance(&mut self, number: usize) -> io::Result<()> {
+        let run = &mut self.runs[number];
+        if run.at == run.bytes.len() {
+            let whole = (RUN_BYTES / (8 * N) * 8 * N) as u64;
+            let count = (run.end - run.next).min(whole) as usize;
+            run.bytes.resize(count, 0);
+            run.at = 0;
+            if count == 0 {
+                return Ok(());
+            }
+            if let Some(file) = &mut self.file {
+                file.seek(SeekFrom::Start(run.next))?;
+                file.read_exact(&mut run.bytes)?;
+            }
+            run.next += count as u64;
+        }
+        let mut record = [0; N];
+        let bytes = &run.bytes[run.at..run.at + 8 * N];
+        for (word, bytes) in record.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte));
+        }
+        run.at += 8 * N;
+        self.heads.push(Reverse((record, number)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_back_in_order_from_memory_and_from_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for memory in [1 << 20, 1 << 10, 16] {
+            let path = folder.path().join("spill");
+            let mut sorter = Sorter::<2>::with_memory(path.clone(), memory);
+            let mut expected: Vec<[u64; 2]> = (0..5_000_u64)
+                .map(|i| [i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54, i])
+                .collect();
+            for record in &expected {
+                sorter.push(*record).unwrap();
+            }
+            expected.sort_unstable();
+            let mut sorted = sorter.sorted().unwrap();
+            let mut found = Vec::new();
+            while let Some(record) = sorted.next().unwrap() {
+                found.push(record);
+            }
+            assert_eq!(found, expected, "with {memory} bytes");
+            assert!(!cfg!(unix) || !path.exists());
+        }
+    }
+}
