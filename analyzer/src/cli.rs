@@ -18,6 +18,8 @@ EXAMPLES:
     trueno-analyze recover decode.run
   See it on a timeline, in Perfetto or chrome://tracing:
     trueno-analyze export chrome decode.run -o decode.json.gz
+  Make a run of another profiler's trace:
+    trueno-analyze import trace.json.gz -o trace.run
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
@@ -72,6 +74,8 @@ pub enum Verb {
     Recover(RecoverArgs),
     /// Write a run in the format of another program.
     Export(ExportArgs),
+    /// Make a run of another profiler's file.
+    Import(ImportArgs),
     /// Which plugins there are.
     Plugins {
         /// What to do with them.
@@ -202,6 +206,30 @@ pub struct RecoverArgs {
     #[arg(short, long, value_name = "NEW")]
     pub output: Option<PathBuf>,
     /// Say what was done as JSON.
+}
+
+/// `import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The files of one recording.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The run directory to make.
+    #[arg(short, long, value_name = "RUN")]
+    pub output: PathBuf,
+    /// What wrote the files; seen from their first bytes when not given.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<ImportFormat>,
+    /// Keep what stands before the first damage of a file, and say so.
+    #[arg(long)]
+    pub partial: bool,
+    /// Replace a run that is there, once the new one is whole.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Refuse packed files that become more than so many times as long.
+    #[arg(long, value_name = "TIMES", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_ratio: u64,
+    /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -230,6 +258,19 @@ pub enum ExportFormat {
     Flamegraph,
     /// OpenTelemetry traces as OTLP/JSON.
     Otlp,
+/// What wrote a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ImportFormat {
+    /// Chrome trace events: the PyTorch profiler and many others.
+    Kineto,
+    /// Nsight Systems, exported to sqlite.
+    NsysSqlite,
+    /// Nsight Compute, exported to CSV.
+    NcuCsv,
+    /// Renacer's JSON.
+    Renacer,
+    /// The text of strace.
+    Strace,
 }
 
 /// `plugins list`.

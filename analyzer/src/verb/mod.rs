@@ -1,6 +1,7 @@
 //! What the verbs of the command line do.
 
 mod export;
+mod import;
 mod inspect;
 mod output;
 mod plugins;
@@ -32,6 +33,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),
         Verb::Recover(args) => recover::recover(args, &talk),
+        Verb::Import(args) => import::import(args, &talk),
     }
 }
 

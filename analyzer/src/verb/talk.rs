@@ -29,6 +29,11 @@ impl Talk {
         }
     }
 
+    /// Whether only errors are wanted.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// A step, with `-v`.
     pub fn step(&self, text: &str) {
         if self.verbose > 0 {

@@ -87,9 +87,11 @@ impl Lanes {
     /// What a row of threads is called: with its process, where there are several.
     pub fn title(&self, number: u32, several: bool) -> Option<String> {
         let lane = self.get(number);
+        let name = lane.name.as_deref();
+        let says_it = |process: &str| name.is_some_and(|name| name.contains(process));
         let process = self
             .process_name(lane.process)
-            .filter(|_| several || lane.name.is_none());
+            .filter(|process| name.is_none() || several && !says_it(process));
         match (process, &lane.name) {
             (Some(process), Some(thread)) => Some(format!("{process} / {thread}")),
             (Some(name), None) => Some(name.to_owned()),

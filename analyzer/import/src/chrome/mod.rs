@@ -43,8 +43,6 @@ mod record;
 mod scanner;
 mod sweep;
 mod tables;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
