@@ -1,8 +1,6 @@
 //! Anything at all may stand in a file: the importer ends with a run or with an error.
 
-#[path = "support/mod.rs"]
-mod support;
-
+use crate::support;
 use proptest::prelude::*;
 
 const SMALL: &str = r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "gpu"}], "traceEvents": [

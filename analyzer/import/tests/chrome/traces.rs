@@ -1,9 +1,6 @@
 //! Small traces of every form, good and bad, through the importer.
 
-#[path = "support/mod.rs"]
-mod support;
-
-use support::{import, partial, rows};
+use crate::support::{self, import, partial, rows};
 
 fn event(fields: &str) -> String {
     format!("{{\"pid\": 1, \"tid\": 2, {fields}}}")
@@ -16,7 +13,10 @@ fn slice(name: &str, category: &str, ts: &str, dur: &str, more: &str) -> String 
 }
 
 fn trace(events: &[String]) -> String {
-    format!("{{\"schemaVersion\": 1, \"traceEvents\": [{}]}}", events.join(",\n"))
+    format!(
+        "{{\"schemaVersion\": 1, \"traceEvents\": [{}]}}",
+        events.join(",\n")
+    )
 }
 
 /// One step, an operator with a launch in it, its kernel and a copy, and what surrounds them.
@@ -27,14 +27,44 @@ fn kineto() -> Vec<String> {
         )
     };
     vec![
-        on_device("gemm", "kernel", "1030.25", "\"correlation\": 5, \"grid\": [8, 4, 1], \"block\": [128, 1, 1], \"registers per thread\": 64"),
-        slice("cudaLaunchKernel", "cuda_runtime", "1010", "5", ", \"args\": {\"correlation\": 5}"),
-        slice("aten::mm", "cpu_op", "1005.001", "20", ", \"args\": {\"flops\": 4096, \"External id\": 3}"),
+        on_device(
+            "gemm",
+            "kernel",
+            "1030.25",
+            "\"correlation\": 5, \"grid\": [8, 4, 1], \"block\": [128, 1, 1], \"registers per thread\": 64",
+        ),
+        slice(
+            "cudaLaunchKernel",
+            "cuda_runtime",
+            "1010",
+            "5",
+            ", \"args\": {\"correlation\": 5}",
+        ),
+        slice(
+            "aten::mm",
+            "cpu_op",
+            "1005.001",
+            "20",
+            ", \"args\": {\"flops\": 4096, \"External id\": 3}",
+        ),
         slice("ProfilerStep#12", "user_annotation", "1000", "100", ""),
-        slice("cudaMemcpyAsync", "cuda_runtime", "1040", "2", ", \"args\": {\"correlation\": \"6\"}"),
-        on_device("Memcpy HtoD (Pinned -> Device)", "gpu_memcpy", "1050", "\"correlation\": 6, \"bytes\": 4096"),
+        slice(
+            "cudaMemcpyAsync",
+            "cuda_runtime",
+            "1040",
+            "2",
+            ", \"args\": {\"correlation\": \"6\"}",
+        ),
+        on_device(
+            "Memcpy HtoD (Pinned -> Device)",
+            "gpu_memcpy",
+            "1050",
+            "\"correlation\": 6, \"bytes\": 4096",
+        ),
         on_device("lost", "kernel", "1060", "\"correlation\": 99"),
-        event("\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1006, \"args\": {\"Bytes\": -64, \"Addr\": 77, \"Device Id\": 0, \"Device Type\": 1}"),
+        event(
+            "\"ph\": \"i\", \"name\": \"[memory]\", \"ts\": 1006, \"args\": {\"Bytes\": -64, \"Addr\": 77, \"Device Id\": 0, \"Device Type\": 1}",
+        ),
         event("\"ph\": \"M\", \"name\": \"thread_name\", \"args\": {\"name\": \"main\"}"),
     ]
 }
@@ -42,7 +72,11 @@ fn kineto() -> Vec<String> {
 #[test]
 fn kineto_becomes_linked_rows() {
     let run = import(trace(&kineto())).unwrap();
-    let bricks = rows(&run, "bricks", &["kind", "name", "start_ns", "dur_ns", "iteration", "flops"]);
+    let bricks = rows(
+        &run,
+        "bricks",
+        &["kind", "name", "start_ns", "dur_ns", "iteration", "flops"],
+    );
     assert_eq!(
         bricks,
         [
@@ -50,26 +84,76 @@ fn kineto_becomes_linked_rows() {
             "brick aten::mm 5001 20000 12 4096",
         ]
     );
-    assert_eq!(rows(&run, "calls", &["name", "correlation"]), ["cudaLaunchKernel 5", "cudaMemcpyAsync 6"]);
+    assert_eq!(
+        rows(&run, "calls", &["name", "correlation"]),
+        ["cudaLaunchKernel 5", "cudaMemcpyAsync 6"]
+    );
     let mm = &rows(&run, "bricks", &["id"])[1];
     let launch = &rows(&run, "calls", &["id"])[0];
-    assert_eq!(rows(&run, "bricks", &["parent"])[1], rows(&run, "bricks", &["id"])[0]);
     assert_eq!(
-        rows(&run, "kernels", &["name", "brick", "thread", "stream", "start_ns", "dur_ns", "grid_x", "grid_y", "block_x", "registers", "valid", "work_source"]),
+        rows(&run, "bricks", &["parent"])[1],
+        rows(&run, "bricks", &["id"])[0]
+    );
+    assert_eq!(
+        rows(
+            &run,
+            "kernels",
+            &[
+                "name",
+                "brick",
+                "thread",
+                "stream",
+                "start_ns",
+                "dur_ns",
+                "grid_x",
+                "grid_y",
+                "block_x",
+                "registers",
+                "valid",
+                "work_source"
+            ]
+        ),
         [
             format!("gemm {mm} 0 7 30250 3500 8 4 128 64 true -"),
             "lost - - 7 60000 3500 - - - - true -".to_owned(),
         ]
     );
     assert_eq!(
-        rows(&run, "transfers", &["direction", "bytes", "src_kind", "dst_kind", "is_async", "timing"]),
+        rows(
+            &run,
+            "transfers",
+            &[
+                "direction",
+                "bytes",
+                "src_kind",
+                "dst_kind",
+                "is_async",
+                "timing"
+            ]
+        ),
         ["h2d 4096 pinned device true device"]
     );
     let gemm = &rows(&run, "kernels", &["id"])[0];
-    assert_eq!(rows(&run, "edges", &["from", "to", "kind"])[0], format!("{launch} {gemm} launches"));
-    assert_eq!(rows(&run, "allocations", &["bytes", "device", "address", "span"]), [format!("-64 0 77 {mm}")]);
-    assert_eq!(rows(&run, "threads", &["thread", "name", "os_id"]), ["0 main 2"]);
-    assert!(run.notes.warnings.iter().any(|text| text.starts_with("1 kernels")), "{:?}", run.notes);
+    assert_eq!(
+        rows(&run, "edges", &["from", "to", "kind"])[0],
+        format!("{launch} {gemm} launches")
+    );
+    assert_eq!(
+        rows(&run, "allocations", &["bytes", "device", "address", "span"]),
+        [format!("-64 0 77 {mm}")]
+    );
+    assert_eq!(
+        rows(&run, "threads", &["thread", "name", "os_id"]),
+        ["0 main 2"]
+    );
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.starts_with("1 kernels")),
+        "{:?}",
+        run.notes
+    );
     assert_eq!(run.json.wall_ns, Some(100_000));
     assert_eq!(run.json.clock.source, "imported: kineto");
     assert_eq!(run.json.values["trace.schemaVersion"], "1");
@@ -77,24 +161,39 @@ fn kineto_becomes_linked_rows() {
 
 #[test]
 fn the_same_file_makes_the_same_bytes() {
-    let (one, two) = (import(trace(&kineto())).unwrap(), import(trace(&kineto())).unwrap());
+    let (one, two) = (
+        import(trace(&kineto())).unwrap(),
+        import(trace(&kineto())).unwrap(),
+    );
     assert_eq!(one.files(), two.files());
     assert_eq!(one.json.run_id.len(), 16);
-    assert_ne!(one.json.run_id, import(trace(&kineto()[1..])).unwrap().json.run_id);
+    assert_ne!(
+        one.json.run_id,
+        import(trace(&kineto()[1..])).unwrap().json.run_id
+    );
 }
 
 #[test]
 fn packed_and_plain_files_make_the_same_rows() {
-    let (plain, packed) = (import(trace(&kineto())).unwrap(), import(support::gzip(trace(&kineto()).as_bytes())).unwrap());
+    let (plain, packed) = (
+        import(trace(&kineto())).unwrap(),
+        import(support::gzip(trace(&kineto()).as_bytes())).unwrap(),
+    );
     for table in ["bricks", "kernels", "calls", "transfers", "edges"] {
-        assert_eq!(rows(&plain, table, &["*"]), rows(&packed, table, &["*"]), "{table}");
+        assert_eq!(
+            rows(&plain, table, &["*"]),
+            rows(&packed, table, &["*"]),
+            "{table}"
+        );
     }
 }
 
 #[test]
 fn waits_are_of_the_call_or_of_their_own_record() {
     let sync = |name: &str, ts: u32, args: &str| {
-        format!("{{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"{name}\", \"pid\": 0, \"tid\": -1, \"ts\": {ts}, \"dur\": 4, \"args\": {{\"stream\": -1, \"device\": 0, {args}}}}}")
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"{name}\", \"pid\": 0, \"tid\": -1, \"ts\": {ts}, \"dur\": 4, \"args\": {{\"stream\": -1, \"device\": 0, {args}}}}}"
+        )
     };
     let run = import(trace(&[
         slice("cudaDeviceSynchronize", "cuda_runtime", "10", "6", ", \"args\": {\"correlation\": 1}"),
@@ -106,7 +205,11 @@ fn waits_are_of_the_call_or_of_their_own_record() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "syncs", &["kind", "thread", "stream", "event", "start_ns", "dur_ns"]),
+        rows(
+            &run,
+            "syncs",
+            &["kind", "thread", "stream", "event", "start_ns", "dur_ns"]
+        ),
         [
             "device 0 - - 0 6000",
             "stream 0 - - 11000 4000",
@@ -114,7 +217,14 @@ fn waits_are_of_the_call_or_of_their_own_record() {
             "stream_wait - - 9 31000 4000",
         ]
     );
-    assert_eq!(rows(&run, "device_events", &["event", "stream", "correlation", "time_ns"]), ["9 7 8 -"]);
+    assert_eq!(
+        rows(
+            &run,
+            "device_events",
+            &["event", "stream", "correlation", "time_ns"]
+        ),
+        ["9 7 8 -"]
+    );
     assert_eq!(run.left_out("cuda_sync"), 1);
 }
 
@@ -139,17 +249,42 @@ fn other_producers_begin_and_end_count_and_point() {
     ))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["kind", "name", "start_ns", "dur_ns", "thread"]),
-        ["function outer 0 3000 0", "function inner 1500 500 0", "function after 4000 1000 0", "task get 1000 4000 1"]
+        rows(
+            &run,
+            "bricks",
+            &["kind", "name", "start_ns", "dur_ns", "thread"]
+        ),
+        [
+            "function outer 0 3000 0",
+            "function inner 1500 500 0",
+            "function after 4000 1000 0",
+            "task get 1000 4000 1"
+        ]
     );
     assert_eq!(
         rows(&run, "counters", &["name", "value", "source"]),
-        ["load[3].cpu 1.5 declared", "load[3].gpu 2 declared", "heap 7 declared"]
+        [
+            "load[3].cpu 1.5 declared",
+            "load[3].gpu 2 declared",
+            "heap 7 declared"
+        ]
     );
     assert_eq!(rows(&run, "edges", &["kind"]), ["depends_on"]);
     assert_eq!(run.json.clock.source, "imported: chrome");
-    assert!(run.notes.warnings.iter().any(|text| text.contains("array has no end")), "{:?}", run.notes);
-    assert!(run.notes.warnings.iter().any(|text| text.contains("another name")));
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("array has no end")),
+        "{:?}",
+        run.notes
+    );
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("another name"))
+    );
 }
 
 #[test]
@@ -160,23 +295,46 @@ fn overlaps_are_kept_and_said() {
         slice("right", "cpu_op", "20", "20", ""),
     ]))
     .unwrap();
-    let (ids, parents) = (rows(&run, "bricks", &["id"]), rows(&run, "bricks", &["parent"]));
+    let (ids, parents) = (
+        rows(&run, "bricks", &["id"]),
+        rows(&run, "bricks", &["parent"]),
+    );
     assert_eq!(parents, ["-", &ids[0], &ids[0]]);
-    assert!(run.notes.warnings.iter().any(|text| text.starts_with("1 intervals overlap")));
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.starts_with("1 intervals overlap"))
+    );
 }
 
 #[test]
 fn impossible_events_cost_themselves_only() {
     for (bad, reason) in [
         (slice("bad", "cpu_op", "5", "-1", ""), "negative"),
-        (event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": 1"), "without dur"),
-        (event("\"ph\": \"X\", \"name\": \"bad\", \"dur\": 1"), "without ts"),
-        (event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": \"x\", \"dur\": 1"), "no number"),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": 1"),
+            "without dur",
+        ),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"dur\": 1"),
+            "without ts",
+        ),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": \"x\", \"dur\": 1"),
+            "no number",
+        ),
         (slice("bad", "cpu_op", "1e300", "1", ""), "out of range"),
         (event("\"ph\": \"E\", \"ts\": 1"), "E without"),
-        (event("\"ph\": \"B\", \"name\": \"bad\", \"ts\": 1"), "B without"),
+        (
+            event("\"ph\": \"B\", \"name\": \"bad\", \"ts\": 1"),
+            "B without",
+        ),
         (event("\"ph\": \"f\", \"id\": 1, \"ts\": 5"), "flow"),
-        (event("\"ph\": \"e\", \"id\": 1, \"ts\": 1"), "asynchronous end"),
+        (
+            event("\"ph\": \"e\", \"id\": 1, \"ts\": 1"),
+            "asynchronous end",
+        ),
         (event("\"ph\": \"P\", \"ts\": 1"), "phase P"),
         (event("\"name\": \"bad\""), "without ph"),
         ("17".to_owned(), "no object"),
@@ -201,10 +359,14 @@ fn impossible_events_cost_themselves_only() {
 #[test]
 fn ids_of_64_bits_and_doubled_ids_are_told_apart() {
     let kernel = |corr: &str, ts: u32| {
-        format!("{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": {ts}, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}")
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": {ts}, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}"
+        )
     };
     let call = |pid: u32, corr: &str| {
-        format!("{{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": \"{pid}\", \"tid\": 18446744073709551615, \"ts\": 1, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}")
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": \"{pid}\", \"tid\": 18446744073709551615, \"ts\": 1, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}"
+        )
     };
     let run = import(trace(&[
         call(1, "\"18446744073709551614\""),
@@ -217,7 +379,12 @@ fn ids_of_64_bits_and_doubled_ids_are_told_apart() {
     .unwrap();
     // Both kernels of a graph launch; none where two processes use the number.
     assert_eq!(rows(&run, "edges", &["kind"]).len(), 2);
-    assert!(run.notes.warnings.iter().any(|text| text.contains("several processes")));
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("several processes"))
+    );
     assert_eq!(rows(&run, "threads", &["os_id"])[0], "18446744073709551615");
 }
 
@@ -228,22 +395,37 @@ fn damage_is_placed_and_what_stands_before_can_be_kept() {
     let broken = good.replace("\"name\": \"lost\"", "\"name\" \"lost\"");
     for (content, word) in [(cut, "cut?"), (broken.as_str(), "expected ':'")] {
         let error = import(content).err().unwrap();
-        assert!(error.contains(word) && error.contains("at byte") && error.contains("--partial"), "{error}");
+        assert!(
+            error.contains(word) && error.contains("at byte") && error.contains("--partial"),
+            "{error}"
+        );
         let run = partial(content).unwrap();
         assert_eq!(rows(&run, "kernels", &["name"]), ["gemm"]);
         assert_eq!(run.json.problems.len(), 1);
-        assert!(run.json.problems[0].contains("up to byte"), "{:?}", run.json.problems);
+        assert!(
+            run.json.problems[0].contains("up to byte"),
+            "{:?}",
+            run.json.problems
+        );
     }
     // The same inside gzip, and a damaged stream.
     let packed = support::gzip(good.as_bytes());
-    assert!(import(&packed[..packed.len() - 12]).err().unwrap().contains("unpacked"));
+    assert!(
+        import(&packed[..packed.len() - 12])
+            .err()
+            .unwrap()
+            .contains("unpacked")
+    );
     let mut damaged = packed.clone();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 0x55;
     assert!(import(&damaged).is_err());
     // Behind the end.
     assert!(import(format!("{good} x")).is_err());
-    assert!(import(good.replace("]}", ",]}")).is_ok(), "a comma before the bracket");
+    assert!(
+        import(good.replace("]}", ",]}")).is_ok(),
+        "a comma before the bracket"
+    );
 }
 
 #[test]
@@ -269,9 +451,24 @@ fn nesting_and_length_have_limits() {
     let deep = format!("[{}", "[".repeat(100_000));
     assert!(import(deep).err().unwrap().contains("nest deeper"));
     let long = "n".repeat(1 << 20);
-    let run = import(trace(&[slice(&long, "cpu_op", "0", "1", ""), slice("x", "cpu_op", "0", "1", &format!(", \"args\": {{\"s\": \"{long}\"}}"))])).unwrap();
+    let run = import(trace(&[
+        slice(&long, "cpu_op", "0", "1", ""),
+        slice(
+            "x",
+            "cpu_op",
+            "0",
+            "1",
+            &format!(", \"args\": {{\"s\": \"{long}\"}}"),
+        ),
+    ]))
+    .unwrap();
     assert_eq!(rows(&run, "bricks", &["name"])[0].len(), 1 << 14);
-    assert!(run.notes.warnings.iter().any(|text| text.contains("very long")));
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("very long"))
+    );
     assert!(import(trace(&[event(&format!("\"ts\": {}", "9".repeat(1 << 16)))])).is_err());
 }
 
@@ -280,7 +477,16 @@ fn a_file_that_grows_too_much_is_refused_and_may_be_allowed() {
     let bomb = support::gzip(format!("[{}]", " ".repeat(80 << 20)).as_bytes());
     let error = import(&bomb).err().unwrap();
     assert!(error.contains("--max-ratio"), "{error}");
-    assert!(support::import_with(&bomb, trueno_import::Options { max_ratio: 5_000, ..Default::default() }).is_ok());
+    assert!(
+        support::import_with(
+            &bomb,
+            trueno_import::Options {
+                max_ratio: 5_000,
+                ..Default::default()
+            }
+        )
+        .is_ok()
+    );
 }
 
 #[test]
@@ -288,9 +494,18 @@ fn escapes_and_odd_texts_become_names() {
     let run = import(trace(&[
         slice(r"a\u00e9\ud83d\ude00\n\/", "cpu_op", "0", "1", ""),
         slice(r"half \ud83d half", "cpu_op", "2", "1", ""),
-        slice("tab\there", "cpu_op", "4", "1", ", \"args\": {\"bw\": inf, \"x\": NaN, \"y\": -Infinity}"),
+        slice(
+            "tab\there",
+            "cpu_op",
+            "4",
+            "1",
+            ", \"args\": {\"bw\": inf, \"x\": NaN, \"y\": -Infinity}",
+        ),
     ]))
     .unwrap();
-    assert_eq!(rows(&run, "bricks", &["name"]), ["aé😀\n/", "half \u{fffd} half", "tab\there"]);
+    assert_eq!(
+        rows(&run, "bricks", &["name"]),
+        ["aé😀\n/", "half \u{fffd} half", "tab\there"]
+    );
     assert!(import(trace(&[slice(r"\q", "cpu_op", "0", "1", "")])).is_err());
 }

@@ -27,7 +27,9 @@ impl Imported {
     /// Records left out for reasons that begin with or contain a text.
     pub fn left_out(&self, reason: &str) -> u64 {
         let of = self.notes.left_out.iter();
-        of.filter(|(text, _)| text.contains(reason)).map(|(_, count)| count).sum()
+        of.filter(|(text, _)| text.contains(reason))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// All files with their bytes.
@@ -79,7 +81,11 @@ pub fn import_with(content: impl AsRef<[u8]>, options: Options) -> Result<Import
         .map_err(|error| error.to_string())?;
     let json = run.finish(wall_ns).unwrap();
     assert!(!path.join("import.lanes").exists());
-    Ok(Imported { folder, json, notes })
+    Ok(Imported {
+        folder,
+        json,
+        notes,
+    })
 }
 
 /// Rows as text, their cells apart by a space; a null is a dash.
@@ -93,8 +99,17 @@ pub fn rows(run: &Imported, table: &str, columns: &[&str]) -> Vec<String> {
     for batch in reader {
         let batch = batch.unwrap();
         for row in 0..batch.num_rows() {
-            let all: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
-            let names = if columns == ["*"] { all } else { columns.iter().map(|c| (*c).to_owned()).collect() };
+            let all: Vec<_> = batch
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .collect();
+            let names = if columns == ["*"] {
+                all
+            } else {
+                columns.iter().map(|c| (*c).to_owned()).collect()
+            };
             let cells: Vec<_> = names.iter().map(|name| cell(&batch, name, row)).collect();
             out.push(cells.join(" "));
         }

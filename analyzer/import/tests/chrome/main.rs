@@ -1,0 +1,5 @@
+//! The importer of Chrome traces.
+
+mod hostile;
+mod support;
+mod traces;
