@@ -21,7 +21,7 @@ pub(crate) struct Source<'a> {
 }
 
 enum Bytes<'a> {
-    Plain(Tap<'a>),
+    Plain(Box<Tap<'a>>),
     Packed(Box<MultiGzDecoder<Tap<'a>>>),
 }
 
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
         let bytes = if tap.ahead.starts_with(&GZIP) {
             Bytes::Packed(Box::new(MultiGzDecoder::new(tap)))
         } else {
-            Bytes::Plain(tap)
+            Bytes::Plain(Box::new(tap))
         };
         Ok(Self {
             bytes,
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
     /// Reads the rest of the file; the hash of all its bytes, as they lie on the disk.
     pub fn hash(self) -> io::Result<u64> {
         let mut tap = match self.bytes {
-            Bytes::Plain(tap) => tap,
+            Bytes::Plain(tap) => *tap,
             Bytes::Packed(packed) => packed.into_inner(),
         };
         let mut rest = vec![0; 1 << 16];
