@@ -2,8 +2,8 @@
 
 mod cli;
 mod damage;
-mod forked;
 mod export;
+mod forked;
 mod harness;
 mod hostile;
 mod killed;

@@ -206,6 +206,8 @@ pub struct RecoverArgs {
     #[arg(short, long, value_name = "NEW")]
     pub output: Option<PathBuf>,
     /// Say what was done as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `import`.
@@ -258,6 +260,8 @@ pub enum ExportFormat {
     Flamegraph,
     /// OpenTelemetry traces as OTLP/JSON.
     Otlp,
+}
+
 /// What wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {

@@ -12,13 +12,13 @@ mod error;
 pub mod ncu;
 mod notes;
 pub mod nsys;
+mod options;
 #[cfg(test)]
 mod read_back;
 pub mod renacer;
-pub mod strace;
-mod options;
 mod sorter;
 mod source;
+pub mod strace;
 
 pub use detect::Format;
 pub use error::Error;

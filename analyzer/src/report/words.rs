@@ -1,5 +1,7 @@
 //! The sentences that terminal and Markdown reports share.
 
+use std::collections::BTreeMap;
+
 use crate::run::{RunState, WallSource};
 
 use super::units::{self, Unit};
@@ -18,16 +20,28 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     lines.push(("events", events(header)));
     lines.push(("recorder", recorder_cost(header)));
     if !facts.values.is_empty() {
-        let values = facts
-            .values
-            .iter()
-            .map(|(key, value)| format!("{key} = {value}"));
-        lines.push(("values", values.collect::<Vec<_>>().join(", ")));
+        lines.push(("values", values(&facts.values)));
     }
     lines
         .into_iter()
         .map(|(name, text)| (name, width::printable(&text).into_owned()))
         .collect()
+}
+
+/// A program states a few; an imported trace may bring a hundred, which a reader of the report
+/// has no use for.
+const MOST_VALUES: usize = 8;
+
+fn values(all: &BTreeMap<String, String>) -> String {
+    let shown = all.iter().take(MOST_VALUES);
+    let mut text: Vec<String> = shown
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    if all.len() > MOST_VALUES {
+        let more = all.len() - MOST_VALUES;
+        text.push(format!("and {more} more (see `trueno-analyze info`)"));
+    }
+    text.join(", ")
 }
 
 const UNKNOWN: &str = "not known";
@@ -173,4 +187,24 @@ pub fn incomplete(report: &Report) -> Vec<String> {
 /// A problem as one line.
 pub fn problem(problem: &Problem) -> String {
     format!("{} ({})", problem.text, problem.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_values_are_shown_and_the_others_counted() {
+        let values_of = |count: u32| {
+            let all = (0..count).map(|n| (format!("k{n:03}"), n.to_string()));
+            values(&all.collect())
+        };
+        assert_eq!(values_of(2), "k000 = 0, k001 = 1");
+        assert!(!values_of(8).contains("more"));
+        let many = values_of(100);
+        assert!(
+            many.ends_with("and 92 more (see `trueno-analyze info`)"),
+            "{many}"
+        );
+    }
 }

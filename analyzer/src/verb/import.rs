@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
-use trueno_import::{Format, Notes, Options, chrome, detect};
+use trueno_import::{Format, Notes, Options, chrome, detect, nsys, renacer, strace};
+use trueno_recorder::rest;
 use trueno_recorder::run_json::{Producer, RUN_JSON, RunJson};
 use trueno_recorder::run_writer::RunWriter;
 
@@ -60,7 +61,14 @@ pub fn import(args: &ImportArgs, talk: &Talk) -> anyhow::Result<u8> {
         Format::Kineto => {
             chrome::import_with(file, &options, &mut into, &mut notes, &mut progress)?
         }
-        other => bail!("{}: this build imports no {other}", file.display()),
+        Format::NsysSqlite => nsys::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::Renacer => renacer::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::Strace => strace::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::NcuCsv => bail!(
+            "{}: Nsight Compute's counters have no times of their own, and joining them to a traced \
+             run is not there yet (hint: import the trace of Nsight Systems or Kineto)",
+            file.display()
+        ),
     };
     into.finish(wall_ns)?;
     bar.finish_and_clear();
@@ -131,6 +139,12 @@ impl Target {
             if !place.join(RUN_JSON).is_file() {
                 bail!(
                     "{}: exists and is not a run directory (hint: choose another path)",
+                    place.display()
+                );
+            }
+            if rest::is_recording(place) == Some(true) {
+                bail!(
+                    "{}: is being recorded now (hint: choose another path, or wait for its end)",
                     place.display()
                 );
             }
