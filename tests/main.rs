@@ -6,6 +6,7 @@ mod export;
 mod forked;
 mod harness;
 mod hostile;
+mod import;
 mod killed;
 mod plugins;
 mod recover;

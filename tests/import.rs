@@ -1,0 +1,134 @@
+//! `import`: another profiler's trace becomes a run like any other.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::{Dir, section};
+
+/// A step with an operator that launches one kernel; times in microseconds.
+fn trace() -> serde_json::Value {
+    let event = |cat: &str, name: &str, tid: u64, ts: f64, dur: f64, args: serde_json::Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args});
+    json!({
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "traceEvents": [
+            event("user_annotation", "ProfilerStep#4", 1, 100.0, 900.0, json!({})),
+            event("cpu_op", "aten::mm", 1, 200.0, 300.5, json!({"External id": 5})),
+            event("cuda_runtime", "cudaLaunchKernel", 1, 250.0, 10.0, json!({"correlation": 7})),
+            event("kernel", "sgemm<float>", 0, 400.25, 80.125, json!({
+                "correlation": 7, "device": 0, "stream": 7,
+                "grid": [4, 2, 1], "block": [128, 1, 1], "registers per thread": 32,
+            })),
+        ],
+    })
+}
+
+fn imported(dir: &Dir) {
+    fs::write(dir.join("trace.json"), trace().to_string()).unwrap();
+    dir.command(&["import", "trace.json", "-o", "trace.run"])
+        .exits(0)
+        .stdout_has("(kineto) is now the run trace.run");
+}
+
+#[test]
+fn a_trace_becomes_a_run_that_every_verb_reads() {
+    let dir = Dir::new();
+    imported(&dir);
+    let kernels = dir
+        .command(&[
+            "query",
+            "trace.run",
+            "SELECT k.name, k.dur_ns, k.grid_x, k.stream, b.name AS brick FROM kernels k JOIN bricks b ON k.brick = b.id",
+            "--format",
+            "json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(
+        kernels,
+        json!([{"name": "sgemm<float>", "dur_ns": 80_125, "grid_x": 4, "stream": 7, "brick": "aten::mm"}])
+    );
+    let steps = dir
+        .command(&[
+            "query",
+            "trace.run",
+            "SELECT kind, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration'",
+            "--format",
+            "json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(
+        steps,
+        json!([{"kind": "iteration", "iteration": 4, "start_ns": 0, "dur_ns": 900_000}])
+    );
+    let report = dir
+        .report(&dir.join("trace.run"), &["--json", "-"])
+        .exits(0)
+        .json();
+    for plugin in ["category", "critical_path", "sanity"] {
+        assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
+    }
+}
+
+#[test]
+fn the_same_trace_gives_the_same_bytes() {
+    let dir = Dir::new();
+    imported(&dir);
+    let first = fs::read(dir.join("trace.run/kernels/000000.arrow")).unwrap();
+    let described = fs::read(dir.join("trace.run/run.json")).unwrap();
+    dir.command(&["import", "trace.json", "-o", "trace.run"])
+        .exits(2)
+        .stderr_has("--overwrite");
+    dir.command(&["import", "trace.json", "-o", "trace.run", "--overwrite"])
+        .exits(0);
+    assert_eq!(
+        fs::read(dir.join("trace.run/kernels/000000.arrow")).unwrap(),
+        first
+    );
+    assert_eq!(fs::read(dir.join("trace.run/run.json")).unwrap(), described);
+}
+
+#[test]
+fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
+    let dir = Dir::new();
+    let whole = trace().to_string();
+    fs::write(dir.join("cut.json"), &whole[..whole.len() - 60]).unwrap();
+    fs::write(dir.join("text.json"), "not a trace").unwrap();
+    fs::write(dir.join("empty.json"), "").unwrap();
+    for (file, word) in [
+        ("cut.json", "cut.json"),
+        ("text.json", "no format"),
+        ("empty.json", "empty"),
+        ("missing.json", "cannot be read"),
+    ] {
+        dir.command(&["import", file, "-o", "new.run"])
+            .exits(2)
+            .stderr_has(word);
+        assert!(!dir.join("new.run").exists(), "{file}");
+    }
+    dir.command(&["import", "cut.json", "-o", "new.run", "--partial"])
+        .exits(0);
+    let rows = dir
+        .command(&[
+            "query",
+            "new.run",
+            "SELECT COUNT(*) AS n FROM bricks",
+            "--format",
+            "json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(rows, json!([{"n": 2}]), "what stands before the cut");
+    let left: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().contains("importing")),
+        "{left:?}"
+    );
+}
