@@ -76,6 +76,8 @@ pub enum Verb {
     Export(ExportArgs),
     /// Make a run of another profiler's file.
     Import(ImportArgs),
+    /// Print the rules that give names a category, to make your own of them.
+    Categories,
     /// Which plugins there are.
     Plugins {
         /// What to do with them.
@@ -126,6 +128,9 @@ pub struct ReportArgs {
     /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
     pub set: Vec<Setting>,
+    /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
+    #[arg(long, value_name = "FILE")]
+    pub categories: Option<PathBuf>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<Level>,

@@ -1,6 +1,7 @@
 //! Reads recorded runs, runs analyses over them as plugins, and reports.
 
 pub mod catalog;
+pub mod categories;
 pub mod cli;
 pub mod exit;
 pub mod export;

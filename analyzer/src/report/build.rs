@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use trueno_plugin::{Column, Table};
 
 use super::{Finding, Header, Level, Problem, Report, Section, SectionStatus, coverage};
+use crate::categories::{self, CategoryRules};
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan};
 use crate::plugin::{Entry, Outcome, Plugin, Roster, Sources, Status, Taken, frame, run};
 use crate::query::Database;
@@ -21,6 +22,8 @@ pub struct Request<'a> {
     pub roster: &'a Roster,
     /// Which of them to use.
     pub wish: &'a Wish,
+    /// Categories for names that have none.
+    pub categories: &'a CategoryRules,
     /// Options by plugin and key.
     pub options: &'a BTreeMap<String, Map<String, Value>>,
     /// Told the id of each plugin before it runs.
@@ -64,10 +67,22 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
     let steps = plan(&descriptors, request.wish)?;
     let mut database = request.run.sql_context()?;
-    let baseline = request.baseline.map(Run::sql_context).transpose()?;
+    let mut baseline = request.baseline.map(Run::sql_context).transpose()?;
 
     let mut problems: Vec<Problem> = request.run.problems().iter().map(from_run).collect();
     problems.extend(request.roster.entries.iter().filter_map(from_entry));
+    for database in [Some(&mut database), baseline.as_mut()]
+        .into_iter()
+        .flatten()
+    {
+        if let Err(why) = categories::publish(request.categories, database) {
+            problems.push(Problem {
+                severity: Level::Warning,
+                code: "category_rules_not_applied".into(),
+                text: format!("names without a category have none: {why}"),
+            });
+        }
+    }
     let header = header(request.run, &database, &mut problems);
 
     let mut sections = Vec::new();

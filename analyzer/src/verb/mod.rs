@@ -11,7 +11,9 @@ mod talk;
 
 use std::io::{self, IsTerminal, Write};
 
+use crate::categories::DEFAULT;
 use crate::cli::{Cli, Color, PluginsVerb, Verb};
+use crate::exit;
 use crate::plugin::Search;
 use crate::report::{style::Palette, terminal};
 use talk::Talk;
@@ -28,6 +30,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Plugins {
             verb: PluginsVerb::List(args),
         } => plugins::list(args, cli.verbose, page),
+        Verb::Categories => {
+            to_stdout(DEFAULT.as_bytes())?;
+            Ok(exit::FINE)
+        }
         Verb::Export(args) => export::export(args, &talk),
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),

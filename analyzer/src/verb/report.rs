@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::output::{self, Output};
 use super::talk::Talk;
 use super::{page_width, search, to_stdout};
+use crate::categories::CategoryRules;
 use crate::cli::{ReportArgs, Setting};
 use crate::plan::Wish;
 use crate::plugin::{Roster, Status};
@@ -42,6 +43,10 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         output::folder("--csv", dir)?;
     }
 
+    let categories = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
     let roster = Roster::gather(&search(&args.plugins))?;
     for entry in &roster.entries {
         if let Status::Refused { why } = &entry.status {
@@ -69,6 +74,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         baseline: baseline.as_ref(),
         roster: &roster,
         wish: &wish,
+        categories: &categories,
         options: &options(&args.set),
         before_each: &|id| talk.step(&format!("running {id}")),
     })?;

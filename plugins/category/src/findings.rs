@@ -30,7 +30,7 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         );
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
-                .suggestion("give the bricks known names, or a category where the program records them")
+                .suggestion("give the bricks known names or a category where the program records them, or their names a rule (report --categories)")
                 .evidence(
                     "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks \
                      WHERE category IS NULL AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \

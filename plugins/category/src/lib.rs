@@ -8,7 +8,9 @@
 //! Categories: a brick has its own, or is `uncategorised`; run, iteration and
 //! layer rows are `outside bricks`; a thread that waits for others is `waiting`;
 //! kernels, tiles, calls and transfers have that of their brick: the one they
-//! name, or else the one they began in.
+//! name, or else the one they began in. Where none was recorded, the host's table
+//! `category_rules` has the categories of names: a kernel, call or transfer goes by
+//! its own name before its brick's, and what has no row there is `uncategorised`.
 
 pub mod findings;
 pub mod lanes;

@@ -6,7 +6,7 @@
 use trueno_plugin::Input;
 
 /// All inputs of [`load`](super::load), to be listed by the plugin.
-pub const INPUTS: [Input; 16] = [
+pub const INPUTS: [Input; 17] = [
     Input::sql("run", "SELECT wall_ns FROM run"),
     Input::sql("threads", "SELECT thread, name FROM threads"),
     Input::sql(
@@ -65,4 +65,9 @@ pub const INPUTS: [Input; 16] = [
         "transfer_directions",
         "SELECT DISTINCT direction_id AS id, direction AS text FROM transfers",
     ),
+    Input::sql(
+        "category_rules",
+        "SELECT name, category FROM category_rules",
+    )
+    .optional(),
 ];

@@ -7,8 +7,9 @@ use trueno_plugin::{I64Column, Result, Run, Table, U64Column};
 use super::hash::FastMap;
 use super::inherit::inherit;
 use super::order::by_start;
+use super::rules::{Rules, plain};
 use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
-use super::text::{INHERITED, OUTSIDE, Texts, UNCATEGORISED, WAITING};
+use super::text::{INHERITED, OUTSIDE, Texts, WAITING};
 
 /// Rows that became no interval, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,10 @@ pub struct Lanes {
 /// # Errors
 /// An input lacks a column or has it in another type.
 pub fn load(run: &mut Run) -> Result<Lanes> {
-    let mut loader = Loader::default();
+    let mut loader = Loader {
+        rules: Rules::read(run)?,
+        ..Loader::default()
+    };
     loader.bricks(run)?;
     let linked = std::mem::take(&mut loader.linked);
     for source in &WORK {
@@ -107,6 +111,7 @@ const WORK: [Source; 5] = [
 #[derive(Default)]
 struct Loader {
     out: Lanes,
+    rules: Rules,
     spans: BTreeMap<LaneKey, Vec<Span>>,
     /// Tables read ahead, because their links say which bricks to remember.
     tables: FastMap<&'static str, Table>,
@@ -155,7 +160,7 @@ impl Loader {
                     let category = match (class, found.2) {
                         (Class::Scope, _) => OUTSIDE,
                         (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
-                        (_, None) => UNCATEGORISED,
+                        (_, None) => self.rules.of_brick(name, &mut self.out.texts),
                     };
                     let label = self.out.labels.number(Label {
                         class,
@@ -210,20 +215,27 @@ impl Loader {
             let link = brick
                 .and_then(|column| column.get(row))
                 .and_then(|brick| linked.get(&brick).copied());
-            let category = match source.class {
+            let around = match source.class {
                 Class::Wait => WAITING,
                 _ => link.unwrap_or(INHERITED),
             };
-            let found = (name_id.value(row), category);
+            let found = (name_id.value(row), around);
             let label = match labels.get(&found) {
                 Some(&label) => label,
                 None => {
                     let name = self.known(&names, found.0, source.texts)?;
+                    let category = match around {
+                        INHERITED => INHERITED,
+                        _ => {
+                            let texts = &mut self.out.texts;
+                            self.rules.of_work(source.class, name, around, texts)
+                        }
+                    };
                     let label = Label {
                         class: source.class,
                         kind,
                         name,
-                        category: found.1,
+                        category,
                     };
                     let label = self.out.labels.number(label);
                     labels.insert(found, label);
@@ -329,7 +341,8 @@ impl Loader {
                 kind: key.kind(),
                 spans,
             };
-            inherit(&mut lane, &mut self.out.labels);
+            let out = &mut self.out;
+            inherit(&mut lane, &mut out.labels, &self.rules, &mut out.texts);
             self.out.lanes.push(lane);
             run.check_cancelled()?;
         }
@@ -338,8 +351,10 @@ impl Loader {
         for ((kind, label), count) in self.out.bound {
             let mut found = self.out.labels.get(label);
             if found.category == INHERITED {
-                found.category = OUTSIDE;
+                let texts = &mut self.out.texts;
+                found.category = self.rules.of_work(found.class, found.name, OUTSIDE, texts);
             }
+            found.category = plain(found.category);
             *bound
                 .entry((kind, self.out.labels.number(found)))
                 .or_default() += count;

@@ -31,6 +31,8 @@ pub struct Made {
     pub syncs: Vec<Row>,
     pub calls: Vec<Row>,
     pub transfers: Vec<Row>,
+    /// Name and category.
+    pub rules: Vec<(&'static str, &'static str)>,
 }
 
 /// An interval on thread 0.
@@ -156,6 +158,13 @@ impl Made {
                 .i64("thread", self.threads.iter().map(|(thread, _)| *thread))
                 .text("name", self.threads.iter().map(|(_, name)| *name)),
         ];
+        if !self.rules.is_empty() {
+            out.push(
+                Table::build("category_rules")
+                    .text("name", self.rules.iter().map(|(name, _)| Some(*name)))
+                    .text("category", self.rules.iter().map(|(_, to)| Some(*to))),
+            );
+        }
         out.extend(rows(
             "bricks",
             &self.bricks,

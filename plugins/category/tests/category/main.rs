@@ -2,4 +2,5 @@
 
 mod made;
 mod paint;
+mod rules;
 mod tables;

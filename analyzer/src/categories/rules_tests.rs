@@ -1,0 +1,82 @@
+use super::*;
+
+#[test]
+fn the_default_rules_know_names_of_the_field() {
+    let rules = CategoryRules::default();
+    for (name, category) in [
+        (
+            "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8",
+            "GEMM",
+        ),
+        ("ampere_sgemm_128x64_tn", "GEMM"),
+        (
+            "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32",
+            "convolution",
+        ),
+        ("aten::convolution_backward", "convolution"),
+        ("ncclKernel_AllReduce_RING_LL_Sum_float", "communication"),
+        ("ncclDevKernel_ReduceScatter_Sum_bf16", "communication"),
+        ("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "attention"),
+        ("cudnn::bn_fw_tr_1C11_kernel_NCHW", "normalisation"),
+        (
+            "void at::native::vectorized_elementwise_kernel<4, x>",
+            "elementwise",
+        ),
+        ("void at::native::reduce_kernel<512, 1, x>", "reduction"),
+        (
+            "multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor>",
+            "optimizer",
+        ),
+        (
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+            "data loading",
+        ),
+        ("cudaMemcpyAsync", "memory"),
+        ("h2d", "memory"),
+        (
+            "cudnn_train_volta_scudnn_128x128_stridedB_splitK_medium_nn_v1",
+            "convolution",
+        ),
+        ("torch::distributed::reducer::mul_out", "communication"),
+        ("p2p", "communication"),
+    ] {
+        assert_eq!(rules.category(name), Some(category), "{name}");
+    }
+    for name in [
+        "",
+        "cudaLaunchKernel",
+        "ProfilerStep#7",
+        "convert_fp8",
+        "aten::expand",
+        "make weights",
+    ] {
+        assert_eq!(rules.category(name), None, "{name}");
+    }
+}
+
+#[test]
+fn the_first_rule_that_fits_wins_in_any_case() {
+    let text = "[[rule]]\ncategory = \"a\"\ncontains = [\"X\", \"one\"]\n[[rule]]\ncategory = \"b\"\ncontains = [\"ONE\", \"two\"]\n";
+    let rules = CategoryRules::parse(text).unwrap();
+    assert_eq!(rules.category("OnE two"), Some("a"));
+    assert_eq!(rules.category("Two"), Some("b"));
+    assert_eq!(rules.category("three"), None);
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let wrong = |text: &str| CategoryRules::parse(text).unwrap_err();
+    let (line, why) = wrong("[[rule]]\ncategory = \"a\"\ncontains = [\"x\"]\npattern = \"x\"\n");
+    assert_eq!(line, 4);
+    assert!(why.contains("unknown field `pattern`"), "{why}");
+    let (line, why) = wrong("\n[[rules]]\ncategory = \"a\"\n");
+    assert_eq!(line, 2);
+    assert!(why.contains("unknown field `rules`"), "{why}");
+    let (line, why) = wrong("# one\n[[rule]]\ncategory = 3\ncontains = [\"x\"]\n");
+    assert_eq!(line, 3);
+    assert!(why.contains("expected a string"), "{why}");
+    let (line, why) = wrong("[[rule]]\ncategory = \"a\"\ncontains = [\"\"]\n");
+    assert_eq!(line, 1);
+    assert!(why.contains("empty"), "{why}");
+    assert_eq!(wrong("\n[[rule]\n").0, 2);
+}

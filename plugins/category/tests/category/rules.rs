@@ -1,0 +1,121 @@
+//! Categories from rules on names.
+
+use crate::made::{Made, Row, at, lines};
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin_category::Category;
+
+fn by_brick(made: &Made) -> Vec<String> {
+    let out: Output = run::<Category>(made.inputs(), "{}").unwrap();
+    let mut rows = lines(out.table("by_brick"), &["name", "category", "calls"]);
+    rows.sort();
+    rows
+}
+
+fn kernel(id: u64, brick: u64, name: &'static str, start_ns: i64) -> Row {
+    Row {
+        brick: Some(brick),
+        ..at(id, "", name, start_ns, start_ns + 10).stream(0, 7)
+    }
+}
+
+/// Three bricks: with a category, with a rule, with neither; two kernels of each.
+fn made() -> Made {
+    Made {
+        wall_ns: Some(100),
+        bricks: vec![
+            at(1, "brick", "recorded", 0, 10).category("mine"),
+            at(2, "brick", "aten::conv", 10, 20),
+            at(3, "brick", "other", 20, 30),
+        ],
+        kernels: vec![
+            kernel(11, 1, "gemm", 0),
+            kernel(12, 2, "gemm", 10),
+            kernel(13, 3, "gemm", 20),
+            kernel(14, 1, "k", 30),
+            kernel(15, 2, "k", 40),
+            kernel(16, 3, "k", 50),
+        ],
+        rules: vec![
+            ("recorded", "never"),
+            ("aten::conv", "convolution"),
+            ("gemm", "GEMM"),
+        ],
+        ..Made::default()
+    }
+}
+
+#[test]
+fn what_was_recorded_comes_first_then_the_own_name_then_the_bricks() {
+    assert_eq!(
+        by_brick(&made()),
+        [
+            "aten::conv | convolution | 1",
+            "gemm | GEMM | 2",
+            "gemm | mine | 1",
+            "k | convolution | 1",
+            "k | mine | 1",
+            "k | uncategorised | 1",
+            "other | uncategorised | 1",
+            "recorded | mine | 1",
+        ]
+    );
+}
+
+#[test]
+fn calls_follow_the_same_order_in_what_they_began_in() {
+    let made = Made {
+        bricks: vec![
+            at(1, "brick", "recorded", 0, 30).category("mine"),
+            at(2, "brick", "aten::conv", 40, 70),
+            at(3, "layer", "gemm", 80, 110),
+        ],
+        kernels: vec![],
+        calls: [0, 40, 80, 120]
+            .into_iter()
+            .enumerate()
+            .flat_map(|(i, from)| {
+                let id = 20 + 2 * i as u64;
+                [
+                    at(id, "", "gemm", from + 1, from + 5),
+                    at(id + 1, "", "launch", from + 6, from + 9),
+                ]
+            })
+            .collect(),
+        ..made()
+    };
+    assert_eq!(
+        by_brick(&made),
+        [
+            "aten::conv | convolution | 1",
+            "gemm | GEMM | 3",
+            "gemm | mine | 1",
+            "gemm | outside bricks | 1",
+            "launch | convolution | 1",
+            "launch | mine | 1",
+            "launch | outside bricks | 2",
+            "recorded | mine | 1",
+        ]
+    );
+}
+
+#[test]
+fn bound_rows_have_a_category_too() {
+    let made = Made {
+        bricks: vec![],
+        kernels: vec![Row {
+            bound: true,
+            ..at(1, "", "gemm", 0, 10).stream(0, 7)
+        }],
+        ..made()
+    };
+    assert_eq!(by_brick(&made), ["gemm | GEMM | 0"]);
+}
+
+#[test]
+fn without_rules_nothing_changes() {
+    let made = Made {
+        rules: vec![],
+        ..made()
+    };
+    assert!(by_brick(&made).contains(&"gemm | uncategorised | 2".to_owned()));
+}
