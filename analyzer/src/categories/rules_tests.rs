@@ -16,8 +16,8 @@ fn the_default_rules_know_names_of_the_field() {
         ("aten::convolution_backward", "convolution"),
         ("ncclKernel_AllReduce_RING_LL_Sum_float", "communication"),
         ("ncclDevKernel_ReduceScatter_Sum_bf16", "communication"),
-        ("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "attention"),
-        ("cudnn::bn_fw_tr_1C11_kernel_NCHW", "normalisation"),
+        ("flash_fwd_kernel<Flash_fwd_kernel_traits<64>>", "Attention"),
+        ("cudnn::bn_fw_tr_1C11_kernel_NCHW", "Norm"),
         (
             "void at::native::vectorized_elementwise_kernel<4, x>",
             "elementwise",
