@@ -12,5 +12,6 @@ mod killed;
 mod plugins;
 mod recover;
 mod report;
+mod round_trip;
 mod structure;
 mod victim;

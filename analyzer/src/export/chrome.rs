@@ -24,10 +24,7 @@ use super::ExportError;
 use super::json::{members, micros, text};
 use super::rows::{self, Lane, SPAN_TABLES, Source, Stored, i64_at, text_at, u64_at};
 
-/// Member of `otherData` that marks our files.
-pub const MARK: &str = "trueno";
-/// Raised when an importer would misread the events.
-pub const FORMAT_VERSION: u32 = 1;
+pub use trueno_import::chrome::{FORMAT_VERSION, MARK};
 
 /// Process of the host's threads; device `n` is process `n + 2`.
 const HOST_PID: u64 = 1;
@@ -40,8 +37,15 @@ struct Events<'a> {
 
 /// Writes the whole file.
 pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
-    to.write_all(b"{\"traceEvents\":[\n")?;
     let facts = source.run.facts();
+    // Before the events, so that an importer knows from the start what it reads.
+    let about = json!({
+        "displayTimeUnit": "ns",
+        "otherData": {MARK: {"format": FORMAT_VERSION, "run": facts}},
+    });
+    let about = about.to_string();
+    // Its brace closes behind the events.
+    writeln!(to, "{},\"traceEvents\":[", &about[..about.len() - 1])?;
     let mut events = Events {
         to,
         line: String::new(),
@@ -63,12 +67,7 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
     }
     events.flows(source)?;
     events.lane_names(source)?;
-    let about = json!({
-        "displayTimeUnit": "ns",
-        "otherData": {MARK: {"format": FORMAT_VERSION, "run": facts}},
-    });
-    // The members of an object, to end the one that was begun.
-    write!(to, "\n],{}\n", &about.to_string()[1..])?;
+    to.write_all(b"\n]}\n")?;
     Ok(())
 }
 
@@ -158,12 +157,15 @@ impl Events<'_> {
     ) -> Result<(), ExportError> {
         let name = rows::span_name(table, frame, row);
         let (start_ns, dur_ns) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
+        // A wait without a name is shown by its kind, which is not its name.
+        let name_column = if table == "syncs" { "" } else { "name" };
         self.lanes.insert(lane);
         let Some(why) = rows::untimed(frame, row) else {
             self.begin("X", table, &name, place(lane), start_ns);
             self.line.push_str(",\"dur\":");
             micros(&mut self.line, dur_ns.unwrap_or(0));
-            return self.end("args", frame, row, &["start_ns", "dur_ns", "name"]);
+            let told = ["start_ns", "dur_ns", name_column];
+            return self.end("args", frame, row, &told);
         };
         let start_ns = start_ns.unwrap_or(0);
         let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0).max(0));
@@ -176,7 +178,7 @@ impl Events<'_> {
             self.line,
             ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}}"
         );
-        self.end("args", frame, row, &["name"])?;
+        self.end("args", frame, row, &[name_column])?;
         Ok(self.to.write_all(end.as_bytes())?)
     }
 

@@ -20,6 +20,7 @@ pub(super) fn value(out: &mut String, column: &Column, row: usize) -> bool {
             let _ = write!(out, "{value}");
         }
         Ok(AnyValue::String(value)) => text(out, value),
+        Ok(found) if found.get_str().is_some() => text(out, found.get_str().unwrap_or_default()),
         Ok(AnyValue::Float64(value)) if value.is_finite() => {
             let _ = write!(out, "{value:?}");
         }

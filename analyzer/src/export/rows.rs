@@ -155,7 +155,9 @@ pub(super) fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64>
 
 /// A text of a frame; `None`: null, no such column, or no text.
 pub(super) fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
-    match frame.column(column).ok()?.get(row).ok()? {
+    // A column of one value for all rows gives out copies; as a series it lends its text.
+    let texts = frame.column(column).ok()?.as_materialized_series();
+    match texts.get(row).ok()? {
         AnyValue::String(text) => Some(text),
         _ => None,
     }

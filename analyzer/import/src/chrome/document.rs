@@ -2,9 +2,12 @@
 
 use std::io::Read;
 
-use super::event::Event;
-use super::scanner::{MOST_TEXT, Scanner, Stop};
+use super::own::Mark;
+use super::scanner::{MOST_TEXT, Scanned, Scanner, Stop};
 use crate::Error;
+
+/// As much of `otherData` is looked at: an export has all facts of its run there.
+const MOST_OTHER_DATA: usize = 1 << 22;
 
 /// Why a file was not read to its end.
 pub(super) enum Failure {
@@ -12,6 +15,8 @@ pub(super) enum Failure {
     Stop(Stop),
     /// The run is.
     Import(Error),
+    /// It is an export of a run, which is read in another way.
+    Own(Mark),
 }
 
 impl From<Stop> for Failure {
@@ -28,11 +33,15 @@ impl From<Error> for Failure {
 
 /// Takes what is found.
 pub(super) trait Sink {
-    fn event(&mut self, event: &Event) -> Result<(), Error>;
+    /// One is used for all, so that its memory is used again.
+    type Event: Default;
+    /// Reads an object whose brace comes next.
+    fn read<R: Read>(event: &mut Self::Event, from: &mut Scanner<R>) -> Scanned<()>;
+    fn event(&mut self, event: &Self::Event) -> Result<(), Error>;
     /// An element of the array that is no object.
     fn no_event(&mut self);
     /// A field beside the events; no value: too long to look at.
-    fn fact(&mut self, key: &str, json: Option<&[u8]>);
+    fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure>;
     fn unclosed_array(&mut self);
 }
 
@@ -82,10 +91,13 @@ fn object<R: Read>(
             events(from, shape, sink, false)?;
             continue;
         }
-        json.clear();
-        from.skip(Some(&mut json))?;
+        let most = match key.as_slice() {
+            b"otherData" => MOST_OTHER_DATA,
+            _ => MOST_TEXT,
+        };
+        from.copy(&mut json, most)?;
         let key = String::from_utf8_lossy(&key).into_owned();
-        sink.fact(&key, (json.len() <= MOST_TEXT).then_some(json.as_slice()));
+        sink.fact(&key, (json.len() <= most).then_some(json.as_slice()))?;
         if shape.keys.len() < 8 {
             shape.keys.push(key);
         }
@@ -93,15 +105,15 @@ fn object<R: Read>(
     Ok(())
 }
 
-fn events<R: Read>(
+fn events<R: Read, S: Sink>(
     from: &mut Scanner<R>,
     shape: &mut Shape,
-    sink: &mut impl Sink,
+    sink: &mut S,
     may_stay_open: bool,
 ) -> Result<(), Failure> {
     shape.has_events = true;
     from.expect(b'[')?;
-    let (mut event, mut first) = (Event::default(), true);
+    let (mut event, mut first) = (S::Event::default(), true);
     loop {
         // The format allows an array without its end, so that a crash leaves a good file.
         let ended = may_stay_open && from.space()?.is_none();
@@ -113,12 +125,12 @@ fn events<R: Read>(
         }
         match from.peek()? {
             Some(b'{') => {
-                event.read(from)?;
+                S::read(&mut event, from)?;
                 sink.event(&event)?;
             }
             None if may_stay_open => {}
             _ => {
-                from.skip(None)?;
+                from.skip()?;
                 sink.no_event();
             }
         }

@@ -113,7 +113,7 @@ impl Event {
                 return Ok(());
             }
             b"args" if from.space()? == Some(b'{') => return self.read_arguments(from),
-            _ => return from.skip(None),
+            _ => return from.skip(),
         };
         // Times and ids come as texts as well.
         if matches!(from.value(into)?, Value::Word | Value::Nested) {
@@ -202,7 +202,7 @@ impl Arguments {
 /// `[x, y, z]`; `None` when it is something else.
 fn three<R: Read>(from: &mut Scanner<R>, scratch: &mut Vec<u8>) -> Scanned<Option<[u32; 3]>> {
     if from.space()? != Some(b'[') {
-        return from.skip(None).map(|()| None);
+        return from.skip().map(|()| None);
     }
     from.take();
     let (mut out, mut count, mut good, mut first) = ([0; 3], 0, true, true);

@@ -1,6 +1,7 @@
 //! The one pass over the events: each becomes a record, or is left out with a reason.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use trueno_recorder::run_writer::{RunWriter, Text};
@@ -8,13 +9,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::category::{Categories, Class};
 use super::device::{FILL, direction, memory_kinds, wait_kind};
-use super::document::Sink;
+use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
 use super::number::{identity, nanoseconds};
 use super::open::{Open, OpenIntervals};
+use super::own::Mark;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, NO_ID, NONE, Part, What, pair};
+use super::scanner::{Scanned, Scanner};
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
 
@@ -564,6 +567,12 @@ impl<'a> Gather<'a> {
 }
 
 impl Sink for Gather<'_> {
+    type Event = Event;
+
+    fn read<R: Read>(event: &mut Event, from: &mut Scanner<R>) -> Scanned<()> {
+        event.read(from)
+    }
+
     fn event(&mut self, event: &Event) -> Result<(), Error> {
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
@@ -603,12 +612,18 @@ impl Sink for Gather<'_> {
         self.notes.leave_out("element that is no object");
     }
 
-    fn fact(&mut self, key: &str, json: Option<&[u8]>) {
+    fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure> {
+        if key == "otherData"
+            && let Some(mark) = json.and_then(Mark::of)
+        {
+            return Err(Failure::Own(mark));
+        }
         if !self.facts.take(key, json) {
             self.notes.leave_out(&format!(
                 "field {key} beside the events: too long, or lists without names"
             ));
         }
+        Ok(())
     }
 
     fn unclosed_array(&mut self) {

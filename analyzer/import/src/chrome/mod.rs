@@ -27,6 +27,10 @@
 //!
 //! A brick's parent is the innermost interval of its thread that contains it whole; its
 //! iteration that of its parent, else the one its process was in when it began.
+//!
+//! A file that an export of a run wrote has [`MARK`] in its `otherData` and is read into the rows
+//! that were exported, not by this table. Where the mark stands behind the events it is met at
+//! the end only, and the file is read once more.
 
 mod category;
 mod device;
@@ -39,6 +43,7 @@ mod lanes;
 mod links;
 mod number;
 mod open;
+mod own;
 mod record;
 mod scanner;
 mod sweep;
@@ -50,6 +55,8 @@ use trueno_recorder::run_writer::RunWriter;
 
 use document::{Failure, Shape};
 use gather::Gather;
+use own::Mark;
+pub use own::{FORMAT_VERSION, MARK};
 use scanner::{Scanner, Stop};
 use tables::Tables;
 
@@ -85,6 +92,32 @@ pub fn import_with(
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
+    let before = notes.clone();
+    match of_others(path, options, into, notes, progress)? {
+        Read::Run(wall_ns) => Ok(wall_ns),
+        Read::Own(mark) => {
+            *notes = before;
+            own::import(path, options, &mark, into, notes, progress)
+        }
+    }
+}
+
+/// What a file turned out to be.
+enum Read {
+    /// A trace, which is a run now of that length.
+    Run(Option<i64>),
+    /// An export of a run; nothing was written yet.
+    Own(Mark),
+}
+
+/// Reads a trace of any other program.
+fn of_others(
+    path: &Path,
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Read, Error> {
     let source = Source::open(path, options, progress)?;
     let is_packed = source.is_packed();
     let mut scanner = Scanner::new(source);
@@ -93,7 +126,11 @@ pub fn import_with(
     match document::read(&mut scanner, &mut shape, &mut gather) {
         Ok(()) => {}
         Err(Failure::Import(error)) => return Err(error),
-        Err(Failure::Stop(stop)) => stopped(path, stop, is_packed, options, &shape, &mut gather)?,
+        Err(Failure::Own(mark)) => return Ok(Read::Own(mark)),
+        Err(Failure::Stop(stop)) => {
+            let text = stopped(path, stop, is_packed, options, &shape)?;
+            cut_short(text, gather.into, gather.notes);
+        }
     }
     if !shape.has_events {
         return Err(no_trace(path, &shape));
@@ -101,27 +138,33 @@ pub fn import_with(
     if gather.has_only_other_objects() {
         return Err(no_trace(path, &shape));
     }
-    if scanner.cut_texts > 0 {
-        let count = scanner.cut_texts;
-        gather
-            .notes
-            .warn(format!("{count} very long texts were cut"));
-    }
+    warn_of_cut_texts(scanner.cut_texts, gather.notes);
     let hash = scanner.into_source().hash();
     let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
     gather.end();
-    write(gather, path, hash)
+    write(gather, path, hash).map(Read::Run)
 }
 
-/// An end before the end: fatal, unless what stands before is wanted.
+fn warn_of_cut_texts(count: u64, notes: &mut Notes) {
+    if count > 0 {
+        notes.warn(format!("{count} very long texts were cut"));
+    }
+}
+
+/// Says in the run and to the user what is not there.
+fn cut_short(text: String, into: &mut RunWriter, notes: &mut Notes) {
+    into.run().problems.push(text.clone());
+    notes.warn(text);
+}
+
+/// An end before the end: fatal, unless what stands before is wanted; then what to say of it.
 fn stopped(
     path: &Path,
     stop: Stop,
     is_packed: bool,
     options: &Options,
     shape: &Shape,
-    gather: &mut Gather<'_>,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
     let Stop { at, problem, io } = stop;
     if let Some(error) = io.filter(|_| !is_packed) {
         return Err(Error::io(path, "read it", error));
@@ -141,10 +184,7 @@ fn stopped(
         });
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let text = format!("{name} was imported up to {place} only: {problem}");
-    gather.into.run().problems.push(text.clone());
-    gather.notes.warn(text);
-    Ok(())
+    Ok(format!("{name} was imported up to {place} only: {problem}"))
 }
 
 fn no_trace(path: &Path, shape: &Shape) -> Error {

@@ -250,7 +250,7 @@ impl<R: Read> Scanner<R> {
             Some(b'"') => self.text(into).map(|()| Value::Text),
             Some(b'{' | b'[') => {
                 into.clear();
-                self.skip(None).map(|()| Value::Nested)
+                self.skip().map(|()| Value::Nested)
             }
             Some(b'-' | b'0'..=b'9') => {
                 self.bare(into)?;
@@ -284,8 +284,19 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Passes over a value; what it was goes to `copy`, as far as there is room.
-    pub fn skip(&mut self, mut copy: Option<&mut Vec<u8>>) -> Scanned<()> {
+    /// Passes over a value.
+    pub fn skip(&mut self) -> Scanned<()> {
+        self.pass(None)
+    }
+
+    /// A value as it stands into `into`, which is emptied first. One byte more than `most` says
+    /// that it was cut.
+    pub fn copy(&mut self, into: &mut Vec<u8>, most: usize) -> Scanned<()> {
+        into.clear();
+        self.pass(Some(Copy { into, most }))
+    }
+
+    fn pass(&mut self, mut copy: Option<Copy<'_>>) -> Scanned<()> {
         // The brackets that are open.
         let mut open = Vec::new();
         let mut scratch = Vec::new();
@@ -297,7 +308,7 @@ impl<R: Read> Scanner<R> {
             let start = self.at;
             match byte {
                 b'"' => {
-                    self.pass_text(copy.as_deref_mut())?;
+                    self.pass_text(copy.as_mut())?;
                 }
                 b'{' | b'[' => {
                     if open.len() == MOST_DEPTH {
@@ -316,17 +327,17 @@ impl<R: Read> Scanner<R> {
                 b',' | b':' if !open.is_empty() => self.take(),
                 byte if is_bare(byte) => {
                     self.bare(&mut scratch)?;
-                    if let Some(copy) = copy.as_deref_mut() {
-                        keep(copy, &scratch);
+                    if let Some(copy) = &mut copy {
+                        copy.keep(&scratch);
                     }
                 }
                 _ => return self.unexpected("a value"),
             }
-            if let Some(copy) = copy.as_deref_mut()
+            if let Some(copy) = &mut copy
                 && byte != b'"'
                 && !is_bare(byte)
             {
-                keep(copy, &self.buffer[start..self.at]);
+                copy.keep(&self.buffer[start..self.at]);
             }
             if open.is_empty() {
                 return Ok(());
@@ -334,11 +345,11 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    fn pass_text(&mut self, mut copy: Option<&mut Vec<u8>>) -> Scanned<()> {
+    fn pass_text(&mut self, mut copy: Option<&mut Copy<'_>>) -> Scanned<()> {
         self.take();
         let mut put = |bytes: &[u8]| {
             if let Some(copy) = copy.as_deref_mut() {
-                keep(copy, bytes);
+                copy.keep(bytes);
             }
         };
         put(b"\"");
@@ -372,8 +383,24 @@ fn is_bare(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'#' | b'_')
 }
 
-/// One byte more than the most says that it was cut.
+/// Where a value is copied to, as far as there is room.
+struct Copy<'a> {
+    into: &'a mut Vec<u8>,
+    most: usize,
+}
+
+impl Copy<'_> {
+    fn keep(&mut self, bytes: &[u8]) {
+        keep_most(self.into, bytes, self.most);
+    }
+}
+
 fn keep(into: &mut Vec<u8>, bytes: &[u8]) {
-    let room = (MOST_TEXT + 1).saturating_sub(into.len());
+    keep_most(into, bytes, MOST_TEXT);
+}
+
+/// One byte more than the most says that it was cut.
+fn keep_most(into: &mut Vec<u8>, bytes: &[u8], most: usize) {
+    let room = (most + 1).saturating_sub(into.len());
     into.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }

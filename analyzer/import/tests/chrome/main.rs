@@ -1,5 +1,6 @@
 //! The importer of Chrome traces.
 
 mod hostile;
+mod own;
 mod support;
 mod traces;

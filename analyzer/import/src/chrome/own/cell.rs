@@ -1,0 +1,29 @@
+//! A value of an export as a cell of its column.
+
+use trueno_recorder::run_writer::{Cell, RunWriter};
+use trueno_recorder::schema::ColumnType;
+
+use super::event::Field;
+use crate::chrome::number::integer;
+use crate::chrome::scanner::Value;
+
+/// The cell; `None`: the value is none of that type.
+///
+/// Integers beyond 2^53 and numbers that JSON has not, such as NaN, are texts.
+pub(super) fn cell(field: &Field, ty: ColumnType, into: &mut RunWriter) -> Option<Cell> {
+    let text = std::str::from_utf8(&field.text);
+    match (field.kind, ty) {
+        (Value::Nested, _) => None,
+        (Value::Word, _) if field.text == b"null" => Some(Cell::Null),
+        (Value::Word, ColumnType::Bool) => text.ok()?.parse().ok().map(Cell::Bool),
+        (Value::Text, ColumnType::Text) => {
+            let text = String::from_utf8_lossy(&field.text);
+            Some(Cell::Text(into.text(&text)))
+        }
+        (Value::Word, _) | (_, ColumnType::Bool | ColumnType::Text) => None,
+        (_, ColumnType::U32) => Some(Cell::U64(u32::try_from(integer(&field.text)?).ok()?.into())),
+        (_, ColumnType::U64) => u64::try_from(integer(&field.text)?).ok().map(Cell::U64),
+        (_, ColumnType::I64) => i64::try_from(integer(&field.text)?).ok().map(Cell::I64),
+        (_, ColumnType::F64) => text.ok()?.parse().ok().map(Cell::F64),
+    }
+}

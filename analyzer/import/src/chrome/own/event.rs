@@ -1,0 +1,142 @@
+//! One event of an export, with all columns of its row.
+
+use std::io::Read;
+
+use super::MARK;
+use crate::chrome::scanner::{Scanned, Scanner, Value};
+
+/// Columns of one row that are looked at; no table has as many.
+const MOST_FIELDS: usize = 256;
+
+/// What is read of an event.
+#[derive(Debug, Default)]
+pub(super) struct Event {
+    /// The phase, 0 where there is none.
+    pub phase: u8,
+    /// The table.
+    pub category: Vec<u8>,
+    pub name: Vec<u8>,
+    /// Decimal microseconds; empty: none.
+    pub time: Vec<u8>,
+    /// Decimal microseconds; empty: none.
+    pub duration: Vec<u8>,
+    arguments: Fields,
+    /// The member [`MARK`].
+    marked: Fields,
+    key: Vec<u8>,
+}
+
+/// Members of an object.
+#[derive(Debug, Default)]
+struct Fields {
+    /// The rest is memory to be used again.
+    used: usize,
+    all: Vec<Field>,
+}
+
+/// A column and its value, as it stands there.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub name: Vec<u8>,
+    pub kind: Value,
+    pub text: Vec<u8>,
+}
+
+/// Where the row of an event is.
+pub(super) enum Row<'a> {
+    Fields(&'a [Field]),
+    /// Drawn for viewers; the row, if any, stands elsewhere.
+    Drawn,
+    /// No export has such an event.
+    Foreign,
+}
+
+impl Event {
+    pub fn row(&self) -> Row<'_> {
+        match (self.phase, self.name.as_slice()) {
+            (b'X' | b'b' | b's' | b'i', _) | (b'M', b"trueno_row") => self.arguments.row(),
+            (b'C', _) => self.marked.row(),
+            (b'M', b"thread_name") if self.marked.used > 0 => self.marked.row(),
+            (b'e' | b'f' | b'M', _) => Row::Drawn,
+            _ => Row::Foreign,
+        }
+    }
+
+    /// Reads an object whose brace comes next.
+    pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
+        self.phase = 0;
+        (self.arguments.used, self.marked.used) = (0, 0);
+        let Self {
+            category,
+            name,
+            time,
+            duration,
+            ..
+        } = self;
+        for text in [category, name, time, duration] {
+            text.clear();
+        }
+        from.expect(b'{')?;
+        let (mut key, mut first) = (std::mem::take(&mut self.key), true);
+        while from.more(b'}', &mut first)? {
+            from.text(&mut key)?;
+            from.expect(b':')?;
+            self.field(&key, from)?;
+        }
+        self.key = key;
+        Ok(())
+    }
+
+    fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
+        let into = match key {
+            b"cat" => &mut self.category,
+            b"name" => &mut self.name,
+            b"ts" => &mut self.time,
+            b"dur" => &mut self.duration,
+            b"ph" => {
+                let mut phase = Vec::new();
+                from.value(&mut phase)?;
+                if let [phase] = phase.as_slice() {
+                    self.phase = *phase;
+                }
+                return Ok(());
+            }
+            b"args" if from.space()? == Some(b'{') => return self.arguments.read(from),
+            _ if key == MARK.as_bytes() && from.space()? == Some(b'{') => {
+                return self.marked.read(from);
+            }
+            _ => return from.skip(),
+        };
+        if matches!(from.value(into)?, Value::Word | Value::Nested) {
+            into.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Fields {
+    fn row(&self) -> Row<'_> {
+        Row::Fields(&self.all[..self.used])
+    }
+
+    fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
+        from.expect(b'{')?;
+        let mut first = true;
+        while from.more(b'}', &mut first)? {
+            if self.used == self.all.len() {
+                self.all.push(Field {
+                    name: Vec::new(),
+                    kind: Value::Nested,
+                    text: Vec::new(),
+                });
+            }
+            let field = &mut self.all[self.used];
+            from.text(&mut field.name)?;
+            from.expect(b':')?;
+            field.kind = from.value(&mut field.text)?;
+            // The last is written over by those for which there is no room.
+            self.used = (self.used + 1).min(MOST_FIELDS);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Trace-event JSON that `trueno-analyze export chrome` wrote, back into the rows of its run.
+//!
+//! Nothing is worked out here: the category of an event is the table, and the columns stand in
+//! its arguments under their names, or in the member [`MARK`] where arguments mean something
+//! else to a viewer. Rows come in the order of the file and are written at once.
+//!
+//! | event | row |
+//! | --- | --- |
+//! | `X`, `i` | times from `ts` and `dur`, a name that is never null from `name`, else `args` |
+//! | `b`, `s`, `M trueno_row` | `args` |
+//! | `C`, `M thread_name` | member `trueno`; a counter's time from `ts` |
+//! | `e`, `f`, other `M` | none: for viewers |
+//!
+//! What the format cannot hold: the sources of kernels, which are files beside the tables, the
+//! bits of a NaN, and times beyond 146 years.
+
+mod cell;
+mod event;
+mod mark;
+mod rows;
+
+use std::path::Path;
+
+use trueno_recorder::run_writer::RunWriter;
+
+use super::document::{self, Failure, Shape};
+use super::scanner::Scanner;
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+pub(super) use mark::Mark;
+use rows::Rows;
+
+/// Member of `otherData`, and of some events, that an export of a run has.
+pub const MARK: &str = "trueno";
+/// Raised when an older importer would misread the events.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Reads an export whose mark was met; the length of the run in nanoseconds.
+pub(super) fn import(
+    path: &Path,
+    options: &Options,
+    mark: &Mark,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    mark.check(path)?;
+    let source = Source::open(path, options, progress)?;
+    let is_packed = source.is_packed();
+    let mut scanner = Scanner::new(source);
+    let mut shape = Shape::default();
+    let mut rows = Rows::new(into, notes);
+    let read = document::read(&mut scanner, &mut shape, &mut rows);
+    rows.end();
+    match read {
+        // The mark is known; no sink of these rows looks for another.
+        Ok(()) | Err(Failure::Own(_)) => {}
+        Err(Failure::Import(error)) => return Err(error),
+        Err(Failure::Stop(stop)) => {
+            let text = super::stopped(path, stop, is_packed, options, &shape)?;
+            super::cut_short(text, into, notes);
+        }
+    }
+    if !shape.has_events {
+        return Err(super::no_trace(path, &shape));
+    }
+    super::warn_of_cut_texts(scanner.cut_texts, notes);
+    let hash = scanner.into_source().hash();
+    let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
+    Ok(mark.describe(hash, into.run(), notes))
+}
