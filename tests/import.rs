@@ -70,6 +70,23 @@ fn a_trace_becomes_a_run_that_every_verb_reads() {
     for plugin in ["category", "critical_path", "sanity"] {
         assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
     }
+    // The trace does not say what its profiler dropped, nor when it ended.
+    dir.report(&dir.join("trace.run"), &["--only", "sanity"])
+        .exits(0)
+        .stdout_has("drops not known")
+        .stdout_has("complete  not known: how many events were dropped is not known")
+        .stdout_has("up to the last event");
+    let threads = dir
+        .command(&[
+            "query",
+            "trace.run",
+            "SELECT DISTINCT dropped FROM threads",
+            "--format",
+            "json",
+        ])
+        .exits(0)
+        .json();
+    assert_eq!(threads, json!([{"dropped": null}]));
 }
 
 #[test]

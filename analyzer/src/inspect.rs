@@ -120,10 +120,10 @@ fn some(text: String) -> Option<String> {
 }
 
 fn state(facts: &RunFacts) -> String {
-    let complete = if facts.complete {
-        "complete"
-    } else {
-        "not complete"
+    let complete = match facts.dropped {
+        _ if facts.complete => "complete",
+        None if facts.clean_end && facts.rows_lost == 0 => "completeness not known",
+        _ => "not complete",
     };
     let clean = if facts.clean_end {
         ""

@@ -48,6 +48,13 @@ pub(crate) unsafe fn watch(tables: &AtomicU32, log: Option<RawFd>) -> Watched {
     Watched(node)
 }
 
+impl Watched {
+    /// The log is about to be closed: its number may then belong to another file of the program.
+    pub fn forget_log(&self) {
+        self.0.log.store(-1, Ordering::SeqCst);
+    }
+}
+
 impl Drop for Watched {
     fn drop(&mut self) {
         self.0.tables.store(ptr::null_mut(), Ordering::Release);

@@ -147,7 +147,6 @@ impl Live {
         let mut log = lock(&self.log);
         let Some(open) = &mut *log else { return };
         if let Err(error) = open.append(entries) {
-            *log = None;
             drop(log);
             let folder = self.folder.clone().unwrap_or_default();
             self.note(&folder.join(LOG), &error);

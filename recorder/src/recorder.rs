@@ -217,6 +217,9 @@ impl Inner {
         if let Some(device) = &self.device {
             device.end();
         }
+        if let Some(watched) = self.watched.get() {
+            watched.forget_log();
+        }
         session.finish(|| self.tables.store(0, Ordering::Relaxed))
     }
 }

@@ -41,6 +41,11 @@ pub struct RunJson {
     /// Rows not kept, all tables.
     #[serde(default)]
     pub dropped: u64,
+    /// The run was made of another profiler's file, which says neither what was not kept nor
+    /// when the recording ended: `dropped` means nothing then, and `wall_ns` is the end of the
+    /// last event.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// What went wrong, in words.
     #[serde(default)]
     pub problems: Vec<String>,

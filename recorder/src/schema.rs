@@ -480,7 +480,7 @@ pub const TABLES: &[Table] = &[
             may("name", Text, Identity, "name the program gave the thread"),
             may("os_id", U64, Identity, "thread id of the operating system"),
             may("start_ns", I64, Measured, "when it first recorded"),
-            has(
+            may(
                 "dropped",
                 U64,
                 Measured,

@@ -182,11 +182,9 @@ impl Shared {
     pub fn give_back(&self, ring: Arc<Ring>) {
         self.keep_dropped(&ring);
         ring.header().in_use.store(0, Ordering::Release);
-        if ring.capacity() != self.ring_records as u64 {
-            return self.live.remove_ring(&ring);
-        }
         let mut spare = lock(&self.spare);
-        if spare.len() >= SPARE_RINGS {
+        let fits = ring.capacity() == self.ring_records as u64 && ring.next().is_none();
+        if !fits || spare.len() >= SPARE_RINGS {
             return self.live.remove_ring(&ring);
         }
         if let Some(ring) = ring.recycle() {

@@ -169,3 +169,35 @@ fn a_blocked_thread_is_let_go_at_the_end() {
         summary.tables["bricks"].rows
     );
 }
+
+/// Rings that were left for larger ones are not kept until the end.
+#[test]
+fn a_ring_that_was_left_leaves_no_file() {
+    let (_folder, path) = folder();
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .overflow(Overflow::Grow)
+        .create()
+        .unwrap();
+    let rings = || {
+        let files = std::fs::read_dir(path.join("live")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name());
+        names
+            .filter(|name| name.to_string_lossy().ends_with(".ring"))
+            .count()
+    };
+    let mut most = 0;
+    // The thread's own and a spare one, once the writer has read what was left behind.
+    for _ in 0..400 {
+        (0..2_000).for_each(|_| drop(rec.brick("b")));
+        most = most.max(rings());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        if most > 2 && rings() <= 2 {
+            break;
+        }
+    }
+    assert!(most > 2, "no ring ever took over from another");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(rings() <= 2, "{} rings are there", rings());
+    assert_eq!(rec.finish().unwrap().dropped, 0);
+}

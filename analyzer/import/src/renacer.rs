@@ -157,13 +157,7 @@ fn finish(
         let threads = table(into, "threads")?;
         into.row(
             threads,
-            &[
-                Cell::U64(0),
-                Cell::Null,
-                Cell::Null,
-                Cell::Null,
-                Cell::U64(0),
-            ],
+            &[Cell::U64(0), Cell::Null, Cell::Null, Cell::Null, Cell::Null],
         )?;
         notes.keep("threads");
     }

@@ -191,7 +191,7 @@ impl Calls {
                 Cell::Null,
                 os_id.into(),
                 start,
-                Cell::U64(0),
+                Cell::Null,
             ];
             into.row(self.threads, &cells)?;
             notes.keep("threads");

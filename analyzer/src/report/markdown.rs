@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::view::{View, heading};
+use super::words::Completeness;
 use super::{Finding, Report, Section, SectionStatus, width, words};
 
 /// The report as GitHub-flavoured Markdown, with `top` rows of each table.
@@ -17,14 +18,20 @@ pub fn render(report: &Report, top: usize) -> String {
         .unwrap_or("run");
     line(&mut out, format_args!("## {}", text(title)));
     line(&mut out, format_args!(""));
-    for reason in words::incomplete(report) {
-        line(
-            &mut out,
-            format_args!("> **INCOMPLETE:** {}", text(&reason)),
-        );
-    }
-    if !report.header.facts.complete {
-        line(&mut out, format_args!(""));
+    match words::completeness(report) {
+        Completeness::Complete => {}
+        Completeness::NotKnown(reason) => {
+            let reason = text(&reason);
+            line(&mut out, format_args!("> Completeness not known: {reason}"));
+            line(&mut out, format_args!(""));
+        }
+        Completeness::Incomplete(reasons) => {
+            for reason in reasons {
+                let reason = text(&reason);
+                line(&mut out, format_args!("> **INCOMPLETE:** {reason}"));
+            }
+            line(&mut out, format_args!(""));
+        }
     }
     for (name, value) in words::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));

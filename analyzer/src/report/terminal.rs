@@ -2,6 +2,7 @@
 
 use super::style::{Meaning, Palette};
 use super::view::{View, heading};
+use super::words::Completeness;
 use super::{Finding, Level, Report, Section, SectionStatus, terminal_table, width, words};
 
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
@@ -95,16 +96,16 @@ fn header(report: &Report, out: &mut Out) {
             None,
         );
     }
-    let reasons = words::incomplete(report);
-    if reasons.is_empty() {
-        out.hanging(
-            0,
-            (&width::pad("complete", 9, false), Meaning::Faint),
-            "yes",
-            Some(Meaning::Good),
-        );
-        return;
-    }
+    let name = width::pad("complete", 9, false);
+    let complete = (name.as_str(), Meaning::Faint);
+    let reasons = match words::completeness(report) {
+        Completeness::Complete => return out.hanging(0, complete, "yes", Some(Meaning::Good)),
+        Completeness::NotKnown(reason) => {
+            let text = format!("not known: {reason}");
+            return out.hanging(0, complete, &text, None);
+        }
+        Completeness::Incomplete(reasons) => reasons,
+    };
     out.blank();
     out.hanging(
         0,

@@ -92,7 +92,9 @@ fn host(header: &Header) -> String {
 fn wall(header: &Header) -> String {
     let source = match header.facts.wall_source {
         WallSource::Recorded => "",
-        WallSource::LastEvent => " (up to the last event; the recorder did not get to measure it)",
+        WallSource::LastEvent => {
+            " (up to the last event; the end of the recording was not measured)"
+        }
         WallSource::None => "",
     };
     match header.facts.wall_ns {
@@ -150,12 +152,32 @@ fn recorder_cost(header: &Header) -> String {
     }
 }
 
-/// Why the run is not all there; empty when it is.
-pub fn incomplete(report: &Report) -> Vec<String> {
+/// Whether the run holds all that happened.
+pub enum Completeness {
+    Complete,
+    /// Nothing says otherwise, but not all was counted.
+    NotKnown(String),
+    /// Why not.
+    Incomplete(Vec<String>),
+}
+
+/// Whether the run holds all that happened.
+pub fn completeness(report: &Report) -> Completeness {
     let facts = &report.header.facts;
     if facts.complete {
-        return Vec::new();
+        return Completeness::Complete;
     }
+    let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
+    if ended && facts.dropped.is_none() && facts.rows_lost == 0 && report.problems.is_empty() {
+        return Completeness::NotKnown(DROPS_NOT_KNOWN.to_owned());
+    }
+    Completeness::Incomplete(incomplete(report))
+}
+
+const DROPS_NOT_KNOWN: &str = "how many events were dropped is not known";
+
+fn incomplete(report: &Report) -> Vec<String> {
+    let facts = &report.header.facts;
     let count = |n: u64| units::show(Cell::U64(n), Unit::None);
     let mut reasons = Vec::new();
     match facts.state {
@@ -170,7 +192,7 @@ pub fn incomplete(report: &Report) -> Vec<String> {
     match facts.dropped {
         Some(0) => {}
         Some(n) => reasons.push(format!("{} events were dropped while recording", count(n))),
-        None => reasons.push("how many events were dropped is not known".into()),
+        None => reasons.push(DROPS_NOT_KNOWN.into()),
     }
     if facts.rows_lost > 0 {
         reasons.push(format!(

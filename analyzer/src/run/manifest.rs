@@ -86,6 +86,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         State::Recovered => RunState::Recovered,
     };
     let counted = match state {
+        _ if run.imported => false,
         RunState::Recording => false,
         RunState::Recovered => run.recovery.as_ref().is_some_and(|r| r.dropped_known),
         RunState::Finished | RunState::Failed | RunState::Unknown => true,
@@ -98,7 +99,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         complete: false,
         wall_ns: run.wall_ns,
         wall_source: match run.wall_ns {
-            Some(_) if state == RunState::Recovered => WallSource::LastEvent,
+            Some(_) if state == RunState::Recovered || run.imported => WallSource::LastEvent,
             Some(_) => WallSource::Recorded,
             None => WallSource::None,
         },

@@ -47,6 +47,7 @@ pub fn import(args: &ImportArgs, talk: &Talk) -> anyhow::Result<u8> {
             name: "trueno-analyze import".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
+        imported: true,
         ..RunJson::default()
     };
     let mut into = RunWriter::create(&output.work, run)?;

@@ -59,7 +59,11 @@ struct Line<E> {
 }
 
 /// The open log.
-pub(crate) struct Log(File);
+pub(crate) struct Log {
+    file: File,
+    /// Nothing is appended after a failure: names that follow would lack those before them.
+    broken: bool,
+}
 
 impl Log {
     /// Makes the log and locks it.
@@ -73,19 +77,28 @@ impl Log {
         // Where locks are not known, readers go by the process number in run.json.
         let _ = file.try_lock();
         fs::rename(&unnamed, path)?;
-        Ok(Self(file))
+        Ok(Self {
+            file,
+            broken: false,
+        })
     }
 
+    /// Does nothing after a failure, and stays open: its lock says that the writer lives.
     pub fn append(&mut self, entries: &[Entry]) -> io::Result<()> {
+        if self.broken {
+            return Ok(());
+        }
         let mut text = String::new();
         for entry in entries {
             text += &journal::seal(serde_json::to_string(&Line { entry })?);
         }
-        self.0.write_all(text.as_bytes())
+        let written = self.file.write_all(text.as_bytes());
+        self.broken = written.is_err();
+        written
     }
 
     pub fn descriptor(&self) -> RawFd {
-        self.0.as_raw_fd()
+        self.file.as_raw_fd()
     }
 }
 
@@ -133,5 +146,18 @@ mod tests {
         flipped[12] ^= 1;
         std::fs::write(&path, &flipped).unwrap();
         assert_eq!(read(&path).unwrap(), (entries[1..].to_vec(), 1));
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_log_and_leaves_it_open() {
+        let mut log = Log {
+            file: OpenOptions::new().write(true).open("/dev/full").unwrap(),
+            broken: false,
+        };
+        let entry = [Entry::Name(7, "q".into())];
+        assert!(log.append(&entry).is_err());
+        assert!(log.append(&entry).is_ok(), "said once");
+        // SAFETY: asks for the flags of a number.
+        assert!(unsafe { libc::fcntl(log.descriptor(), libc::F_GETFD) } >= 0);
     }
 }

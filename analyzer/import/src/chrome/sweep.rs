@@ -156,7 +156,7 @@ impl Sweep<'_, '_> {
             name.into(),
             os_id.into(),
             Cell::I64(record.start_ns - self.origin_ns),
-            Cell::U64(0),
+            Cell::Null,
         ];
         self.tables.put(self.gather, "threads", &cells)
     }

@@ -240,7 +240,7 @@ pub fn threads(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
             name.map_or(Cell::Null, |name| context.text(&name)),
             thread.os_id().into(),
             Cell::I64(thread.start_ns),
-            Cell::U64(0),
+            Cell::Null,
         ];
         context.row(context.tables.threads, &cells)?;
     }

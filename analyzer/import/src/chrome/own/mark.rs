@@ -56,7 +56,10 @@ impl Mark {
         run.clock.resolution_ns = fact(clock, "resolution_ns");
         run.clock.origin_realtime_ns = fact(clock, "origin_realtime_ns").unwrap_or_default();
         run.recorder.cost_ns_per_span = fact(facts, "cost_ns_per_span");
-        run.dropped = fact(facts, "dropped").unwrap_or_default();
+        let dropped = fact(facts, "dropped");
+        run.dropped = dropped.unwrap_or_default();
+        // A run that was recorded, unless it was imported itself.
+        run.imported = dropped.is_none();
         if let Some(Value::Object(values)) = facts.get("values") {
             let texts = values.iter();
             run.values
