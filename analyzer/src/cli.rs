@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::Level;
+use crate::window::{self, Wanted};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -16,6 +17,9 @@ EXAMPLES:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
     trueno-analyze recover decode.run
+  Look at one iteration, and ask what a change would buy end to end:
+    trueno-analyze report decode.run --window iteration=3
+    trueno-analyze report decode.run --what-if QkvProjection=0.5 --what-if kind:transfer=0
   See it on a timeline, in Perfetto or chrome://tracing:
     trueno-analyze export chrome decode.run -o decode.json.gz
   Make a run of another profiler's trace:
@@ -131,6 +135,18 @@ pub struct ReportArgs {
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
+    /// Look at a part of the run: iteration=N, or id=N for the times of one row.
+    #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
+    pub window: Option<Wanted>,
+    /// Look at the run from this time on, such as 250us, 1.5ms or 2s since its start.
+    #[arg(long, value_name = "TIME", value_parser = window::time)]
+    pub from: Option<i64>,
+    /// Look at the run up to this time.
+    #[arg(long, value_name = "TIME", value_parser = window::time)]
+    pub to: Option<i64>,
+    /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, or a time with its unit; may be given again.
+    #[arg(long, value_name = "TARGET=VALUE")]
+    pub what_if: Vec<String>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<Level>,

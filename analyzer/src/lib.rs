@@ -13,3 +13,4 @@ pub mod query;
 pub mod report;
 pub mod run;
 pub mod verb;
+pub mod window;

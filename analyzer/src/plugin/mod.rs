@@ -48,6 +48,13 @@ pub struct Descriptor {
     pub inputs: Vec<Input>,
 }
 
+impl Descriptor {
+    /// Whether an input names this table.
+    pub fn reads(&self, table: &str) -> bool {
+        self.inputs.iter().any(|input| input.sql.contains(table))
+    }
+}
+
 /// A plugin in memory, ready to run. It is never unloaded.
 #[derive(Clone, Debug)]
 pub struct Plugin {

@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use trueno_plugin::{Column, Table};
 
-use super::{Finding, Header, Level, Problem, Report, Section, SectionStatus, coverage};
+use super::{
+    Finding, Header, HeaderWindow, Level, Problem, Report, Section, SectionStatus, coverage,
+};
 use crate::categories::{self, CategoryRules};
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan};
 use crate::plugin::{Entry, Outcome, Plugin, Roster, Sources, Status, Taken, frame, run};
 use crate::query::Database;
 use crate::run::{Run, RunError, Severity};
+use crate::window::{self, Wanted, WindowError};
 
 /// What to report on, and how.
 pub struct Request<'a> {
@@ -24,6 +27,8 @@ pub struct Request<'a> {
     pub wish: &'a Wish,
     /// Categories for names that have none.
     pub categories: &'a CategoryRules,
+    /// The part of the run to look at; `None`: all of it.
+    pub window: Option<Wanted>,
     /// Options by plugin and key.
     pub options: &'a BTreeMap<String, Map<String, Value>>,
     /// Told the id of each plugin before it runs.
@@ -40,6 +45,9 @@ pub enum BuildError {
     /// A table of a run cannot be published.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// There is no such part of the run.
+    #[error(transparent)]
+    Window(#[from] WindowError),
 }
 
 /// Runs the plugins and gathers the report. What goes wrong in a plugin costs its own section.
@@ -83,7 +91,21 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
             });
         }
     }
-    let header = header(request.run, &database, &mut problems);
+    let wall_ns = request.run.facts().wall_ns;
+    let window = match &request.window {
+        Some(wanted) => Some(wanted.find(&database, wall_ns)?),
+        None => None,
+    };
+    let mut header = header(request.run, &database, &mut problems);
+    if let Some(window) = window {
+        window.publish(&mut database).map_err(WindowError::Query)?;
+        let reads = |step: &&Step| plugins[step.plugin].descriptor.reads(window::TABLE);
+        let shown = steps.iter().filter(|step| step.shown);
+        header.window = Some(HeaderWindow {
+            window,
+            plugins: shown.filter(reads).map(|step| step.id.clone()).collect(),
+        });
+    }
 
     let mut sections = Vec::new();
     let mut statuses: BTreeMap<&str, SectionStatus> = BTreeMap::new();
@@ -146,6 +168,7 @@ fn header(run: &Run, database: &Database, problems: &mut Vec<Problem>) -> Header
         facts,
         coverage,
         spans,
+        window: None,
     }
 }
 

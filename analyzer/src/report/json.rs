@@ -151,6 +151,9 @@ impl Serialize for Header {
         map.serialize_entry("program", &facts.program)?;
         map.serialize_entry("values", &facts.values)?;
         map.serialize_entry("tables", &Tables(&facts.tables))?;
+        if let Some(window) = &self.window {
+            map.serialize_entry("window", window)?;
+        }
         map.end()
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use trueno_plugin::{Chart, Table};
 
 use crate::run::RunFacts;
+use crate::window::Window;
 
 /// How much a finding or a problem matters, least first.
 #[derive(
@@ -114,6 +115,18 @@ pub struct Header {
     pub coverage: Option<f64>,
     /// Intervals recorded (rows of the tables that have a duration): what the recorder's own cost is multiplied with.
     pub spans: u64,
+    /// The part of the run that was asked for; `None`: all of it.
+    pub window: Option<HeaderWindow>,
+}
+
+/// A part of a run, and who looks at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderWindow {
+    /// From when to when.
+    #[serde(flatten)]
+    pub window: Window,
+    /// Ids of the plugins that look at this part; all others look at the whole run.
+    pub plugins: Vec<String>,
 }
 
 /// Tables the recorder fills by itself, whatever the program does.

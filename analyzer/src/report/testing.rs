@@ -47,6 +47,7 @@ pub fn report(sections: Vec<Section>) -> Report {
             facts,
             coverage: Some(0.973),
             spans: 1_234,
+            window: None,
         },
         sections,
         problems: Vec::new(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::run::{RunState, WallSource};
 
 use super::units::{self, Unit};
-use super::{Cell, Header, Problem, Report, width};
+use super::{Cell, Header, HeaderWindow, Problem, Report, width};
 
 /// Lines of the header as name and text, in order.
 pub fn header(header: &Header) -> Vec<(&'static str, String)> {
@@ -16,6 +16,9 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     ];
     lines.push(("host", host(header)));
     lines.push(("wall", wall(header)));
+    if let Some(window) = &header.window {
+        lines.push(("window", in_window(window)));
+    }
     lines.push(("coverage", coverage(header)));
     lines.push(("events", events(header)));
     lines.push(("recorder", recorder_cost(header)));
@@ -131,6 +134,22 @@ fn events(header: &Header) -> String {
 
 /// What the recorder's own work cost: its measured cost of one span times the
 /// spans there are, over all threads together.
+fn in_window(header: &HeaderWindow) -> String {
+    let window = &header.window;
+    let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
+    let length = units::duration((window.until_ns - window.from_ns) as f64);
+    let plugins = match header.plugins.is_empty() {
+        true => "nothing here looks at it alone".to_owned(),
+        false => format!("{} look at it alone", header.plugins.join(", ")),
+    };
+    format!(
+        "{}: {} to {}, {length}; {plugins}",
+        window.name,
+        ms(window.from_ns),
+        ms(window.until_ns)
+    )
+}
+
 fn recorder_cost(header: &Header) -> String {
     match header.facts.cost_ns_per_span {
         Some(cost_ns) if cost_ns.is_finite() => {

@@ -16,6 +16,7 @@ use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
 use crate::report::{self, Report, Request, SectionStatus, csv, json, markdown, terminal};
 use crate::run::Run;
+use crate::window::Wanted;
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
@@ -69,13 +70,21 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         only: args.only.clone(),
         skip: args.skip.clone(),
     };
+    let mut options = options(&args.set);
+    if !args.what_if.is_empty() {
+        options
+            .entry("critical_path".to_owned())
+            .or_default()
+            .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
+    }
     let report = report::build(&Request {
         run: &run,
         baseline: baseline.as_ref(),
         roster: &roster,
         wish: &wish,
         categories: &categories,
-        options: &options(&args.set),
+        window: wanted(args),
+        options: &options,
         before_each: &|id| talk.step(&format!("running {id}")),
     })?;
     for section in report
@@ -108,6 +117,15 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         to_stdout(terminal::render(&report, page).as_bytes())?;
     }
     Ok(report.exit_code(args.fail_on))
+}
+
+/// The part of the run that was asked for.
+fn wanted(args: &ReportArgs) -> Option<Wanted> {
+    let times = || {
+        let any = args.from.is_some() || args.to.is_some();
+        any.then_some(Wanted::Times(args.from, args.to))
+    };
+    args.window.clone().or_else(times)
 }
 
 /// The last of several settings of one key holds.

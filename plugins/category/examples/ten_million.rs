@@ -5,7 +5,8 @@
 use std::time::Instant;
 
 use trueno_plugin_category::lanes::{
-    Class, Label, Lane, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, UNCATEGORISED, by_start,
+    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, UNCATEGORISED,
+    by_start,
 };
 use trueno_plugin_category::totals::totals;
 
@@ -26,6 +27,7 @@ fn main() {
         .map(|name| {
             run.labels.number(Label {
                 class: Class::Brick,
+                key,
                 kind,
                 name,
                 category: UNCATEGORISED,
@@ -63,6 +65,7 @@ fn main() {
     println!("sort lane        {:.3} s", begin.elapsed().as_secs_f64());
     run.lanes.push(Lane {
         name: "thread 0".to_owned(),
+        key: LaneKey::Thread(Some(0)),
         kind: LaneKind::Host,
         spans,
     });

@@ -56,12 +56,13 @@ impl<'a> Cutter<'a> {
             self.cuts = &self.cuts[1..];
             let (wanted, index) = (cut.dependency as usize, cut.span.index);
             match cut.want {
+                Want::Apart => {}
                 Want::Ended => self.out.ends[wanted].0 = self.before(self.out.len() as u32),
                 Want::Running => {
                     self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns)
                 }
-                Want::Resumed => {
-                    self.make_elastic(index);
+                Want::Resumed { since_ns } => {
+                    self.make_elastic(index, since_ns);
                     self.resuming
                         .push((index, spans[index as usize].end_ns, cut.dependency));
                 }
@@ -98,13 +99,14 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Marks the segments of a wait that are there so far.
-    fn make_elastic(&mut self, wait: u32) {
+    /// Marks the segments of a wait that are there so far, from a time on.
+    fn make_elastic(&mut self, wait: u32, since_ns: i64) {
         let mut segment = self.out.len();
         while segment > self.first as usize {
             segment -= 1;
             let of_wait = self.out.span[segment] == wait;
-            if self.out.span[segment] < wait || (of_wait && self.out.elastic[segment]) {
+            let before = self.out.start_ns[segment] < since_ns;
+            if before || self.out.span[segment] < wait || (of_wait && self.out.elastic[segment]) {
                 break; // nothing of the wait lies before that, or it is marked
             }
             self.out.elastic[segment] |= of_wait;

@@ -119,7 +119,7 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
 }
 
 /// Position of every id that an edge names. Of two rows with one id the first counts.
-fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
+pub(crate) fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
     let mut places: FastMap<u64, Option<SpanAt>> = FastMap::default();
     places.extend(
         edges
@@ -145,8 +145,9 @@ fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
 /// Whether the measured times allow the dependency.
 fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     match kind {
-        DependencyKind::DependsOn => from.end_ns <= to.start_ns,
+        DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
         DependencyKind::Joins => from.end_ns <= to.end_ns,
+        DependencyKind::Blocks => from.end_ns <= to.end_ns && to.start_ns <= from.start_ns,
         DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
     }
 }

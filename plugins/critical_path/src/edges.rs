@@ -13,6 +13,11 @@ pub enum DependencyKind {
     Launches,
     /// `to` was begun by `from`, while `from` was open or after it.
     Spawns,
+    /// Device work `to` was held back until `from`, on another stream, had ended: by a wait for an
+    /// event recorded after `from`, or by the order of the legacy default stream.
+    Follows,
+    /// The host call `to` did not return before `from`, which it had launched, had ended.
+    Blocks,
 }
 
 impl DependencyKind {
@@ -37,7 +42,7 @@ pub struct Edge {
     pub to: u64,
     /// What it means.
     pub kind: DependencyKind,
-    /// Not a row of `edges`, but concluded from a parent or a correlation.
+    /// Not a row of `edges`, but concluded: from a parent, a correlation, or a wait.
     pub implied: bool,
 }
 
@@ -64,13 +69,49 @@ pub const TRANSFER_LAUNCHES: Input = Input::sql(
      WHERE t.device IS NOT NULL",
 );
 
-/// All dependencies, sorted, each once; and how many rows have a kind that means nothing here.
+/// A copy that blocks, and its call: one that is synchronous, or of pageable memory (CUDA Runtime API,
+/// "API synchronization behavior").
+pub const BLOCKING: Input = Input::sql(
+    "blocking",
+    "SELECT t.id AS from_id, c.id AS to_id, t.start_ns + t.dur_ns <= c.start_ns + c.dur_ns AS is_inside \
+     FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation WHERE t.device IS NOT NULL \
+     AND (NOT t.is_async OR t.src_kind = 'pageable' OR t.dst_kind = 'pageable')",
+)
+.optional();
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Sorted, each once.
+    pub edges: Vec<Edge>,
+    /// Rows with a kind that means nothing here.
+    pub unknown_kinds: u64,
+}
+
+impl Read {
+    /// Those that say what launched device work.
+    pub fn launches(&self) -> Vec<Edge> {
+        let launches = |edge: &&Edge| edge.kind == DependencyKind::Launches;
+        self.edges.iter().filter(launches).copied().collect()
+    }
+
+    /// Takes in more.
+    pub fn add(&mut self, edges: &[Edge]) {
+        self.edges.extend_from_slice(edges);
+        self.edges.sort_unstable();
+        // Recorded comes before concluded.
+        self.edges
+            .dedup_by_key(|edge| (edge.from, edge.to, edge.kind));
+    }
+}
+
+/// All dependencies that are recorded, or follow from parents and correlations alone.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn read(run: &mut Run) -> Result<(Vec<Edge>, u64)> {
+pub fn read(run: &mut Run) -> Result<Read> {
+    let mut read = Read::default();
     let mut out = Vec::new();
-    let mut unknown_kinds = 0;
     let table = run.table(EDGES.name())?;
     let (from, to, kind) = (
         table.u64("from_id")?,
@@ -85,7 +126,7 @@ pub fn read(run: &mut Run) -> Result<(Vec<Edge>, u64)> {
                 kind,
                 implied: false,
             }),
-            None => unknown_kinds += 1,
+            None => read.unknown_kinds += 1,
         }
     }
     for (input, kind) in [
@@ -102,7 +143,17 @@ pub fn read(run: &mut Run) -> Result<(Vec<Edge>, u64)> {
             implied: true,
         }));
     }
-    out.sort_unstable();
-    out.dedup_by_key(|edge| (edge.from, edge.to, edge.kind));
-    Ok((out, unknown_kinds))
+    let table = run.table(BLOCKING.name())?;
+    let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+    let is_inside = table.bool("is_inside")?;
+    // A call that returned before did not block, whatever it might have done.
+    let blocked = (0..table.rows()).filter(|row| is_inside.value(*row));
+    out.extend(blocked.map(|row| Edge {
+        from: from.value(row),
+        to: to.value(row),
+        kind: DependencyKind::Blocks,
+        implied: true,
+    }));
+    read.add(&out);
+    Ok(read)
 }

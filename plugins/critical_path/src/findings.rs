@@ -3,22 +3,50 @@
 use trueno_plugin::{Finding, Severity};
 
 use crate::dependencies::Dependencies;
+use crate::device::Found;
 use crate::edges::Edge;
 use crate::lanes::LeftOut;
+use crate::opportunity::Opportunity;
 use crate::window::Cut;
 
 /// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;
+/// What holds more of the window than this is a frame around the program's work.
+const FRAME: f64 = 0.9;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
-/// Everything that kept a row or an edge out, the worst first.
-pub fn findings(
-    dependencies: &Dependencies,
-    unknown_kinds: u64,
-    cut: Cut,
-    left_out: LeftOut,
-) -> Vec<Finding> {
+/// What findings are about.
+pub struct Facts<'a> {
+    /// Dependencies, good and bad.
+    pub dependencies: &'a Dependencies,
+    /// Rows of `edges` of a kind that means nothing here.
+    pub unknown_kinds: u64,
+    /// What the window cut off.
+    pub cut: Cut,
+    /// Rows that became no interval.
+    pub left_out: LeftOut,
+    /// What waits and events told.
+    pub device: &'a Found,
+    /// What less time would buy.
+    pub opportunities: &'a [Opportunity],
+    /// For so many names at most.
+    pub predicted_names: usize,
+    /// Rows of slack that are listed, and all.
+    pub slack_rows: (usize, usize),
+    /// Length of the window.
+    pub wall_ns: i64,
+}
+
+/// The best lever, then everything that kept a row or an edge out, the worst first.
+pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let &Facts {
+        dependencies,
+        unknown_kinds,
+        cut,
+        left_out,
+        ..
+    } = facts;
     let mut out = Vec::new();
     for cycle in dependencies.cycles.iter().take(NAMED_CYCLES) {
         let ids = list(cycle.iter().map(u64::to_string));
@@ -84,7 +112,80 @@ pub fn findings(
         );
         out.push(Finding::new("left_out", Severity::Info, title).detail(detail));
     }
+    out.extend(device(facts.device));
+    out.extend(lever(facts));
+    let computed = |row: &&Opportunity| row.gains_ns.is_some();
+    if facts.opportunities.iter().any(|row| row.gains_ns.is_none()) {
+        let title = format!(
+            "gains are predicted for {} of {} names and kinds on the path, those with the most time",
+            facts.opportunities.iter().filter(computed).count(),
+            facts.opportunities.len()
+        );
+        out.push(
+            Finding::new("opportunity_cut", Severity::Info, title).suggestion(
+                "ask for one with --what-if, or set the option opportunity_names of critical_path",
+            ),
+        );
+    }
+    let (listed, all) = facts.slack_rows;
+    if all > listed {
+        let title = format!("slack lists the {listed} rows with the least of {all}");
+        out.push(
+            Finding::new("slack_cut", Severity::Info, title)
+                .suggestion("set the option slack_rows of critical_path to see more"),
+        );
+    }
     out
+}
+
+/// What the device's records leave open.
+fn device(found: &Found) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if found.unclear_waits > 0 {
+        let title = format!(
+            "{} waits do not say for what, and stand as sync_wait",
+            found.unclear_waits
+        );
+        out.push(
+            Finding::new("wait_unexplained", Severity::Info, title)
+                .detail("they name no stream or event, or the event's record was not recorded"),
+        );
+    }
+    let (unlaunched, all) = found.unlaunched;
+    if unlaunched > 0 {
+        let title = format!("{unlaunched} of {all} rows on streams have no recorded launch");
+        out.push(
+            Finding::new("launch_not_recorded", Severity::Info, title)
+                .detail("only the order of their stream holds them; the call came before the recording, or was not recorded"),
+        );
+    }
+    out
+}
+
+/// The name that buys most.
+fn lever(facts: &Facts<'_>) -> Option<Finding> {
+    // A frame around everything, and time that nothing explains, are no levers.
+    let is_lever = |row: &&Opportunity| {
+        !row.name.starts_with("kind:") && (row.path_ns as f64) < FRAME * facts.wall_ns as f64
+    };
+    let best = facts.opportunities.iter().find(is_lever)?;
+    let [_, half_ns, all_ns] = best.gains_ns?;
+    if facts.wall_ns == 0 || half_ns <= 0 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let title = format!(
+        "half the time of `{}` would make the run {:.1} % shorter, none of it {:.1} %",
+        best.name,
+        percent(half_ns),
+        percent(all_ns)
+    );
+    Some(
+        Finding::new("largest_opportunity", Severity::Info, title)
+            .detail("predicted by re-timing the graph with all that belongs to it; gains of several names do not add up")
+            .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
+            .evidence("SELECT * FROM critical_path.opportunity"),
+    )
 }
 
 fn edges(code: &str, edges: &[Edge], title: &str, why: &str) -> Option<Finding> {

@@ -5,8 +5,8 @@
 //! stored by target (compressed sparse rows).
 //!
 //! **Lag.** Of the predecessors of a segment the *binding* one let go last. The
-//! time from there to the start is measured and belongs to the edge; all other
-//! edges have no lag. So re-timing the graph with the measured durations gives
+//! time from there to the start is measured and belongs to the edge, and to those of
+//! predecessors that let go at the same time; all other edges have no lag. So re-timing the graph with the measured durations gives
 //! the measured times back, exactly.
 
 use std::cmp::Reverse;
@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use crate::dependencies::Dependency;
 use crate::edges::DependencyKind;
+use crate::ends;
 use crate::lanes::{Class, LaneKind, Lanes, Span};
 use crate::segments::{NONE, Segments};
 
@@ -50,7 +51,17 @@ pub struct Graph<'a> {
     /// Segments in an order that respects all edges, as stretches of lanes.
     order: Vec<Range<u32>>,
     let_go: Vec<u32>,
+    /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
+    binding: Vec<u32>,
+    /// See [`ends`](crate::ends).
+    last: Option<u32>,
+    connected: Vec<usize>,
 }
+
+/// Bound by the segment before it on its lane.
+const LANE: u32 = u32::MAX;
+/// Bound by nothing.
+const FREE: u32 = u32::MAX - 1;
 
 impl<'a> Graph<'a> {
     /// Builds the graph. `dependencies` are those the segments were cut for.
@@ -76,6 +87,9 @@ impl<'a> Graph<'a> {
             kinds: Vec::new(),
             order: Vec::new(),
             let_go: Vec::new(),
+            binding: Vec::new(),
+            last: None,
+            connected: Vec::new(),
         };
         graph.set_edges(&edges);
         let (order, let_go) = crate::order::order(&graph);
@@ -86,7 +100,55 @@ impl<'a> Graph<'a> {
             edges.retain(|edge| graph.let_go.binary_search(&edge.3).is_err());
             graph.set_edges(&edges);
         }
+        graph.bind();
+        graph.connected = ends::connected(&graph);
+        graph.last = ends::last(&graph, &graph.connected);
         graph
+    }
+
+    /// Finds the binding predecessor of every segment.
+    ///
+    /// Of several that let go at the same time, work before waits; then the lane, then the
+    /// dependencies in the order of [`DependencyKind`]; then the lowest id.
+    fn bind(&mut self) {
+        let mut binding = Vec::with_capacity(self.segments.len());
+        for lane in 0..self.segments.lane_first.len() - 1 {
+            let (first, last) = (
+                self.segments.lane_first[lane],
+                self.segments.lane_first[lane + 1],
+            );
+            for segment in first..last {
+                let before = self.lane_before(segment, lane);
+                let edges = self.first_source(segment)..self.first_source(segment + 1);
+                binding.push(match (before, edges.is_empty()) {
+                    (None, true) => FREE,
+                    (Some(_), true) => LANE,
+                    _ => self.latest(before.map(|source| (source, lane)), edges),
+                });
+            }
+        }
+        self.binding = binding;
+    }
+
+    fn latest(&self, before: Option<(u32, usize)>, edges: Range<usize>) -> u32 {
+        let preferred = |source: u32, lane: usize, rank: u8| {
+            let span = self.span(source, lane);
+            let waits = self.run.labels.get(span.label).class == Class::Wait;
+            let free_ns = self.segments.free_ns(source as usize);
+            (free_ns, Reverse((waits, rank, span.id, source)))
+        };
+        let lane = before.map(|(source, lane)| (preferred(source, lane, 0), LANE));
+        let linked = edges.map(|edge| {
+            let (source, rank) = (self.sources[edge], 1 + self.kinds[edge] as u8);
+            (
+                preferred(source, self.segments.lane(source), rank),
+                edge as u32,
+            )
+        });
+        lane.into_iter()
+            .chain(linked)
+            .max()
+            .map_or(FREE, |best| best.1)
     }
 
     /// Takes dependencies sorted by target.
@@ -106,6 +168,16 @@ impl<'a> Graph<'a> {
     /// cannot tell which of a circle is wrong, so one is left out.
     pub fn let_go(&self) -> &[u32] {
         &self.let_go
+    }
+
+    /// The segment that the path ends with; see [`ends`].
+    pub fn last(&self) -> Option<u32> {
+        self.last
+    }
+
+    /// Whether recorded dependencies connect two lanes, directly or through others.
+    pub fn are_connected(&self, lane: usize, other: usize) -> bool {
+        self.connected[lane] == self.connected[other]
     }
 
     /// Where the sources of a segment begin among those of all.
@@ -139,47 +211,64 @@ impl<'a> Graph<'a> {
     /// Duration that the segment needs by itself: that of an elastic one is zero.
     #[inline]
     pub fn dur_ns(&self, segment: u32) -> i64 {
-        self.segments.free_ns(segment as usize) - self.segments.start_ns[segment as usize]
+        let (start_ns, end_ns) = self.needs_ns(segment);
+        end_ns - start_ns
+    }
+
+    /// From when to when the segment needs its lane for itself.
+    #[inline]
+    pub fn needs_ns(&self, segment: u32) -> (i64, i64) {
+        let start_ns = self.segments.start_ns[segment as usize];
+        (start_ns, self.segments.free_ns(segment as usize))
+    }
+
+    /// How long after a predecessor's letting go the segment began, where the predecessor let go as late as the
+    /// binding one; all others held it up by nothing.
+    #[inline]
+    pub fn lag_ns(&self, segment: u32, source: u32, binding: &Binding) -> i64 {
+        let free_ns = self.segments.free_ns(source as usize);
+        let start_ns = self.segments.start_ns[segment as usize];
+        if start_ns - free_ns == binding.lag_ns {
+            binding.lag_ns
+        } else {
+            0
+        }
     }
 
     /// The predecessor of a segment that let go last.
-    ///
-    /// Of several, work before waits; then the lane, then the dependencies in
-    /// the order of [`DependencyKind`]; then the lowest id.
     #[inline]
     pub fn binding(&self, segment: u32, lane: usize) -> Option<Binding> {
-        let before = self.lane_before(segment, lane);
-        let dependencies = self.sources(segment);
-        let binding = |source: u32, link| Binding {
+        let (source, link) = match self.binding[segment as usize] {
+            FREE => return None,
+            LANE => (self.lane_before(segment, lane)?, Link::Lane),
+            edge => {
+                let edge = edge as usize;
+                (self.sources[edge], Link::Dependency(self.kinds[edge]))
+            }
+        };
+        Some(Binding {
             source,
             link,
             lag_ns: self.segments.start_ns[segment as usize]
                 - self.segments.free_ns(source as usize),
-        };
-        if dependencies.is_empty() {
-            return before.map(|source| binding(source, Link::Lane));
-        }
-        let first = self.first_in[segment as usize] as usize;
-        let linked = dependencies.iter().enumerate().map(|(i, &source)| {
-            let kind = self.kinds[first + i];
-            (source, Link::Dependency(kind), 1 + kind as u8)
-        });
-        let lane = before.map(|source| (source, Link::Lane, 0));
-        let preferred = |&(source, _, rank): &(u32, Link, u8)| {
-            let span = self.span(source, self.segments.lane(source));
-            let waits = self.run.labels.get(span.label).class == Class::Wait;
-            (
-                self.segments.free_ns(source as usize),
-                Reverse(waits),
-                Reverse(rank),
-                Reverse(span.id),
-                Reverse(source),
-            )
-        };
-        lane.into_iter()
-            .chain(linked)
-            .max_by_key(preferred)
-            .map(|(source, link, _)| binding(source, link))
+        })
+    }
+
+    /// The dependencies of a segment, without the order of its lane.
+    #[inline]
+    pub fn dependencies(&self, segment: u32) -> impl Iterator<Item = (u32, Link)> {
+        let first = self.first_source(segment);
+        let linked = self.sources(segment).iter().enumerate();
+        linked.map(move |(i, &source)| (source, Link::Dependency(self.kinds[first + i])))
+    }
+
+    /// All predecessors of a segment.
+    #[inline]
+    pub fn predecessors(&self, segment: u32, lane: usize) -> impl Iterator<Item = (u32, Link)> {
+        let lane = self
+            .lane_before(segment, lane)
+            .map(|source| (source, Link::Lane));
+        lane.into_iter().chain(self.dependencies(segment))
     }
 
     /// Whether a lane is a stream of a device.

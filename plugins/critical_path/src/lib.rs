@@ -6,39 +6,61 @@
 //! the nanosecond. [`slack`] says by how much a row may begin later without
 //! moving the last end.
 //!
-//! Known of the device so far: the order of each stream, and that a kernel
-//! follows the call that launched it. A wait for a device is a `sync_wait`.
+//! Device work is tied to the host by its launches and to other work by the order of streams, by
+//! events, by waits and by copies that block ([`device`]). A wait that nothing recorded explains is a
+//! `sync_wait`.
+//!
+//! [`schedule`] re-times the graph under other durations: what a user assumes ([`what_if`]), and what
+//! less time of each name would buy ([`opportunity`]). Predictions hold as far as the recorded
+//! dependencies do; a dependency that did not bind has no lag, so a gain is rather too large than too small.
 
+pub mod alone;
+pub mod around;
 mod cutter;
 pub mod dependencies;
+pub mod device;
 pub mod edges;
+pub mod ends;
 pub mod findings;
 pub mod fold;
 pub mod graph;
+pub mod iterations;
+mod lag;
 // One reader of lanes for both plugins that need it.
 #[path = "../../category/src/lanes/mod.rs"]
 pub mod lanes;
+pub mod opportunity;
 pub mod order;
+mod predict;
+pub mod rule;
+pub mod schedule;
 pub mod segments;
 pub mod slack;
 pub mod tables;
+pub mod waits;
 pub mod walk;
+pub mod what_if;
 pub mod window;
 
 use serde::Deserialize;
-use trueno_plugin::{Chart, Finding, Input, Plugin, Result, Run, Severity, export};
+use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
 /// The plugin.
 pub struct CriticalPath;
 
 /// What a user may set.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
     /// So many pieces of the path are listed one by one, the others in sums.
     pub path_rows: usize,
     /// So many rows of slack are listed, the least first.
     pub slack_rows: usize,
+    /// Gains are predicted for so many names, those with the most time on the path. In large runs for fewer,
+    /// so that it takes no longer than the rest.
+    pub opportunity_names: usize,
+    /// Assumptions, each as `TARGET=VALUE`; see [`rule`].
+    pub what_if: Vec<String>,
 }
 
 impl Default for Options {
@@ -46,20 +68,39 @@ impl Default for Options {
         Self {
             path_rows: 100_000,
             slack_rows: 100_000,
+            opportunity_names: 20,
+            what_if: Vec::new(),
         }
     }
 }
 
-const INPUTS: [Input; lanes::INPUTS.len() + 4] = {
-    let mut all = [edges::EDGES; lanes::INPUTS.len() + 4];
+/// So many segments are re-timed for the gains of names; at least [`FEWEST_NAMES`] names are.
+const RETIMED_SEGMENTS: usize = 40_000_000;
+const FEWEST_NAMES: usize = 3;
+
+const OWN_INPUTS: [Input; 8] = [
+    edges::EDGES,
+    edges::TASKS,
+    edges::KERNEL_LAUNCHES,
+    edges::TRANSFER_LAUNCHES,
+    edges::BLOCKING,
+    waits::WAITS,
+    waits::RECORDED,
+    waits::STREAMS,
+];
+
+const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {
+    let mut all = [edges::EDGES; lanes::INPUTS.len() + OWN_INPUTS.len()];
     let mut i = 0;
     while i < lanes::INPUTS.len() {
         all[i] = lanes::INPUTS[i];
         i += 1;
     }
-    all[i + 1] = edges::TASKS;
-    all[i + 2] = edges::KERNEL_LAUNCHES;
-    all[i + 3] = edges::TRANSFER_LAUNCHES;
+    let mut i = 0;
+    while i < OWN_INPUTS.len() {
+        all[lanes::INPUTS.len() + i] = OWN_INPUTS[i];
+        i += 1;
+    }
     all
 };
 
@@ -71,38 +112,70 @@ impl Plugin for CriticalPath {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
+        let rules = options.what_if.iter().map(|text| rule::Rule::parse(text));
+        let rules = rules.collect::<Result<Vec<_>>>()?;
         let mut lanes = lanes::load(run)?;
         let cut = window::cut(&mut lanes);
-        let (edges, unknown_kinds) = edges::read(run)?;
-        let mut dependencies = dependencies::dependencies(&lanes, &edges);
+        window::waits_inside(&mut lanes);
+        let mut read = edges::read(run)?;
+        let waits = waits::waits(run, lanes.origin_ns)?;
+        let recorded = waits::recorded(run, lanes.origin_ns)?;
+        let legacy = waits::legacy(run)?;
+        let device = device::device(&lanes, &read.launches(), &waits, &recorded, &legacy);
+        read.add(&device.edges);
+        let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
+        let unknown_kinds = read.unknown_kinds;
+        drop(read);
         let segments = segments::segments(&lanes, &dependencies.good);
         let graph = graph::Graph::new(&lanes, segments, &dependencies.good);
-        run.check_cancelled()?;
-
-        let path = walk::walk(&graph, lanes.wall_ns);
-        run.emit(tables::by_kind(&path, lanes.wall_ns))?;
-        run.emit(tables::by_name(&graph, &path))?;
-        run.emit(tables::path(&graph, &path, options.path_rows))?;
-        drop(path);
-        let (slack, spans) = tables::slack(&graph, &slack::slack(&graph), options.slack_rows);
-        run.emit(slack)?;
-
         let let_go = graph.let_go().to_vec();
         dependencies.contradict(&lanes, &let_go);
-        for finding in findings::findings(&dependencies, unknown_kinds, cut, lanes.left_out) {
+        run.check_cancelled()?;
+
+        let wall_ns = lanes.wall_ns;
+        let path = walk::walk(&graph, wall_ns);
+        let around = around::Around::new(&lanes, &dependencies.good);
+        if !rules.is_empty() {
+            predict::predict(run, &graph, &around, &rules)?;
+        }
+        run.emit(tables::by_kind("by_kind", &path, wall_ns))?;
+        run.emit(tables::by_name("by_name", &graph, &path, wall_ns))?;
+        run.emit(tables::by_category(&graph, &path, wall_ns))?;
+        let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
+        let names = options.opportunity_names.min(names.max(FEWEST_NAMES));
+        let opportunities = opportunity::opportunities(&graph, &around, &path, names);
+        drop(around);
+        run.emit(tables::opportunity(&opportunities, wall_ns))?;
+        run.check_cancelled()?;
+        let iterations = iterations::iterations(&graph, &path);
+        if !iterations.is_empty() {
+            run.emit(tables::by_iteration(&graph, &iterations))?;
+        }
+        if lanes.lanes.len() > 1 {
+            run.emit(tables::alone(&graph, &alone::alone(&graph, &path)))?;
+        }
+        run.emit(tables::path(&graph, &path, options.path_rows))?;
+        drop(path);
+        let slack = slack::slack(&graph);
+        let (slack, by_name, spans) = tables::slack(&graph, &slack, options.slack_rows);
+        run.emit(by_name)?;
+        run.emit(slack)?;
+
+        let facts = findings::Facts {
+            dependencies: &dependencies,
+            unknown_kinds,
+            cut,
+            left_out: lanes.left_out,
+            device: &device,
+            opportunities: &opportunities,
+            predicted_names: names,
+            slack_rows: (options.slack_rows, spans),
+            wall_ns,
+        };
+        for finding in findings::findings(&facts) {
             run.finding(finding)?;
         }
-        if spans > options.slack_rows {
-            let title = format!(
-                "slack lists the {} rows with the least of {spans}",
-                options.slack_rows
-            );
-            run.finding(
-                Finding::new("slack_cut", Severity::Info, title)
-                    .suggestion("set the option slack_rows of critical_path to see more"),
-            )?;
-        }
-        if lanes.wall_ns > 0 {
+        if wall_ns > 0 {
             run.chart(Chart::bar(
                 "Critical path by kind",
                 "by_kind",

@@ -102,8 +102,13 @@ pub(crate) enum Want {
     /// What the interval was doing then; the dependency comes from it.
     Running,
     /// The first segment of the wait after that, or the first after the wait;
-    /// the dependency leads there.
-    Resumed,
+    /// the dependency leads there. What the wait did since the time given was waiting.
+    Resumed {
+        /// From when on it waited.
+        since_ns: i64,
+    },
+    /// Nothing but the cut.
+    Apart,
 }
 
 /// An instant at which a lane is cut, and for which dependency.
@@ -149,11 +154,25 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
                 dependency,
             });
         }
-        if d.kind == DependencyKind::Joins && from.end_ns > to.start_ns {
+        let since_ns = match d.kind {
+            DependencyKind::Joins => Some(to.start_ns),
+            // A call works until what it launched begins.
+            DependencyKind::Blocks => Some(from.start_ns),
+            _ => None,
+        };
+        if let Some(since_ns) = since_ns.filter(|_| from.end_ns > to.start_ns) {
+            if since_ns > to.start_ns {
+                cuts.push(Cut {
+                    span: d.to,
+                    time_ns: since_ns,
+                    want: Want::Apart,
+                    dependency,
+                });
+            }
             cuts.push(Cut {
                 span: d.to,
                 time_ns: from.end_ns,
-                want: Want::Resumed,
+                want: Want::Resumed { since_ns },
                 dependency,
             });
         } else {

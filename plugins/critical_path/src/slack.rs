@@ -6,39 +6,23 @@
 //! delay at a time.
 
 use crate::graph::Graph;
+use crate::schedule::{self, Scenario};
+use crate::walk::PieceKind;
 
-/// When each segment would begin if it needed `dur_ns` by itself.
-///
-/// Segments begin as soon as all their predecessors let go, later by the lag of
-/// the binding one; what has no predecessor begins as measured. `dur_ns` of an
-/// elastic segment is not asked; it is zero.
+/// When each segment would begin if it needed `dur_ns` by itself; see [`schedule::retime`].
 pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
-    let segments = &graph.segments;
-    let needed_ns = |segment: u32| {
-        if segments.elastic[segment as usize] {
-            0
-        } else {
-            dur_ns(segment)
+    struct Durations<F>(F);
+    impl<F: Fn(u32) -> i64> Scenario<1> for Durations<F> {
+        fn dur_ns(&self, segment: u32, _lane: usize) -> [i64; 1] {
+            [(self.0)(segment)]
         }
-    };
-    let mut start_ns = vec![0; segments.len()];
-    for stretch in graph.order() {
-        let lane = segments.lane(stretch.start);
-        for segment in stretch.clone() {
-            let Some(binding) = graph.binding(segment, lane) else {
-                start_ns[segment as usize] = segments.start_ns[segment as usize];
-                continue;
-            };
-            let free_ns = |source: u32| start_ns[source as usize] + needed_ns(source);
-            let bound_ns = free_ns(binding.source) + binding.lag_ns;
-            let others = graph
-                .lane_before(segment, lane)
-                .into_iter()
-                .chain(graph.sources(segment).iter().copied());
-            start_ns[segment as usize] = others.map(free_ns).fold(bound_ns, i64::max);
+
+        fn lag_ns(&self, _kind: PieceKind, measured_ns: i64) -> [i64; 1] {
+            [measured_ns]
         }
     }
-    start_ns
+    let start_ns = schedule::retime(graph, &Durations(dur_ns));
+    start_ns.into_iter().map(|[start_ns]| start_ns).collect()
 }
 
 /// When the last segment lets go.
@@ -54,6 +38,10 @@ pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
     let segments = &graph.segments;
     // First the latest end of each segment, then its slack.
     let mut out = vec![last_end_ns(graph); segments.len()];
+    if let Some(last) = graph.last() {
+        // The time after it is part of the path.
+        out[last as usize] = segments.free_ns(last as usize);
+    }
     for stretch in graph.order().iter().rev() {
         let lane = segments.lane(stretch.start);
         for segment in stretch.clone().rev() {
@@ -63,15 +51,10 @@ pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
                 *latest = (*latest).min(ns);
             };
             if let Some(binding) = graph.binding(segment, lane) {
-                graph
-                    .sources(segment)
-                    .iter()
-                    .for_each(|source| at_latest(*source, late_start_ns));
-                graph
-                    .lane_before(segment, lane)
-                    .into_iter()
-                    .for_each(|source| at_latest(source, late_start_ns));
-                at_latest(binding.source, late_start_ns - binding.lag_ns);
+                for (source, _) in graph.predecessors(segment, lane) {
+                    let lag_ns = graph.lag_ns(segment, source, &binding);
+                    at_latest(source, late_start_ns - lag_ns);
+                }
             }
             out[segment as usize] = late_start_ns - segments.start_ns[segment as usize];
         }

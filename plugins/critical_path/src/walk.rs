@@ -1,13 +1,13 @@
 //! The critical path: from the end of the window back to its start.
 //!
-//! From the segment that let go last, each step goes to the binding
+//! From the [last](crate::ends) segment, each step goes to the binding
 //! predecessor. Segments and the lags between them touch, so they add up to
 //! the window, to the nanosecond.
 
-use std::cmp::Reverse;
+use std::ops::Range;
 
-use crate::edges::DependencyKind;
 use crate::graph::{Graph, Link};
+use crate::lag;
 use crate::lanes::Class;
 use crate::segments::NONE;
 
@@ -63,54 +63,86 @@ pub struct Piece {
     pub kind: PieceKind,
 }
 
-/// The path through the window `0..wall_ns`, in the order of time. Pieces
-/// without duration are left out, neighbours of one interval and kind are one.
+/// Measured or predicted times to walk along.
+pub trait Timing {
+    /// When the segment begins.
+    fn start_ns(&self, segment: u32) -> i64;
+
+    /// When it lets go of what comes after it.
+    fn free_ns(&self, segment: u32) -> i64;
+
+    /// When it ends, as far as that is known.
+    fn end_ns(&self, segment: u32) -> i64 {
+        self.free_ns(segment)
+    }
+
+    /// The predecessor that let go last.
+    fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)>;
+}
+
+impl Timing for Graph<'_> {
+    fn start_ns(&self, segment: u32) -> i64 {
+        self.segments.start_ns[segment as usize]
+    }
+
+    fn free_ns(&self, segment: u32) -> i64 {
+        self.segments.free_ns(segment as usize)
+    }
+
+    fn end_ns(&self, segment: u32) -> i64 {
+        self.segments.end_ns[segment as usize]
+    }
+
+    fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)> {
+        Graph::binding(self, segment, lane).map(|binding| (binding.source, binding.link))
+    }
+}
+
+/// The path through the window `0..wall_ns` of the run, as measured.
 pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
+    walk_back(graph, graph, 0..wall_ns, graph.last())
+}
+
+/// The path through a window, back from a segment that runs or ran at its end, in the order of
+/// time. Pieces without duration are left out, neighbours of one interval and kind are one.
+pub fn walk_back(
+    graph: &Graph<'_>,
+    timing: &impl Timing,
+    window: Range<i64>,
+    from: Option<u32>,
+) -> Vec<Piece> {
     let segments = &graph.segments;
     let mut path = Path {
-        until_ns: wall_ns,
+        from_ns: window.start,
+        until_ns: window.end,
         pieces: Vec::new(),
     };
-    let id = |segment: u32| graph.span(segment, segments.lane(segment)).id;
-    let later = |a: &u32, b: &u32| {
-        let free_ns = segments
-            .free_ns(*a as usize)
-            .cmp(&segments.free_ns(*b as usize));
-        free_ns.then_with(|| (Reverse(id(*a)), Reverse(a)).cmp(&(Reverse(id(*b)), Reverse(b))))
-    };
-    let Some(mut segment) = (0..segments.len() as u32).max_by(later) else {
-        path.back_to(0, NONE, PieceKind::Gap);
+    let Some(mut segment) = from else {
+        path.back_to(window.start, NONE, PieceKind::Gap);
         return path.pieces;
     };
     let mut lane = segments.lane(segment);
-    path.back_to(segments.free_ns(segment as usize), segment, PieceKind::Gap);
-    loop {
+    path.back_to(timing.end_ns(segment), segment, PieceKind::Gap);
+    // Of what is left an elastic part is the wait itself.
+    path.back_to(timing.free_ns(segment), segment, PieceKind::SyncWait);
+    while path.from_ns < path.until_ns {
         let class = graph.run.labels.get(graph.span(segment, lane).label).class;
         let kind = match class {
             Class::Wait => PieceKind::SyncWait,
             Class::Transfer => PieceKind::Transfer,
             _ => PieceKind::Work,
         };
-        path.back_to(segments.start_ns[segment as usize], segment, kind);
-        let Some(binding) = graph.binding(segment, lane) else {
-            path.back_to(0, segment, PieceKind::Gap);
+        path.back_to(timing.start_ns(segment), segment, kind);
+        let Some((source, link)) = timing.binding(segment, lane) else {
+            path.back_to(window.start, segment, PieceKind::Gap);
             break;
         };
-        let lag = match binding.link {
-            Link::Lane if segments.elastic[binding.source as usize] => PieceKind::SyncWait,
-            Link::Lane if graph.is_device(lane) => PieceKind::Queue,
-            Link::Lane => PieceKind::Gap,
-            Link::Dependency(DependencyKind::Launches) => PieceKind::LaunchDelay,
-            Link::Dependency(DependencyKind::Joins) => PieceKind::SyncWait,
-            Link::Dependency(DependencyKind::DependsOn | DependencyKind::Spawns) => {
-                PieceKind::Queue
-            }
-        };
-        path.back_to(segments.free_ns(binding.source as usize), segment, lag);
-        if binding.link != Link::Lane {
-            lane = segments.lane(binding.source);
+        let lag = lag::kind(graph, source, link, lane);
+        path.back_to(timing.free_ns(source), segment, lag);
+        if link != Link::Lane {
+            lane = segments.lane(source);
         }
-        segment = binding.source;
+        segment = source;
     }
     path.merge(graph);
     path.pieces
@@ -118,12 +150,14 @@ pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
 
 /// Pieces so far, last first, and where the earliest of them begins.
 struct Path {
+    from_ns: i64,
     until_ns: i64,
     pieces: Vec<Piece>,
 }
 
 impl Path {
     fn back_to(&mut self, start_ns: i64, segment: u32, kind: PieceKind) {
+        let start_ns = start_ns.max(self.from_ns);
         if start_ns < self.until_ns {
             self.pieces.push(Piece {
                 start_ns,

@@ -1,6 +1,6 @@
 //! Cuts lanes to the window `0..wall_ns`.
 
-use crate::lanes::{Lanes, by_start};
+use crate::lanes::{Class, Lanes, by_start};
 
 /// What cutting changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,4 +34,31 @@ pub fn cut(run: &mut Lanes) -> Cut {
         }
     }
     cut
+}
+
+/// Makes waits of the host what the lane does at every instant of theirs.
+///
+/// A wait and the call that waited may have the very same times; then the wait is the inner one. A
+/// stream that waits holds up no host: such rows leave the lanes, and are dependencies only.
+pub fn waits_inside(run: &mut Lanes) {
+    let labels: Vec<(bool, bool)> = run
+        .labels
+        .all()
+        .iter()
+        .map(|label| {
+            let waits = label.class == Class::Wait;
+            (waits, waits && run.texts.text(label.name) == "stream_wait")
+        })
+        .collect();
+    for lane in &mut run.lanes {
+        lane.spans.retain(|span| !labels[span.label as usize].1);
+        let spans = &mut lane.spans;
+        for at in 1..spans.len() {
+            let (outer, inner) = (spans[at - 1], spans[at]);
+            let same = (outer.start_ns, outer.end_ns) == (inner.start_ns, inner.end_ns);
+            if same && labels[outer.label as usize].0 && !labels[inner.label as usize].0 {
+                spans.swap(at - 1, at);
+            }
+        }
+    }
 }

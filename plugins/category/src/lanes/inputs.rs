@@ -6,7 +6,7 @@
 use trueno_plugin::Input;
 
 /// All inputs of [`load`](super::load), to be listed by the plugin.
-pub const INPUTS: [Input; 17] = [
+pub const INPUTS: [Input; 18] = [
     Input::sql("run", "SELECT wall_ns FROM run"),
     Input::sql("threads", "SELECT thread, name FROM threads"),
     Input::sql(
@@ -68,6 +68,11 @@ pub const INPUTS: [Input; 17] = [
     Input::sql(
         "category_rules",
         "SELECT name, category FROM category_rules",
+    )
+    .optional(),
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
     )
     .optional(),
 ];

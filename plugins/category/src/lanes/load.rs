@@ -33,7 +33,9 @@ pub struct Lanes {
     pub texts: Texts,
     /// Declared elements; see [`Span::elements`].
     pub elements: Vec<u64>,
-    /// Length of the window, which starts at 0; the last end where the run has none.
+    /// When the window begins on the run's timeline; times here are counted from it.
+    pub origin_ns: i64,
+    /// Length of the window; up to the last end where the run has no end.
     pub wall_ns: i64,
     /// Rows that became no interval.
     pub left_out: LeftOut,
@@ -51,14 +53,29 @@ pub struct Lanes {
 pub fn load(run: &mut Run) -> Result<Lanes> {
     let mut loader = Loader {
         rules: Rules::read(run)?,
+        window: window(run)?,
         ..Loader::default()
     };
+    if let Some((from_ns, _)) = loader.window {
+        loader.out.origin_ns = from_ns;
+    }
     loader.bricks(run)?;
     let linked = std::mem::take(&mut loader.linked);
     for source in &WORK {
         loader.work(run, source, &linked)?;
     }
     loader.finish(run)
+}
+
+/// The part of the run that was asked for, as start and end; `None`: all of it.
+fn window(run: &mut Run) -> Result<Option<(i64, i64)>> {
+    let table = run.table("report_window")?;
+    let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
+    Ok(from_ns
+        .iter()
+        .flatten()
+        .zip(until_ns.iter().flatten())
+        .next())
 }
 
 /// What the tables other than bricks call their columns.
@@ -112,6 +129,7 @@ const WORK: [Source; 5] = [
 struct Loader {
     out: Lanes,
     rules: Rules,
+    window: Option<(i64, i64)>,
     spans: BTreeMap<LaneKey, Vec<Span>>,
     /// Tables read ahead, because their links say which bricks to remember.
     tables: FastMap<&'static str, Table>,
@@ -269,6 +287,13 @@ impl Loader {
     ) {
         let spans = lane.of(key, &mut self.spans);
         let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
+        if let Some((from_ns, until_ns)) = self.window {
+            let end_ns = start_ns.saturating_add(dur_ns);
+            let instant = start_ns == end_ns && (from_ns..=until_ns).contains(&start_ns);
+            if !instant && (end_ns <= from_ns || until_ns <= start_ns) {
+                return;
+            }
+        }
         if rows.is_bound.is_some_and(|column| column.value(row)) {
             self.out.left_out.bound += 1;
             *self.out.bound.entry((key.kind(), label)).or_default() += 1;
@@ -278,7 +303,11 @@ impl Loader {
             self.out.left_out.invalid += 1;
             return;
         }
-        let Some(end_ns) = start_ns.checked_add(dur_ns).filter(|_| dur_ns >= 0) else {
+        let times = start_ns.checked_sub(self.out.origin_ns).and_then(|start| {
+            let end = start.checked_add(dur_ns).filter(|_| dur_ns >= 0)?;
+            Some((start, end))
+        });
+        let Some((start_ns, end_ns)) = times else {
             self.out.left_out.impossible += 1;
             return;
         };
@@ -338,6 +367,7 @@ impl Loader {
             };
             let mut lane = Lane {
                 name: key.name(thread_name),
+                key,
                 kind: key.kind(),
                 spans,
             };
@@ -370,7 +400,11 @@ impl Loader {
                 .map(|span| span.end_ns)
                 .max()
         };
-        self.out.wall_ns = recorded.or_else(last_end).unwrap_or(0).max(0);
+        let all_ns = || recorded.or_else(last_end).unwrap_or(0).max(0);
+        self.out.wall_ns = match self.window {
+            Some((from_ns, until_ns)) => until_ns.saturating_sub(from_ns).max(0),
+            None => all_ns(),
+        };
         Ok(self.out)
     }
 

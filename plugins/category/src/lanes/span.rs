@@ -145,6 +145,8 @@ impl LaneKey {
 pub struct Lane {
     /// As reports call it.
     pub name: String,
+    /// Which it is.
+    pub key: LaneKey,
     /// Host or device.
     pub kind: LaneKind,
     /// What ran on it.

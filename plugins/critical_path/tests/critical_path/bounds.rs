@@ -31,20 +31,6 @@ fn rows_are_cut_to_the_window() {
 }
 
 #[test]
-fn of_several_last_ends_the_lowest_id_is_followed() {
-    let bricks = |first, second| {
-        vec![
-            at(first, "brick", "a", 0, 40),
-            at(second, "brick", "b", 10, 40).thread(1),
-        ]
-    };
-    assert_eq!(path(&run(40, bricks(1, 2)).analyse()), ["work a 0-40"]);
-    let out = run(40, bricks(2, 1)).analyse();
-    assert_eq!(path(&out), ["gap - 0-10", "work b 10-40"]);
-    assert_eq!(slack(&out), ["1 | 0", "2 | 0"]);
-}
-
-#[test]
 fn a_long_path_is_listed_in_part_and_sums_up() {
     let bricks: Vec<_> = (0..10)
         .map(|i| {

@@ -3,24 +3,30 @@
 use std::cmp::Reverse;
 
 use proptest::prelude::*;
+use trueno_plugin_critical_path::around::Around;
 use trueno_plugin_critical_path::dependencies::{dependencies, span};
 use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::graph::{Graph, Link};
 use trueno_plugin_critical_path::lanes::{
-    Class, Label, Lane, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, by_start,
+    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, by_start,
 };
+use trueno_plugin_critical_path::rule::{Change, Rule, Target};
+use trueno_plugin_critical_path::schedule;
 use trueno_plugin_critical_path::segments::{NONE, segments};
 use trueno_plugin_critical_path::slack::{last_end_ns, retime, slack};
-use trueno_plugin_critical_path::walk::{PieceKind, walk};
+use trueno_plugin_critical_path::walk::{PieceKind, walk, walk_back};
+use trueno_plugin_critical_path::what_if::{Assumption, Predicted};
 use trueno_plugin_critical_path::window::cut;
 
 const WALL_NS: i64 = 40;
 const CLASSES: [Class; 4] = [Class::Brick, Class::Task, Class::Wait, Class::Wait];
-const KINDS: [DependencyKind; 4] = [
+const KINDS: [DependencyKind; 6] = [
     DependencyKind::DependsOn,
     DependencyKind::Joins,
     DependencyKind::Launches,
     DependencyKind::Spawns,
+    DependencyKind::Follows,
+    DependencyKind::Blocks,
 ];
 
 /// Lane, class, start and duration of a row; from, to and kind of an edge.
@@ -29,7 +35,7 @@ type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
 /// Three lanes with intervals that nest or not, and edges of any kind between any two.
 fn runs() -> impl Strategy<Value = Raw> {
     let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..20_i64), 1..12);
-    let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..4_usize), 0..14);
+    let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..6_usize), 0..14);
     (rows, edges)
 }
 
@@ -68,6 +74,7 @@ fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
         };
         run.lanes.push(Lane {
             name: format!("lane {lane}"),
+            key: LaneKey::Thread(Some(lane as i64)),
             kind,
             spans,
         });
@@ -109,7 +116,8 @@ fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
                     let lane_before = graph.lane_before(segment, lane);
                     let all = lane_before.iter().chain(graph.sources(segment));
                     all.map(|&source| {
-                        let lag_ns = if source == binding.source {
+                        let free_ns = |s: u32| segments.free_ns(s as usize);
+                        let lag_ns = if free_ns(source) == free_ns(binding.source) {
                             binding.lag_ns
                         } else {
                             0
@@ -206,10 +214,10 @@ proptest! {
                 segments.end_ns[s as usize] - segments.start_ns[s as usize] + if s == longer { by_ns } else { 0 }
             };
             let starts = retime_slowly(&graph, &dur_ns);
-            (0..segments.len() as u32)
-                .map(|s| starts[s as usize] + if segments.elastic[s as usize] { 0 } else { dur_ns(s) })
-                .max()
-                .unwrap()
+            let free_ns = |s: u32| starts[s as usize] + if segments.elastic[s as usize] { 0 } else { dur_ns(s) };
+            let last = graph.last().unwrap();
+            let after_ns = last_end_ns(&graph) - segments.free_ns(last as usize);
+            (0..segments.len() as u32).map(free_ns).max().unwrap().max(free_ns(last) + after_ns)
         };
         for segment in (0..segments.len() as u32).filter(|s| !segments.elastic[*s as usize]) {
             let slack_ns = slack[segment as usize];
@@ -238,13 +246,13 @@ proptest! {
             if source == NONE {
                 // Only the first interval of a lane has done nothing yet that could come first.
                 let first = segments.lane_first[dependency.from.lane as usize];
-                prop_assert!(dependency.kind > DependencyKind::Joins);
+                prop_assert!(matches!(dependency.kind, DependencyKind::Launches | DependencyKind::Spawns));
                 prop_assert!(segments.start_ns[first as usize] >= from.start_ns);
                 continue;
             }
             if target == NONE {
                 // Only a wait that did not go on after what it waited for, at the end of its lane.
-                prop_assert_eq!(dependency.kind, DependencyKind::Joins);
+                prop_assert!(matches!(dependency.kind, DependencyKind::Joins | DependencyKind::Blocks));
                 let lane = dependency.to.lane as usize;
                 let after = (segments.lane_first[lane]..segments.lane_first[lane + 1])
                     .filter(|s| segments.start_ns[*s as usize] >= from.end_ns);
@@ -269,11 +277,11 @@ proptest! {
             prop_assert!(later_ns >= segments.end_ns[source as usize] + LONGER_NS);
             match dependency.kind {
                 // From the very end of one to the very start of the other.
-                DependencyKind::DependsOn => {
+                DependencyKind::DependsOn | DependencyKind::Follows => {
                     prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
                     prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
                 }
-                DependencyKind::Joins => {
+                DependencyKind::Joins | DependencyKind::Blocks => {
                     prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
                     prop_assert!(segments.start_ns[target as usize] >= from.end_ns.max(to.start_ns));
                 }
@@ -298,8 +306,9 @@ proptest! {
         for edge in &found.contradicted {
             let (from, to) = (find(edge.from).unwrap(), find(edge.to).unwrap());
             let fits = match edge.kind {
-                DependencyKind::DependsOn => from.end_ns <= to.start_ns,
+                DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
                 DependencyKind::Joins => from.end_ns <= to.end_ns,
+                DependencyKind::Blocks => from.end_ns <= to.end_ns && to.start_ns <= from.start_ns,
                 DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
             };
             let in_a_circle = found.cycles.iter().any(|cycle| cycle.contains(&edge.from) && cycle.contains(&edge.to));
@@ -321,5 +330,79 @@ proptest! {
         let last = graph.segments.lane_first[1] - 1;
         prop_assert_eq!(retime(&graph, half)[last as usize] + half(last), WALL_NS - (task - task / 2));
         prop_assert_eq!(graph.binding(last, 0).unwrap().link, if late > 0 { Link::Lane } else { Link::Dependency(DependencyKind::Joins) });
+    }
+}
+
+/// Rows in another order and with other ids are the same run.
+fn renumbered(rows: &[(usize, usize, i64, i64)]) -> Lanes {
+    let mut run = lanes(rows);
+    for lane in &mut run.lanes {
+        for span in &mut lane.spans {
+            span.id = 1000 - span.id;
+        }
+        lane.spans.reverse();
+        by_start(&mut lane.spans);
+    }
+    run
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Where no two rows of a lane have the same times, ids decide nothing but ties.
+    #[test]
+    fn ids_and_order_change_no_sum((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let spans = run.lanes.iter().enumerate().flat_map(|(lane, spans)| spans.spans.iter().map(move |span| (lane, span)));
+        let mut times: Vec<_> = spans.map(|(lane, span)| (lane, span.start_ns, span.end_ns)).collect();
+        times.sort_unstable();
+        prop_assume!(times.windows(2).all(|pair| pair[0] != pair[1]));
+        let other_ids: Vec<_> = raw.iter().map(|&(from, to, kind)| (1000 - from, 1000 - to, kind)).collect();
+        let figures = |mut run: Lanes, raw: &[(u64, u64, usize)]| {
+            cut(&mut run);
+            let found = dependencies(&run, &edges(raw));
+            let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+            let mut slack = slack(&graph);
+            slack.sort_unstable();
+            (found.contradicted.len(), graph.let_go().len(), last_end_ns(&graph), slack)
+        };
+        let (one, other) = (figures(lanes(&rows), &raw), figures(renumbered(&rows), &other_ids));
+        // Of a circle at one instant an id decides which dependency goes.
+        prop_assume!(one.1 == 0 && other.1 == 0);
+        prop_assert_eq!(one, other);
+    }
+
+    /// A prediction adds up, and none of the gains is more than the time that goes.
+    #[test]
+    fn predicted_paths_add_up((rows, raw) in runs(), scale in 0..5_u32, which in 0..8_u64) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let good: Vec<_> = found.good.iter().zip(0..).filter(|(_, n)| !graph.let_go().contains(n)).map(|(d, _)| *d).collect();
+        let around = Around::new(&run, &good);
+        let scale = f64::from(scale) / 2.0;
+        let rules = [Rule { text: String::new(), target: Target::Id(which), change: Change::Scale(scale) }];
+        let assumption = Assumption::new(&graph, &around, &rules);
+        let start_ns = schedule::retime(&graph, &assumption);
+        let [wall_ns] = schedule::wall_ns(&graph, &assumption, &start_ns);
+        let timing = Predicted { graph: &graph, scenario: &assumption, start_ns: &start_ns };
+        let path = walk_back(&graph, &timing, 0..wall_ns, timing.last());
+        if wall_ns > 0 {
+            prop_assert_eq!(path[0].start_ns, 0);
+        }
+        prop_assert!(path.is_sorted_by(|a, b| a.start_ns < b.start_ns));
+        prop_assert!(path.last().is_none_or(|piece| piece.start_ns < wall_ns));
+        let measured: i64 = (0..graph.segments.len() as u32).map(|s| graph.dur_ns(s)).sum();
+        let assumed: i64 = (0..graph.segments.len() as u32)
+            .map(|s| schedule::needed(&graph, &assumption, s, graph.segments.lane(s))[0])
+            .sum();
+        let (less, more) = ((measured - assumed).max(0), (assumed - measured).max(0));
+        prop_assert!((-more..=less).contains(&(WALL_NS - wall_ns)), "{} {} {}", less, more, wall_ns);
+        if scale == 1.0 {
+            prop_assert_eq!(wall_ns, WALL_NS);
+            prop_assert_eq!(path, walk(&graph, WALL_NS));
+        }
     }
 }

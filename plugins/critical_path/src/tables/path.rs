@@ -1,4 +1,4 @@
-//! The output tables, and what their columns hold.
+//! Tables of the path itself.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,11 +9,10 @@ use crate::fold::{Of, fold};
 use crate::graph::Graph;
 use crate::lanes::Label;
 use crate::segments::NONE;
-use crate::slack::slack_of_spans;
 use crate::walk::{Piece, PieceKind};
 
 /// Durations of the pieces: each ends where the next begins.
-fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
+pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
     let ends = path
         .iter()
         .skip(1)
@@ -24,7 +23,7 @@ fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)
         .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
 }
 
-fn share(part_ns: i64, wall_ns: i64) -> Option<f64> {
+pub fn share(part_ns: i64, wall_ns: i64) -> Option<f64> {
     (wall_ns > 0).then(|| part_ns as f64 / wall_ns as f64)
 }
 
@@ -58,13 +57,16 @@ pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
         .text("kind", rows.iter().map(|row| row.kind.name()))
         .text("name", rows.iter().map(|row| name(row.of, row.kind)))
         .text("lane", rows.iter().map(|row| lane(row.of)))
-        .i64("start_ns", rows.iter().map(|row| row.start_ns))
+        .i64(
+            "start_ns",
+            rows.iter().map(|row| row.start_ns + graph.run.origin_ns),
+        )
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
         .u64("id", rows.iter().map(|row| id(row.of, row.kind)))
 }
 
 /// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.
-pub fn by_kind(path: &[Piece], wall_ns: i64) -> TableBuilder {
+pub fn by_kind(name: &str, path: &[Piece], wall_ns: i64) -> TableBuilder {
     let mut sums = [(0_i64, 0_u64); PieceKind::ALL.len()];
     for (piece, dur_ns) in durations(path, wall_ns) {
         let sum = &mut sums[piece.kind as usize];
@@ -75,7 +77,7 @@ pub fn by_kind(path: &[Piece], wall_ns: i64) -> TableBuilder {
     } else {
         &PieceKind::ALL[..]
     };
-    Table::build("by_kind")
+    Table::build(name)
         .text("kind", kinds.iter().map(|kind| kind.name()))
         .i64("dur_ns", kinds.iter().map(|kind| sums[*kind as usize].0))
         .f64(
@@ -91,8 +93,7 @@ pub fn by_kind(path: &[Piece], wall_ns: i64) -> TableBuilder {
 ///
 /// `name` and `category` are those of the interval that ran or was held up;
 /// null for gaps. `dur_ns` adds up to the window; `pieces` on the path.
-pub fn by_name(graph: &Graph<'_>, path: &[Piece]) -> TableBuilder {
-    let wall_ns = graph.run.wall_ns;
+pub fn by_name(table: &str, graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> TableBuilder {
     // By label first, which is cheap, then by what the label says.
     let labels = graph.run.labels.all().len();
     let mut by_label = vec![(0_i64, 0_u64); labels * PieceKind::ALL.len()];
@@ -137,7 +138,7 @@ pub fn by_name(graph: &Graph<'_>, path: &[Piece]) -> TableBuilder {
         })
         .collect();
     rows.sort_unstable();
-    Table::build("by_name")
+    Table::build(table)
         .text("name", rows.iter().map(|row| row.1))
         .text("kind", rows.iter().map(|row| row.2.name()))
         .text("category", rows.iter().map(|row| row.3))
@@ -146,48 +147,31 @@ pub fn by_name(graph: &Graph<'_>, path: &[Piece]) -> TableBuilder {
         .u64("pieces", rows.iter().map(|row| row.4))
 }
 
-/// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
-/// begin later without moving the last end. Least first, of equals the longer.
-/// Beyond `limit` intervals the rest is not listed; the second value counts all.
-pub fn slack(graph: &Graph<'_>, slack: &[i64], limit: usize) -> (TableBuilder, usize) {
-    let run = graph.run;
-    let mut rows: Vec<(i64, Reverse<i64>, u64, u32, u32)> = Vec::new();
-    let mut all = 0;
-    for (lane, spans) in run.lanes.iter().enumerate() {
-        let least = slack_of_spans(graph, slack, lane);
-        all += spans.spans.len();
-        for (span, slack_ns) in spans.spans.iter().zip(least) {
-            rows.push((
-                slack_ns,
-                Reverse(span.dur_ns()),
-                span.id,
-                lane as u32,
-                span.label,
-            ));
-            if rows.len() >= limit.saturating_mul(2).max(1 << 16) {
-                keep_least(&mut rows, limit);
-            }
-        }
+/// Table `by_category`: the path by category, longest first; null for gaps. `dur_ns` adds up to the
+/// window.
+pub fn by_category(graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> TableBuilder {
+    let mut sums: BTreeMap<Option<u32>, (i64, u64)> = BTreeMap::new();
+    for (piece, dur_ns) in durations(path, wall_ns) {
+        let category = (piece.kind != PieceKind::Gap).then(|| {
+            let lane = graph.segments.lane(piece.segment);
+            graph
+                .run
+                .labels
+                .get(graph.span(piece.segment, lane).label)
+                .category
+        });
+        let sum = sums.entry(category).or_default();
+        *sum = (sum.0 + dur_ns, sum.1 + 1);
     }
-    keep_least(&mut rows, limit);
+    let text = |number: Option<u32>| number.map(|number| graph.run.texts.text(number));
+    let mut rows: Vec<_> = sums
+        .into_iter()
+        .map(|(category, sum)| (Reverse(sum.0), text(category), sum.1))
+        .collect();
     rows.sort_unstable();
-    let name = |label: u32| run.texts.text(run.labels.get(label).name);
-    let table = Table::build("slack")
-        .u64("id", rows.iter().map(|row| row.2))
-        .text("name", rows.iter().map(|row| name(row.4)))
-        .text(
-            "lane",
-            rows.iter().map(|row| &run.lanes[row.3 as usize].name),
-        )
-        .i64("slack_ns", rows.iter().map(|row| row.0));
-    (table, all)
-}
-
-fn keep_least<T: Ord>(rows: &mut Vec<T>, limit: usize) {
-    if rows.len() > limit {
-        if limit > 0 {
-            rows.select_nth_unstable(limit - 1);
-        }
-        rows.truncate(limit);
-    }
+    Table::build("by_category")
+        .text("category", rows.iter().map(|row| row.1))
+        .i64("dur_ns", rows.iter().map(|row| row.0.0))
+        .f64("wall_share", rows.iter().map(|row| share(row.0.0, wall_ns)))
+        .u64("pieces", rows.iter().map(|row| row.2))
 }

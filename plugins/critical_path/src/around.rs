@@ -1,0 +1,161 @@
+//! What every interval belongs to: the interval it began in, or what launched or spawned it.
+//!
+//! A change of an interval's duration is one of all that belongs to it: a brick's nested bricks,
+//! the kernels it launched, the tasks it spawned.
+
+use crate::dependencies::{Dependency, SpanAt};
+use crate::edges::DependencyKind;
+use crate::lanes::{Class, Lanes};
+
+/// Belongs to nothing.
+pub const NONE: u32 = u32::MAX;
+
+/// Intervals of all lanes, numbered through, and what each belongs to.
+pub struct Around {
+    /// Number of the first interval of each lane, and one past the last of all.
+    first: Vec<u32>,
+    /// By number; [`NONE`] where there is nothing around.
+    around: Vec<u32>,
+}
+
+impl Around {
+    /// Of a run and the dependencies that hold in it.
+    pub fn new(run: &Lanes, dependencies: &[Dependency]) -> Self {
+        let mut first = vec![0];
+        for lane in &run.lanes {
+            first.push(first[first.len() - 1] + lane.spans.len() as u32);
+        }
+        let mut out = Self {
+            around: vec![NONE; first[first.len() - 1] as usize],
+            first,
+        };
+        for lane in 0..run.lanes.len() {
+            out.nest(run, lane);
+        }
+        out.launched(run, dependencies);
+        out
+    }
+
+    fn nest(&mut self, run: &Lanes, lane: usize) {
+        let spans = &run.lanes[lane].spans;
+        let base = self.first[lane];
+        let mut open: Vec<u32> = Vec::new();
+        for (index, span) in spans.iter().enumerate() {
+            while open
+                .last()
+                .is_some_and(|top| spans[*top as usize].end_ns <= span.start_ns)
+            {
+                open.pop();
+            }
+            if let Some(&top) = open.last() {
+                // Work taken up while waiting belongs to others.
+                let class = |span: &crate::lanes::Span| run.labels.get(span.label).class;
+                let waits = class(&spans[top as usize]) == Class::Wait;
+                if !(waits && class(span) == Class::Task) {
+                    self.around[base as usize + index] = base + top;
+                }
+            }
+            open.push(index as u32);
+        }
+    }
+
+    /// Of several that launched one interval the last to begin counts: the innermost.
+    fn launched(&mut self, run: &Lanes, dependencies: &[Dependency]) {
+        let begins = |number: u32| {
+            let at = self.place(number);
+            run.lanes[at.lane as usize].spans[at.index as usize].start_ns
+        };
+        let mut links: Vec<(u32, i64, u32)> = dependencies
+            .iter()
+            .filter(|d| matches!(d.kind, DependencyKind::Launches | DependencyKind::Spawns))
+            .filter(|d| d.from.lane != d.to.lane)
+            .map(|d| {
+                let from = self.number(d.from);
+                (self.number(d.to), begins(from), from)
+            })
+            .collect();
+        links.sort_unstable();
+        for (to, _, from) in links {
+            self.around[to as usize] = from;
+        }
+    }
+
+    /// How many intervals there are.
+    pub fn len(&self) -> usize {
+        self.around.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.around.is_empty()
+    }
+
+    /// The number of an interval.
+    pub fn number(&self, at: SpanAt) -> u32 {
+        self.first[at.lane as usize] + at.index
+    }
+
+    /// Number of the first interval of a lane.
+    pub fn first(&self, lane: usize) -> u32 {
+        self.first[lane]
+    }
+
+    /// Where an interval lies.
+    pub fn place(&self, number: u32) -> SpanAt {
+        let lane = self.first.partition_point(|first| *first <= number) - 1;
+        SpanAt {
+            lane: lane as u32,
+            index: number - self.first[lane],
+        }
+    }
+
+    /// What an interval belongs to.
+    pub fn of(&self, number: u32) -> Option<u32> {
+        Some(self.around[number as usize]).filter(|around| *around != NONE)
+    }
+
+    /// Gives every interval its own value, or else that of what it belongs to, or else `none`.
+    ///
+    /// `own` says what an interval has itself, and whether it may take what is around it.
+    pub fn inherit<T: Copy>(&self, none: T, own: impl Fn(u32) -> Own<T>) -> Vec<T> {
+        let mut out = vec![none; self.len()];
+        let mut is_done = vec![false; self.len()];
+        let mut chain: Vec<u32> = Vec::new();
+        for number in 0..self.len() as u32 {
+            let mut at = number;
+            let value = loop {
+                if is_done[at as usize] {
+                    break out[at as usize];
+                }
+                // Marked at once, so that a circle of spawns at one instant ends.
+                is_done[at as usize] = true;
+                match own(at) {
+                    Own::Has(value) => {
+                        out[at as usize] = value;
+                        break value;
+                    }
+                    Own::Alone => break none,
+                    Own::Inherits => chain.push(at),
+                }
+                match self.of(at) {
+                    Some(around) => at = around,
+                    None => break none,
+                }
+            };
+            while let Some(at) = chain.pop() {
+                out[at as usize] = value;
+            }
+        }
+        out
+    }
+}
+
+/// What an interval has itself.
+pub enum Own<T> {
+    /// This.
+    Has(T),
+    /// Nothing, and takes nothing.
+    Alone,
+    /// Nothing, and takes what is around.
+    Inherits,
+}

@@ -1,0 +1,119 @@
+//! Where the path ends, and which lanes have to do with each other.
+//!
+//! What lets go last may have nothing to do with the program's work: a watchdog, a progress bar, the profiler's own
+//! thread. The path back from there would be one long gap, or one long sleep. So lanes are taken in the groups that
+//! recorded dependencies connect; the group with the most segments comes first. The path ends with that last segment
+//! of a lane of the group from which the way back leaves the least of the window as gap, the time up to the end of the
+//! window included. When that is more than half of the window, the next group is tried; when all leave more, the least
+//! gap of all wins. Of equals work of a device comes first: the host is ahead of it, and will have to wait for it;
+//! then what lets go last; then the interval with the lowest id.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::graph::{Graph, Link};
+use crate::lag;
+use crate::walk::PieceKind;
+
+/// So many lanes are tried at most, those that let go last.
+const TRIED: usize = 64;
+
+/// The least gap, and what decides between equals.
+type Key = (i64, bool, Reverse<i64>, u64);
+
+/// The segment that the path ends with; `None` in a run without any.
+pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
+    let first = &graph.segments.lane_first;
+    let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
+    for (lane, group) in connected.iter().enumerate() {
+        let group = groups.entry(*group).or_default();
+        group.0 += u64::from(first[lane + 1] - first[lane]);
+        group.1.push(lane);
+    }
+    let mut groups: Vec<(u64, Vec<usize>)> = groups.into_values().collect();
+    groups.sort_by_key(|(segments, _)| Reverse(*segments));
+    let mut best: Option<(Key, u32)> = None;
+    for (_, lanes) in groups {
+        let Some(found) = last_of(graph, &lanes, best) else {
+            continue;
+        };
+        if found.0.0 <= graph.run.wall_ns / 2 {
+            return Some(found.1);
+        }
+        best = Some(best.map_or(found, |best| best.min(found)));
+    }
+    best.map(|best| best.1)
+}
+
+fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Option<(Key, u32)> {
+    let segments = &graph.segments;
+    let mut candidates: Vec<(Reverse<i64>, u64, u32, usize)> = lanes
+        .iter()
+        .filter_map(|&lane| {
+            let segment = segments.lane_first[lane + 1].checked_sub(1)?;
+            (segment >= segments.lane_first[lane]).then(|| {
+                let id = graph.span(segment, lane).id;
+                let free_ns = segments.free_ns(segment as usize);
+                (Reverse(free_ns), id, segment, lane)
+            })
+        })
+        .collect();
+    candidates.sort_unstable();
+    let mut best = before;
+    let mut found = None;
+    for (free_ns, id, segment, lane) in candidates.into_iter().take(TRIED) {
+        let most_ns = best.map_or(i64::MAX, |best| best.0.0);
+        let end_ns = segments.end_ns[segment as usize];
+        let tail_ns = (graph.run.wall_ns - end_ns).max(0);
+        if tail_ns > most_ns {
+            continue;
+        }
+        let gap_ns = tail_ns + gap_ns(graph, segment, lane, most_ns);
+        let key = (gap_ns, !graph.is_device(lane), free_ns, id);
+        if best.is_none_or(|best| (key, segment) < best) {
+            best = Some((key, segment));
+            found = best;
+        }
+    }
+    found
+}
+
+/// How much gap lies on the way back from a segment; not counted further than `enough_ns`.
+fn gap_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) -> i64 {
+    let mut sum_ns = 0;
+    while sum_ns <= enough_ns {
+        let Some(binding) = graph.binding(segment, lane) else {
+            return sum_ns + graph.segments.start_ns[segment as usize].max(0);
+        };
+        if lag::kind(graph, binding.source, binding.link, lane) == PieceKind::Gap {
+            sum_ns += binding.lag_ns;
+        }
+        if binding.link != Link::Lane {
+            lane = graph.segments.lane(binding.source);
+        }
+        segment = binding.source;
+    }
+    sum_ns
+}
+
+/// For each lane a number that it shares with all lanes it has to do with, directly or not.
+pub fn connected(graph: &Graph<'_>) -> Vec<usize> {
+    let lanes = graph.run.lanes.len();
+    let mut sets = petgraph::unionfind::UnionFind::<usize>::new(lanes);
+    for lane in 0..lanes {
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let mut others: Vec<usize> = Vec::new();
+        for segment in of_lane {
+            for &source in graph.sources(segment) {
+                let other = graph.segments.lane(source);
+                if other != lane && !others.contains(&other) {
+                    others.push(other);
+                }
+            }
+        }
+        for other in others {
+            sets.union(lane, other);
+        }
+    }
+    sets.into_labeling()
+}

@@ -1,0 +1,205 @@
+//! What less time of a name or of a kind of lag would buy end to end.
+//!
+//! For each name with time on the path the graph is re-timed with 90 %, 50 % and 0 % of the time of its
+//! intervals and of all that belongs to them ([`Around`]). A name without time on the path gains
+//! nothing: the path would stay as long as it is. Gains of several names do not add up: they
+//! share time, and after the first gain another path may be the longest.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::around::{Around, Own};
+use crate::graph::Graph;
+use crate::lanes::{Class, FastMap};
+use crate::rule::{scaled, stretched};
+use crate::schedule::{Scenario, retime, wall_ns};
+use crate::walk::{Piece, PieceKind};
+
+/// What is left of the time in each of the three columns.
+pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opportunity {
+    /// As `--what-if` takes it: a name, or `kind:` and a kind of lag.
+    pub name: String,
+    /// Time on the path of the intervals and of what belongs to them, or of the lags.
+    pub path_ns: i64,
+    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed.
+    pub gains_ns: Option<[i64; 3]>,
+}
+
+/// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
+/// names with the most time, and of all kinds.
+pub fn opportunities(
+    graph: &Graph<'_>,
+    around: &Around,
+    path: &[Piece],
+    limit: usize,
+) -> Vec<Opportunity> {
+    let mut out = Vec::new();
+    let names = names(graph, around, path);
+    for (rank, (Reverse(path_ns), name)) in names.into_iter().enumerate() {
+        let gains_ns = (rank < limit).then(|| {
+            let covered = covered(graph, around, name);
+            gains(
+                graph,
+                &OfName {
+                    graph,
+                    around,
+                    covered,
+                },
+            )
+        });
+        out.push(Opportunity {
+            name: graph.run.texts.text(name).to_owned(),
+            path_ns,
+            gains_ns,
+        });
+    }
+    for (kind, path_ns) in lags(graph, path) {
+        out.push(Opportunity {
+            name: format!("kind:{}", kind.name()),
+            path_ns,
+            gains_ns: Some(gains(graph, &OfLag { graph, kind })),
+        });
+    }
+    out.sort_by(|a, b| {
+        let gains = |row: &Opportunity| row.gains_ns.map(|[ten, half, all]| (half, all, ten));
+        (gains(b), b.path_ns, &a.name).cmp(&(gains(a), a.path_ns, &b.name))
+    });
+    out
+}
+
+fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>) -> [i64; 3] {
+    let start_ns = retime(graph, scenario);
+    let predicted = wall_ns(graph, scenario, &start_ns);
+    predicted.map(|wall_ns| graph.run.wall_ns - wall_ns)
+}
+
+/// Names with time on the path by that time, which counts also what belongs to them.
+fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32)> {
+    let mut sums: FastMap<u32, i64> = FastMap::default();
+    let mut seen: Vec<u32> = Vec::new();
+    for (piece, dur_ns) in durations(graph, path) {
+        if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
+            continue;
+        }
+        let lane = graph.segments.lane(piece.segment);
+        let span = graph.segments.span[piece.segment as usize];
+        let mut at = Some(around.first(lane) + span);
+        seen.clear();
+        while let Some(number) = at {
+            let place = around.place(number);
+            let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
+            let label = graph.run.labels.get(span.label);
+            // Frames take in everything, and waits are no work.
+            let counts = !matches!(label.class, Class::Scope | Class::Wait);
+            if counts && !seen.contains(&label.name) {
+                seen.push(label.name);
+                *sums.entry(label.name).or_default() += dur_ns;
+            }
+            if label.class == Class::Wait {
+                break;
+            }
+            at = around.of(number);
+        }
+    }
+    let text = |name: u32| graph.run.texts.text(name);
+    let mut out: Vec<_> = sums
+        .into_iter()
+        .map(|(name, ns)| (Reverse(ns), name))
+        .collect();
+    out.sort_unstable_by_key(|(ns, name)| (*ns, text(*name)));
+    out
+}
+
+fn durations<'p>(graph: &Graph<'_>, path: &'p [Piece]) -> impl Iterator<Item = (&'p Piece, i64)> {
+    let ends = path.iter().skip(1).map(|next| next.start_ns);
+    path.iter()
+        .zip(ends.chain([graph.run.wall_ns]))
+        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
+}
+
+/// Kinds of lag on the path and how long they are there.
+fn lags(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<PieceKind, i64> {
+    let mut out = BTreeMap::new();
+    for (piece, dur_ns) in durations(graph, path) {
+        // Transfers are work, and also go by their directions.
+        if piece.kind != PieceKind::Work {
+            *out.entry(piece.kind).or_default() += dur_ns;
+        }
+    }
+    out
+}
+
+/// Intervals of a name, and all that belongs to them.
+fn covered(graph: &Graph<'_>, around: &Around, name: u32) -> Vec<bool> {
+    around.inherit(false, |number| {
+        let place = around.place(number);
+        let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
+        let label = graph.run.labels.get(span.label);
+        match label.class {
+            Class::Wait => Own::Alone,
+            _ if label.name == name => Own::Has(true),
+            _ => Own::Inherits,
+        }
+    })
+}
+
+struct OfName<'a> {
+    graph: &'a Graph<'a>,
+    around: &'a Around,
+    covered: Vec<bool>,
+}
+
+impl Scenario<3> for OfName<'_> {
+    #[inline]
+    fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 3] {
+        let span = self.graph.segments.span[segment as usize];
+        if self.covered[(self.around.first(lane) + span) as usize] {
+            let (start_ns, end_ns) = self.graph.needs_ns(segment);
+            LEFT.map(|left| stretched(start_ns, end_ns, left))
+        } else {
+            [self.graph.dur_ns(segment); 3]
+        }
+    }
+
+    #[inline]
+    fn lag_ns(&self, _kind: PieceKind, measured_ns: i64) -> [i64; 3] {
+        [measured_ns; 3]
+    }
+}
+
+struct OfLag<'a> {
+    graph: &'a Graph<'a>,
+    kind: PieceKind,
+}
+
+impl Scenario<3> for OfLag<'_> {
+    #[inline]
+    fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 3] {
+        let span = self.graph.span(segment, lane);
+        let class = self.graph.run.labels.get(span.label).class;
+        let is_of_kind = match self.kind {
+            PieceKind::Transfer => class == Class::Transfer,
+            PieceKind::SyncWait => class == Class::Wait,
+            _ => false,
+        };
+        if is_of_kind {
+            let (start_ns, end_ns) = self.graph.needs_ns(segment);
+            LEFT.map(|left| stretched(start_ns, end_ns, left))
+        } else {
+            [self.graph.dur_ns(segment); 3]
+        }
+    }
+
+    #[inline]
+    fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; 3] {
+        if kind == self.kind {
+            LEFT.map(|left| scaled(measured_ns, left))
+        } else {
+            [measured_ns; 3]
+        }
+    }
+}

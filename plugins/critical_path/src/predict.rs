@@ -1,0 +1,95 @@
+//! Predictions of what a user assumes, as tables.
+
+use trueno_plugin::{Finding, Result, Run, Severity};
+
+use crate::around::Around;
+use crate::graph::Graph;
+use crate::rule::Rule;
+use crate::schedule::{retime, wall_ns};
+use crate::tables::{self, Prediction};
+use crate::walk::walk_back;
+use crate::what_if::{Assumption, Predicted};
+
+/// Names that are offered for one that is not there.
+const OFFERED: usize = 5;
+
+/// Emits what each rule would do alone, what all would do together, and the path then.
+pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]) -> Result<()> {
+    let mut rows = Vec::new();
+    if rules.len() > 1 {
+        for rule in rules {
+            let rules = std::slice::from_ref(rule);
+            let assumption = Assumption::new(graph, around, rules);
+            rows.push(Prediction {
+                assumption: rule.text.clone(),
+                matched: assumption.matched[0],
+                predicted_ns: (!assumption.is_idle(0)).then(|| predicted_ns(graph, &assumption)),
+            });
+        }
+    }
+    let all = Assumption::new(graph, around, rules);
+    for (at, rule) in rules.iter().enumerate() {
+        if all.is_idle(at) && Assumption::new(graph, around, std::slice::from_ref(rule)).is_idle(0)
+        {
+            run.finding(nothing_there(graph, rule))?;
+        }
+    }
+    let is_idle = (0..rules.len()).all(|at| all.is_idle(at));
+    let start_ns = retime(graph, &all);
+    let [wall_ns] = wall_ns(graph, &all, &start_ns);
+    rows.push(Prediction {
+        assumption: match rules {
+            [rule] => rule.text.clone(),
+            _ => "all of them".to_owned(),
+        },
+        matched: all.matched.iter().sum(),
+        predicted_ns: (!is_idle).then_some(wall_ns),
+    });
+    run.emit(tables::what_if(&rows, graph.run.wall_ns))?;
+    if !is_idle {
+        let timing = Predicted {
+            graph,
+            scenario: &all,
+            start_ns: &start_ns,
+        };
+        let path = walk_back(graph, &timing, 0..wall_ns, timing.last());
+        run.emit(tables::by_kind("what_if_by_kind", &path, wall_ns))?;
+        run.emit(tables::by_name("what_if_by_name", graph, &path, wall_ns))?;
+    }
+    Ok(())
+}
+
+fn predicted_ns(graph: &Graph<'_>, assumption: &Assumption<'_>) -> i64 {
+    let start_ns = retime(graph, assumption);
+    let [wall_ns] = wall_ns(graph, assumption, &start_ns);
+    wall_ns
+}
+
+fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
+    let texts = &graph.run.texts;
+    let labels = graph.run.labels.all().iter();
+    let typed = rule.text.to_lowercase();
+    let typed = typed.split('=').next().unwrap_or_default();
+    let typed = typed.rsplit(':').next().unwrap_or_default();
+    let mut names: Vec<&str> = labels
+        .flat_map(|label| [texts.text(label.name), texts.text(label.category)])
+        .filter(|name| {
+            let name = name.to_lowercase();
+            !name.is_empty() && (name.contains(typed) || typed.contains(&name))
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.truncate(OFFERED);
+    let hint = if names.is_empty() {
+        "look at the names in `by_name`; a category needs `category:`, a kind `kind:`".to_owned()
+    } else {
+        format!("there are: {}", names.join(", "))
+    };
+    Finding::new(
+        "what_if_about_nothing",
+        Severity::Warning,
+        format!("`{}` is about nothing in this run", rule.text),
+    )
+    .suggestion(hint)
+}

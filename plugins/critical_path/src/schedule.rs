@@ -1,0 +1,145 @@
+//! The graph re-timed: when every segment would begin if durations or lags were others.
+
+use crate::graph::{Graph, Link};
+use crate::lag;
+use crate::walk::PieceKind;
+
+/// `K` assumptions about durations and lags, computed side by side.
+pub trait Scenario<const K: usize> {
+    /// How long the segment would need by itself. Not asked for elastic segments: they need nothing.
+    fn dur_ns(&self, segment: u32, lane: usize) -> [i64; K];
+
+    /// How long a measured lag of that kind would be.
+    fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
+}
+
+/// When every segment would begin.
+///
+/// Segments begin as soon as all their predecessors let go, later by the lag of
+/// the binding one; what has no predecessor begins as measured.
+pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
+    let mut start_ns = vec![[0; K]; graph.segments.len()];
+    for stretch in graph.order() {
+        let lane = graph.segments.lane(stretch.start);
+        let mut before: Option<[i64; K]> = None;
+        for segment in stretch.clone() {
+            let start = begin(graph, scenario, &start_ns, segment, lane, before);
+            start_ns[segment as usize] = start;
+            before = Some(add(start, needed(graph, scenario, segment, lane)));
+        }
+    }
+    start_ns
+}
+
+#[inline]
+fn begin<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    start_ns: &[[i64; K]],
+    segment: u32,
+    lane: usize,
+    lane_free_ns: Option<[i64; K]>,
+) -> [i64; K] {
+    let Some(binding) = graph.binding(segment, lane) else {
+        return [graph.segments.start_ns[segment as usize]; K];
+    };
+    let let_go =
+        |source: u32, link: Link, free: [i64; K]| match graph.lag_ns(segment, source, &binding) {
+            0 => free,
+            lag_ns => {
+                let kind = lag::kind(graph, source, link, lane);
+                add(free, scenario.lag_ns(kind, lag_ns))
+            }
+        };
+    let free = |source: u32| {
+        let of = graph.segments.lane(source);
+        add(
+            start_ns[source as usize],
+            needed(graph, scenario, source, of),
+        )
+    };
+    let mut out = [i64::MIN; K];
+    if let Some(before) = graph.lane_before(segment, lane) {
+        let free = lane_free_ns.unwrap_or_else(|| free(before));
+        out = let_go(before, Link::Lane, free);
+    }
+    for (source, link) in graph.dependencies(segment) {
+        let at = let_go(source, link, free(source));
+        out = std::array::from_fn(|k| out[k].max(at[k]));
+    }
+    out
+}
+
+/// When a segment would let go, from its start.
+#[inline]
+pub fn needed<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    segment: u32,
+    lane: usize,
+) -> [i64; K] {
+    if graph.segments.elastic[segment as usize] {
+        [0; K]
+    } else {
+        scenario.dur_ns(segment, lane)
+    }
+}
+
+#[inline]
+fn add<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
+    std::array::from_fn(|k| a[k].saturating_add(b[k]))
+}
+
+/// From the letting go of the last segment to the end of the window: what it still waited itself, if it is an
+/// elastic one, for nothing that is recorded; and what came after it.
+pub fn tail<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    last: u32,
+) -> [[i64; K]; 2] {
+    let (free_ns, end_ns) = (
+        graph.segments.free_ns(last as usize),
+        graph.segments.end_ns[last as usize],
+    );
+    let after_ns = (graph.run.wall_ns - end_ns).max(0);
+    [
+        scenario.lag_ns(PieceKind::SyncWait, end_ns - free_ns),
+        scenario.lag_ns(PieceKind::Gap, after_ns),
+    ]
+}
+
+/// How long the window would be: up to where the last segment of the path, and all that it is connected
+/// with, would let go, and as long after the former as measured.
+///
+/// Of a lane that nothing connects with the path it is not known what it would wait for; it needs
+/// the time of its own work, and its gaps count as nothing.
+pub fn wall_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    start_ns: &[[i64; K]],
+) -> [i64; K] {
+    let Some(last) = graph.last() else {
+        return scenario.lag_ns(PieceKind::Gap, graph.run.wall_ns);
+    };
+    let free = |segment: u32, lane: usize| {
+        add(
+            start_ns[segment as usize],
+            needed(graph, scenario, segment, lane),
+        )
+    };
+    let own = graph.segments.lane(last);
+    let [waited, after] = tail(graph, scenario, last);
+    let mut out = add(add(free(last, own), waited), after);
+    for lane in 0..graph.run.lanes.len() {
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let bound = if graph.are_connected(lane, own) {
+            // Segments of a lane let go in their order, so its last is its latest.
+            of_lane.last().map_or([0; K], |segment| free(segment, lane))
+        } else {
+            let needed = of_lane.map(|segment| needed(graph, scenario, segment, lane));
+            needed.fold([0; K], add)
+        };
+        out = std::array::from_fn(|k| out[k].max(bound[k]));
+    }
+    out
+}

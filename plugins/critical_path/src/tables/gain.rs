@@ -1,0 +1,57 @@
+//! Tables of predictions.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use super::path::share;
+use crate::opportunity::Opportunity;
+
+/// Table `opportunity`: what less time would buy end to end, most first.
+///
+/// `name` as `--what-if` takes it; `path_ns` its time on the path with all that belongs to it;
+/// `gain_10_ns`, `gain_50_ns`, `gain_100_ns` how much shorter the window would be with 10 %, 50 %
+/// and 100 % less of it, null where that was not computed; `gain_100_share` of the window.
+/// Gains do not add up.
+pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
+    let gain = |k: usize| {
+        rows.iter()
+            .map(move |row| row.gains_ns.map(|gains| gains[k]))
+    };
+    Table::build("opportunity")
+        .text("name", rows.iter().map(|row| &row.name))
+        .i64("path_ns", rows.iter().map(|row| row.path_ns))
+        .i64("gain_10_ns", gain(0))
+        .i64("gain_50_ns", gain(1))
+        .i64("gain_100_ns", gain(2))
+        .f64(
+            "gain_100_share",
+            gain(2).map(|gain| gain.and_then(|gain| share(gain, wall_ns))),
+        )
+}
+
+/// A prediction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// The rule, or all of them.
+    pub assumption: String,
+    /// Intervals that a rule is about; those that belong to them are not counted.
+    pub matched: u64,
+    /// How long the window would be; `None` when the rules are about nothing that is there.
+    pub predicted_ns: Option<i64>,
+}
+
+/// Table `what_if`: for each rule alone, and for all together, `matched` intervals, the measured
+/// window `wall_ns`, `predicted_ns`, `gain_ns` (negative: a loss) and `gain_share` of the window.
+pub fn what_if(rows: &[Prediction], wall_ns: i64) -> TableBuilder {
+    let gain = |row: &Prediction| row.predicted_ns.map(|ns| wall_ns - ns);
+    Table::build("what_if")
+        .text("assumption", rows.iter().map(|row| &row.assumption))
+        .u64("matched", rows.iter().map(|row| row.matched))
+        .i64("wall_ns", rows.iter().map(|_| wall_ns))
+        .i64("predicted_ns", rows.iter().map(|row| row.predicted_ns))
+        .i64("gain_ns", rows.iter().map(gain))
+        .f64(
+            "gain_share",
+            rows.iter()
+                .map(|row| gain(row).and_then(|gain| share(gain, wall_ns))),
+        )
+}

@@ -1,0 +1,96 @@
+//! Tables of slack.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::graph::Graph;
+use crate::slack::slack_of_spans;
+
+/// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
+/// begin later without moving the last end. Least first, of equals the longer.
+/// Beyond `limit` intervals the rest is not listed; the second value counts all.
+///
+/// Table `slack_by_name`: for each name and kind of row how many there are, and their least and
+/// median slack (the lower of two in the middle); names with the least median first.
+pub fn slack(
+    graph: &Graph<'_>,
+    slack: &[i64],
+    limit: usize,
+) -> (TableBuilder, TableBuilder, usize) {
+    let run = graph.run;
+    let mut rows: Vec<(i64, Reverse<i64>, u64, u32, u32)> = Vec::new();
+    let mut all = 0;
+    let mut by_label: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    for (lane, spans) in run.lanes.iter().enumerate() {
+        let least = slack_of_spans(graph, slack, lane);
+        all += spans.spans.len();
+        for (span, slack_ns) in spans.spans.iter().zip(least) {
+            by_label.entry(span.label).or_default().push(slack_ns);
+            rows.push((
+                slack_ns,
+                Reverse(span.dur_ns()),
+                span.id,
+                lane as u32,
+                span.label,
+            ));
+            if rows.len() >= limit.saturating_mul(2).max(1 << 16) {
+                keep_least(&mut rows, limit);
+            }
+        }
+    }
+    keep_least(&mut rows, limit);
+    rows.sort_unstable();
+    let name = |label: u32| run.texts.text(run.labels.get(label).name);
+    let table = Table::build("slack")
+        .u64("id", rows.iter().map(|row| row.2))
+        .text("name", rows.iter().map(|row| name(row.4)))
+        .text(
+            "lane",
+            rows.iter().map(|row| &run.lanes[row.3 as usize].name),
+        )
+        .i64("slack_ns", rows.iter().map(|row| row.0));
+    (table, by_name(graph, by_label), all)
+}
+
+fn keep_least<T: Ord>(rows: &mut Vec<T>, limit: usize) {
+    if rows.len() > limit {
+        if limit > 0 {
+            rows.select_nth_unstable(limit - 1);
+        }
+        rows.truncate(limit);
+    }
+}
+
+fn by_name(graph: &Graph<'_>, by_label: BTreeMap<u32, Vec<i64>>) -> TableBuilder {
+    let run = graph.run;
+    let mut sums: BTreeMap<(&str, &str), Vec<i64>> = BTreeMap::new();
+    for (label, slack_ns) in by_label {
+        let label = run.labels.get(label);
+        let key = (run.texts.text(label.name), run.texts.text(label.kind));
+        let sum = sums.entry(key).or_default();
+        if sum.is_empty() {
+            *sum = slack_ns;
+        } else {
+            sum.extend(slack_ns);
+        }
+    }
+    let mut rows: Vec<(i64, i64, &str, &str, u64)> = sums
+        .into_iter()
+        .map(|((name, kind), mut slack_ns)| {
+            let least = slack_ns.iter().copied().min().unwrap_or(0);
+            let middle = (slack_ns.len() - 1) / 2;
+            let (_, median, _) = slack_ns.select_nth_unstable(middle);
+            let median = *median;
+            (median, least, name, kind, slack_ns.len() as u64)
+        })
+        .collect();
+    rows.sort_unstable();
+    Table::build("slack_by_name")
+        .text("name", rows.iter().map(|row| row.2))
+        .text("kind", rows.iter().map(|row| row.3))
+        .u64("rows", rows.iter().map(|row| row.4))
+        .i64("min_slack_ns", rows.iter().map(|row| row.1))
+        .i64("median_slack_ns", rows.iter().map(|row| row.0))
+}

@@ -1,0 +1,154 @@
+//! Waits, event records and streams as recorded.
+
+use trueno_plugin::{Input, Result, Run};
+
+use crate::device::Legacy;
+
+/// Waits for a device, a stream or an event, and when their call began.
+pub const WAITS: Input = Input::sql(
+    "waits",
+    "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, c.start_ns AS called_ns \
+     FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation WHERE s.kind <> 'join'",
+)
+.optional();
+/// Records of events, and when their call began.
+pub const RECORDED: Input = Input::sql(
+    "recorded",
+    "SELECT e.event, e.device, e.stream, c.start_ns AS called_ns \
+     FROM device_events AS e JOIN calls AS c ON e.correlation = c.correlation",
+)
+.optional();
+/// What kinds of streams there are.
+pub const STREAMS: Input =
+    Input::sql("stream_kinds", "SELECT device, stream, kind FROM streams").optional();
+
+/// What is waited for, and by whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitKind {
+    /// The host, for all streams of a device.
+    Device,
+    /// The host, for a stream.
+    Stream,
+    /// The host, for an event.
+    Event,
+    /// A stream, for an event.
+    StreamWait,
+}
+
+/// A wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wait {
+    /// When the host called for it; its own start where the call is not recorded.
+    pub called_ns: i64,
+    /// Its row in `syncs`.
+    pub id: u64,
+    /// What is waited for.
+    pub kind: WaitKind,
+    /// Where; `None`: not recorded.
+    pub device: Option<i64>,
+    /// The stream waited for, or of a [`WaitKind::StreamWait`] the stream that waits.
+    pub stream: Option<i64>,
+    /// The event waited for.
+    pub event: Option<u64>,
+}
+
+/// A record of an event on a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Recorded {
+    /// The event; programs use one again and again.
+    pub event: u64,
+    /// When the host called for it.
+    pub called_ns: i64,
+    /// Where; `None`: not recorded.
+    pub device: Option<i64>,
+    /// On which stream.
+    pub stream: Option<i64>,
+}
+
+impl Recorded {
+    /// The last record of the wait's event before the wait; `recorded` is sorted.
+    pub fn last_before<'a>(recorded: &'a [Self], wait: &Wait) -> Option<&'a Self> {
+        let event = wait.event?;
+        let end = recorded.partition_point(|r| (r.event, r.called_ns) < (event, wait.called_ns));
+        let before = recorded[..end].iter().rev();
+        before
+            .take_while(|r| r.event == event)
+            .find(|r| r.device.is_none() || wait.device.is_none() || r.device == wait.device)
+    }
+}
+
+/// All waits in order, each once, on a timeline that begins at `origin_ns`.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
+    let table = run.table(WAITS.name())?;
+    let (id, kind) = (table.u64("id")?, table.text("kind")?);
+    let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+    let (event, start) = (table.u64("event")?, table.i64("start_ns")?);
+    let called = table.i64("called_ns")?;
+    let mut out = Vec::new();
+    for row in 0..table.rows() {
+        let kind = match kind.get(row) {
+            Some("device") => WaitKind::Device,
+            Some("stream") => WaitKind::Stream,
+            Some("event") => WaitKind::Event,
+            Some("stream_wait") => WaitKind::StreamWait,
+            _ => continue,
+        };
+        let called_ns = called.get(row).unwrap_or_else(|| start.value(row));
+        out.push(Wait {
+            called_ns: called_ns.saturating_sub(origin_ns),
+            id: id.value(row),
+            kind,
+            device: device.get(row),
+            stream: stream.get(row),
+            event: event.get(row),
+        });
+    }
+    // A call and the driver's call within it share a correlation: the outer one began first.
+    out.sort_unstable_by_key(|wait| (wait.id, wait.called_ns));
+    out.dedup_by_key(|wait| wait.id);
+    out.sort_unstable();
+    Ok(out)
+}
+
+/// All records in order.
+///
+/// # Errors
+/// As [`waits`].
+pub fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
+    let table = run.table(RECORDED.name())?;
+    let (event, called) = (table.u64("event")?, table.i64("called_ns")?);
+    let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+    let mut out: Vec<Recorded> = (0..table.rows())
+        .map(|row| Recorded {
+            event: event.value(row),
+            called_ns: called.value(row).saturating_sub(origin_ns),
+            device: device.get(row),
+            stream: stream.get(row),
+        })
+        .collect();
+    out.sort_unstable();
+    Ok(out)
+}
+
+/// Which streams order each other through the legacy default stream.
+///
+/// # Errors
+/// As [`waits`].
+pub fn legacy(run: &mut Run) -> Result<Legacy> {
+    let table = run.table(STREAMS.name())?;
+    let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+    let kind = table.text("kind")?;
+    let mut out = Legacy::default();
+    for row in 0..table.rows() {
+        let key = (device.get(row), stream.value(row));
+        match kind.get(row) {
+            Some("null") => out.default.push(key),
+            Some("blocking") => out.blocking.push(key),
+            _ => {}
+        }
+    }
+    Ok(out)
+}

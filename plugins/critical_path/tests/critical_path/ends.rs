@@ -1,0 +1,80 @@
+//! Where the path ends.
+
+use crate::linked::{Linked, path, slack};
+use crate::made::{Made, Row, at};
+
+fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(wall_ns),
+            bricks,
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
+}
+
+/// ```text
+/// thread 0  ├ a ┤├ a ┤├ a ┤
+/// thread 1                  ├ poll ┤
+/// ```
+#[test]
+fn a_watchdog_that_ends_last_does_not_hold_the_path() {
+    let out = run(
+        40,
+        vec![
+            at(1, "brick", "a", 0, 10),
+            at(2, "brick", "a", 10, 20),
+            at(3, "brick", "a", 20, 30),
+            at(4, "brick", "poll", 38, 40).thread(1),
+        ],
+    )
+    .analyse();
+    assert_eq!(
+        path(&out),
+        ["work a 0-10", "work a 10-20", "work a 20-30", "gap - 30-40"]
+    );
+    // Nothing after the path's end is known to hang on it, and all of it is critical.
+    assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 0", "4 | 0"]);
+}
+
+#[test]
+fn a_sleeper_without_gaps_does_not_hold_it_either() {
+    let out = run(
+        100,
+        vec![
+            at(1, "brick", "a", 0, 30),
+            at(2, "brick", "b", 40, 95),
+            at(3, "function", "wait", 0, 100).thread(1),
+        ],
+    )
+    .analyse();
+    assert_eq!(
+        path(&out),
+        ["work a 0-30", "gap - 30-40", "work b 40-95", "gap - 95-100"]
+    );
+}
+
+#[test]
+fn where_most_events_explain_little_the_least_gap_wins() {
+    let out = run(
+        100,
+        vec![
+            at(1, "brick", "a", 0, 1),
+            at(2, "brick", "a", 98, 99),
+            at(3, "brick", "b", 5, 90).thread(1),
+        ],
+    )
+    .analyse();
+    assert_eq!(path(&out), ["gap - 0-5", "work b 5-90", "gap - 90-100"]);
+}
+
+#[test]
+fn of_equals_the_device_comes_first() {
+    let mut run = run(50, vec![at(1, "brick", "host", 0, 50)]);
+    run.made.calls = vec![at(2, "", "launch", 0, 10)];
+    run.made.kernels = vec![at(3, "", "k", 10, 50).stream(0, 7)];
+    run.launches = vec![(2, 3)];
+    let out = run.analyse();
+    assert_eq!(path(&out), ["work launch 0-10", "work k 10-50"]);
+}

@@ -1,0 +1,299 @@
+//! Dependencies of device work that nothing records as such.
+
+use crate::linked::{Linked, Waiting, codes, path, slack};
+use crate::made::{Made, at, lines};
+
+/// ```text
+/// thread 0  ├ launch ┤       ├──── cudaStreamSynchronize ────┤├ after ┤
+///                            ├──────────── wait ─────────────┤
+/// stream 7             ├────────────── k ──────────────────┤
+/// stream 8             ├── other ──┤
+/// ```
+fn stream_sync(kind: &'static str, stream: Option<i64>) -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![
+                at(1, "", "launch", 0, 5),
+                at(2, "", "launch", 5, 10),
+                at(3, "", "sync", 20, 85),
+            ],
+            // The wait has the times of its call, and a lower id than it might.
+            syncs: vec![at(30, "", kind, 20, 85)],
+            kernels: vec![
+                at(4, "", "k", 10, 80).stream(0, 7),
+                at(5, "", "other", 12, 40).stream(0, 8),
+            ],
+            bricks: vec![at(6, "brick", "after", 85, 100)],
+            ..Made::default()
+        },
+        launches: vec![(1, 4), (2, 5)],
+        waits: vec![Waiting {
+            id: 30,
+            kind,
+            device: Some(0),
+            stream,
+            start_ns: 20,
+            ..Waiting::default()
+        }],
+        ..Linked::default()
+    }
+}
+
+#[test]
+fn a_wait_for_a_stream_lasts_as_long_as_its_last_work() {
+    let out = stream_sync("stream", Some(7)).analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work launch 0-5",
+            "launch_delay k 5-10",
+            "work k 10-80",
+            "sync_wait stream 80-85",
+            "work after 85-100"
+        ]
+    );
+    // Stream 8 is waited for by nobody.
+    assert!(
+        slack(&out).contains(&"5 | 60".to_owned()),
+        "{:?}",
+        slack(&out)
+    );
+    assert_eq!(codes(&out), [""; 0]);
+}
+
+#[test]
+fn a_wait_for_the_device_waits_for_all_streams() {
+    let out = stream_sync("device", None).analyse();
+    assert!(path(&out).contains(&"work k 10-80".to_owned()));
+    // 5 may end as late as 4 does before the wait goes on.
+    assert!(
+        slack(&out).contains(&"5 | 40".to_owned()),
+        "{:?}",
+        slack(&out)
+    );
+}
+
+#[test]
+fn a_wait_that_names_no_stream_stays_unexplained() {
+    let out = stream_sync("stream", None).analyse();
+    assert_eq!(codes(&out), ["wait_unexplained"]);
+    assert!(
+        path(&out).contains(&"sync_wait stream 20-85".to_owned()),
+        "{:?}",
+        path(&out)
+    );
+}
+
+#[test]
+fn what_was_launched_after_the_wait_began_is_not_waited_for() {
+    let mut run = stream_sync("stream", Some(7));
+    run.made.calls[0] = at(1, "", "launch", 30, 35).thread(1);
+    run.made.kernels[0] = at(4, "", "k", 40, 80).stream(0, 7);
+    let out = run.analyse();
+    assert!(
+        path(&out).contains(&"sync_wait stream 20-85".to_owned()),
+        "{:?}",
+        path(&out)
+    );
+}
+
+/// ```text
+/// thread 0   ├ a ┤├ record 1 ┤├ wait 1 on stream 8 ┤├ b ┤├ c ┤ ├─ wait for event 1 ─┤
+/// stream 7      ├──────── a ────────┤                          (c is after the record)
+/// stream 8                            ├──── b ────┤
+/// ```
+#[test]
+fn an_event_orders_streams_and_holds_up_the_host() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![
+                at(1, "", "launch a", 0, 5),
+                at(2, "", "record", 5, 7),
+                at(3, "", "wait event", 7, 9),
+                at(4, "", "launch b", 9, 12),
+                at(5, "", "launch c", 12, 15),
+            ],
+            syncs: vec![at(20, "", "stream_wait", 7, 9), at(21, "", "event", 20, 62)],
+            kernels: vec![
+                at(10, "", "a", 6, 60).stream(0, 7),
+                at(11, "", "c", 60, 70).stream(0, 7),
+                at(12, "", "b", 61, 100).stream(0, 8),
+            ],
+            ..Made::default()
+        },
+        launches: vec![(1, 10), (4, 12), (5, 11)],
+        waits: vec![
+            Waiting {
+                id: 20,
+                kind: "stream_wait",
+                device: Some(0),
+                stream: Some(8),
+                event: Some(1),
+                start_ns: 7,
+            },
+            Waiting {
+                id: 21,
+                kind: "event",
+                device: Some(0),
+                event: Some(1),
+                start_ns: 20,
+                ..Waiting::default()
+            },
+        ],
+        // The event is recorded again later: that record is none of theirs.
+        recorded: vec![(1, 0, 7, 5), (1, 0, 8, 90)],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work launch a 0-5",
+            "launch_delay a 5-6",
+            "work a 6-60",
+            "queue b 60-61",
+            "work b 61-100"
+        ]
+    );
+    // The wait of the host ends with a: it had nothing to do with c.
+    assert!(
+        slack(&out).contains(&"11 | 30".to_owned()),
+        "{:?}",
+        slack(&out)
+    );
+    // The stream's wait is no row of its own on the path or beside it.
+    assert!(!slack(&out).iter().any(|row| row.starts_with("20 ")));
+}
+
+/// ```text
+/// thread 0   ├────────── cudaMemcpy ──────────┤├ after ┤
+/// stream 7       ├──────── h2d ────────┤
+/// ```
+#[test]
+fn a_blocking_copy_is_the_copy_on_the_path_and_not_its_call() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(60),
+            calls: vec![at(1, "", "cudaMemcpy", 0, 50)],
+            transfers: vec![at(2, "", "h2d", 10, 45).stream(0, 7)],
+            bricks: vec![at(3, "brick", "after", 50, 60)],
+            ..Made::default()
+        },
+        copies: vec![(1, 2)],
+        blocking: vec![(2, 1)],
+        ..Linked::default()
+    };
+    assert_eq!(
+        path(&run.analyse()),
+        [
+            "work cudaMemcpy 0-10",
+            "transfer h2d 10-45",
+            "work cudaMemcpy 45-50",
+            "work after 50-60"
+        ]
+    );
+    let out = run.analyse_with(r#"{"what_if": ["kind:transfer=0"]}"#);
+    assert_eq!(lines(out.table("what_if"), &["predicted_ns"]), ["25"]);
+    // Without the word that it blocks, the call is work as it stands.
+    let out = Linked {
+        blocking: vec![],
+        ..run
+    }
+    .analyse();
+    assert_eq!(path(&out), ["work cudaMemcpy 0-50", "work after 50-60"]);
+}
+
+/// ```text
+/// stream 7 (blocking)       ├── a ──┤                        ├── c ──┤
+/// stream 0 (legacy default)          ├────────── b ─────────┤
+/// stream 9 (non-blocking)   ├───────────────── d ────────────────────────┤
+/// ```
+#[test]
+fn the_legacy_default_stream_waits_for_all_and_all_for_it() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: (0..4)
+                .map(|i| at(i + 1, "", "launch", i as i64, i as i64 + 1))
+                .collect(),
+            kernels: vec![
+                at(11, "", "a", 5, 30).stream(0, 7),
+                at(12, "", "b", 31, 60).stream(0, 0),
+                at(13, "", "c", 62, 100).stream(0, 7),
+                at(14, "", "d", 5, 90).stream(0, 9),
+            ],
+            ..Made::default()
+        },
+        launches: vec![(1, 11), (2, 12), (3, 13), (4, 14)],
+        streams: vec![(0, 0, "null"), (0, 7, "blocking"), (0, 9, "non_blocking")],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work launch 0-1",
+            "launch_delay a 1-5",
+            "work a 5-30",
+            "queue b 30-31",
+            "work b 31-60",
+            "queue c 60-62",
+            "work c 62-100"
+        ]
+    );
+    assert!(
+        slack(&out).contains(&"14 | 10".to_owned()),
+        "{:?}",
+        slack(&out)
+    );
+}
+
+/// All nodes of a graph share the correlation of its launch.
+#[test]
+fn nodes_of_a_graph_hang_on_its_one_launch() {
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(50),
+            calls: vec![at(1, "", "cudaGraphLaunch", 0, 8)],
+            kernels: vec![
+                at(2, "", "a", 10, 20).stream(0, 7),
+                at(3, "", "b", 21, 50).stream(0, 7),
+                at(4, "", "c", 12, 30).stream(0, 8),
+            ],
+            ..Made::default()
+        },
+        launches: vec![(1, 2), (1, 3), (1, 4)],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work cudaGraphLaunch 0-8",
+            "launch_delay a 8-10",
+            "work a 10-20",
+            "queue b 20-21",
+            "work b 21-50"
+        ]
+    );
+}
+
+#[test]
+fn work_without_a_launch_is_held_by_its_stream_alone_and_said_so() {
+    let mut run = stream_sync("device", None);
+    run.launches.clear();
+    let out = run.analyse();
+    assert_eq!(codes(&out), ["launch_not_recorded"]);
+    assert_eq!(
+        out.findings[0].title,
+        "2 of 2 rows on streams have no recorded launch"
+    );
+    // It had begun when the wait did, so it was launched by then.
+    assert!(
+        path(&out).contains(&"work k 10-80".to_owned()),
+        "{:?}",
+        path(&out)
+    );
+}

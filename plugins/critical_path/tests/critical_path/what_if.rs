@@ -1,0 +1,263 @@
+//! Predictions with known answers.
+
+use trueno_plugin::testing::Output;
+
+use crate::linked::{Linked, Waiting};
+use crate::made::{Made, at, lines};
+
+/// ```text
+/// thread 0   ├──────────────── layer ─────────────────┤
+///            ├─ qkv ─┤├────── heads ──────┤├── ffn ───┤
+///                       ├── join ────────┤
+/// thread 1             ├── head (task) ─┤
+/// ```
+fn threaded() -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "layer", "layer", 0, 100),
+                at(2, "brick", "qkv", 0, 20).category("Attention"),
+                at(3, "brick", "heads", 20, 70).category("Attention"),
+                at(4, "brick", "ffn", 70, 100).category("FFN"),
+                at(5, "task", "head", 25, 65)
+                    .thread(1)
+                    .category("Attention"),
+            ],
+            kernels: vec![at(6, "", "gemv", 75, 95)],
+            syncs: vec![at(7, "", "join", 24, 66)],
+            ..Made::default()
+        },
+        tasks: vec![(3, 5)],
+        edges: vec![(5, 7, "joins")],
+        ..Linked::default()
+    }
+}
+
+/// The rows of `what_if` as `assumption | matched | predicted`.
+fn what_if(run: &Linked, rules: &[&str]) -> (Vec<String>, Output) {
+    let options = serde_json::json!({ "what_if": rules }).to_string();
+    let out = run.analyse_with(&options);
+    let table = out.table("what_if");
+    (
+        lines(table, &["assumption", "matched", "predicted_ns"]),
+        out,
+    )
+}
+
+fn predicted(run: &Linked, rule: &str) -> String {
+    let (rows, _) = what_if(run, &[rule]);
+    rows[0].rsplit(" | ").next().unwrap().to_owned()
+}
+
+#[test]
+fn a_brick_takes_what_is_nested_in_it_and_what_it_spawned_along() {
+    let run = threaded();
+    assert_eq!(predicted(&run, "qkv=0.5"), "90");
+    // 10 ns of its own, 20 of its kernel.
+    assert_eq!(predicted(&run, "ffn=0.5"), "85");
+    assert_eq!(predicted(&run, "gemv=0.5"), "90");
+    // 5 + 1 + 4 of its own by half, and the 40 of the task it spawned.
+    assert_eq!(predicted(&run, "head=0.5"), "80");
+    assert_eq!(predicted(&run, "category:Attention=0"), "32");
+    assert_eq!(predicted(&run, "layer=2"), "198");
+    assert_eq!(predicted(&run, "id:4=0"), "70");
+}
+
+#[test]
+fn absolute_times_are_for_each_row() {
+    let run = threaded();
+    assert_eq!(predicted(&run, "qkv=5ns"), "85");
+    assert_eq!(predicted(&run, "ffn=60ns"), "130");
+    assert_eq!(predicted(&run, "id:2=0ns"), "80");
+}
+
+#[test]
+fn several_rules_are_shown_alone_and_together() {
+    let (rows, out) = what_if(&threaded(), &["qkv=0.5", "ffn=0", "gemv=1"]);
+    assert_eq!(
+        rows,
+        [
+            "qkv=0.5 | 1 | 90",
+            "ffn=0 | 1 | 70",
+            "gemv=1 | 1 | 100",
+            // The kernel has a rule of its own, which is nearer than that of its brick.
+            "all of them | 3 | 80"
+        ]
+    );
+    let sum = |table: &str| -> i64 {
+        let table = out.table(table);
+        table.i64("dur_ns").unwrap().values().iter().sum()
+    };
+    assert_eq!(sum("what_if_by_kind"), 80);
+    assert_eq!(sum("what_if_by_name"), 80);
+}
+
+#[test]
+fn the_path_changes_with_what_is_assumed() {
+    let (_, out) = what_if(&threaded(), &["head=0"]);
+    let rows = lines(out.table("what_if_by_name"), &["name", "kind", "dur_ns"]);
+    // It still has to begin, and the wait to end.
+    assert!(rows.contains(&"head | queue | 1".to_owned()), "{rows:?}");
+    assert!(
+        !rows.iter().any(|row| row.starts_with("head | work")),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn kinds_of_lag_can_be_assumed_away() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![at(1, "", "launch", 0, 10), at(2, "", "launch", 10, 20)],
+            kernels: vec![
+                at(3, "", "a", 30, 50).stream(0, 7),
+                at(4, "", "b", 60, 100).stream(0, 7),
+            ],
+            ..Made::default()
+        },
+        launches: vec![(1, 3), (2, 4)],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&run, "kind:launch_delay=0"), "80");
+    assert_eq!(predicted(&run, "kind:launch_delay=5ns"), "85");
+    assert_eq!(predicted(&run, "kind:queue=0"), "90");
+    assert_eq!(predicted(&run, "kind:kernel=0.5"), "70");
+    // A launch takes what it launched along.
+    assert_eq!(predicted(&run, "id:1=0"), "70");
+    // With nothing to do for the device, the host is what is left.
+    assert_eq!(predicted(&run, "kind:work=0"), "30");
+}
+
+#[test]
+fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
+    let (rows, out) = what_if(&threaded(), &["QKV=0.5"]);
+    assert_eq!(rows, ["QKV=0.5 | 0 | -"]);
+    let finding = out.finding("what_if_about_nothing").unwrap();
+    assert_eq!(finding.title, "`QKV=0.5` is about nothing in this run");
+    assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
+}
+
+#[test]
+fn an_unexplained_wait_is_no_work_that_a_brick_could_do_faster() {
+    let mut run = threaded();
+    run.edges.clear();
+    // The wait stays; the rest of the brick, and its task beside it, go.
+    assert_eq!(predicted(&run, "heads=0"), "92");
+    // Then the task ends last.
+    assert_eq!(predicted(&run, "kind:sync_wait=0"), "65");
+}
+
+/// A lane that nothing connects with the path holds it up by its work alone.
+#[test]
+fn background_neither_hides_a_gain_nor_promises_one() {
+    let run = |busy_ns: i64| Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "a", 0, 40),
+                at(2, "brick", "b", 40, 98),
+                at(3, "brick", "watch", 99 - busy_ns, 99).thread(1),
+            ],
+            ..Made::default()
+        },
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&run(1), "b=0"), "42");
+    assert_eq!(predicted(&run(90), "b=0"), "90");
+}
+
+#[test]
+fn opportunities_are_ranked_and_add_nothing_up() {
+    let out = threaded().analyse();
+    assert_eq!(
+        lines(
+            out.table("opportunity"),
+            &["name", "path_ns", "gain_10_ns", "gain_50_ns", "gain_100_ns"]
+        ),
+        [
+            "heads | 48 | 4 | 24 | 48",
+            "head | 40 | 4 | 20 | 40",
+            "ffn | 30 | 3 | 15 | 30",
+            "gemv | 20 | 2 | 10 | 20",
+            "qkv | 20 | 2 | 10 | 20",
+            // Half a nanosecond goes up or down with where it lies.
+            "kind:sync_wait | 1 | 1 | 1 | 1",
+            "kind:queue | 1 | 0 | 0 | 1"
+        ]
+    );
+    let finding = out.finding("largest_opportunity").unwrap();
+    assert_eq!(
+        finding.title,
+        "half the time of `heads` would make the run 24.0 % shorter, none of it 48.0 %"
+    );
+    let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
+    let rows = lines(out.table("opportunity"), &["name", "gain_50_ns"]);
+    assert!(
+        rows.contains(&"heads | 24".to_owned()) && rows.contains(&"ffn | -".to_owned()),
+        "{rows:?}"
+    );
+    assert!(out.finding("opportunity_cut").is_some());
+}
+
+/// Halving one of two that run side by side buys what the other leaves.
+#[test]
+fn a_gain_ends_where_another_path_is_the_longest() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "main", 0, 100),
+                at(2, "task", "slow", 10, 90).thread(1),
+                at(3, "task", "fast", 10, 70).thread(2),
+            ],
+            syncs: vec![at(4, "", "join", 10, 90)],
+            ..Made::default()
+        },
+        tasks: vec![(1, 2), (1, 3)],
+        edges: vec![(2, 4, "joins"), (3, 4, "joins")],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&run, "slow=0.5"), "80");
+    assert_eq!(predicted(&run, "slow=0"), "80");
+    assert_eq!(predicted(&run, "fast=0"), "100");
+    assert_eq!(predicted(&run, "fast=2"), "140");
+}
+
+#[test]
+fn a_wrong_rule_is_refused() {
+    let inputs = threaded().inputs();
+    let error = trueno_plugin::testing::run::<trueno_plugin_critical_path::CriticalPath>(
+        inputs,
+        r#"{"what_if": ["qkv"]}"#,
+    )
+    .unwrap_err();
+    assert!(
+        error.to_string().contains("expected TARGET=VALUE"),
+        "{error}"
+    );
+}
+
+/// A device wait shrinks with the device's work.
+#[test]
+fn host_waits_shrink_with_the_device() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![at(1, "", "launch", 0, 10)],
+            kernels: vec![at(2, "", "k", 10, 90).stream(0, 7)],
+            syncs: vec![at(3, "", "device", 10, 95)],
+            ..Made::default()
+        },
+        launches: vec![(1, 2)],
+        waits: vec![Waiting {
+            id: 3,
+            kind: "device",
+            start_ns: 10,
+            ..Waiting::default()
+        }],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&run, "k=0.25"), "40");
+}
