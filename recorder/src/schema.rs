@@ -353,21 +353,6 @@ pub const TABLES: &[Table] = &[
         ],
     },
     Table {
-        name: "streams",
-        doc: "streams of devices, and what they are ordered with",
-        columns: &[
-            may("device", U32, Identity, "device number"),
-            has("stream", U32, Identity, "stream of the device"),
-            may(
-                "kind",
-                Text,
-                Identity,
-                "null (legacy default), blocking (ordered with null) or non_blocking",
-            ),
-            may("priority", I64, Identity, "lower numbers run first"),
-        ],
-    },
-    Table {
         name: "edges",
         doc: "explicit dependencies between rows",
         columns: &[
@@ -538,6 +523,21 @@ pub const TABLES: &[Table] = &[
             has("code", Text, Identity, "stable name of the case"),
             has("text", Text, Identity, "for people"),
             has("count", U64, Measured, "how often"),
+        ],
+    },
+    Table {
+        name: "streams",
+        doc: "streams of devices, and what they are ordered with",
+        columns: &[
+            may("device", U32, Identity, "device number"),
+            has("stream", U32, Identity, "stream of the device"),
+            may(
+                "kind",
+                Text,
+                Identity,
+                "null (legacy default), blocking (ordered with null) or non_blocking",
+            ),
+            may("priority", I64, Identity, "lower numbers run first"),
         ],
     },
 ];

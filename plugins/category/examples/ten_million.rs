@@ -27,7 +27,6 @@ fn main() {
         .map(|name| {
             run.labels.number(Label {
                 class: Class::Brick,
-                key,
                 kind,
                 name,
                 category: UNCATEGORISED,

@@ -1,6 +1,6 @@
 //! The window, several last ends, and limits on what is listed.
 
-use crate::linked::{Linked, codes, path, slack};
+use crate::linked::{Linked, codes, path};
 use crate::made::{Made, at, lines};
 
 fn run(wall_ns: i64, bricks: Vec<crate::made::Row>) -> Linked {
