@@ -1,11 +1,13 @@
 //! Cuts one lane into segments while the sweep walks it.
 
+use crate::dependencies::Dependency;
 use crate::lanes::{Class, Lanes, Span, Visit};
-use crate::segments::{Cut, Mark, NONE, Segments, Want};
+use crate::segments::{Cut, Mark, NONE, Segments, Want, waits_since};
 
 /// The lane in the making.
 pub(crate) struct Cutter<'a> {
     run: &'a Lanes,
+    dependencies: &'a [Dependency],
     out: &'a mut Segments,
     /// First segment of the lane.
     first: u32,
@@ -21,10 +23,16 @@ pub(crate) struct Cutter<'a> {
 
 impl<'a> Cutter<'a> {
     /// For one lane: its cuts in the order of time, its marks in that of intervals.
-    pub fn new(run: &'a Lanes, out: &'a mut Segments, cuts: &'a [Cut], marks: &'a [Mark]) -> Self {
+    pub fn new(
+        run: &'a Lanes,
+        dependencies: &'a [Dependency],
+        out: &'a mut Segments,
+        (cuts, marks): (&'a [Cut], &'a [Mark]),
+    ) -> Self {
         let first = out.len() as u32;
         Self {
             run,
+            dependencies,
             out,
             first,
             cuts,
@@ -61,8 +69,9 @@ impl<'a> Cutter<'a> {
                 Want::Running => {
                     self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns)
                 }
-                Want::Resumed { since_ns } => {
-                    self.make_elastic(index, since_ns);
+                Want::Resumed => {
+                    let since_ns = waits_since(self.run, &self.dependencies[wanted]);
+                    self.make_elastic(index, since_ns.unwrap_or(cut.time_ns));
                     self.resuming
                         .push((index, spans[index as usize].end_ns, cut.dependency));
                 }

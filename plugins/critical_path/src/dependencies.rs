@@ -9,6 +9,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::edges::{DependencyKind, Edge};
 use crate::lanes::{Class, FastMap, Lanes, Span};
+use crate::places::Places;
 
 /// Where an interval lies: index of its lane, index in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,38 +73,76 @@ pub fn span(run: &Lanes, at: SpanAt) -> &Span {
 
 /// Looks up both ends of every edge and sorts out what cannot be.
 pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
-    let places = places(run, edges);
     let mut out = Dependencies::default();
-    let mut suspicious = false;
-    let mut found: Vec<(Edge, Dependency, bool)> = Vec::new();
-    for &edge in edges {
-        let (Some(&Some(from)), Some(&Some(to))) = (places.get(&edge.from), places.get(&edge.to))
-        else {
-            out.unknown.push(edge);
-            continue;
-        };
-        if edge.implied && from.lane == to.lane {
-            continue; // a parent on the same lane: nesting is not an edge
-        }
-        let wait = run.labels.get(span(run, to).label).class == Class::Wait;
-        if edge.kind == DependencyKind::Joins && !wait {
-            out.not_waits.push(edge);
-            continue;
-        }
-        let dependency = Dependency {
-            from,
-            to,
-            kind: edge.kind,
-        };
-        let fits = fits(span(run, from), span(run, to), edge.kind) && from != to;
-        suspicious |= !fits || instant(run, &dependency);
-        found.push((edge, dependency, fits));
+    if edges.is_empty() {
+        return out;
     }
-    let circle = if suspicious {
-        circles(run, &found, &mut out.cycles)
-    } else {
-        FastMap::default()
+    let places = Places::new(run);
+    let mut suspicious = false;
+    for edge in edges {
+        match look_up(run, &places, edge) {
+            Found::Dependency(dependency, fits) => {
+                suspicious |= !fits || instant(run, &dependency);
+                if fits {
+                    out.good.push(dependency);
+                } else {
+                    out.contradicted.push(*edge);
+                }
+            }
+            Found::Unknown => out.unknown.push(*edge),
+            Found::NoWait => out.not_waits.push(*edge),
+            Found::Nesting => {}
+        }
+    }
+    if suspicious {
+        with_circles(run, &places, edges, &mut out);
+    }
+    out
+}
+
+/// An edge with its ends looked up.
+enum Found {
+    /// And whether the times allow it.
+    Dependency(Dependency, bool),
+    /// An end is not there.
+    Unknown,
+    /// It joins what is no wait.
+    NoWait,
+    /// A parent on the same lane: nesting is not an edge.
+    Nesting,
+}
+
+fn look_up(run: &Lanes, places: &Places, edge: &Edge) -> Found {
+    let (Some(from), Some(to)) = (places.get(edge.from), places.get(edge.to)) else {
+        return Found::Unknown;
     };
+    if edge.implied && from.lane == to.lane && edge.kind != DependencyKind::Blocks {
+        return Found::Nesting;
+    }
+    let wait = || run.labels.get(span(run, to).label).class == Class::Wait;
+    if edge.kind == DependencyKind::Joins && !wait() {
+        return Found::NoWait;
+    }
+    let dependency = Dependency {
+        from,
+        to,
+        kind: edge.kind,
+    };
+    let fits = fits(span(run, from), span(run, to), edge.kind) && from != to;
+    Found::Dependency(dependency, fits)
+}
+
+/// Sorts out once more, where there may be circles: all dependencies are looked at together.
+fn with_circles(run: &Lanes, places: &Places, edges: &[Edge], out: &mut Dependencies) {
+    let found: Vec<(Edge, Dependency, bool)> = edges
+        .iter()
+        .filter_map(|edge| match look_up(run, places, edge) {
+            Found::Dependency(dependency, fits) => Some((*edge, dependency, fits)),
+            _ => None,
+        })
+        .collect();
+    let circle = circles(run, &found, &mut out.cycles);
+    (out.good, out.contradicted) = (Vec::new(), Vec::new());
     for (edge, dependency, fits) in found {
         let in_circle = circle
             .get(&dependency.from)
@@ -115,31 +154,6 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
             true => out.good.push(dependency),
         }
     }
-    out
-}
-
-/// Position of every id that an edge names. Of two rows with one id the first counts.
-pub(crate) fn places(run: &Lanes, edges: &[Edge]) -> FastMap<u64, Option<SpanAt>> {
-    let mut places: FastMap<u64, Option<SpanAt>> = FastMap::default();
-    places.extend(
-        edges
-            .iter()
-            .flat_map(|edge| [(edge.from, None), (edge.to, None)]),
-    );
-    if places.is_empty() {
-        return places;
-    }
-    for (lane, spans) in run.lanes.iter().enumerate() {
-        for (index, span) in spans.spans.iter().enumerate() {
-            if let Some(place @ None) = places.get_mut(&span.id) {
-                *place = Some(SpanAt {
-                    lane: lane as u32,
-                    index: index as u32,
-                });
-            }
-        }
-    }
-    places
 }
 
 /// Whether the measured times allow the dependency.

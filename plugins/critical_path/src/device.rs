@@ -14,9 +14,10 @@
 //!
 //! Work whose launch was not recorded counts as launched when it began: by then it was.
 
-use crate::dependencies::{SpanAt, places};
+use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
 use crate::lanes::{LaneKey, Lanes};
+use crate::places::Places;
 use crate::waits::{Recorded, Wait, WaitKind};
 
 /// What was found.
@@ -86,11 +87,10 @@ fn streams(run: &Lanes, launches: &[Edge], found: &mut Found) -> Vec<Stream> {
     if !run.lanes.iter().any(|lane| is_stream(lane.key)) {
         return Vec::new();
     }
-    let places = places(run, launches);
+    let places = Places::new(run);
     let mut launched: crate::lanes::FastMap<SpanAt, i64> = Default::default();
     for edge in launches {
-        if let (Some(&Some(from)), Some(&Some(to))) = (places.get(&edge.from), places.get(&edge.to))
-        {
+        if let (Some(from), Some(to)) = (places.get(edge.from), places.get(edge.to)) {
             let start_ns = crate::dependencies::span(run, from).start_ns;
             let first = launched.entry(to).or_insert(start_ns);
             *first = start_ns.min(*first);

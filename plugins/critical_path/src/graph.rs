@@ -131,24 +131,31 @@ impl<'a> Graph<'a> {
     }
 
     fn latest(&self, before: Option<(u32, usize)>, edges: Range<usize>) -> u32 {
+        let free_ns = |source: u32| self.segments.free_ns(source as usize);
+        let lane_ns = before.map(|(source, _)| free_ns(source));
+        let linked_ns = edges.clone().map(|edge| free_ns(self.sources[edge]));
+        let latest_ns = lane_ns.into_iter().chain(linked_ns).max();
+        let before = before.filter(|(source, _)| Some(free_ns(*source)) == latest_ns);
+        let mut tied = edges.filter(|edge| Some(free_ns(self.sources[*edge])) == latest_ns);
+        let (first, second) = (tied.next(), tied.next());
+        match (before, first, second) {
+            (Some(_), None, _) => return LANE,
+            (None, Some(edge), None) => return edge as u32,
+            _ => {}
+        }
         let preferred = |source: u32, lane: usize, rank: u8| {
             let span = self.span(source, lane);
             let waits = self.run.labels.get(span.label).class == Class::Wait;
-            let free_ns = self.segments.free_ns(source as usize);
-            (free_ns, Reverse((waits, rank, span.id, source)))
+            Reverse((waits, rank, span.id, source))
         };
         let lane = before.map(|(source, lane)| (preferred(source, lane, 0), LANE));
-        let linked = edges.map(|edge| {
+        let linked = first.into_iter().chain(second).chain(tied).map(|edge| {
             let (source, rank) = (self.sources[edge], 1 + self.kinds[edge] as u8);
-            (
-                preferred(source, self.segments.lane(source), rank),
-                edge as u32,
-            )
+            let lane = self.segments.lane(source);
+            (preferred(source, lane, rank), edge as u32)
         });
-        lane.into_iter()
-            .chain(linked)
-            .max()
-            .map_or(FREE, |best| best.1)
+        let best = lane.into_iter().chain(linked).max();
+        best.map_or(FREE, |best| best.1)
     }
 
     /// Takes dependencies sorted by target.

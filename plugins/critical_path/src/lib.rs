@@ -31,6 +31,7 @@ mod lag;
 pub mod lanes;
 pub mod opportunity;
 pub mod order;
+pub mod places;
 mod predict;
 pub mod rule;
 pub mod schedule;
@@ -135,6 +136,7 @@ impl Plugin for CriticalPath {
         let wall_ns = lanes.wall_ns;
         let path = walk::walk(&graph, wall_ns);
         let around = around::Around::new(&lanes, &dependencies.good);
+        dependencies.good = Vec::new();
         if !rules.is_empty() {
             predict::predict(run, &graph, &around, &rules)?;
         }

@@ -72,8 +72,8 @@ pub fn opportunities(
 }
 
 fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>) -> [i64; 3] {
-    let start_ns = retime(graph, scenario);
-    let predicted = wall_ns(graph, scenario, &start_ns);
+    let free_ns = retime(graph, scenario);
+    let predicted = wall_ns(graph, scenario, &free_ns);
     predicted.map(|wall_ns| graph.run.wall_ns - wall_ns)
 }
 

@@ -35,8 +35,8 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
         }
     }
     let is_idle = (0..rules.len()).all(|at| all.is_idle(at));
-    let start_ns = retime(graph, &all);
-    let [wall_ns] = wall_ns(graph, &all, &start_ns);
+    let free_ns = retime(graph, &all);
+    let [wall_ns] = wall_ns(graph, &all, &free_ns);
     rows.push(Prediction {
         assumption: match rules {
             [rule] => rule.text.clone(),
@@ -50,7 +50,7 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
         let timing = Predicted {
             graph,
             scenario: &all,
-            start_ns: &start_ns,
+            free_ns: &free_ns,
         };
         let path = walk_back(graph, &timing, 0..wall_ns, timing.last());
         run.emit(tables::by_kind("what_if_by_kind", &path, wall_ns))?;
@@ -60,8 +60,8 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
 }
 
 fn predicted_ns(graph: &Graph<'_>, assumption: &Assumption<'_>) -> i64 {
-    let start_ns = retime(graph, assumption);
-    let [wall_ns] = wall_ns(graph, assumption, &start_ns);
+    let free_ns = retime(graph, assumption);
+    let [wall_ns] = wall_ns(graph, assumption, &free_ns);
     wall_ns
 }
 

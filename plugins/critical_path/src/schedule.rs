@@ -1,6 +1,6 @@
-//! The graph re-timed: when every segment would begin if durations or lags were others.
+//! The graph re-timed: when every segment would let go if durations or lags were others.
 
-use crate::graph::{Graph, Link};
+use crate::graph::Graph;
 use crate::lag;
 use crate::walk::PieceKind;
 
@@ -13,58 +13,48 @@ pub trait Scenario<const K: usize> {
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 }
 
-/// When every segment would begin.
+/// When every segment would let go of what comes after it.
 ///
 /// Segments begin as soon as all their predecessors let go, later by the lag of
 /// the binding one; what has no predecessor begins as measured.
 pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
-    let mut start_ns = vec![[0; K]; graph.segments.len()];
+    let mut free_ns = vec![[0; K]; graph.segments.len()];
     for stretch in graph.order() {
         let lane = graph.segments.lane(stretch.start);
-        let mut before: Option<[i64; K]> = None;
         for segment in stretch.clone() {
-            let start = begin(graph, scenario, &start_ns, segment, lane, before);
-            start_ns[segment as usize] = start;
-            before = Some(add(start, needed(graph, scenario, segment, lane)));
+            let start_ns = begin(graph, scenario, &free_ns, segment, lane);
+            free_ns[segment as usize] = add(start_ns, needed(graph, scenario, segment, lane));
         }
     }
-    start_ns
+    free_ns
 }
 
 #[inline]
 fn begin<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
-    start_ns: &[[i64; K]],
+    free_ns: &[[i64; K]],
     segment: u32,
     lane: usize,
-    lane_free_ns: Option<[i64; K]>,
 ) -> [i64; K] {
     let Some(binding) = graph.binding(segment, lane) else {
         return [graph.segments.start_ns[segment as usize]; K];
     };
-    let let_go =
-        |source: u32, link: Link, free: [i64; K]| match graph.lag_ns(segment, source, &binding) {
+    let mut out = [i64::MIN; K];
+    for (source, link) in graph.predecessors(segment, lane) {
+        let free = free_ns[source as usize];
+        // Without a lag there is nothing to look up.
+        let lag_ns = match binding.lag_ns {
+            0 => 0,
+            _ => graph.lag_ns(segment, source, &binding),
+        };
+        let at = match lag_ns {
             0 => free,
             lag_ns => {
                 let kind = lag::kind(graph, source, link, lane);
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
-    let free = |source: u32| {
-        let of = graph.segments.lane(source);
-        add(
-            start_ns[source as usize],
-            needed(graph, scenario, source, of),
-        )
-    };
-    let mut out = [i64::MIN; K];
-    if let Some(before) = graph.lane_before(segment, lane) {
-        let free = lane_free_ns.unwrap_or_else(|| free(before));
-        out = let_go(before, Link::Lane, free);
-    }
-    for (source, link) in graph.dependencies(segment) {
-        let at = let_go(source, link, free(source));
         out = std::array::from_fn(|k| out[k].max(at[k]));
     }
     out
@@ -116,25 +106,20 @@ pub fn tail<const K: usize>(
 pub fn wall_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
-    start_ns: &[[i64; K]],
+    free_ns: &[[i64; K]],
 ) -> [i64; K] {
     let Some(last) = graph.last() else {
         return scenario.lag_ns(PieceKind::Gap, graph.run.wall_ns);
     };
-    let free = |segment: u32, lane: usize| {
-        add(
-            start_ns[segment as usize],
-            needed(graph, scenario, segment, lane),
-        )
-    };
     let own = graph.segments.lane(last);
     let [waited, after] = tail(graph, scenario, last);
-    let mut out = add(add(free(last, own), waited), after);
+    let mut out = add(add(free_ns[last as usize], waited), after);
     for lane in 0..graph.run.lanes.len() {
-        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let mut of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
         let bound = if graph.are_connected(lane, own) {
             // Segments of a lane let go in their order, so its last is its latest.
-            of_lane.last().map_or([0; K], |segment| free(segment, lane))
+            let latest = of_lane.next_back();
+            latest.map_or([0; K], |segment| free_ns[segment as usize])
         } else {
             let needed = of_lane.map(|segment| needed(graph, scenario, segment, lane));
             needed.fold([0; K], add)

@@ -87,7 +87,7 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
         (cuts, marks) = (cuts_after, marks_after);
         sweep(
             &lane.spans,
-            &mut Cutter::new(run, &mut out, cuts_here, marks_here),
+            &mut Cutter::new(run, dependencies, &mut out, (cuts_here, marks_here)),
         );
     }
     out.lane_first.push(out.len() as u32);
@@ -102,11 +102,8 @@ pub(crate) enum Want {
     /// What the interval was doing then; the dependency comes from it.
     Running,
     /// The first segment of the wait after that, or the first after the wait;
-    /// the dependency leads there. What the wait did since the time given was waiting.
-    Resumed {
-        /// From when on it waited.
-        since_ns: i64,
-    },
+    /// the dependency leads there. What the wait did since [`waits_since`] was waiting.
+    Resumed,
     /// Nothing but the cut.
     Apart,
 }
@@ -126,9 +123,20 @@ pub(crate) struct Mark {
     pub dependency: u32,
 }
 
+/// From when on the target of a dependency did nothing but wait for its source.
+pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
+    match dependency.kind {
+        DependencyKind::Joins => Some(span(run, dependency.to).start_ns),
+        // A call works until what it launched begins.
+        DependencyKind::Blocks => Some(span(run, dependency.from).start_ns),
+        _ => None,
+    }
+}
+
 /// Where each dependency takes hold.
 fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
-    let (mut cuts, mut marks) = (Vec::new(), Vec::new());
+    let mut cuts = Vec::with_capacity(dependencies.len());
+    let mut marks = Vec::with_capacity(dependencies.len());
     for (number, d) in dependencies.iter().enumerate() {
         let dependency = number as u32;
         let (from, to) = (span(run, d.from), span(run, d.to));
@@ -154,13 +162,7 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
                 dependency,
             });
         }
-        let since_ns = match d.kind {
-            DependencyKind::Joins => Some(to.start_ns),
-            // A call works until what it launched begins.
-            DependencyKind::Blocks => Some(from.start_ns),
-            _ => None,
-        };
-        if let Some(since_ns) = since_ns.filter(|_| from.end_ns > to.start_ns) {
+        if let Some(since_ns) = waits_since(run, d).filter(|_| from.end_ns > to.start_ns) {
             if since_ns > to.start_ns {
                 cuts.push(Cut {
                     span: d.to,
@@ -172,7 +174,7 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
             cuts.push(Cut {
                 span: d.to,
                 time_ns: from.end_ns,
-                want: Want::Resumed { since_ns },
+                want: Want::Resumed,
                 dependency,
             });
         } else {

@@ -21,8 +21,13 @@ pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
             [measured_ns]
         }
     }
-    let start_ns = schedule::retime(graph, &Durations(dur_ns));
-    start_ns.into_iter().map(|[start_ns]| start_ns).collect()
+    let durations = Durations(dur_ns);
+    let free_ns = schedule::retime(graph, &durations);
+    let starts = free_ns.into_iter().zip(0..).map(|([free_ns], segment)| {
+        let lane = graph.segments.lane(segment);
+        free_ns - schedule::needed(graph, &durations, segment, lane)[0]
+    });
+    starts.collect()
 }
 
 /// When the last segment lets go.

@@ -170,7 +170,7 @@ pub struct Predicted<'a, S> {
     /// What is assumed.
     pub scenario: &'a S,
     /// What [`retime`](crate::schedule::retime) made of it.
-    pub start_ns: &'a [[i64; 1]],
+    pub free_ns: &'a [[i64; 1]],
 }
 
 impl<S: Scenario<1>> Predicted<'_, S> {
@@ -197,13 +197,13 @@ impl<S: Scenario<1>> Predicted<'_, S> {
 
 impl<S: Scenario<1>> Timing for Predicted<'_, S> {
     fn start_ns(&self, segment: u32) -> i64 {
-        self.start_ns[segment as usize][0]
+        let lane = self.graph.segments.lane(segment);
+        let [needed_ns] = needed(self.graph, self.scenario, segment, lane);
+        self.free_ns(segment) - needed_ns
     }
 
     fn free_ns(&self, segment: u32) -> i64 {
-        let lane = self.graph.segments.lane(segment);
-        let [needed_ns] = needed(self.graph, self.scenario, segment, lane);
-        self.start_ns(segment) + needed_ns
+        self.free_ns[segment as usize][0]
     }
 
     fn end_ns(&self, segment: u32) -> i64 {

@@ -385,9 +385,9 @@ proptest! {
         let scale = f64::from(scale) / 2.0;
         let rules = [Rule { text: String::new(), target: Target::Id(which), change: Change::Scale(scale) }];
         let assumption = Assumption::new(&graph, &around, &rules);
-        let start_ns = schedule::retime(&graph, &assumption);
-        let [wall_ns] = schedule::wall_ns(&graph, &assumption, &start_ns);
-        let timing = Predicted { graph: &graph, scenario: &assumption, start_ns: &start_ns };
+        let free_ns = schedule::retime(&graph, &assumption);
+        let [wall_ns] = schedule::wall_ns(&graph, &assumption, &free_ns);
+        let timing = Predicted { graph: &graph, scenario: &assumption, free_ns: &free_ns };
         let path = walk_back(&graph, &timing, 0..wall_ns, timing.last());
         if wall_ns > 0 {
             prop_assert_eq!(path[0].start_ns, 0);
