@@ -12,13 +12,14 @@
 //! | a copy that is synchronous, or of pageable memory, ended within its call | the copy → the call |
 //! | work on the legacy default stream | the last work launched before on every blocking stream → it → the first launched after |
 //!
-//! Work whose launch was not recorded counts as launched when it began: by then it was.
+//! Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
+//! higher correlation: by then it was.
 
 use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
 use crate::lanes::{LaneKey, Lanes};
 use crate::places::Places;
-use crate::waits::{Recorded, Wait, WaitKind};
+use crate::waits::{Launched, Recorded, Wait, WaitKind};
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,12 +67,13 @@ impl Stream {
 pub fn device(
     run: &Lanes,
     launches: &[Edge],
+    launched: &Launched,
     waits: &[Wait],
     recorded: &[Recorded],
     legacy: &Legacy,
 ) -> Found {
     let mut found = Found::default();
-    let streams = streams(run, launches, &mut found);
+    let streams = streams(run, launches, launched, &mut found);
     if streams.is_empty() {
         return found;
     }
@@ -82,7 +84,7 @@ pub fn device(
     found
 }
 
-fn streams(run: &Lanes, launches: &[Edge], found: &mut Found) -> Vec<Stream> {
+fn streams(run: &Lanes, launches: &[Edge], before: &Launched, found: &mut Found) -> Vec<Stream> {
     let is_stream = |key: LaneKey| matches!(key, LaneKey::Stream(..));
     if !run.lanes.iter().any(|lane| is_stream(lane.key)) {
         return Vec::new();
@@ -111,7 +113,8 @@ fn streams(run: &Lanes, launches: &[Edge], found: &mut Found) -> Vec<Stream> {
             found.unlaunched.1 += 1;
             times.push(launched.get(&at(index)).copied().unwrap_or_else(|| {
                 found.unlaunched.0 += 1;
-                span.start_ns
+                let before_ns = before.before_ns(span.id);
+                before_ns.map_or(span.start_ns, |ns| span.start_ns.min(ns - 1))
             }));
         }
         let (launched, mut latest_to) = (times.clone(), times.clone());

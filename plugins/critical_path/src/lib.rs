@@ -79,7 +79,7 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const FEWEST_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 8] = [
+const OWN_INPUTS: [Input; 9] = [
     edges::EDGES,
     edges::TASKS,
     edges::KERNEL_LAUNCHES,
@@ -88,6 +88,7 @@ const OWN_INPUTS: [Input; 8] = [
     waits::WAITS,
     waits::RECORDED,
     waits::STREAMS,
+    waits::UNLAUNCHED,
 ];
 
 const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {
@@ -122,7 +123,10 @@ impl Plugin for CriticalPath {
         let waits = waits::waits(run, lanes.origin_ns)?;
         let recorded = waits::recorded(run, lanes.origin_ns)?;
         let legacy = waits::legacy(run)?;
-        let device = device::device(&lanes, &read.launches(), &waits, &recorded, &legacy);
+        let launched = waits::Launched::read(run, &waits, &recorded)?;
+        let launches = read.launches();
+        let device = device::device(&lanes, &launches, &launched, &waits, &recorded, &legacy);
+        drop(launches);
         read.add(&device.edges);
         let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
         let unknown_kinds = read.unknown_kinds;

@@ -3,19 +3,29 @@
 use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
+use crate::lanes::FastMap;
 
 /// Waits for a device, a stream or an event, and when their call began.
 pub const WAITS: Input = Input::sql(
     "waits",
-    "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, c.start_ns AS called_ns \
+    "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, s.correlation, c.start_ns AS called_ns \
      FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation WHERE s.kind <> 'join'",
 )
 .optional();
 /// Records of events, and when their call began.
 pub const RECORDED: Input = Input::sql(
     "recorded",
-    "SELECT e.event, e.device, e.stream, c.start_ns AS called_ns \
+    "SELECT e.event, e.device, e.stream, e.correlation, c.start_ns AS called_ns \
      FROM device_events AS e JOIN calls AS c ON e.correlation = c.correlation",
+)
+.optional();
+/// Device work whose launch is not recorded, though it has a correlation.
+pub const UNLAUNCHED: Input = Input::sql(
+    "unlaunched",
+    "SELECT k.id, k.correlation FROM kernels AS k LEFT JOIN calls AS c ON k.correlation = c.correlation \
+     WHERE c.id IS NULL AND k.correlation IS NOT NULL AND k.device IS NOT NULL \
+     UNION ALL SELECT t.id, t.correlation FROM transfers AS t LEFT JOIN calls AS c ON t.correlation = c.correlation \
+     WHERE c.id IS NULL AND t.correlation IS NOT NULL AND t.device IS NOT NULL",
 )
 .optional();
 /// What kinds of streams there are.
@@ -50,6 +60,8 @@ pub struct Wait {
     pub stream: Option<i64>,
     /// The event waited for.
     pub event: Option<u64>,
+    /// That of the call.
+    pub correlation: Option<u64>,
 }
 
 /// A record of an event on a stream.
@@ -63,6 +75,8 @@ pub struct Recorded {
     pub device: Option<i64>,
     /// On which stream.
     pub stream: Option<i64>,
+    /// That of the call.
+    pub correlation: Option<u64>,
 }
 
 impl Recorded {
@@ -86,7 +100,7 @@ pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
     let (id, kind) = (table.u64("id")?, table.text("kind")?);
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
     let (event, start) = (table.u64("event")?, table.i64("start_ns")?);
-    let called = table.i64("called_ns")?;
+    let (called, correlation) = (table.i64("called_ns")?, table.u64("correlation")?);
     let mut out = Vec::new();
     for row in 0..table.rows() {
         let kind = match kind.get(row) {
@@ -104,6 +118,7 @@ pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
             device: device.get(row),
             stream: stream.get(row),
             event: event.get(row),
+            correlation: correlation.get(row),
         });
     }
     // A call and the driver's call within it share a correlation: the outer one began first.
@@ -121,16 +136,65 @@ pub fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
     let table = run.table(RECORDED.name())?;
     let (event, called) = (table.u64("event")?, table.i64("called_ns")?);
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+    let correlation = table.u64("correlation")?;
     let mut out: Vec<Recorded> = (0..table.rows())
         .map(|row| Recorded {
             event: event.value(row),
             called_ns: called.value(row).saturating_sub(origin_ns),
             device: device.get(row),
             stream: stream.get(row),
+            correlation: correlation.get(row),
         })
         .collect();
     out.sort_unstable();
     Ok(out)
+}
+
+/// When work without a recorded launch was launched at the latest.
+///
+/// The driver counts correlations up with every call of a process (CUPTI, `CUpti_ActivityAPI`): what has a lower
+/// one than a wait or a record was launched before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// Of work, by id.
+    correlations: FastMap<u64, u64>,
+    /// Of waits and records, in order, each with the earliest call of it and all after it.
+    calls: Vec<(u64, i64)>,
+}
+
+impl Launched {
+    /// Reads the work.
+    ///
+    /// # Errors
+    /// As [`waits`].
+    pub fn read(run: &mut Run, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
+        let table = run.table(UNLAUNCHED.name())?;
+        let (id, correlation) = (table.u64("id")?, table.u64("correlation")?);
+        let mut out = Self::default();
+        for row in 0..table.rows() {
+            out.correlations
+                .insert(id.value(row), correlation.value(row));
+        }
+        if out.correlations.is_empty() {
+            return Ok(out);
+        }
+        let waits = waits.iter().map(|wait| (wait.correlation, wait.called_ns));
+        let records = recorded.iter().map(|row| (row.correlation, row.called_ns));
+        let calls = waits.chain(records).filter_map(|(id, ns)| Some((id?, ns)));
+        out.calls = calls.collect();
+        out.calls.sort_unstable();
+        for at in (1..out.calls.len()).rev() {
+            out.calls[at - 1].1 = out.calls[at - 1].1.min(out.calls[at].1);
+        }
+        Ok(out)
+    }
+
+    /// A time that the work was launched before; `None`: nothing tells.
+    pub fn before_ns(&self, id: u64) -> Option<i64> {
+        let correlation = *self.correlations.get(&id)?;
+        let after = self.calls.partition_point(|call| call.0 <= correlation);
+        self.calls.get(after).map(|call| call.1)
+    }
 }
 
 /// Which streams order each other through the legacy default stream.

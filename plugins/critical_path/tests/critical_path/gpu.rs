@@ -132,6 +132,7 @@ fn an_event_orders_streams_and_holds_up_the_host() {
                 stream: Some(8),
                 event: Some(1),
                 start_ns: 7,
+                ..Waiting::default()
             },
             Waiting {
                 id: 21,
@@ -295,5 +296,28 @@ fn work_without_a_launch_is_held_by_its_stream_alone_and_said_so() {
         path(&out).contains(&"work k 10-80".to_owned()),
         "{:?}",
         path(&out)
+    );
+}
+
+/// The recording began when the work had been launched, and the host waited for it.
+#[test]
+fn correlations_tell_what_was_launched_before_a_wait() {
+    let mut run = stream_sync("stream", Some(7));
+    run.launches.clear();
+    run.waits[0].correlation = Some(90);
+    run.made.kernels = vec![at(4, "", "k", 30, 80).stream(0, 7)];
+    run.unlaunched = vec![(4, 91)];
+    let later = run.analyse();
+    assert!(
+        path(&later).contains(&"sync_wait stream 20-85".to_owned()),
+        "{:?}",
+        path(&later)
+    );
+    run.unlaunched = vec![(4, 89)];
+    let before = run.analyse();
+    assert!(
+        path(&before).contains(&"work k 30-80".to_owned()),
+        "{:?}",
+        path(&before)
     );
 }

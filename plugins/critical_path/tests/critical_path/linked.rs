@@ -25,6 +25,8 @@ pub struct Linked {
     /// Device, stream, kind.
     pub streams: Vec<(i64, i64, &'static str)>,
     pub window: Option<(i64, i64)>,
+    /// Id and correlation of work whose launch is not recorded.
+    pub unlaunched: Vec<(u64, u64)>,
 }
 
 /// A row of `syncs` about devices.
@@ -36,6 +38,7 @@ pub struct Waiting {
     pub stream: Option<i64>,
     pub event: Option<u64>,
     pub start_ns: i64,
+    pub correlation: Option<u64>,
 }
 
 fn pairs(name: &str, pairs: &[(u64, u64)]) -> TableBuilder {
@@ -70,6 +73,7 @@ impl Linked {
                 .i64("stream", waits.iter().map(|wait| wait.stream))
                 .u64("event", waits.iter().map(|wait| wait.event))
                 .i64("start_ns", waits.iter().map(|wait| wait.start_ns))
+                .u64("correlation", waits.iter().map(|wait| wait.correlation))
                 .i64("called_ns", waits.iter().map(|wait| wait.start_ns)),
         );
         inputs.push(
@@ -77,6 +81,7 @@ impl Linked {
                 .u64("event", self.recorded.iter().map(|row| row.0))
                 .i64("device", self.recorded.iter().map(|row| row.1))
                 .i64("stream", self.recorded.iter().map(|row| row.2))
+                .u64("correlation", self.recorded.iter().map(|_| None::<u64>))
                 .i64("called_ns", self.recorded.iter().map(|row| row.3)),
         );
         inputs.push(
@@ -84,6 +89,11 @@ impl Linked {
                 .i64("device", self.streams.iter().map(|row| row.0))
                 .i64("stream", self.streams.iter().map(|row| row.1))
                 .text("kind", self.streams.iter().map(|row| row.2)),
+        );
+        inputs.push(
+            Table::build("unlaunched")
+                .u64("id", self.unlaunched.iter().map(|row| row.0))
+                .u64("correlation", self.unlaunched.iter().map(|row| row.1)),
         );
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(
