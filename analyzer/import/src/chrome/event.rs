@@ -26,6 +26,7 @@ pub(super) struct Event {
     pub binds_around: bool,
     pub arguments: Arguments,
     key: Vec<u8>,
+    inner_key: Vec<u8>,
     value: Vec<u8>,
 }
 
@@ -81,16 +82,10 @@ impl Event {
     /// Reads an object whose brace comes next.
     pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
         self.clear();
-        from.expect(b'{')?;
-        let mut first = true;
-        while from.more(b'}', &mut first)? {
-            let mut key = std::mem::take(&mut self.key);
-            from.text(&mut key)?;
-            from.expect(b':')?;
-            self.field(&key, from)?;
-            self.key = key;
-        }
-        Ok(())
+        let mut key = std::mem::take(&mut self.key);
+        let done = from.members(&mut key, |key, from| self.field(key, from));
+        self.key = key;
+        done
     }
 
     fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
@@ -102,7 +97,11 @@ impl Event {
             b"ts" => &mut self.time,
             b"dur" => &mut self.duration,
             b"id" => &mut self.id,
-            b"id2" if from.space()? == Some(b'{') => return self.nested_id(from),
+            // {"local": id} or {"global": id}
+            b"id2" if from.space()? == Some(b'{') => {
+                let id = &mut self.id;
+                return from.members(&mut self.inner_key, |_, from| from.value(id).map(drop));
+            }
             b"ph" | b"bp" => {
                 from.value(&mut self.value)?;
                 match key {
@@ -115,54 +114,34 @@ impl Event {
             b"args" if from.space()? == Some(b'{') => return self.read_arguments(from),
             _ => return from.skip(),
         };
-        // Times and ids come as texts as well.
-        if matches!(from.value(into)?, Value::Word | Value::Nested) {
-            into.clear();
-        }
-        Ok(())
-    }
-
-    /// `{"local": id}` or `{"global": id}`.
-    fn nested_id<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
-        from.expect(b'{')?;
-        let mut first = true;
-        while from.more(b'}', &mut first)? {
-            from.text(&mut self.key)?;
-            from.expect(b':')?;
-            from.value(&mut self.id)?;
-        }
-        Ok(())
+        from.plain(into)
     }
 
     fn read_arguments<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
-        from.expect(b'{')?;
-        let mut first = true;
         // Its series are known by then in nearly every file; in the others they are kept to be sure.
         let may_count = matches!(self.phase, 0 | b'C');
-        while from.more(b'}', &mut first)? {
-            from.text(&mut self.key)?;
-            from.expect(b':')?;
-            let arguments = &mut self.arguments;
-            match self.key.as_slice() {
-                b"grid" => arguments.grid = three(from, &mut self.value)?,
-                b"block" => arguments.block = three(from, &mut self.value)?,
+        let (arguments, value) = (&mut self.arguments, &mut self.value);
+        from.members(&mut self.inner_key, |key, from| {
+            match key {
+                b"grid" => arguments.grid = three(from, value)?,
+                b"block" => arguments.block = three(from, value)?,
                 b"name" => {
                     if from.value(&mut arguments.name)? != Value::Text {
                         arguments.name.clear();
                     }
                 }
-                key => match from.value(&mut self.value)? {
+                key => match from.value(value)? {
                     Value::Number | Value::Text => {
-                        arguments.set(key, &self.value);
+                        arguments.set(key, value);
                         if may_count {
-                            arguments.count(key, &self.value);
+                            arguments.count(key, value);
                         }
                     }
                     Value::Word | Value::Nested => {}
                 },
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -1,21 +1,25 @@
 //! Numbers from their decimal digits, without rounding on the way.
 
 /// Times lie within 146 years of 0, so that no difference of two overflows.
-const MOST_NS: i128 = 1 << 62;
+const MOST_NS: i64 = 1 << 62;
 
 /// Nanoseconds from a decimal number of microseconds, to the nearest. `None`: no number, or
 /// out of range.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
     let (whole, thousandths) = scaled(text, 3)?;
-    let value = if thousandths { whole + 1 } else { whole };
+    let value = whole.saturating_add(i128::from(thousandths));
     let value = if text.first() == Some(&b'-') {
         -value
     } else {
         value
     };
-    (-MOST_NS..=MOST_NS)
-        .contains(&value)
-        .then_some(value as i64)
+    let value = i64::try_from(value).ok()?;
+    is_in_range(value).then_some(value)
+}
+
+/// Whether the difference to any other time in range is one that 64 bits hold.
+pub(super) fn is_in_range(time_ns: i64) -> bool {
+    (-MOST_NS..MOST_NS).contains(&time_ns)
 }
 
 /// A whole number that stands as one, or with an exponent, or with nothing but zeros behind

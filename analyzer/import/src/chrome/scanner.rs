@@ -155,6 +155,32 @@ impl<R: Read> Scanner<R> {
         Ok(true)
     }
 
+    /// An object whose brace comes next: `each` reads the value of every key. `key` is memory to
+    /// be used again.
+    pub fn members(
+        &mut self,
+        key: &mut Vec<u8>,
+        mut each: impl FnMut(&[u8], &mut Self) -> Scanned<()>,
+    ) -> Scanned<()> {
+        self.expect(b'{')?;
+        let mut first = true;
+        while self.more(b'}', &mut first)? {
+            self.text(key)?;
+            self.expect(b':')?;
+            each(key, self)?;
+        }
+        Ok(())
+    }
+
+    /// A number or a text into `into`, for times and ids come as either; anything else leaves it
+    /// empty.
+    pub fn plain(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
+        if matches!(self.value(into)?, Value::Word | Value::Nested) {
+            into.clear();
+        }
+        Ok(())
+    }
+
     /// A text into `into`, which is emptied first.
     pub fn text(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         into.clear();

@@ -24,6 +24,12 @@ pub enum Kind {
     Event,
 }
 
+/// Columns that stand together, each with its names.
+type Columns = &'static [&'static [&'static str]];
+
+/// When, of nearly all tables.
+const TIMES: Columns = &[&["start"], &["end"]];
+
 /// A table that is known: its columns in the order of the modules that read them.
 pub struct Known {
     kind: Kind,
@@ -31,7 +37,7 @@ pub struct Known {
     /// What is missing without it.
     gives: &'static str,
     /// Each with its names, the newest first; the first two are start and end.
-    columns: &'static [&'static [&'static str]],
+    columns: &'static [Columns],
 }
 
 /// Work of the host. Ranges stand first: of equal starts they come before what they enclose.
@@ -41,13 +47,14 @@ pub const HOST: [Known; 4] = [
         name: "NVTX_EVENTS",
         gives: "bricks",
         columns: &[
-            &["start"],
-            &["end"],
-            &["globalTid"],
-            &["eventType"],
-            &["text"],
-            &["textId"],
-            &["endGlobalTid"],
+            TIMES,
+            &[
+                &["globalTid"],
+                &["eventType"],
+                &["text"],
+                &["textId"],
+                &["endGlobalTid"],
+            ],
         ],
     },
     Known {
@@ -66,23 +73,27 @@ pub const HOST: [Known; 4] = [
         kind: Kind::OsCall,
         name: "OSRT_API",
         gives: "",
-        columns: &[
-            &["start"],
-            &["end"],
-            &["globalTid"],
-            &["nameId"],
-            &["returnValue"],
-        ],
+        columns: &[TIMES, &[&["globalTid"], &["nameId"], &["returnValue"]]],
     },
 ];
 
-const API: &[&[&str]] = &[
-    &["start"],
-    &["end"],
-    &["globalTid"],
-    &["nameId"],
-    &["returnValue"],
+const API: &[Columns] = &[
+    TIMES,
+    &[
+        &["globalTid"],
+        &["nameId"],
+        &["returnValue"],
+        &["correlationId"],
+    ],
+];
+
+/// Where work of a device lay and what began it.
+const PLACE: Columns = &[
+    &["deviceId"],
+    &["contextId"],
+    &["streamId"],
     &["correlationId"],
+    &["globalPid"],
 ];
 
 /// Work of devices.
@@ -92,24 +103,21 @@ pub const DEVICE: [Known; 5] = [
         name: "CUPTI_ACTIVITY_KIND_KERNEL",
         gives: "kernels",
         columns: &[
-            &["start"],
-            &["end"],
-            &["deviceId"],
-            &["contextId"],
-            &["streamId"],
-            &["correlationId"],
-            &["globalPid"],
-            &["demangledName", "shortName", "mangledName"],
-            &["gridX"],
-            &["gridY"],
-            &["gridZ"],
-            &["blockX"],
-            &["blockY"],
-            &["blockZ"],
-            &["registersPerThread"],
-            &["staticSharedMemory"],
-            &["dynamicSharedMemory"],
-            &["graphNodeId"],
+            TIMES,
+            PLACE,
+            &[
+                &["demangledName", "shortName", "mangledName"],
+                &["gridX"],
+                &["gridY"],
+                &["gridZ"],
+                &["blockX"],
+                &["blockY"],
+                &["blockZ"],
+                &["registersPerThread"],
+                &["staticSharedMemory"],
+                &["dynamicSharedMemory"],
+                &["graphNodeId"],
+            ],
         ],
     },
     Known {
@@ -117,64 +125,31 @@ pub const DEVICE: [Known; 5] = [
         name: "CUPTI_ACTIVITY_KIND_MEMCPY",
         gives: "copies",
         columns: &[
-            &["start"],
-            &["end"],
-            &["deviceId"],
-            &["contextId"],
-            &["streamId"],
-            &["correlationId"],
-            &["globalPid"],
-            &["bytes"],
-            &["copyKind"],
-            &["srcKind"],
-            &["dstKind"],
+            TIMES,
+            PLACE,
+            &[&["bytes"], &["copyKind"], &["srcKind"], &["dstKind"]],
         ],
     },
     Known {
         kind: Kind::Memset,
         name: "CUPTI_ACTIVITY_KIND_MEMSET",
         gives: "",
-        columns: &[
-            &["start"],
-            &["end"],
-            &["deviceId"],
-            &["contextId"],
-            &["streamId"],
-            &["correlationId"],
-            &["globalPid"],
-            &["bytes"],
-            &["memKind"],
-        ],
+        columns: &[TIMES, PLACE, &[&["bytes"], &["memKind"]]],
     },
     Known {
         kind: Kind::Sync,
         name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
         gives: "waits for the device",
-        columns: &[
-            &["start"],
-            &["end"],
-            &["deviceId"],
-            &["contextId"],
-            &["streamId"],
-            &["correlationId"],
-            &["globalPid"],
-            &["syncType"],
-            &["eventId"],
-        ],
+        columns: &[TIMES, PLACE, &[&["syncType"], &["eventId"]]],
     },
     Known {
         kind: Kind::Event,
         name: "CUPTI_ACTIVITY_KIND_CUDA_EVENT",
         gives: "",
         columns: &[
-            &["timestamp", "deviceTimestamp"],
-            &[],
-            &["deviceId"],
-            &["contextId"],
-            &["streamId"],
-            &["correlationId"],
-            &["globalPid"],
-            &["eventId"],
+            &[&["timestamp", "deviceTimestamp"], &[]],
+            PLACE,
+            &[&["eventId"]],
         ],
     },
 ];
@@ -216,7 +191,7 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
             continue;
         };
         let mut columns = Vec::new();
-        for names in table.columns {
+        for names in table.columns.iter().copied().flatten() {
             let name = names.iter().find(|name| there.iter().any(|c| c == *name));
             if let (None, Some(expected)) = (name, names.first()) {
                 notes.warn(format!("{} has no column {expected}: null", table.name));

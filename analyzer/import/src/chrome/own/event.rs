@@ -24,6 +24,7 @@ pub(super) struct Event {
     /// The member [`MARK`].
     marked: Fields,
     key: Vec<u8>,
+    value: Vec<u8>,
 }
 
 /// Members of an object.
@@ -76,15 +77,10 @@ impl Event {
         for text in [category, name, time, duration] {
             text.clear();
         }
-        from.expect(b'{')?;
-        let (mut key, mut first) = (std::mem::take(&mut self.key), true);
-        while from.more(b'}', &mut first)? {
-            from.text(&mut key)?;
-            from.expect(b':')?;
-            self.field(&key, from)?;
-        }
+        let mut key = std::mem::take(&mut self.key);
+        let done = from.members(&mut key, |key, from| self.field(key, from));
         self.key = key;
-        Ok(())
+        done
     }
 
     fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
@@ -94,9 +90,8 @@ impl Event {
             b"ts" => &mut self.time,
             b"dur" => &mut self.duration,
             b"ph" => {
-                let mut phase = Vec::new();
-                from.value(&mut phase)?;
-                if let [phase] = phase.as_slice() {
+                from.value(&mut self.value)?;
+                if let [phase] = self.value.as_slice() {
                     self.phase = *phase;
                 }
                 return Ok(());
@@ -107,10 +102,7 @@ impl Event {
             }
             _ => return from.skip(),
         };
-        if matches!(from.value(into)?, Value::Word | Value::Nested) {
-            into.clear();
-        }
-        Ok(())
+        from.plain(into)
     }
 }
 

@@ -1,0 +1,70 @@
+//! Intervals that belong to no thread.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::super::category::Class;
+use super::super::event::Event;
+use super::super::open::Open;
+use super::super::record::{Host, NO_ID, What};
+use super::Gather;
+use crate::Error;
+
+impl Gather<'_> {
+    /// Asynchronous work has an id and no thread: it gets a lane of its process and category.
+    pub(super) fn asynchronous(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(time_ns) = self.start(event) else {
+            return Ok(());
+        };
+        let mut key = event.category.clone();
+        for text in [
+            &event.id,
+            if event.phase.is_ascii_uppercase() {
+                &event.name
+            } else {
+                &event.id
+            },
+        ] {
+            key.push(0);
+            key.extend_from_slice(text);
+        }
+        let key = xxh3_64(&key);
+        if matches!(event.phase, b'b' | b'S') {
+            let thread = [b"async ", event.category.as_slice()].concat();
+            let lane = self.lanes.number(&event.process, &thread);
+            self.lanes.name_thread(&event.process, &thread, &thread);
+            let name = self.name(&event.name);
+            self.asynchronous.begin(
+                key,
+                Open {
+                    start_ns: time_ns,
+                    name,
+                    lane,
+                    class: Class::Function,
+                    order: self.order,
+                },
+            );
+            return Ok(());
+        }
+        let Some(open) = self.asynchronous.end(key) else {
+            self.notes.leave_out("asynchronous end without its begin");
+            return Ok(());
+        };
+        if time_ns < open.start_ns {
+            self.notes.leave_out("negative duration");
+            return Ok(());
+        }
+        self.notes.warn(
+            "asynchronous intervals have no thread: they stand on lanes of their own, as tasks",
+        );
+        self.push_host(Host {
+            lane: open.lane,
+            start_ns: open.start_ns,
+            end_ns: time_ns,
+            what: What::Task,
+            order: open.order,
+            name: open.name,
+            a: NO_ID,
+            b: 0,
+        })
+    }
+}

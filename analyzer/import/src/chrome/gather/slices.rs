@@ -1,0 +1,152 @@
+//! Intervals: of host threads here, of devices by [`device`](super::device).
+
+use super::super::category::Class;
+use super::super::event::Event;
+use super::super::number::{is_in_range, nanoseconds};
+use super::super::open::Open;
+use super::super::record::{Host, NO_ID, What};
+use super::Gather;
+use super::Step;
+use crate::Error;
+
+impl Gather<'_> {
+    pub(super) fn interval(&mut self, event: &Event, class: Class) -> Result<(), Error> {
+        let Some(start_ns) = self.start(event) else {
+            return Ok(());
+        };
+        if event.duration.is_empty() {
+            self.notes.leave_out("X without dur");
+            return Ok(());
+        }
+        let Some(dur_ns) = nanoseconds(&event.duration) else {
+            self.notes.leave_out("dur is no number, or out of range");
+            return Ok(());
+        };
+        if !is_in_range(start_ns.saturating_add(dur_ns)) {
+            self.notes.leave_out("end out of range");
+            return Ok(());
+        }
+        if class == Class::Window && event.process == b"Spans" {
+            self.facts.window(&event.name, dur_ns);
+            self.notes
+                .leave_out("Trace: the time the profiler was on, in values");
+            return Ok(());
+        }
+        let arguments = &event.arguments;
+        let is_device = arguments.device.is_some()
+            || arguments.correlation.is_some()
+            || arguments.stream.is_some();
+        match class {
+            Class::Kernel | Class::Copy | Class::Fill | Class::Wait if is_device => {
+                self.device_work(event, class, start_ns, dur_ns)
+            }
+            Class::DeviceAnnotation => {
+                self.notes.leave_out(
+                    "gpu_user_annotation: the host's annotation, drawn over its kernels",
+                );
+                Ok(())
+            }
+            Class::Overhead => {
+                self.notes
+                    .leave_out("overhead: the profiler's own work, on no thread");
+                Ok(())
+            }
+            _ => {
+                let lane = self.lanes.number(&event.process, &event.thread);
+                let name = self.name(&event.name);
+                let a = if class == Class::Call {
+                    arguments.correlation
+                } else {
+                    arguments.flops
+                };
+                let open = Open {
+                    start_ns,
+                    name,
+                    lane,
+                    class,
+                    order: self.order,
+                };
+                self.slice(open, start_ns + dur_ns, a.unwrap_or(NO_ID))
+            }
+        }
+    }
+
+    /// An interval of a host thread; `a` is its flops or its correlation.
+    fn slice(&mut self, open: Open, end_ns: i64, a: u64) -> Result<(), Error> {
+        let Open {
+            start_ns,
+            name,
+            lane,
+            class,
+            order,
+        } = open;
+        if end_ns < start_ns {
+            self.notes.leave_out("negative duration");
+            return Ok(());
+        }
+        let text = self.into.str(self.texts[name as usize]);
+        let step = text
+            .strip_prefix("ProfilerStep#")
+            .and_then(|number| number.trim().parse().ok());
+        let (what, a) = match (class, step) {
+            (Class::Call, _) => (What::Call, a),
+            (Class::Operator, _) => (What::Operator, a),
+            (_, Some(number)) => {
+                let process = self.lanes.get(lane).process;
+                self.steps.push(Step {
+                    process,
+                    start_ns,
+                    end_ns,
+                    number,
+                });
+                (What::Iteration, number)
+            }
+            _ => (What::Function, NO_ID),
+        };
+        self.push_host(Host {
+            lane,
+            start_ns,
+            end_ns,
+            what,
+            order,
+            name,
+            a,
+            b: 0,
+        })
+    }
+
+    pub(super) fn begin(&mut self, event: &Event, class: Class) {
+        if let Some(start_ns) = self.start(event) {
+            let lane = self.lanes.number(&event.process, &event.thread);
+            let name = self.name(&event.name);
+            self.slices.begin(
+                u64::from(lane),
+                Open {
+                    start_ns,
+                    name,
+                    lane,
+                    class,
+                    order: self.order,
+                },
+            );
+        }
+    }
+
+    pub(super) fn finish(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(end_ns) = self.start(event) else {
+            return Ok(());
+        };
+        let lane = self.lanes.number(&event.process, &event.thread);
+        let Some(open) = self.slices.end(u64::from(lane)) else {
+            self.notes.leave_out("E without its B");
+            return Ok(());
+        };
+        let name = self.into.str(self.texts[open.name as usize]);
+        if !event.name.is_empty() && name.as_bytes() != event.name {
+            self.notes.warn(
+                "some E have another name than the B they end; the innermost open B was taken",
+            );
+        }
+        self.slice(open, end_ns, NO_ID)
+    }
+}
