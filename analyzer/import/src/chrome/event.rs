@@ -34,6 +34,8 @@ pub(super) struct Event {
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub correlation: Option<u64>,
+    /// Of an operator, or of the operator that device work was begun in.
+    pub external: Option<u64>,
     pub index: Option<u64>,
     pub device: Option<i64>,
     pub stream: Option<i64>,
@@ -150,6 +152,7 @@ impl Arguments {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
             b"correlation" => self.correlation = identity(value),
+            b"External id" | b"external id" => self.external = identity(value),
             b"Ev Idx" => self.index = identity(value),
             b"device" | b"Device Id" => self.device = signed(),
             b"stream" => self.stream = signed(),

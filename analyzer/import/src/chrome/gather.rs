@@ -5,7 +5,7 @@ mod device;
 mod points;
 mod slices;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::lanes::Lanes;
 use super::number::nanoseconds;
 use super::open::OpenIntervals;
 use super::own::Mark;
-use super::record::{HOST_WORDS, Host, LINK_WORDS, Link};
+use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use super::scanner::{Scanned, Scanner};
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
@@ -44,12 +44,17 @@ pub(super) struct Gather<'a> {
     pub facts: Facts,
     pub host: Sorter<HOST_WORDS>,
     pub links: Sorter<LINK_WORDS>,
+    pub operators: Sorter<OPERATOR_WORDS>,
+    /// Counters that several processes have under one name.
+    pub shared_counters: HashSet<u32>,
     pub steps: Vec<Step>,
     /// Texts by the number that records have.
     pub texts: Vec<Text>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
     numbers: HashMap<Text, u32>,
+    /// The process that each counter was first met in.
+    counters: HashMap<u32, u32>,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
     order: u64,
@@ -60,6 +65,7 @@ impl<'a> Gather<'a> {
     pub fn new(path: &Path, into: &'a mut RunWriter, notes: &'a mut Notes) -> Self {
         let host = Sorter::new(into.path().join("import.lanes"));
         let links = Sorter::new(into.path().join("import.links"));
+        let operators = Sorter::new(into.path().join("import.operators"));
         Self {
             into,
             notes,
@@ -68,10 +74,13 @@ impl<'a> Gather<'a> {
             facts: Facts::default(),
             host,
             links,
+            operators,
+            shared_counters: HashSet::new(),
             steps: Vec::new(),
             texts: Vec::new(),
             reach: None,
             numbers: HashMap::new(),
+            counters: HashMap::new(),
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
             order: 0,
@@ -86,16 +95,23 @@ impl<'a> Gather<'a> {
 
     /// Records of lanes, in order.
     pub fn take_host(&mut self) -> Result<Sorted<HOST_WORDS>, Error> {
-        let path = self.host.path().to_owned();
-        let full = std::mem::replace(&mut self.host, Sorter::new(path.clone()));
-        full.sorted().map_err(|e| Error::io(&path, "sort it", e))
+        sorted(&mut self.host)
     }
 
     /// Records with correlations, in order.
     pub fn take_links(&mut self) -> Result<Sorted<LINK_WORDS>, Error> {
-        let path = self.links.path().to_owned();
-        let full = std::mem::replace(&mut self.links, Sorter::new(path.clone()));
-        full.sorted().map_err(|e| Error::io(&path, "sort it", e))
+        sorted(&mut self.links)
+    }
+
+    /// Operators by their external ids.
+    pub fn take_operators(&mut self) -> Result<Sorted<OPERATOR_WORDS>, Error> {
+        sorted(&mut self.operators)
+    }
+
+    /// An operator that device work may name.
+    pub fn operator(&mut self, operator: Operator) -> Result<(), Error> {
+        let done = self.operators.push(operator.words());
+        done.map_err(|e| Error::io(self.operators.path(), "write it", e))
     }
 
     /// A record to be linked, of something that is counted already.
@@ -167,6 +183,13 @@ impl<'a> Gather<'a> {
                 .leave_out("metadata without a column, such as sort indices and labels"),
         }
     }
+}
+
+/// All records of a sorter, which is empty then.
+pub(super) fn sorted<const N: usize>(of: &mut Sorter<N>) -> Result<Sorted<N>, Error> {
+    let path = of.path().to_owned();
+    let full = std::mem::replace(of, Sorter::new(path.clone()));
+    full.sorted().map_err(|e| Error::io(&path, "sort it", e))
 }
 
 impl Sink for Gather<'_> {

@@ -20,6 +20,8 @@ pub(super) struct Lanes {
     all: Vec<Lane>,
     processes: HashMap<Vec<u8>, u32>,
     process_names: Vec<Option<String>>,
+    /// As the events name them.
+    process_ids: Vec<String>,
     last: (Vec<u8>, Vec<u8>, u32),
 }
 
@@ -58,6 +60,8 @@ impl Lanes {
         let number = self.process_names.len() as u32;
         self.processes.insert(process.to_owned(), number);
         self.process_names.push(None);
+        let id = String::from_utf8_lossy(process).into_owned();
+        self.process_ids.push(id);
         number
     }
 
@@ -77,6 +81,16 @@ impl Lanes {
 
     pub fn process_name(&self, number: u32) -> Option<&str> {
         self.process_names[number as usize].as_deref()
+    }
+
+    /// What tells a process from all others, and its name.
+    pub fn process_title(&self, number: u32) -> String {
+        let id = &self.process_ids[number as usize];
+        match self.process_name(number) {
+            Some(name) => format!("{name} ({id})"),
+            None if id.is_empty() => "no process".to_owned(),
+            None => format!("process {id}"),
+        }
     }
 
     /// Whether a thread's name alone may not say whose it is.

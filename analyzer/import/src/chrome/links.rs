@@ -1,13 +1,21 @@
 //! Device work and waits, linked to the calls that led to them.
+//!
+//! Work whose call is not in the file is put aside, and looked for its operator when all
+//! operators are known: see [`adrift`]. What waited for an event is matched in [`waits`].
+
+mod adrift;
+mod waits;
 
 use trueno_recorder::run_writer::{Cell, Text};
 
 use super::device::{DIRECTIONS, MEMORY, WAITS};
 use super::gather::Gather;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, Part, high, low};
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low};
 use super::tables::Tables;
 use crate::Error;
-use crate::sorter::Sorted;
+use crate::sorter::{Sorted, Sorter};
+use adrift::Adrift;
+use waits::Waits;
 
 /// The call of a correlation.
 #[derive(Clone, Copy)]
@@ -39,6 +47,32 @@ impl Call {
     }
 }
 
+/// What is known of how device work was begun.
+#[derive(Clone, Copy)]
+enum Begun {
+    By(Call),
+    In(Operator),
+    Unknown,
+}
+
+impl Begun {
+    fn brick(&self) -> Cell {
+        match self {
+            Self::By(call) => call.brick().into(),
+            Self::In(operator) => Cell::U64(operator.id),
+            Self::Unknown => Cell::Null,
+        }
+    }
+
+    fn thread(&self) -> Cell {
+        match self {
+            Self::By(call) => Cell::U64(call.thread()),
+            Self::In(operator) => Cell::U64(u64::from(operator.thread)),
+            Self::Unknown => Cell::Null,
+        }
+    }
+}
+
 struct Linker<'g, 'a> {
     gather: &'g mut Gather<'a>,
     tables: &'g Tables,
@@ -50,6 +84,8 @@ struct Linker<'g, 'a> {
     /// The first call of the group that is a wait, until a record of the wait itself is seen.
     waiting: Option<Link>,
     recorded: Option<Link>,
+    adrift: Adrift,
+    waits: Waits,
     unlinked: u64,
     ambiguous: u64,
 }
@@ -62,6 +98,8 @@ pub(super) fn link(
     origin_ns: i64,
 ) -> Result<(), Error> {
     let path = gather.links.path().to_owned();
+    let scratch = |name: &str| gather.into.path().join(name);
+    let (adrift, waits) = (scratch("import.adrift"), scratch("import.waits"));
     let mut linker = Linker {
         gather,
         tables,
@@ -71,6 +109,8 @@ pub(super) fn link(
         call: None,
         waiting: None,
         recorded: None,
+        adrift: Adrift(Sorter::new(adrift)),
+        waits: Waits(Sorter::new(waits)),
         unlinked: 0,
         ambiguous: 0,
     };
@@ -78,10 +118,12 @@ pub(super) fn link(
         linker.link(Link::of(words))?;
     }
     linker.end_group()?;
+    linker.find_operators()?;
+    linker.join_events()?;
     if linker.unlinked > 0 {
         let count = linker.unlinked;
         linker.gather.notes.warn(format!(
-            "{count} kernels, transfers and waits have no call with their correlation in the file: they have no thread and no brick"
+            "{count} kernels, transfers and waits have no call with their correlation in the file, nor an operator that is surely theirs: they have no thread and no brick"
         ));
     }
     if linker.ambiguous > 0 {
@@ -103,8 +145,20 @@ impl Linker<'_, '_> {
             Part::Call => self.call(link),
             Part::Wait => self.wait(link),
             Part::Recorded => self.recorded(link),
-            Part::Kernel => self.kernel(link),
-            Part::Copy => self.copy(link),
+            Part::Kernel | Part::Copy if self.call.is_none() && link.external != NO_ID => {
+                self.adrift.put(link)
+            }
+            Part::Kernel | Part::Copy => {
+                let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
+                self.work(link, begun)
+            }
+        }
+    }
+
+    fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+        match link.part {
+            Part::Copy => self.copy(link, begun),
+            _ => self.kernel(link, begun),
         }
     }
 
@@ -172,12 +226,18 @@ impl Linker<'_, '_> {
     fn sync(&mut self, kind: u64, call: Option<Call>, link: Link) -> Result<(), Error> {
         let is_record = link.part == Part::Wait;
         let event = Some(link.more[1]).filter(|event| is_record && *event != NO_ID);
-        let kind = self.gather.into.text(WAITS[kind as usize % WAITS.len()]);
+        let text = WAITS[kind as usize % WAITS.len()];
+        let kind = self.gather.into.text(text);
+        // A stream that waits for an event does not hold up the host.
+        let thread = call
+            .filter(|_| text != "stream_wait")
+            .map(|call| call.thread());
+        let id = self.id();
         let cells = [
-            Cell::U64(self.id()),
+            Cell::U64(id),
             Cell::Text(kind),
             Cell::Text(self.gather.texts[link.name as usize]),
-            call.map(|call| call.thread()).into(),
+            thread.into(),
             number(link.device),
             number(link.stream),
             event.into(),
@@ -185,7 +245,11 @@ impl Linker<'_, '_> {
             Cell::I64(link.dur_ns),
             self.correlation(),
         ];
-        self.tables.put(self.gather, "syncs", &cells)
+        self.tables.put(self.gather, "syncs", &cells)?;
+        match event {
+            Some(_) => self.waits.waits(&link, id),
+            None => Ok(()),
+        }
     }
 
     fn recorded(&mut self, link: Link) -> Result<(), Error> {
@@ -196,8 +260,10 @@ impl Linker<'_, '_> {
             return Ok(());
         }
         self.recorded = Some(link);
+        let id = self.id();
+        self.waits.recorded(&link, id)?;
         let cells = [
-            Cell::U64(self.id()),
+            Cell::U64(id),
             Cell::U64(link.more[0]),
             number(link.device),
             number(link.stream),
@@ -207,15 +273,14 @@ impl Linker<'_, '_> {
         self.tables.put(self.gather, "device_events", &cells)
     }
 
-    fn kernel(&mut self, link: Link) -> Result<(), Error> {
-        let call = self.launched_by();
+    fn kernel(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         let id = self.id();
         let [grid_xy, grid_z_block_x, block_yz, node, registers] = link.more;
         let mut cells = [Cell::Null; 30];
         cells[0] = Cell::U64(id);
-        cells[1] = call.and_then(|call| call.brick()).into();
+        cells[1] = begun.brick();
         cells[2] = Cell::Text(self.gather.texts[link.name as usize]);
-        cells[4] = call.map(|call| call.thread()).into();
+        cells[4] = begun.thread();
         cells[5] = number(link.device);
         cells[6] = number(link.stream);
         cells[7] = self.correlation();
@@ -240,11 +305,10 @@ impl Linker<'_, '_> {
             cells[29] = Cell::Text(self.tables.negative);
         }
         self.tables.put(self.gather, "kernels", &cells)?;
-        self.launch(call, id)
+        self.launch(begun, id)
     }
 
-    fn copy(&mut self, link: Link) -> Result<(), Error> {
-        let call = self.launched_by();
+    fn copy(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         let id = self.id();
         let [bytes, to, memory, ..] = link.more;
         let direction = self
@@ -253,19 +317,22 @@ impl Linker<'_, '_> {
             .text(DIRECTIONS[to as usize % DIRECTIONS.len()]);
         let (from, to) = (self.memory(high(memory)), self.memory(low(memory)));
         // What was called says it; a fill has no such form.
-        let is_async = call.map(|call| {
-            let name = self.gather.texts[call.link.name as usize];
-            self.gather.into.str(name).contains("Async")
-        });
+        let is_async = match begun {
+            Begun::By(call) => {
+                let name = self.gather.texts[call.link.name as usize];
+                Cell::Bool(self.gather.into.str(name).contains("Async"))
+            }
+            _ => Cell::Null,
+        };
         let cells = [
             Cell::U64(id),
-            call.and_then(|call| call.brick()).into(),
+            begun.brick(),
             Cell::Text(direction),
             Cell::U64(bytes),
             from,
             to,
-            is_async.map_or(Cell::Null, Cell::Bool),
-            call.map(|call| call.thread()).into(),
+            is_async,
+            begun.thread(),
             number(link.device),
             number(link.stream),
             Cell::I64(link.start_ns - self.origin_ns),
@@ -274,7 +341,7 @@ impl Linker<'_, '_> {
             self.correlation(),
         ];
         self.tables.put(self.gather, "transfers", &cells)?;
-        self.launch(call, id)
+        self.launch(begun, id)
     }
 
     fn memory(&mut self, kind: u32) -> Cell {
@@ -285,13 +352,14 @@ impl Linker<'_, '_> {
         text.into()
     }
 
-    fn launch(&mut self, call: Option<Call>, to: u64) -> Result<(), Error> {
-        let Some(call) = call else { return Ok(()) };
-        let cells = [
-            Cell::U64(call.id()),
-            Cell::U64(to),
-            Cell::Text(self.tables.launches),
-        ];
+    /// The edge to work from what began it.
+    fn launch(&mut self, begun: Begun, to: u64) -> Result<(), Error> {
+        let (from, kind) = match begun {
+            Begun::By(call) => (call.id(), self.tables.launches),
+            Begun::In(operator) => (operator.id, self.tables.spawns),
+            Begun::Unknown => return Ok(()),
+        };
+        let cells = [Cell::U64(from), Cell::U64(to), Cell::Text(kind)];
         self.tables.put(self.gather, "edges", &cells)
     }
 }

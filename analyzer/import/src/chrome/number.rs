@@ -134,7 +134,11 @@ mod tests {
             ("", None),
             ("-", None),
             ("1.2.3", None),
-            ("4611686018427388", None),
+            ("4611686018427387.903", Some((1 << 62) - 1)),
+            ("4611686018427387.904", None),
+            ("-4611686018427387.904", Some(-1 << 62)),
+            // 2^127 - 1, and a half that would make it one more.
+            ("170141183460469231731687303715884105.7279", None),
         ] {
             assert_eq!(nanoseconds(text.as_bytes()), ns, "{text}");
         }

@@ -75,7 +75,7 @@ pub(super) struct Host {
     /// Iteration: its number. Operator: its operations. Call: its correlation.
     /// Allocation: bytes. Flow: its id. Counter: bits of the value.
     pub a: u64,
-    /// Allocation: its address.
+    /// Operator: its external id or [`NO_ID`]. Allocation: its address.
     pub b: u64,
 }
 
@@ -126,7 +126,7 @@ const PARTS: [Part; 5] = [
     Part::Copy,
 ];
 
-pub(super) const LINK_WORDS: usize = 11;
+pub(super) const LINK_WORDS: usize = 12;
 
 /// A record to be linked. `more` depends on the part; see the functions that make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,11 +143,14 @@ pub(super) struct Link {
     /// Or [`NONE`].
     pub stream: u32,
     /// Call: id, brick or [`NO_ID`], thread and process, kind of its wait or [`NO_ID`].
-    /// Wait: kind, event or [`NO_ID`]. Recorded: event.
+    /// Wait: kind, event or [`NO_ID`], correlation and stream of its record, each or [`NO_ID`].
+    /// Recorded: event.
     /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers; a first
     /// number of the grid or of the block that is [`NONE`] says that it is not known.
     /// Copy: bytes, direction, kinds of memory. The last has 32 bits only.
     pub more: [u64; 5],
+    /// The operator it was begun in, as far as the file says, or [`NO_ID`].
+    pub external: u64,
 }
 
 impl Link {
@@ -165,6 +168,7 @@ impl Link {
             b,
             c,
             d,
+            self.external,
         ]
     }
 
@@ -181,6 +185,7 @@ impl Link {
             b,
             c,
             d,
+            external,
         ] = words;
         Self {
             correlation,
@@ -192,6 +197,39 @@ impl Link {
             device: high(place),
             stream: low(place),
             more: [a, b, c, d, u64::from(low(name))],
+            external,
+        }
+    }
+}
+
+pub(super) const OPERATOR_WORDS: usize = 4;
+
+/// An operator that device work may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operator {
+    pub external: u64,
+    pub start_ns: i64,
+    /// Its row of bricks.
+    pub id: u64,
+    pub thread: u32,
+}
+
+impl Operator {
+    pub fn words(self) -> [u64; OPERATOR_WORDS] {
+        [
+            self.external,
+            rising(self.start_ns),
+            self.id,
+            u64::from(self.thread),
+        ]
+    }
+
+    pub fn of([external, start, id, thread]: [u64; OPERATOR_WORDS]) -> Self {
+        Self {
+            external,
+            start_ns: time(start),
+            id,
+            thread: low(thread),
         }
     }
 }

@@ -4,7 +4,7 @@ use trueno_recorder::run_writer::Cell;
 
 use super::device::wait_of_call;
 use super::gather::{Gather, Step};
-use super::record::{Host, Link, NO_ID, NONE, Part, What, pair, rising};
+use super::record::{Host, Link, NO_ID, NONE, Operator, Part, What, pair, rising};
 use super::tables::Tables;
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
@@ -195,6 +195,14 @@ impl Sweep<'_, '_> {
         cells[11] = iteration.into();
         cells[14] = flops.into();
         self.tables.put(self.gather, "bricks", &cells)?;
+        if record.what == What::Operator && record.b != NO_ID {
+            self.gather.operator(Operator {
+                external: record.b,
+                start_ns: record.start_ns,
+                id,
+                thread,
+            })?;
+        }
         let open = Open {
             id,
             start_ns: record.start_ns,
@@ -262,6 +270,7 @@ impl Sweep<'_, '_> {
                 wait.unwrap_or(NO_ID),
                 0,
             ],
+            external: NO_ID,
         })
     }
 
@@ -283,11 +292,18 @@ impl Sweep<'_, '_> {
     }
 
     fn counter(&mut self, record: Host) -> Result<(), Error> {
+        let mut name = self.gather.texts[record.name as usize];
+        if self.gather.shared_counters.contains(&record.name) {
+            let process = self.gather.lanes.get(record.lane).process;
+            let process = self.gather.lanes.process_title(process);
+            let title = format!("{process} / {}", self.gather.into.str(name));
+            name = self.gather.into.text(&title);
+        }
         let cells = [
             Cell::I64(record.start_ns - self.origin_ns),
             Cell::Null,
             Cell::Null,
-            Cell::Text(self.gather.texts[record.name as usize]),
+            Cell::Text(name),
             Cell::F64(f64::from_bits(record.a)),
             Cell::Null,
             Cell::Text(self.tables.declared),

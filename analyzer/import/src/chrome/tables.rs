@@ -17,6 +17,7 @@ pub(super) struct Tables {
     pub launches: Text,
     pub depends_on: Text,
     pub spawns: Text,
+    pub joins: Text,
     pub negative: Text,
 }
 
@@ -33,6 +34,7 @@ impl Tables {
             launches: run.text("launches"),
             depends_on: run.text("depends_on"),
             spawns: run.text("spawns"),
+            joins: run.text("joins"),
             negative: run.text("ends before it begins"),
         }
     }

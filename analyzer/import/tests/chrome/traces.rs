@@ -509,3 +509,151 @@ fn escapes_and_odd_texts_become_names() {
     );
     assert!(import(trace(&[slice(r"\q", "cpu_op", "0", "1", "")])).is_err());
 }
+
+#[test]
+fn work_without_its_call_is_found_by_its_operator() {
+    let kernel = |name: &str, ts: u32, args: &str| {
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"{name}\", \"pid\": 0, \"tid\": 7, \"ts\": {ts}, \"dur\": 2, \"args\": {{\"device\": 0, \"stream\": 7, {args}}}}}"
+        )
+    };
+    let operator = |name: &str, ts: &str, id: u32| {
+        slice(
+            name,
+            "cpu_op",
+            ts,
+            "20",
+            &format!(", \"args\": {{\"External id\": {id}}}"),
+        )
+    };
+    let run = import(trace(&[
+        kernel("mm", 200, "\"correlation\": 900, \"External id\": 1"),
+        kernel("two", 210, "\"correlation\": 901, \"External id\": 2"),
+        kernel("own", 220, "\"correlation\": 3, \"External id\": 3"),
+        kernel("early", 90, "\"correlation\": 902, \"External id\": 4"),
+        kernel("none", 230, "\"correlation\": 903, \"External id\": 5"),
+        kernel("again", 240, "\"correlation\": 904, \"external id\": 1"),
+        // Its call is there: what the call lies in counts.
+        slice(
+            "cudaLaunchKernel",
+            "cuda_runtime",
+            "165",
+            "2",
+            ", \"args\": {\"correlation\": 6}",
+        ),
+        kernel("called", 250, "\"correlation\": 6, \"External id\": 1"),
+        operator("aten::mm", "100", 1),
+        operator("aten::a", "120", 2),
+        operator("aten::b", "140", 2),
+        operator("aten::c", "160", 3),
+        operator("aten::d", "180", 4),
+    ]))
+    .unwrap();
+    let ids = rows(&run, "bricks", &["id"]);
+    let (mm, c) = (&ids[0], &ids[3]);
+    assert_eq!(
+        rows(&run, "kernels", &["name", "brick", "thread", "correlation"]),
+        [
+            format!("own - - 3"),
+            format!("called {c} 0 6"),
+            format!("mm {mm} 0 900"),
+            format!("again {mm} 0 904"),
+            format!("two - - 901"),
+            format!("early - - 902"),
+            format!("none - - 903"),
+        ]
+    );
+    let kernels = rows(&run, "kernels", &["id"]);
+    let edges = rows(&run, "edges", &["from", "to", "kind"]);
+    assert_eq!(edges.len(), 3);
+    for at in [2, 3] {
+        assert!(edges.contains(&format!("{mm} {} spawns", kernels[at])));
+    }
+    let said = |text: &str| run.notes.warnings.iter().any(|w| w.starts_with(text));
+    assert!(said("2 kernels and transfers have no call"));
+    assert!(said("4 kernels, transfers and waits"));
+}
+
+#[test]
+fn waits_for_events_are_joined_to_their_records() {
+    let wait = |name: &str, ts: u32, stream: i32, correlation: u32, record: u32| {
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"cuda_sync\", \"name\": \"{name}\", \"pid\": 0, \"tid\": 1, \"ts\": {ts}, \"dur\": 4, \"args\": {{\"stream\": {stream}, \"device\": 0, \"correlation\": {correlation}, \"wait_on_cuda_event_id\": 9, \"wait_on_stream\": 7, \"wait_on_cuda_event_record_corr_id\": {record}}}}}"
+        )
+    };
+    let call = |name: &str, ts: &str, correlation: u32| {
+        let args = format!(", \"args\": {{\"correlation\": {correlation}}}");
+        slice(name, "cuda_runtime", ts, "5", &args)
+    };
+    let run = import(trace(&[
+        call("cudaEventRecord", "0", 20),
+        call("cudaStreamWaitEvent", "10", 21),
+        wait("Stream Wait Event", 11, 8, 21, 20),
+        // Recorded again; waited for by a call with a lower number than the record's.
+        call("cudaEventRecord", "20", 40),
+        call("cudaEventSynchronize", "30", 30),
+        wait("Event Sync", 31, -1, 30, 40),
+    ]))
+    .unwrap();
+    let (records, waits) = (
+        rows(&run, "device_events", &["id", "correlation"]),
+        rows(&run, "syncs", &["id", "kind", "thread", "stream"]),
+    );
+    let first = |text: &String| text.split(' ').next().unwrap().to_owned();
+    assert!(waits[0].ends_with("stream_wait - 8"), "{waits:?}");
+    assert!(waits[1].ends_with("event 0 -"), "{waits:?}");
+    assert!(records[0].ends_with("20") && records[1].ends_with("40"));
+    assert_eq!(
+        rows(&run, "edges", &["from", "to", "kind"]),
+        [
+            format!("{} {} joins", first(&records[0]), first(&waits[0])),
+            format!("{} {} joins", first(&records[1]), first(&waits[1])),
+        ]
+    );
+}
+
+#[test]
+fn counters_of_several_processes_stay_apart() {
+    let counter = |pid: &str, name: &str| {
+        format!(
+            "{{\"ph\": \"C\", \"name\": \"{name}\", \"pid\": {pid}, \"ts\": 1, \"args\": {{\"value\": {pid}}}}}"
+        )
+    };
+    let name =
+        "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 4, \"args\": {\"name\": \"python\"}}";
+    let run = import(trace(&[
+        counter("4", "memory"),
+        counter("5", "memory"),
+        counter("5", "load"),
+        name.to_owned(),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "counters", &["name", "value"]),
+        ["python (4) / memory 4", "process 5 / memory 5", "load 5"]
+    );
+}
+
+#[test]
+fn times_at_the_ends_of_their_range_are_no_trouble() {
+    let far = "4611686018427387.9";
+    let run = import(trace(&[
+        slice("past", "cpu_op", &format!("-{far}"), far, ""),
+        slice("long", "cpu_op", &format!("-{far}"), "1", ""),
+        slice("future", "cpu_op", far, far, ""),
+        slice("last", "cpu_op", far, "0.003", ""),
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": {far}, \"dur\": -{far}, \"args\": {{\"device\": 0}}}}"
+        ),
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": -{far}, \"dur\": -{far}, \"args\": {{\"device\": 0}}}}"
+        ),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "bricks", &["name", "dur_ns"]),
+        ["past 4611686018427387900", "long 1000", "last 3"]
+    );
+    assert_eq!(run.left_out("end out of range"), 2);
+    assert_eq!(rows(&run, "kernels", &["valid"]), ["false"]);
+}

@@ -2,7 +2,7 @@
 
 use super::super::category::Class;
 use super::super::device::{FILL, direction, memory_kinds, wait_kind};
-use super::super::event::Event;
+use super::super::event::{Arguments, Event};
 use super::super::number::identity;
 use super::super::record::{Link, NO_ID, NONE, Part, pair};
 use super::Gather;
@@ -36,6 +36,7 @@ impl Gather<'_> {
             device: number(arguments.device, &event.process),
             stream: number(arguments.stream, &event.thread),
             more: [0; 5],
+            external: external(arguments),
         };
         match class {
             Class::Copy | Class::Fill => {
@@ -66,7 +67,10 @@ impl Gather<'_> {
                 let event_id = arguments.wait_event.and_then(|id| u64::try_from(id).ok());
                 self.recorded(event, event_id, &link)?;
                 link.part = Part::Wait;
-                link.more = [kind, event_id.unwrap_or(NO_ID), 0, 0, 0];
+                let word = |id: Option<i64>| id.and_then(|id| u64::try_from(id).ok());
+                let record = [arguments.wait_correlation, arguments.wait_stream]
+                    .map(|id| word(id).unwrap_or(NO_ID));
+                link.more = [kind, event_id.unwrap_or(NO_ID), record[0], record[1], 0];
             }
             _ => {
                 let (grid, block) = (
@@ -126,4 +130,11 @@ impl Gather<'_> {
             ..*wait
         })
     }
+}
+
+/// The operator that device work was begun in. Where Kineto knew of none it writes the
+/// correlation in its place, or 0.
+fn external(arguments: &Arguments) -> u64 {
+    let is_operator = |id: &u64| *id != 0 && Some(*id) != arguments.correlation;
+    arguments.external.filter(is_operator).unwrap_or(NO_ID)
 }

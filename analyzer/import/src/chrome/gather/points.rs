@@ -65,6 +65,10 @@ impl Gather<'_> {
                 name.extend_from_slice(series);
             }
             let name = self.name(&name);
+            let process = self.lanes.process(&event.process);
+            if *self.counters.entry(name).or_insert(process) != process {
+                self.shared_counters.insert(name);
+            }
             self.point(event, What::Counter, name, value.to_bits(), 0)?;
         }
         Ok(())

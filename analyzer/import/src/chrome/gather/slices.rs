@@ -54,11 +54,11 @@ impl Gather<'_> {
             _ => {
                 let lane = self.lanes.number(&event.process, &event.thread);
                 let name = self.name(&event.name);
-                let a = if class == Class::Call {
-                    arguments.correlation
-                } else {
-                    arguments.flops
+                let (a, b) = match class {
+                    Class::Call => (arguments.correlation, None),
+                    _ => (arguments.flops, arguments.external),
                 };
+                let known = [a, b].map(|word| word.unwrap_or(NO_ID));
                 let open = Open {
                     start_ns,
                     name,
@@ -66,13 +66,14 @@ impl Gather<'_> {
                     class,
                     order: self.order,
                 };
-                self.slice(open, start_ns + dur_ns, a.unwrap_or(NO_ID))
+                self.slice(open, start_ns + dur_ns, known)
             }
         }
     }
 
-    /// An interval of a host thread; `a` is its flops or its correlation.
-    fn slice(&mut self, open: Open, end_ns: i64, a: u64) -> Result<(), Error> {
+    /// An interval of a host thread; known of it are its flops or its correlation, and its
+    /// external id.
+    fn slice(&mut self, open: Open, end_ns: i64, [a, b]: [u64; 2]) -> Result<(), Error> {
         let Open {
             start_ns,
             name,
@@ -111,7 +112,7 @@ impl Gather<'_> {
             order,
             name,
             a,
-            b: 0,
+            b,
         })
     }
 
@@ -147,6 +148,6 @@ impl Gather<'_> {
                 "some E have another name than the B they end; the innermost open B was taken",
             );
         }
-        self.slice(open, end_ns, NO_ID)
+        self.slice(open, end_ns, [NO_ID; 2])
     }
 }

@@ -1,0 +1,96 @@
+//! Device work whose call is not in the file, but that names its operator.
+//!
+//! An `External id` is believed where exactly one operator of the file has it and had begun
+//! before the work did. The row then has that operator's brick and thread; the edge to it is of
+//! kind `spawns` and not `launches`, for it comes from a row of bricks and not from a call.
+
+use super::{Begun, Linker};
+use crate::Error;
+use crate::chrome::gather;
+use crate::chrome::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator};
+use crate::sorter::{Sorted, Sorter};
+
+/// Work put aside, by its external id.
+pub(super) struct Adrift(pub Sorter<LINK_WORDS>);
+
+impl Adrift {
+    pub fn put(&mut self, link: Link) -> Result<(), Error> {
+        let mut words = link.words();
+        words.swap(0, LINK_WORDS - 1);
+        let done = self.0.push(words);
+        done.map_err(|e| Error::io(self.0.path(), "write it", e))
+    }
+}
+
+/// Operators in the order of their ids, looked up in that order.
+struct Operators {
+    all: Sorted<OPERATOR_WORDS>,
+    next: Option<Operator>,
+    /// All of the id that was asked for last: the first, and whether there are more.
+    found: Option<(Operator, bool)>,
+}
+
+impl Operators {
+    fn advance(&mut self) -> std::io::Result<()> {
+        self.next = self.all.next()?.map(Operator::of);
+        Ok(())
+    }
+
+    /// The only operator of an id.
+    fn only(&mut self, external: u64) -> std::io::Result<Option<Operator>> {
+        if self
+            .found
+            .is_none_or(|(found, _)| found.external != external)
+        {
+            self.found = None;
+            while let Some(next) = self.next.filter(|next| next.external <= external) {
+                if next.external == external {
+                    let first = self.found.map_or(next, |(first, _)| first);
+                    self.found = Some((first, self.found.is_some()));
+                }
+                self.advance()?;
+            }
+        }
+        let only = self.found.filter(|(_, has_more)| !has_more);
+        Ok(only.map(|(operator, _)| operator))
+    }
+}
+
+impl Linker<'_, '_> {
+    /// Writes what was put aside.
+    pub(super) fn find_operators(&mut self) -> Result<(), Error> {
+        let mut work = gather::sorted(&mut self.adrift.0)?;
+        let path = self.gather.operators.path().to_owned();
+        let problem = |e| Error::io(&path, "read it", e);
+        let mut operators = Operators {
+            all: self.gather.take_operators()?,
+            next: None,
+            found: None,
+        };
+        operators.advance().map_err(problem)?;
+        let mut found = 0_u64;
+        while let Some(mut words) = work.next().map_err(problem)? {
+            words.swap(0, LINK_WORDS - 1);
+            let link = Link::of(words);
+            self.correlation = link.correlation;
+            let operator = operators.only(link.external).map_err(problem)?;
+            let begun = match operator.filter(|operator| operator.start_ns <= link.start_ns) {
+                Some(operator) => {
+                    found += 1;
+                    Begun::In(operator)
+                }
+                None => {
+                    self.unlinked += 1;
+                    Begun::Unknown
+                }
+            };
+            self.work(link, begun)?;
+        }
+        if found > 0 {
+            self.gather.notes.warn(format!(
+                "{found} kernels and transfers have no call with their correlation in the file: their thread and brick are those of the operator with their External id (edges of kind spawns)"
+            ));
+        }
+        Ok(())
+    }
+}
