@@ -42,6 +42,8 @@ pub struct Tables {
     pub calls: TableId,
     pub syncs: TableId,
     pub device_events: TableId,
+    pub allocations: TableId,
+    pub counters: TableId,
     pub edges: TableId,
     pub threads: TableId,
     pub diagnostics: TableId,
@@ -69,6 +71,8 @@ impl<'a> Context<'a> {
             calls: table("calls")?,
             syncs: table("syncs")?,
             device_events: table("device_events")?,
+            allocations: table("allocations")?,
+            counters: table("counters")?,
             edges: table("edges")?,
             threads: table("threads")?,
             diagnostics: table("diagnostics")?,
@@ -180,6 +184,24 @@ impl<'a> Context<'a> {
             );
         }
         number
+    }
+
+    /// The number that a stream with work has in the run.
+    pub fn known_stream(
+        &self,
+        pid: i64,
+        native_context: i64,
+        device: i64,
+        stream: u32,
+    ) -> Option<u32> {
+        let is_it = |known: &u32| i64::from(*known) == pid;
+        let process = self.threads.pids.iter().position(is_it)?;
+        self.streams.known(Stream {
+            process: u32::try_from(process).ok()?,
+            context: Some(native_context),
+            device: u32::try_from(device).ok(),
+            stream,
+        })
     }
 
     /// A row of the export was read.

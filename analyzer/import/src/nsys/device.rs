@@ -7,7 +7,9 @@ use super::enums::{self, Enum};
 use super::host::left_out;
 use super::joins::{Joins, Wait, Work};
 use super::launches::{Launch, Link, Manner};
+use super::metrics::Metrics;
 use super::record::Record;
+use super::records::Records;
 use super::source::{Scan, Source};
 use super::streams::Stream;
 use super::tables::{Found, Kind};
@@ -24,6 +26,13 @@ pub fn read(
         copies: Enum::read(source, "ENUM_CUDA_MEMCPY_OPER", &enums::COPIES)?,
         memories: Enum::read(source, "ENUM_CUDA_MEM_KIND", &enums::MEMORIES)?,
         waits: Enum::read(source, "ENUM_CUPTI_SYNC_TYPE", &enums::WAITS)?,
+        changes: Enum::read(
+            source,
+            "ENUM_CUDA_DEV_MEM_EVENT_OPER",
+            &enums::MEMORY_CHANGES,
+        )?,
+        metrics: Metrics::read(source)?,
+        records: Records::new(context),
         joins: Joins::default(),
     };
     let damage = source.merged(&scans, &mut |number, values| {
@@ -32,9 +41,13 @@ pub fn read(
             values,
         };
         context.visited(&record.scan.table);
+        if tables[number].kind == Kind::Metric {
+            return device.metrics.sample(record, context);
+        }
         let place = Place::of(record, context);
         match tables[number].kind {
             Kind::Event => device.event(record, &place, context),
+            Kind::Memory => device.memory(record, &place, context),
             Kind::Sync => device.timed(record, Device::sync, &place, context),
             Kind::Memset => device.timed(record, Device::memset, &place, context),
             Kind::Memcpy => device.timed(record, Device::memcpy, &place, context),
@@ -42,7 +55,8 @@ pub fn read(
         }
     })?;
     context.damaged(damage);
-    device.join(i64::MAX, context)
+    device.join(i64::MAX, context)?;
+    device.records.join(context)
 }
 
 /// Turns numbers of an export into words of a run, and matches waits.
@@ -50,6 +64,9 @@ pub struct Device {
     pub copies: Enum,
     pub memories: Enum,
     pub waits: Enum,
+    pub changes: Enum,
+    metrics: Metrics,
+    pub records: Records,
     joins: Joins,
 }
 
@@ -57,6 +74,7 @@ pub struct Device {
 pub struct Place {
     pub process: Option<u32>,
     pub device: Option<u32>,
+    pub context: Option<i64>,
     pub stream: Option<u32>,
     /// For the run; null where it is ambiguous.
     pub correlation: Option<u64>,
@@ -112,6 +130,7 @@ impl Place {
         Self {
             process,
             device,
+            context: native_context,
             stream,
             correlation,
             launch,

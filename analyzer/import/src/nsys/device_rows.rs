@@ -210,6 +210,10 @@ impl Device {
         ];
         context.reach(interval.start_ns, interval.dur_ns);
         context.row(context.tables.syncs, &cells)?;
+        if let Some(event) = event {
+            let sync_id = record.unsigned(9, context.notes);
+            self.records.waits(id, place, event, sync_id)?;
+        }
         if matches!(kind, Some("stream" | "device")) {
             self.waited(id, interval, place, kind == Some("device"));
         }
@@ -228,8 +232,11 @@ impl Device {
         // 0: the device was not asked for the time.
         let time = record.int(0, context.notes).filter(|time| *time != 0);
         let time_ns = time.and_then(|time| time.checked_sub(context.origin_ns));
+        let id = context.id();
+        let sync_id = record.unsigned(8, context.notes);
+        self.records.recorded(id, place, event, sync_id)?;
         let cells = [
-            Cell::U64(context.id()),
+            Cell::U64(id),
             Cell::U64(event),
             place.device.map(u64::from).into(),
             place.stream.map(u64::from).into(),
@@ -237,5 +244,48 @@ impl Device {
             place.correlation.into(),
         ];
         context.row(context.tables.device_events, &cells)
+    }
+
+    pub fn memory(
+        &mut self,
+        record: Record<'_>,
+        place: &Place,
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let Some(time) = record.int(0, context.notes) else {
+            return left_out(record, "no start", context);
+        };
+        let Some(time_ns) = time.checked_sub(context.origin_ns) else {
+            return left_out(record, "start beyond 64 bits", context);
+        };
+        let bytes = record.unsigned(7, context.notes);
+        let Some(bytes) = bytes.and_then(|bytes| i64::try_from(bytes).ok()) else {
+            return left_out(record, "no number of bytes", context);
+        };
+        let change = record.int(9, context.notes);
+        let Some(sign) = self.changes.word(change).and_then(enums::memory_change) else {
+            return left_out(record, "neither taken nor given back", context);
+        };
+        let kind = record.int(8, context.notes);
+        let kind = self.memories.word(kind).and_then(enums::memory);
+        // Pinned memory is the host's, whichever device it was taken for.
+        let device = place
+            .device
+            .filter(|_| !matches!(kind, Some("pinned" | "pageable")));
+        let tag = match record.text(11) {
+            Some(name) if !name.is_empty() => context.text(name),
+            _ => kind.map_or(Cell::Null, |kind| context.text(kind)),
+        };
+        let cells = [
+            Cell::I64(time_ns),
+            place.thread(),
+            place.brick(),
+            device.map(u64::from).into(),
+            Cell::I64(sign * bytes),
+            tag,
+            record.unsigned(10, context.notes).into(),
+        ];
+        context.reach(time_ns, 0);
+        context.row(context.tables.allocations, &cells)
     }
 }

@@ -109,6 +109,21 @@ pub fn memory(word: &str) -> Option<&'static str> {
     })
 }
 
+/// What was done with memory of a device.
+pub const MEMORY_CHANGES: [(i64, &str); 2] = [
+    (0, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION"),
+    (1, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION"),
+];
+
+/// Whether memory was taken (1) or given back (-1).
+pub fn memory_change(word: &str) -> Option<i64> {
+    match word.strip_prefix("CUDA_DEV_MEM_EVENT_OPR_")? {
+        "ALLOCATION" => Some(1),
+        "DEALLOCATION" => Some(-1),
+        _ => None,
+    }
+}
+
 /// `CUpti_ActivitySynchronizationType`.
 pub const WAITS: [(i64, &str); 4] = [
     (1, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE"),

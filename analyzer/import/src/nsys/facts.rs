@@ -1,6 +1,6 @@
 //! What an export says of itself, its machine and its threads.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trueno_recorder::run_writer::Cell;
 
@@ -16,6 +16,7 @@ pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Er
     export(source, context)?;
     machine(source, context)?;
     devices(source, context)?;
+    streams(source, context)?;
     diagnostics(source, context)
 }
 
@@ -166,6 +167,52 @@ fn devices(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
             Ok(())
         },
     )
+}
+
+/// Which streams are ordered with a device's default stream: nothing else in an export says it.
+fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let mut devices: HashMap<(i64, i64), i64> = HashMap::new();
+    let columns = ["processId", "contextId", "deviceId"];
+    let table = "TARGET_INFO_CUDA_CONTEXT_INFO";
+    each(source, table, &columns, context, &mut |_, values| {
+        if let [Value::Int(process), Value::Int(of), Value::Int(device)] = values {
+            devices.insert((*process, *of), *device);
+        }
+        Ok(())
+    })?;
+    let mut kinds: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
+    let columns = ["processId", "contextId", "streamId", "flag"];
+    let table = "TARGET_INFO_CUDA_STREAM";
+    each(source, table, &columns, context, &mut |context, values| {
+        let [
+            Value::Int(process),
+            Value::Int(of),
+            Value::Int(stream),
+            Value::Int(flag),
+        ] = values
+        else {
+            return Ok(());
+        };
+        let kind = match flag {
+            1 => "blocking_streams",
+            2 => "non_blocking_streams",
+            3 => "null_stream",
+            _ => return Ok(()),
+        };
+        let device = devices.get(&(*process, *of)).copied();
+        if let (Some(device), Ok(stream)) = (device, u32::try_from(*stream))
+            && let Some(number) = context.known_stream(*process, *of, device, stream)
+        {
+            let key = format!("gpu:{device}.{kind}");
+            kinds.entry(key).or_default().insert(number);
+        }
+        Ok(())
+    })?;
+    for (key, streams) in kinds {
+        let streams: Vec<_> = streams.iter().map(u32::to_string).collect();
+        context.into.run().values.insert(key, streams.join(", "));
+    }
+    Ok(())
 }
 
 fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {

@@ -36,6 +36,15 @@ impl Record<'_> {
             .or_else(|| self.no(column, "not of 32 bits", notes))
     }
 
+    /// A number of either kind.
+    pub fn number(&self, column: usize) -> Option<f64> {
+        match self.values.get(column) {
+            Some(Value::Int(value)) => Some(*value as f64),
+            Some(Value::Real(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// A text, where it is one.
     pub fn text(&self, column: usize) -> Option<&str> {
         match self.values.get(column) {

@@ -35,6 +35,11 @@ impl Streams {
         self.numbers.insert(stream, number);
         (number, number != stream.stream)
     }
+
+    /// The number of a stream that has one.
+    pub fn known(&self, stream: Stream) -> Option<u32> {
+        self.numbers.get(&stream).copied()
+    }
 }
 
 #[cfg(test)]

@@ -22,6 +22,10 @@ pub enum Kind {
     Sync,
     /// Records of events.
     Event,
+    /// Memory of devices taken and given back.
+    Memory,
+    /// Samples of a device's counters.
+    Metric,
 }
 
 /// Columns that stand together, each with its names.
@@ -38,6 +42,8 @@ pub struct Known {
     gives: &'static str,
     /// Each with its names, the newest first; the first two are start and end.
     columns: &'static [Columns],
+    /// Behind those, columns that only newer exports have: nothing is said where they are missing.
+    newer: Columns,
 }
 
 /// Work of the host. Ranges stand first: of equal starts they come before what they enclose.
@@ -56,24 +62,28 @@ pub const HOST: [Known; 4] = [
                 &["endGlobalTid"],
             ],
         ],
+        newer: &[],
     },
     Known {
         kind: Kind::Api,
         name: "CUPTI_ACTIVITY_KIND_RUNTIME",
         gives: "calls of CUDA, and what links kernels to their launches",
         columns: API,
+        newer: &[],
     },
     Known {
         kind: Kind::Api,
         name: "CUPTI_ACTIVITY_KIND_DRIVER",
         gives: "",
         columns: API,
+        newer: &[],
     },
     Known {
         kind: Kind::OsCall,
         name: "OSRT_API",
         gives: "",
         columns: &[TIMES, &[&["globalTid"], &["nameId"], &["returnValue"]]],
+        newer: &[],
     },
 ];
 
@@ -97,7 +107,7 @@ const PLACE: Columns = &[
 ];
 
 /// Work of devices.
-pub const DEVICE: [Known; 5] = [
+pub const DEVICE: [Known; 7] = [
     Known {
         kind: Kind::Kernel,
         name: "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -119,6 +129,7 @@ pub const DEVICE: [Known; 5] = [
                 &["graphNodeId"],
             ],
         ],
+        newer: &[],
     },
     Known {
         kind: Kind::Memcpy,
@@ -129,18 +140,21 @@ pub const DEVICE: [Known; 5] = [
             PLACE,
             &[&["bytes"], &["copyKind"], &["srcKind"], &["dstKind"]],
         ],
+        newer: &[],
     },
     Known {
         kind: Kind::Memset,
         name: "CUPTI_ACTIVITY_KIND_MEMSET",
         gives: "",
         columns: &[TIMES, PLACE, &[&["bytes"], &["memKind"]]],
+        newer: &[],
     },
     Known {
         kind: Kind::Sync,
         name: "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
         gives: "waits for the device",
         columns: &[TIMES, PLACE, &[&["syncType"], &["eventId"]]],
+        newer: &[&["eventSyncId"]],
     },
     Known {
         kind: Kind::Event,
@@ -151,6 +165,39 @@ pub const DEVICE: [Known; 5] = [
             PLACE,
             &[&["eventId"]],
         ],
+        newer: &[&["eventSyncId"]],
+    },
+    Known {
+        kind: Kind::Memory,
+        name: "CUDA_GPU_MEMORY_USAGE_EVENTS",
+        gives: "",
+        columns: &[
+            // No stream: memory belongs to none.
+            &[
+                &["start"],
+                &[],
+                &["deviceId"],
+                &["contextId"],
+                &[],
+                &["correlationId"],
+                &["globalPid"],
+            ],
+            &[
+                &["bytes"],
+                &["memKind"],
+                &["memoryOperationType"],
+                &["address"],
+                &["name"],
+            ],
+        ],
+        newer: &[],
+    },
+    Known {
+        kind: Kind::Metric,
+        name: "GPU_METRICS",
+        gives: "",
+        columns: &[&[&["timestamp"], &[], &["typeId"], &["metricId"], &["value"]]],
+        newer: &[],
     },
 ];
 
@@ -191,9 +238,11 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
             continue;
         };
         let mut columns = Vec::new();
-        for names in table.columns.iter().copied().flatten() {
+        let known = table.columns.iter().copied().flatten();
+        for (at, names) in known.chain(table.newer).enumerate() {
             let name = names.iter().find(|name| there.iter().any(|c| c == *name));
-            if let (None, Some(expected)) = (name, names.first()) {
+            let is_new = at >= table.columns.iter().map(|group| group.len()).sum();
+            if let (None, Some(expected), false) = (name, names.first(), is_new) {
                 notes.warn(format!("{} has no column {expected}: null", table.name));
             }
             columns.push(name.map(|name| (*name).to_owned()));
@@ -230,6 +279,10 @@ pub fn earliest<'t>(
     let mut earliest: Option<i64> = None;
     let mut all_damage = Vec::new();
     for Found { kind, scan } in tables {
+        // Devices are sampled from before the program began until after it ended.
+        if *kind == Kind::Metric {
+            continue;
+        }
         let Some(Some(start)) = scan.columns.first() else {
             continue;
         };

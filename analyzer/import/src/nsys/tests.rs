@@ -1,4 +1,5 @@
 mod damaged;
+mod device;
 mod made;
 
 use made::{Export, FULL};

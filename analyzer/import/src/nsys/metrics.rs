@@ -1,0 +1,99 @@
+//! Samples of devices' counters.
+
+use std::collections::HashMap;
+
+use trueno_recorder::run_writer::Cell;
+
+use super::context::Context;
+use super::host::left_out;
+use super::record::Record;
+use super::source::{Scan, Source, Value};
+use crate::Error;
+
+/// Bits of a `typeId` that are the number of the device.
+const DEVICE: i64 = 0xff;
+
+/// Names of counters by `typeId` and `metricId`.
+#[derive(Debug, Default)]
+pub struct Metrics(HashMap<(i64, i64), (String, Option<String>)>);
+
+impl Metrics {
+    /// Reads `TARGET_INFO_GPU_METRICS`, where it is there.
+    pub fn read(source: &mut dyn Source) -> Result<Self, Error> {
+        let table = "TARGET_INFO_GPU_METRICS";
+        let columns = ["typeId", "metricId", "metricName"];
+        let mut names = HashMap::new();
+        let is_there = source
+            .columns(table)
+            .is_some_and(|there| columns.iter().all(|name| there.iter().any(|c| c == name)));
+        if is_there {
+            let scan = Scan {
+                table: table.to_owned(),
+                columns: columns.map(|name| Some(name.to_owned())).to_vec(),
+            };
+            source.merged(&[scan], &mut |_, values| {
+                if let [Value::Int(of), Value::Int(metric), Value::Text(name)] = values {
+                    names.insert((*of, *metric), name_and_unit(*of & DEVICE, name));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Self(names))
+    }
+
+    /// A row of `counters`.
+    pub fn sample(&self, record: Record<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        let time = record.int(0, context.notes);
+        let Some(time_ns) = time.and_then(|time| time.checked_sub(context.origin_ns)) else {
+            return left_out(record, "no timestamp", context);
+        };
+        let ids = record
+            .int(2, context.notes)
+            .zip(record.int(3, context.notes));
+        let Some((name, unit)) = ids.and_then(|ids| self.0.get(&ids)) else {
+            return left_out(record, "its metric has no name", context);
+        };
+        let Some(value) = record.number(4) else {
+            return left_out(record, "no value", context);
+        };
+        let cells = [
+            Cell::I64(time_ns),
+            Cell::Null, // span
+            Cell::Null, // thread
+            context.text(name),
+            Cell::F64(value),
+            unit.as_deref()
+                .map_or(Cell::Null, |unit| context.text(unit)),
+            context.text("measured"),
+        ];
+        context.row(context.tables.counters, &cells)
+    }
+}
+
+/// Of `SMs Active [Throughput %]`: the name with the device's number, and the unit.
+fn name_and_unit(device: i64, name: &str) -> (String, Option<String>) {
+    let parts = name
+        .strip_suffix(']')
+        .and_then(|name| name.rsplit_once(" ["));
+    let (name, unit) = match parts {
+        Some((name, unit)) => (name, Some(unit.to_owned())),
+        None => (name, None),
+    };
+    (format!("gpu{device} {name}"), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_stand_in_brackets_behind_the_name() {
+        let of = |name| name_and_unit(1, name);
+        let percent = Some("Throughput %".to_owned());
+        assert_eq!(
+            of("SMs Active [Throughput %]"),
+            ("gpu1 SMs Active".to_owned(), percent)
+        );
+        assert_eq!(of("odd]"), ("gpu1 odd]".to_owned(), None));
+    }
+}
