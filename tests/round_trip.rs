@@ -1,7 +1,7 @@
 //! A run that was exported and imported has the rows it had.
 //!
 //! Compared are all columns of all tables. What a trace cannot hold is not asked for: the order
-//! of rows in their files, sources of kernels beside the tables, and bits of a NaN.
+//! of rows in their files, and bits of a NaN.
 
 use std::path::Path;
 
@@ -80,6 +80,60 @@ fn a_recording_comes_back_whole_packed_or_not() {
     assert_eq!(after.values, before.values);
     assert_eq!(after.wall_ns, before.wall_ns);
     assert!(after.problems.is_empty());
+}
+
+#[test]
+fn kernel_sources_come_back_as_files() {
+    let dir = Dir::new();
+    let mut run = RunWriter::create(&dir.join("before.run"), RunJson::default()).unwrap();
+    let ptx = run.table("ptx").unwrap();
+    let kernels = [
+        ".version 9.0\n.entry gemm() { }\n",
+        "// \"größer\"\t\u{1f980}\\",
+        "",
+    ];
+    for source in kernels {
+        let (hash, name) = (run.source(source).unwrap(), run.text("gemm"));
+        let bytes = Cell::U64(source.len() as u64);
+        // Two names of one source are two rows and one file.
+        run.row(ptx, &[Cell::Text(hash), Cell::Text(name), bytes])
+            .unwrap();
+        run.row(ptx, &[Cell::Text(hash), Cell::Null, bytes])
+            .unwrap();
+    }
+    let gone = run.text("0123456789abcdef");
+    run.row(ptx, &[Cell::Text(gone), Cell::Null, Cell::U64(1)])
+        .unwrap();
+    run.finish(Some(1)).unwrap();
+
+    dir.command(&["export", "chrome", "before.run", "-o", "trace.json"])
+        .exits(0);
+    let summary = dir
+        .command(&["import", "trace.json", "-o", "after.run"])
+        .exits(0);
+    assert!(
+        summary.stderr.contains("names 1 kernel sources"),
+        "{}",
+        summary.stderr
+    );
+    assert_same_rows(&dir.join("before.run"), &dir.join("after.run"));
+    let files = |run: &str| {
+        let mut files: Vec<_> = std::fs::read_dir(dir.join(run).join("ptx"))
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|ending| ending == "ptx"))
+            .map(|path| {
+                (
+                    path.file_name().unwrap().to_owned(),
+                    std::fs::read_to_string(&path).unwrap(),
+                )
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    assert_eq!(files("after.run"), files("before.run"));
+    assert_eq!(files("after.run").len(), 3);
 }
 
 /// A value of a cell, before its texts are a run's.

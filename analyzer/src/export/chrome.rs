@@ -11,7 +11,7 @@
 //! | counters, allocations | `C`; an allocation shows the bytes in use of its device |
 //! | checksums, device events with a time | `i` |
 //! | threads | `M thread_name` |
-//! | all others | `M trueno_row` |
+//! | all others | `M trueno_row`; with the first of `ptx` that names it, a kernel source |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -33,6 +33,8 @@ struct Events<'a> {
     to: &'a mut dyn Write,
     line: String,
     lanes: BTreeSet<Lane>,
+    /// Kernel sources that are written already.
+    sources: BTreeSet<String>,
 }
 
 /// Writes the whole file.
@@ -50,6 +52,7 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
         to,
         line: String::new(),
         lanes: BTreeSet::new(),
+        sources: BTreeSet::new(),
     };
     let program = facts.label.as_deref().or(facts.run_id.as_deref());
     let name = format!("host: {}", program.unwrap_or("run"));
@@ -60,7 +63,7 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
         let mut in_use: BTreeMap<Option<u64>, i64> = BTreeMap::new();
         source.each(&table, |frame| {
             for row in 0..frame.height() {
-                events.row(&table, frame, row, &mut in_use)?;
+                events.row(source, &table, frame, row, &mut in_use)?;
             }
             Ok(())
         })?;
@@ -102,6 +105,7 @@ impl Events<'_> {
 
     fn row(
         &mut self,
+        source: &Source<'_>,
         table: &Stored,
         frame: &DataFrame,
         row: usize,
@@ -143,8 +147,24 @@ impl Events<'_> {
             }
             _ => {
                 self.begin("M", name, "trueno_row", (HOST_PID, 0), None);
+                if let Some(hash) = text_at(frame, "hash", row).filter(|_| name == "ptx") {
+                    self.kernel_source(source, hash);
+                }
                 self.end("args", frame, row, &[])
             }
+        }
+    }
+
+    /// A file beside the tables, once.
+    fn kernel_source(&mut self, source: &Source<'_>, hash: &str) {
+        if self.sources.contains(hash) {
+            return;
+        }
+        if let Some(kernel) = source.run.kernel_source(hash) {
+            self.sources.insert(hash.to_owned());
+            let _ = write!(self.line, ",\"{MARK}\":{{\"ptx_source\":");
+            text(&mut self.line, &kernel);
+            self.line.push('}');
         }
     }
 

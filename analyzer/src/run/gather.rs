@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trueno_recorder::journal::JOURNAL;
 use trueno_recorder::rest::Rest;
@@ -16,6 +16,7 @@ use super::{Problem, RunError, left, manifest};
 
 /// Everything that is read before the segments.
 pub(super) struct Gathered {
+    pub(super) folder: PathBuf,
     pub(super) manifest: Option<RunJson>,
     pub(super) writer: Writer,
     pub(super) journal: Journal,
@@ -48,6 +49,7 @@ impl Gathered {
             left::take_back_cut(&mut journal, &mut files, &rest.cut);
         }
         Ok(Gathered {
+            folder: path.to_path_buf(),
             manifest,
             writer,
             journal,

@@ -23,6 +23,7 @@ mod read;
 mod rebuild;
 mod recover;
 mod segment;
+mod sources;
 mod tables;
 mod verify;
 

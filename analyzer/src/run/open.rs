@@ -12,6 +12,7 @@ use super::gather::Gathered;
 use super::journal::Journal;
 use super::publish::Published;
 use super::segment::Segment;
+use super::sources::Sources;
 use super::{Problem, RunError, RunFacts, left, manifest, reach, read, tables};
 use crate::catalog::{self, TableInfo};
 use crate::query::Database;
@@ -28,6 +29,7 @@ pub struct Run {
     published: BTreeMap<String, Published>,
     /// Keeps the numbers of texts the same from one query to the next.
     numbers: std::sync::Arc<CategoricalMapping>,
+    sources: Sources,
 }
 
 impl Run {
@@ -47,6 +49,7 @@ impl Run {
     /// From what was gathered.
     pub(super) fn of(gathered: &Gathered) -> Run {
         let Gathered {
+            folder,
             manifest,
             writer,
             journal,
@@ -96,6 +99,7 @@ impl Run {
             segments,
             published,
             numbers,
+            sources: Sources::of(folder, rest.as_ref()),
         };
 
         let last_end_ns = (facts.wall_ns.is_none() || writer.is_unfinished())
@@ -126,6 +130,11 @@ impl Run {
     /// All segments, those on disk first.
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
+    }
+
+    /// The kernel source of that hash; `None`: it is not there, or not what was recorded.
+    pub fn kernel_source(&self, hash: &str) -> Option<String> {
+        self.sources.get(hash)
     }
 
     /// What the run says about itself, and what was found.

@@ -42,6 +42,8 @@ pub(super) struct Scanner<R> {
     end: usize,
     /// Bytes before the buffer.
     before: u64,
+    /// Bytes of a text that are kept.
+    most_text: usize,
     /// Texts that were longer than what is kept.
     pub cut_texts: u64,
 }
@@ -54,6 +56,7 @@ impl<R: Read> Scanner<R> {
             at: 0,
             end: 0,
             before: 0,
+            most_text: MOST_TEXT,
             cut_texts: 0,
         }
     }
@@ -191,12 +194,12 @@ impl<R: Read> Scanner<R> {
             let run = rest.iter().position(|b| matches!(b, b'"' | b'\\'));
             let run = run.unwrap_or(rest.len());
             self.at += run;
-            keep(into, &self.buffer[from..from + run]);
+            keep_most(into, &self.buffer[from..from + run], self.most_text);
             match self.peek()? {
                 Some(b'"') => {
                     self.take();
-                    if into.len() > MOST_TEXT {
-                        into.truncate(MOST_TEXT);
+                    if into.len() > self.most_text {
+                        into.truncate(self.most_text);
                         self.cut_texts += 1;
                     }
                     return Ok(());
@@ -230,7 +233,7 @@ impl<R: Read> Scanner<R> {
             _ => return self.unexpected("an escape such as \\n"),
         };
         self.take();
-        keep(into, &[plain]);
+        keep_most(into, &[plain], self.most_text);
         Ok(())
     }
 
@@ -240,7 +243,7 @@ impl<R: Read> Scanner<R> {
         if (0xd800..0xdc00).contains(&unit) && self.peek()? == Some(b'\\') {
             self.take();
             if self.peek()? != Some(b'u') {
-                keep(into, "\u{fffd}".as_bytes());
+                keep_most(into, "\u{fffd}".as_bytes(), self.most_text);
                 return self.escape(into);
             }
             self.take();
@@ -248,12 +251,16 @@ impl<R: Read> Scanner<R> {
             if (0xdc00..0xe000).contains(&low) {
                 unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
             } else {
-                keep(into, "\u{fffd}".as_bytes());
+                keep_most(into, "\u{fffd}".as_bytes(), self.most_text);
                 unit = low;
             }
         }
         let char = char::from_u32(unit).unwrap_or('\u{fffd}');
-        keep(into, char.encode_utf8(&mut [0; 4]).as_bytes());
+        keep_most(
+            into,
+            char.encode_utf8(&mut [0; 4]).as_bytes(),
+            self.most_text,
+        );
         Ok(())
     }
 
@@ -292,6 +299,14 @@ impl<R: Read> Scanner<R> {
             Some(b'a'..=b'z' | b'A'..=b'Z') => self.bare(into).map(|()| Value::Word),
             _ => self.unexpected("a value"),
         }
+    }
+
+    /// A value that may be a text of `most` bytes.
+    pub fn long_value(&mut self, into: &mut Vec<u8>, most: usize) -> Scanned<Value> {
+        self.most_text = most;
+        let value = self.value(into);
+        self.most_text = MOST_TEXT;
+        value
     }
 
     /// A number or a word.
@@ -419,10 +434,6 @@ impl Copy<'_> {
     fn keep(&mut self, bytes: &[u8]) {
         keep_most(self.into, bytes, self.most);
     }
-}
-
-fn keep(into: &mut Vec<u8>, bytes: &[u8]) {
-    keep_most(into, bytes, MOST_TEXT);
 }
 
 /// One byte more than the most says that it was cut.

@@ -84,3 +84,48 @@ fn a_cut_export_is_refused_or_kept_as_far_as_it_is_good() {
     assert_eq!(rows(&run, "bricks", &["name"]), ["norm"]);
     assert_eq!(run.json.problems.len(), 1);
 }
+
+#[test]
+fn kernel_sources_become_files_again_if_they_are_what_their_rows_say() {
+    let row = |hash: &str, more: &str| {
+        format!(
+            "{{\"ph\":\"M\",\"cat\":\"ptx\",\"name\":\"trueno_row\"{more},\"args\":{{\"hash\":\"{hash}\",\"source_bytes\":9}}}}"
+        )
+    };
+    // Longer than any other text may be.
+    let long = "// größer\n".repeat(10_000);
+    let (short, long_hash) = (
+        trueno_recorder::PtxHash::of(".version").to_string(),
+        trueno_recorder::PtxHash::of(&long).to_string(),
+    );
+    let held = |text: &str| format!(",\"trueno\":{{\"ptx_source\":{}}}", serde_json::json!(text));
+    let events = [
+        row(&short, &held(".version")),
+        row(&short, ""),
+        row(&long_hash, &held(&long)),
+        row("0123456789abcdef", &held("other")),
+        row("fedcba9876543210", ",\"trueno\":{\"ptx_source\":7}"),
+    ]
+    .join(",\n");
+    let run = import(trace(MARK, &format!("{EVENTS},\n{events}]"))).unwrap();
+    assert_eq!(rows(&run, "ptx", &["hash"]).len(), 5);
+    let files = run.files();
+    let file = |hash: &str| {
+        let name = std::path::PathBuf::from(format!("ptx/{hash}.ptx"));
+        let found = files.iter().find(|(path, _)| *path == name);
+        found.map(|(_, bytes)| bytes.clone())
+    };
+    assert_eq!(file(&short).unwrap(), b".version");
+    assert!(file(&long_hash).unwrap() == long.as_bytes());
+    assert_eq!(
+        files
+            .iter()
+            .filter(|(path, _)| path.extension().is_some_and(|e| e == "ptx"))
+            .count(),
+        2
+    );
+    assert_eq!(run.left_out("whose hash is not that of its row"), 1);
+    let said = |text: &str| run.notes.warnings.iter().any(|w| w.contains(text));
+    assert!(said("names 2 kernel sources"), "{:?}", run.notes.warnings);
+    assert!(!said("very long"));
+}

@@ -29,7 +29,7 @@ const OWN: &str = r#"{"otherData": {"trueno": {"format": 1, "run": {"run_id": "0
 {"ph":"X","cat":"bricks","name":"norm","pid":1,"tid":1,"ts":-0.001,"dur":2.345,"args":{"id":"18446744073709551615","kind":"brick","thread":0,"timing":"host"}},
 {"ph":"b","cat":"syncs","name":"stream","pid":1,"tid":1,"ts":3.000,"id":"0x2","trueno":{"untimed":"impossible"},"args":{"id":2,"kind":"stream","start_ns":3000,"dur_ns":-1}},
 {"ph":"C","cat":"counters","name":"load","pid":1,"ts":3.5,"args":{"value":2},"trueno":{"value":2.5,"source":"declared"}},
-{"ph":"M","cat":"ptx","name":"trueno_row","pid":1,"args":{"hash":"0123456789abcdef","source_bytes":2},"trueno":{"source":"//"}},
+{"ph":"M","cat":"ptx","name":"trueno_row","pid":1,"args":{"hash":"0123456789abcdef","source_bytes":2},"trueno":{"ptx_source":"//"}},
 {"ph":"M","cat":"edges","name":"trueno_row","pid":1,"args":{"from":1,"to":2,"kind":"joins"}}]}"#;
 
 const EXPORT: &str = "

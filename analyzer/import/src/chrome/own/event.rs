@@ -5,6 +5,8 @@ use std::io::Read;
 use super::MARK;
 use crate::chrome::scanner::{Scanned, Scanner, Value};
 
+/// Bytes of a kernel's source that are kept.
+const MOST_SOURCE: usize = 64 << 20;
 /// Columns of one row that are looked at; no table has as many.
 const MOST_FIELDS: usize = 256;
 
@@ -23,6 +25,8 @@ pub(super) struct Event {
     arguments: Fields,
     /// The member [`MARK`].
     marked: Fields,
+    /// The member of [`MARK`] that is a file beside the tables, `ptx_source`.
+    source: Option<Vec<u8>>,
     key: Vec<u8>,
     value: Vec<u8>,
 }
@@ -33,6 +37,7 @@ struct Fields {
     /// The rest is memory to be used again.
     used: usize,
     all: Vec<Field>,
+    key: Vec<u8>,
 }
 
 /// A column and its value, as it stands there.
@@ -53,6 +58,11 @@ pub(super) enum Row<'a> {
 }
 
 impl Event {
+    /// The kernel source that its row names.
+    pub fn kernel_source(&self) -> Option<&str> {
+        std::str::from_utf8(self.source.as_deref()?).ok()
+    }
+
     pub fn row(&self) -> Row<'_> {
         match (self.phase, self.name.as_slice()) {
             (b'X' | b'b' | b's' | b'i', _) | (b'M', b"trueno_row") => self.arguments.row(),
@@ -67,6 +77,7 @@ impl Event {
     pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
         self.phase = 0;
         (self.arguments.used, self.marked.used) = (0, 0);
+        self.source = None;
         let Self {
             category,
             name,
@@ -96,9 +107,9 @@ impl Event {
                 }
                 return Ok(());
             }
-            b"args" if from.space()? == Some(b'{') => return self.arguments.read(from),
+            b"args" if from.space()? == Some(b'{') => return self.arguments.read(from, None),
             _ if key == MARK.as_bytes() && from.space()? == Some(b'{') => {
-                return self.marked.read(from);
+                return self.marked.read(from, Some(&mut self.source));
             }
             _ => return from.skip(),
         };
@@ -111,10 +122,21 @@ impl Fields {
         Row::Fields(&self.all[..self.used])
     }
 
-    fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
-        from.expect(b'{')?;
-        let mut first = true;
-        while from.more(b'}', &mut first)? {
+    /// `source` takes the member of that name.
+    fn read<R: Read>(
+        &mut self,
+        from: &mut Scanner<R>,
+        mut source: Option<&mut Option<Vec<u8>>>,
+    ) -> Scanned<()> {
+        let mut key = std::mem::take(&mut self.key);
+        let done = from.members(&mut key, |key, from| {
+            if let (b"ptx_source", Some(source)) = (key, &mut source) {
+                let mut text = Vec::new();
+                if from.long_value(&mut text, MOST_SOURCE)? == Value::Text {
+                    **source = Some(text);
+                }
+                return Ok(());
+            }
             if self.used == self.all.len() {
                 self.all.push(Field {
                     name: Vec::new(),
@@ -123,12 +145,14 @@ impl Fields {
                 });
             }
             let field = &mut self.all[self.used];
-            from.text(&mut field.name)?;
-            from.expect(b':')?;
+            field.name.clear();
+            field.name.extend_from_slice(key);
             field.kind = from.value(&mut field.text)?;
             // The last is written over by those for which there is no room.
             self.used = (self.used + 1).min(MOST_FIELDS);
-        }
-        Ok(())
+            Ok(())
+        });
+        self.key = key;
+        done
     }
 }

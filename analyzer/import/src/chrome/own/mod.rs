@@ -11,8 +11,10 @@
 //! | `C`, `M thread_name` | member `trueno`; a counter's time from `ts` |
 //! | `e`, `f`, other `M` | none: for viewers |
 //!
-//! What the format cannot hold: the sources of kernels, which are files beside the tables, the
-//! bits of a NaN, and times beyond 146 years.
+//! Sources of kernels, which are files beside the tables, stand in the member [`MARK`] of the first
+//! row of `ptx` that names them.
+//!
+//! What the format cannot hold: the bits of a NaN, and times beyond 146 years.
 
 mod cell;
 mod event;

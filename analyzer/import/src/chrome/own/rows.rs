@@ -1,6 +1,9 @@
 //! Rows from events, one by one.
 
+use std::collections::BTreeSet;
 use std::io::Read;
+
+use trueno_recorder::PtxHash;
 
 use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
 
@@ -21,6 +24,9 @@ pub(super) struct Rows<'a> {
     notes: &'a mut Notes,
     categories: Categories,
     cells: Vec<Cell>,
+    /// Hashes of kernel sources that rows name, and of those the file holds.
+    named: BTreeSet<String>,
+    held: BTreeSet<String>,
 }
 
 impl<'a> Rows<'a> {
@@ -30,6 +36,8 @@ impl<'a> Rows<'a> {
             notes,
             categories: Categories::default(),
             cells: Vec::new(),
+            named: BTreeSet::new(),
+            held: BTreeSet::new(),
         }
     }
 
@@ -38,10 +46,10 @@ impl<'a> Rows<'a> {
         for (kind, count) in self.categories.counts() {
             *self.notes.read.entry(kind).or_default() += count;
         }
-        let sources = self.notes.kept.get("ptx").copied().unwrap_or_default();
-        if sources > 0 {
+        let missing = self.named.difference(&self.held).count();
+        if missing > 0 {
             self.notes.warn(format!(
-                "the file names {sources} kernel sources and does not hold them; they are in ptx/ of the run that was exported"
+                "the file names {missing} kernel sources and does not hold them; they may be in ptx/ of the run that was exported"
             ));
         }
     }
@@ -100,6 +108,27 @@ impl<'a> Rows<'a> {
         }
         self.into.row(table, &self.cells)?;
         self.notes.keep(schema.name);
+        if schema.name == "ptx" {
+            self.source(event)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the source that a row of ptx names.
+    fn source(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(Cell::Text(hash)) = self.cells.first().copied() else {
+            return Ok(());
+        };
+        let hash = self.into.str(hash).to_owned();
+        if let Some(source) = event.kernel_source() {
+            if PtxHash::of(source).to_string() == hash {
+                self.into.source(source)?;
+                self.held.insert(hash.clone());
+            } else {
+                self.leave_out("kernel source whose hash is not that of its row");
+            }
+        }
+        self.named.insert(hash);
         Ok(())
     }
 }
