@@ -9,6 +9,7 @@ mod harness;
 mod hostile;
 mod import;
 mod killed;
+mod perfetto;
 mod plugins;
 mod recover;
 mod report;

@@ -275,6 +275,8 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// Trace-event JSON, for Perfetto and chrome://tracing.
     Chrome,
+    /// Perfetto's own format: smaller, exact nanoseconds, and without what has no time.
+    Perfetto,
     /// Self time in nanoseconds by stack, one line each.
     Folded,
     /// The same as a picture, in SVG.

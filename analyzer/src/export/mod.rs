@@ -8,6 +8,7 @@ mod flamegraph;
 mod folded;
 mod json;
 mod otlp;
+mod perfetto;
 mod rows;
 mod stacks;
 
@@ -23,6 +24,8 @@ pub use chrome::{FORMAT_VERSION as CHROME_FORMAT_VERSION, MARK as CHROME_MARK};
 pub enum FileFormat {
     /// Trace-event JSON.
     Chrome,
+    /// Track events in protocol buffers.
+    Perfetto,
     /// Self time by stack, one line each.
     Folded,
     /// The same as a picture, in SVG.
@@ -62,6 +65,7 @@ pub fn to_file(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<(), 
     let source = rows::Source::open(run)?;
     match format {
         FileFormat::Chrome => chrome::write(&source, to),
+        FileFormat::Perfetto => perfetto::write(&source, to),
         FileFormat::Folded => folded::write(&stacks::stacks(&source)?, to),
         FileFormat::Flamegraph => flamegraph::write(&stacks::stacks(&source)?, run.facts(), to),
         FileFormat::Otlp => otlp::write(&source, to),

@@ -3,6 +3,8 @@
 //! Sorting takes a table into memory. A large one is therefore asked for by
 //! windows of time, each sorted alone: parts of about [`WINDOW_ROWS`] rows.
 
+mod merged;
+
 use polars::prelude::{AnyValue, DataFrame};
 
 use super::ExportError;
@@ -90,7 +92,7 @@ impl<'a> Source<'a> {
             (_, true) => ("time_ns", " ORDER BY time_ns"),
             _ => ("", ""),
         };
-        for window in self.windows(table, time)? {
+        for window in self.windows(std::slice::from_ref(table), time)? {
             let sql = format!("{select}{window}{order}");
             // Of equal times and durations the lower id comes first, as a parent was given its before.
             let frame = if has("id") && time == "start_ns" {
@@ -103,21 +105,26 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// Conditions that share out the rows of a table; one that keeps them all for most tables.
-    fn windows(&self, table: &Stored, time: &str) -> Result<Vec<String>, ExportError> {
-        if time.is_empty() || table.rows <= self.window_rows {
+    /// Conditions that share out the rows of tables; one that keeps them all for most.
+    fn windows(&self, tables: &[Stored], time: &str) -> Result<Vec<String>, ExportError> {
+        let rows: u64 = tables.iter().map(|table| table.rows).sum();
+        if time.is_empty() || rows <= self.window_rows {
             return Ok(vec![String::new()]);
         }
-        let sql = format!(
-            "SELECT MIN({time}) AS first, MAX({time}) AS last FROM \"{}\"",
-            table.name
-        );
-        let reach = self.ask(&table.name, &sql)?;
-        let (Some(first), Some(last)) = (i64_at(&reach, "first", 0), i64_at(&reach, "last", 0))
-        else {
+        let (mut first, mut last) = (i64::MAX, i64::MIN);
+        for table in tables {
+            let sql = format!(
+                "SELECT MIN({time}) AS first, MAX({time}) AS last FROM \"{}\"",
+                table.name
+            );
+            let reach = self.ask(&table.name, &sql)?;
+            first = i64_at(&reach, "first", 0).map_or(first, |found| found.min(first));
+            last = i64_at(&reach, "last", 0).map_or(last, |found| found.max(last));
+        }
+        if first > last {
             return Ok(vec![String::new()]);
-        };
-        let count = table.rows.div_ceil(self.window_rows).max(1);
+        }
+        let count = rows.div_ceil(self.window_rows).max(1);
         let edge = |i: u64| {
             first.saturating_add(
                 (i128::from(last.saturating_sub(first)) * i128::from(i) / i128::from(count)) as i64,

@@ -23,6 +23,7 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
     }
     let format = match args.format {
         ExportFormat::Chrome => FileFormat::Chrome,
+        ExportFormat::Perfetto => FileFormat::Perfetto,
         ExportFormat::Folded => FileFormat::Folded,
         ExportFormat::Flamegraph => FileFormat::Flamegraph,
         ExportFormat::Otlp => FileFormat::Otlp,

@@ -1,0 +1,59 @@
+//! Protocol buffers, as far as they are written here.
+
+/// A message being put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Message(Vec<u8>);
+
+impl Message {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn raw(&mut self, mut value: u64) {
+        while value > 0x7f {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    fn tag(&mut self, field: u32, wire: u64) {
+        self.raw(u64::from(field) << 3 | wire);
+    }
+
+    pub(super) fn number(&mut self, field: u32, value: u64) -> &mut Self {
+        self.tag(field, 0);
+        self.raw(value);
+        self
+    }
+
+    /// A negative number is the ten bytes of its two's complement.
+    pub(super) fn signed(&mut self, field: u32, value: i64) -> &mut Self {
+        self.number(field, value.cast_unsigned())
+    }
+
+    pub(super) fn fixed64(&mut self, field: u32, value: u64) -> &mut Self {
+        self.tag(field, 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub(super) fn double(&mut self, field: u32, value: f64) -> &mut Self {
+        self.fixed64(field, value.to_bits())
+    }
+
+    pub(super) fn text(&mut self, field: u32, value: &str) -> &mut Self {
+        self.block(field, value.as_bytes())
+    }
+
+    pub(super) fn message(&mut self, field: u32, value: &Message) -> &mut Self {
+        self.block(field, &value.0)
+    }
+
+    fn block(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
+        self.tag(field, 2);
+        self.raw(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+        self
+    }
+}

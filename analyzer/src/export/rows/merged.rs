@@ -1,0 +1,70 @@
+//! The intervals of all tables, in one order.
+
+use std::cmp::Reverse;
+
+use polars::prelude::DataFrame;
+
+use super::{SPAN_TABLES, Source, Stored, failed, i64_at, u64_at};
+use crate::export::ExportError;
+use crate::query::collect;
+
+/// Rows of one table within a window, by start.
+struct Part<'t> {
+    table: &'t Stored,
+    frame: DataFrame,
+    /// Start, the latest end first, and id.
+    keys: Vec<(i64, Reverse<i64>, u64)>,
+    next: usize,
+}
+
+impl Source<'_> {
+    /// Hands out the intervals of all tables by their start; of equals the longer first, then those
+    /// of the outer table. What encloses others so comes before them.
+    pub(in crate::export) fn each_span(
+        &self,
+        mut take: impl FnMut(&Stored, &DataFrame, usize) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        let tables: Vec<Stored> = SPAN_TABLES
+            .iter()
+            .filter_map(|name| self.table(name))
+            .filter(|table| table.rows > 0)
+            .collect();
+        for window in self.windows(&tables, "start_ns")? {
+            let mut parts = Vec::new();
+            for table in &tables {
+                let quoted: Vec<String> =
+                    table.columns.iter().map(|c| format!("\"{c}\"")).collect();
+                let sql = format!(
+                    "SELECT {} FROM \"{}\"{window} ORDER BY start_ns, dur_ns DESC, id",
+                    quoted.join(", "),
+                    table.name
+                );
+                let frame = collect(&self.database, &sql).map_err(|e| failed(&table.name, e))?;
+                let keys = (0..frame.height()).map(|row| key(&frame, row)).collect();
+                parts.push(Part {
+                    table,
+                    frame,
+                    keys,
+                    next: 0,
+                });
+            }
+            // Few tables: the first of them with the least key is the next.
+            while let Some(at) = (0..parts.len())
+                .filter(|at| parts[*at].next < parts[*at].keys.len())
+                .min_by_key(|at| (parts[*at].keys[parts[*at].next], *at))
+            {
+                let part = &mut parts[at];
+                take(part.table, &part.frame, part.next)?;
+                part.next += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn key(frame: &DataFrame, row: usize) -> (i64, Reverse<i64>, u64) {
+    let start_ns = i64_at(frame, "start_ns", row).unwrap_or(0);
+    let dur_ns = i64_at(frame, "dur_ns", row).unwrap_or(0);
+    let id = u64_at(frame, "id", row).unwrap_or(0);
+    (start_ns, Reverse(start_ns.saturating_add(dur_ns)), id)
+}
