@@ -5,6 +5,17 @@
 //! are the texts of `StringIds`, 48 bytes for each call that has a correlation id, and the
 //! ranges that are open; nothing else grows with the file. sqlite sorts in temporary files.
 //!
+//! | table | row |
+//! | --- | --- |
+//! | `NVTX_EVENTS` | bricks, kind function |
+//! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `OSRT_API` | calls |
+//! | `_KERNEL`, `_MEMCPY`, `_MEMSET` | kernels, transfers; an `edges` row `launches` from the call |
+//! | `_SYNCHRONIZATION` | syncs; `joins` from the work that a host's wait for a stream or a device ended with |
+//! | `_CUDA_EVENT` | device_events; `joins` to the waits for that record |
+//! | `CUDA_GPU_MEMORY_USAGE_EVENTS` | allocations |
+//! | `GPU_METRICS` | counters, measured; their units as the export states them |
+//! | `TARGET_INFO_CUDA_STREAM` | `gpu:N.null_stream`, `.blocking_streams`, `.non_blocking_streams` in the values of `run.json` |
+//!
 //! Columns are looked up by name, because names come and go with the version of the export.
 //! What is not there is null, and said.
 

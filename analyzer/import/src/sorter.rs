@@ -27,6 +27,11 @@ impl<const N: usize> Sorter<N> {
         Self::with_memory(path, BUFFER_BYTES)
     }
 
+    /// As [`Sorter::new`], for what is looked at seldom.
+    pub fn small(path: PathBuf) -> Self {
+        Self::with_memory(path, BUFFER_BYTES / 8)
+    }
+
     fn with_memory(path: PathBuf, bytes: usize) -> Self {
         Self {
             waiting: Vec::new(),

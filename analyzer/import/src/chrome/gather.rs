@@ -65,7 +65,7 @@ impl<'a> Gather<'a> {
     pub fn new(path: &Path, into: &'a mut RunWriter, notes: &'a mut Notes) -> Self {
         let host = Sorter::new(into.path().join("import.lanes"));
         let links = Sorter::new(into.path().join("import.links"));
-        let operators = Sorter::new(into.path().join("import.operators"));
+        let operators = Sorter::small(into.path().join("import.operators"));
         Self {
             into,
             notes,

@@ -109,8 +109,8 @@ pub(super) fn link(
         call: None,
         waiting: None,
         recorded: None,
-        adrift: Adrift(Sorter::new(adrift)),
-        waits: Waits(Sorter::new(waits)),
+        adrift: Adrift(Sorter::small(adrift)),
+        waits: Waits(Sorter::small(waits)),
         unlinked: 0,
         ambiguous: 0,
     };

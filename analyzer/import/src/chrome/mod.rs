@@ -2,8 +2,8 @@
 //!
 //! The file is read once, piece by piece. What must be known of later events before a row can
 //! be written (the earliest time, what contains what, which call led to which kernel) is found
-//! by sorting small records of fixed size: 56 bytes for an interval of the host, 88 for device
-//! work. Beyond 32 MiB they are sorted in a file of the run directory, which is gone in the
+//! by sorting small records of fixed size: 56 bytes for an interval of the host, 96 for device
+//! work, 32 more for an operator. Beyond 32 MiB they are sorted in a file of the run directory, which is gone in the
 //! end. Memory holds besides: names, lanes, iterations, and what has begun and not ended.
 //!
 //! Times are decimal microseconds and become nanoseconds without rounding on the way;
@@ -16,13 +16,13 @@
 //! | `ProfilerStep#N` | bricks, kind iteration, number N |
 //! | other intervals, also `B` with `E` | bricks, kind function |
 //! | `b` with `e`, `S` with `F` | bricks, kind task, on a lane of their process and category |
-//! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation |
+//! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation, or, where that call is not in the file, `spawns` from the one operator of its `External id` |
 //! | `gpu_memcpy`, `gpu_memset` | transfers; the same edge |
 //! | `cuda_runtime`, `cuda_driver` and the like | calls; syncs as well where it waits and no `cuda_sync` says so |
-//! | `cuda_sync` | syncs, at the times that the host's call took |
-//! | event record a wait refers to | device_events; its time is not known |
+//! | `cuda_sync` | syncs, at the times that the host's call took; a stream that waits for an event has no thread |
+//! | event record a wait refers to | device_events; its time is not known; an `edges` row `joins` to the wait |
 //! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
-//! | `C` | counters, declared |
+//! | `C` | counters, declared; one that several processes have is named with its process |
 //! | `[memory]` | allocations |
 //!
 //! A brick's parent is the innermost interval of its thread that contains it whole; its

@@ -554,13 +554,13 @@ fn work_without_its_call_is_found_by_its_operator() {
     assert_eq!(
         rows(&run, "kernels", &["name", "brick", "thread", "correlation"]),
         [
-            format!("own - - 3"),
+            "own - - 3".to_owned(),
             format!("called {c} 0 6"),
             format!("mm {mm} 0 900"),
             format!("again {mm} 0 904"),
-            format!("two - - 901"),
-            format!("early - - 902"),
-            format!("none - - 903"),
+            "two - - 901".to_owned(),
+            "early - - 902".to_owned(),
+            "none - - 903".to_owned(),
         ]
     );
     let kernels = rows(&run, "kernels", &["id"]);

@@ -68,3 +68,37 @@ fn key(frame: &DataFrame, row: usize) -> (i64, Reverse<i64>, u64) {
     let id = u64_at(frame, "id", row).unwrap_or(0);
     (start_ns, Reverse(start_ns.saturating_add(dur_ns)), id)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::run::Run;
+
+    #[test]
+    fn windows_hand_out_all_intervals_in_one_order() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+        let run = Run::open(&path).unwrap();
+        let mut source = Source::open(&run).unwrap();
+        let mut orders = Vec::new();
+        for window_rows in [u64::MAX, 100] {
+            source.window_rows = window_rows;
+            let mut order = Vec::new();
+            let take = |table: &Stored, frame: &DataFrame, row: usize| {
+                order.push((key(frame, row), table.name.clone()));
+                Ok(())
+            };
+            source.each_span(take).unwrap();
+            orders.push(order);
+        }
+        let rows: u64 = SPAN_TABLES
+            .iter()
+            .filter_map(|name| source.table(name))
+            .map(|table| table.rows)
+            .sum();
+        assert_eq!(orders[0].len() as u64, rows);
+        assert!(orders[0] == orders[1], "windows change the order");
+        assert!(orders[0].is_sorted_by_key(|((start_ns, end_ns, _), _)| (*start_ns, *end_ns)));
+    }
+}
