@@ -14,7 +14,7 @@
 //! | `_CUDA_EVENT` | device_events; `joins` to the waits for that record |
 //! | `CUDA_GPU_MEMORY_USAGE_EVENTS` | allocations |
 //! | `GPU_METRICS` | counters, measured; their units as the export states them |
-//! | `TARGET_INFO_CUDA_STREAM` | `gpu:N.null_stream`, `.blocking_streams`, `.non_blocking_streams` in the values of `run.json` |
+//! | `TARGET_INFO_CUDA_STREAM` | streams |
 //!
 //! Columns are looked up by name, because names come and go with the version of the export.
 //! What is not there is null, and said.

@@ -17,7 +17,7 @@
 
 use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
-use crate::lanes::{LaneKey, Lanes};
+use crate::lanes::{FastMap, LaneKey, Lanes};
 use crate::places::Places;
 use crate::waits::{Launched, Recorded, Wait, WaitKind};
 
@@ -30,6 +30,14 @@ pub struct Found {
     pub unclear_waits: u64,
     /// Rows on streams whose launch is not recorded, and rows on streams.
     pub unlaunched: (u64, u64),
+}
+
+/// Records of events.
+pub struct Events<'a> {
+    /// All, in order.
+    pub recorded: &'a [Recorded],
+    /// By wait, the record it is joined to.
+    pub joined: &'a FastMap<u64, Recorded>,
 }
 
 /// Work of one stream in the order of its starts.
@@ -69,7 +77,7 @@ pub fn device(
     launches: &[Edge],
     launched: &Launched,
     waits: &[Wait],
-    recorded: &[Recorded],
+    events: &Events<'_>,
     legacy: &Legacy,
 ) -> Found {
     let mut found = Found::default();
@@ -78,7 +86,7 @@ pub fn device(
         return found;
     }
     for wait in waits {
-        waited(run, &streams, wait, recorded, &mut found);
+        waited(run, &streams, wait, events, &mut found);
     }
     legacy.edges(run, &streams, &mut found);
     found
@@ -90,7 +98,7 @@ fn streams(run: &Lanes, launches: &[Edge], before: &Launched, found: &mut Found)
         return Vec::new();
     }
     let places = Places::new(run);
-    let mut launched: crate::lanes::FastMap<SpanAt, i64> = Default::default();
+    let mut launched: FastMap<SpanAt, i64> = FastMap::default();
     for edge in launches {
         if let (Some(from), Some(to)) = (places.get(edge.from), places.get(edge.to)) {
             let start_ns = crate::dependencies::span(run, from).start_ns;
@@ -150,7 +158,7 @@ fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
 }
 
 /// What a wait waited for.
-fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, recorded: &[Recorded], found: &mut Found) {
+fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, found: &mut Found) {
     let is_device = |stream: &&Stream| wait.device.is_none_or(|device| device == stream.device);
     let several_devices = || {
         streams
@@ -172,7 +180,9 @@ fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, recorded: &[Recorded], f
             }
         }
         WaitKind::Event | WaitKind::StreamWait => {
-            let Some(record) = Recorded::last_before(recorded, wait) else {
+            let joined = events.joined.get(&wait.id);
+            let Some(record) = joined.or_else(|| Recorded::last_before(events.recorded, wait))
+            else {
                 found.unclear_waits += 1;
                 return;
             };

@@ -124,8 +124,13 @@ impl Plugin for CriticalPath {
         let recorded = waits::recorded(run, lanes.origin_ns)?;
         let legacy = waits::legacy(run)?;
         let launched = waits::Launched::read(run, &waits, &recorded)?;
+        let joined = waits::joined(&mut read.edges, &recorded);
+        let events = device::Events {
+            recorded: &recorded,
+            joined: &joined,
+        };
         let launches = read.launches();
-        let device = device::device(&lanes, &launches, &launched, &waits, &recorded, &legacy);
+        let device = device::device(&lanes, &launches, &launched, &waits, &events, &legacy);
         drop(launches);
         read.add(&device.edges);
         let mut dependencies = dependencies::dependencies(&lanes, &read.edges);

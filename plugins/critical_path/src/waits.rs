@@ -3,6 +3,7 @@
 use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
+use crate::edges::Edge;
 use crate::lanes::FastMap;
 
 /// Waits for a device, a stream or an event, and when their call began.
@@ -15,7 +16,7 @@ pub const WAITS: Input = Input::sql(
 /// Records of events, and when their call began.
 pub const RECORDED: Input = Input::sql(
     "recorded",
-    "SELECT e.event, e.device, e.stream, e.correlation, c.start_ns AS called_ns \
+    "SELECT e.id, e.event, e.device, e.stream, e.correlation, c.start_ns AS called_ns \
      FROM device_events AS e JOIN calls AS c ON e.correlation = c.correlation",
 )
 .optional();
@@ -77,6 +78,8 @@ pub struct Recorded {
     pub stream: Option<i64>,
     /// That of the call.
     pub correlation: Option<u64>,
+    /// Its row in `device_events`.
+    pub id: u64,
 }
 
 impl Recorded {
@@ -134,7 +137,8 @@ pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
 /// As [`waits`].
 pub fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
     let table = run.table(RECORDED.name())?;
-    let (event, called) = (table.u64("event")?, table.i64("called_ns")?);
+    let (id, event) = (table.u64("id")?, table.u64("event")?);
+    let called = table.i64("called_ns")?;
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
     let correlation = table.u64("correlation")?;
     let mut out: Vec<Recorded> = (0..table.rows())
@@ -144,10 +148,28 @@ pub fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
             device: device.get(row),
             stream: stream.get(row),
             correlation: correlation.get(row),
+            id: id.value(row),
         })
         .collect();
     out.sort_unstable();
     Ok(out)
+}
+
+/// Takes the edges from records of events to waits out of all edges: by wait, the record.
+pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Recorded> {
+    let by_id: FastMap<u64, Recorded> = recorded.iter().map(|row| (row.id, *row)).collect();
+    let mut out = FastMap::default();
+    if by_id.is_empty() {
+        return out;
+    }
+    edges.retain(|edge| {
+        let record = by_id.get(&edge.from);
+        if let Some(record) = record {
+            out.insert(edge.to, *record);
+        }
+        record.is_none()
+    });
+    out
 }
 
 /// When work without a recorded launch was launched at the latest.

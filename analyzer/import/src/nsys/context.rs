@@ -45,6 +45,7 @@ pub struct Tables {
     pub allocations: TableId,
     pub counters: TableId,
     pub edges: TableId,
+    pub streams: TableId,
     pub threads: TableId,
     pub diagnostics: TableId,
 }
@@ -74,6 +75,7 @@ impl<'a> Context<'a> {
             allocations: table("allocations")?,
             counters: table("counters")?,
             edges: table("edges")?,
+            streams: table("streams")?,
             threads: table("threads")?,
             diagnostics: table("diagnostics")?,
         };

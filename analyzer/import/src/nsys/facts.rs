@@ -1,6 +1,6 @@
 //! What an export says of itself, its machine and its threads.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use trueno_recorder::run_writer::Cell;
 
@@ -180,8 +180,8 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
         }
         Ok(())
     })?;
-    let mut kinds: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-    let columns = ["processId", "contextId", "streamId", "flag"];
+    let mut rows: BTreeSet<(u32, u32, &str, Option<i64>)> = BTreeSet::new();
+    let columns = ["processId", "contextId", "streamId", "flag", "priority"];
     let table = "TARGET_INFO_CUDA_STREAM";
     each(source, table, &columns, context, &mut |context, values| {
         let [
@@ -189,28 +189,39 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
             Value::Int(of),
             Value::Int(stream),
             Value::Int(flag),
+            priority,
         ] = values
         else {
             return Ok(());
         };
         let kind = match flag {
-            1 => "blocking_streams",
-            2 => "non_blocking_streams",
-            3 => "null_stream",
+            1 => "blocking",
+            2 => "non_blocking",
+            3 => "null",
             _ => return Ok(()),
+        };
+        // Signed, and written as if it were not.
+        let priority = match priority {
+            Value::Int(priority) => Some(i64::from(*priority as i32)),
+            _ => None,
         };
         let device = devices.get(&(*process, *of)).copied();
         if let (Some(device), Ok(stream)) = (device, u32::try_from(*stream))
             && let Some(number) = context.known_stream(*process, *of, device, stream)
+            && let Ok(device) = u32::try_from(device)
         {
-            let key = format!("gpu:{device}.{kind}");
-            kinds.entry(key).or_default().insert(number);
+            rows.insert((device, number, kind, priority));
         }
         Ok(())
     })?;
-    for (key, streams) in kinds {
-        let streams: Vec<_> = streams.iter().map(u32::to_string).collect();
-        context.into.run().values.insert(key, streams.join(", "));
+    for (device, stream, kind, priority) in rows {
+        let cells = [
+            Cell::U64(device.into()),
+            Cell::U64(stream.into()),
+            context.text(kind),
+            priority.map_or(Cell::Null, Cell::I64),
+        ];
+        context.row(context.tables.streams, &cells)?;
     }
     Ok(())
 }

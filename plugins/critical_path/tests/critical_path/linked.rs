@@ -20,7 +20,7 @@ pub struct Linked {
     /// Transfer and the call that did not return before it ended.
     pub blocking: Vec<(u64, u64)>,
     pub waits: Vec<Waiting>,
-    /// Event, device, stream, time of the call.
+    /// Event, device, stream, time of the call; ids count from 900.
     pub recorded: Vec<(u64, i64, i64, i64)>,
     /// Device, stream, kind.
     pub streams: Vec<(i64, i64, &'static str)>,
@@ -78,6 +78,7 @@ impl Linked {
         );
         inputs.push(
             Table::build("recorded")
+                .u64("id", (0..self.recorded.len() as u64).map(|at| 900 + at))
                 .u64("event", self.recorded.iter().map(|row| row.0))
                 .i64("device", self.recorded.iter().map(|row| row.1))
                 .i64("stream", self.recorded.iter().map(|row| row.2))

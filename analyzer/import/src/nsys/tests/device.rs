@@ -126,13 +126,18 @@ fn streams_say_what_they_wait_for() {
          CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (nullStreamId, processId, deviceId, contextId);
          INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES (7, 5, 0, 1);
          CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId, processId, contextId, priority, flag);
-         INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (7, 5, 1, 0, 3), (15, 5, 1, 0, 1), (13, 5, 1, 0, 1),
+         INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (7, 5, 1, 0, 3), (15, 5, 1, 0, 1), (13, 5, 1, 4294967291, 1),
              (14, 5, 1, 0, 2), (16, 5, 1, 0, 2)",
     )
     .import()
     .unwrap();
-    let values = &run.run.values;
-    assert_eq!(values["gpu:0.null_stream"], "7");
-    assert_eq!(values["gpu:0.blocking_streams"], "13, 15");
-    assert_eq!(values["gpu:0.non_blocking_streams"], "14");
+    assert_eq!(
+        run.rows("streams", &["device", "stream", "kind", "priority"]),
+        [
+            "0 7 null 0",
+            "0 13 blocking -5",
+            "0 14 non_blocking 0",
+            "0 15 blocking 0"
+        ]
+    );
 }
