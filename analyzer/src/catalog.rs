@@ -88,6 +88,21 @@ pub(crate) fn id_column(column: &str, nullable: bool) -> ColumnInfo {
     }
 }
 
+/// The column that says whose a row is, in runs of several ranks; nullable where some rows are of the whole.
+pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
+    ColumnInfo {
+        name: "rank".to_owned(),
+        ty: "u64".to_owned(),
+        unit: None,
+        nullable,
+        provenance: Some("identity"),
+        doc: match nullable {
+            true => "the rank it is of; null: of the whole".to_owned(),
+            false => "the rank it is of: that of its folder".to_owned(),
+        },
+    }
+}
+
 /// A column that only the files know.
 pub(crate) fn unknown_column(name: &str, ty: String) -> ColumnInfo {
     ColumnInfo {
@@ -120,7 +135,7 @@ fn provenance(provenance: Provenance) -> &'static str {
     }
 }
 
-/// Columns of `run`, `segments` or `problems`; empty for any other name.
+/// Columns of `run`, `segments`, `problems` or `ranks`; empty for any other name.
 pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
     let columns: &[(&str, &str, bool, &'static str, &str)] = match table {
         "run" => &[
@@ -264,6 +279,54 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
             ("code", "text", false, "identity", "stable name of the case"),
             ("text", "text", false, "identity", "for people"),
         ],
+        "ranks" => &[
+            ("rank", "u64", false, "identity", "number of the rank"),
+            ("run_id", "text", true, "identity", "given by its recorder"),
+            (
+                "state",
+                "text",
+                false,
+                "identity",
+                "recording, finished, failed, recovered or unknown",
+            ),
+            (
+                "complete",
+                "bool",
+                false,
+                "computed",
+                "whether it is complete by itself",
+            ),
+            (
+                "offset_ns",
+                "i64",
+                false,
+                "computed",
+                "its time 0 on the timeline of the whole, by the wall clocks of the hosts",
+            ),
+            (
+                "origin_realtime_ns",
+                "i64",
+                true,
+                "measured",
+                "its time 0 since the Unix epoch; null: not known, and offset_ns is 0",
+            ),
+            ("wall_ns", "i64", true, "measured", "its wall time"),
+            (
+                "rows",
+                "u64",
+                false,
+                "measured",
+                "its rows that can be read, all tables",
+            ),
+            (
+                "dropped",
+                "u64",
+                true,
+                "measured",
+                "rows its recorder dropped; null: not known",
+            ),
+            ("host_name", "text", true, "identity", "its machine"),
+        ],
         _ => &[],
     };
     columns
@@ -279,12 +342,13 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
         .collect()
 }
 
-/// One line about `run`, `segments` or `problems`.
+/// One line about `run`, `segments`, `problems` or `ranks`.
 pub(crate) fn run_table_doc(table: &str) -> &'static str {
     match table {
         "run" => "one row: the run itself",
         "segments" => "one row a segment file: what was written, read and lost",
         "problems" => "what is wrong with the run",
+        "ranks" => "one row a rank of a run of several",
         _ => "",
     }
 }

@@ -22,8 +22,11 @@ EXAMPLES:
     trueno-analyze report decode.run --what-if QkvProjection=0.5 --what-if kind:transfer=0
   See it on a timeline, in Perfetto or chrome://tracing:
     trueno-analyze export chrome decode.run -o decode.json.gz
-  Make a run of another profiler's trace:
+  Make a run of another profiler's trace, or one of several ranks:
     trueno-analyze import trace.json.gz -o trace.run
+    trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
+  Join what Nsight Compute counted to the kernels of a run:
+    trueno-analyze import ncu.csv --into trace.run -o counted.run
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
@@ -234,12 +237,22 @@ pub struct RecoverArgs {
 /// `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The files of one recording.
+    /// A trace; several of one job become the ranks of one run.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The run directory to make.
     #[arg(short, long, value_name = "RUN")]
     pub output: PathBuf,
+    /// Join the counters of Nsight Compute's CSV to the kernels of this run, by name, launch shape and order; -o is
+    /// then that run with the counters, and RUN stays as it is.
+    #[arg(long, value_name = "RUN", conflicts_with = "ranks")]
+    pub into: Option<PathBuf>,
+    /// With --into: the process whose kernels are joined, where the CSV has several.
+    #[arg(long, value_name = "PID", requires = "into")]
+    pub process: Option<u64>,
+    /// Which rank each file is of, in their order; else as the files say, or else from 0 on.
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
+    pub ranks: Vec<u32>,
     /// What wrote the files; seen from their first bytes when not given.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ImportFormat>,

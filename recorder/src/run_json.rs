@@ -55,6 +55,27 @@ pub struct RunJson {
     /// Of a recovered run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// What was added to the recording afterwards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Joined>,
+}
+
+/// Rows that another tool measured, and that were added to a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Joined {
+    /// What measured them; `counters.source` of its rows.
+    pub tool: String,
+    /// Name of its file.
+    pub file: String,
+    /// XXH3-64 of the file, 16 hex digits.
+    pub xxh3: String,
+    /// Segments that were added.
+    pub segments: Vec<String>,
+    /// Rows that got something, by table.
+    pub matched: BTreeMap<String, u64>,
+    /// What was not joined, by reason.
+    pub left_out: BTreeMap<String, u64>,
 }
 
 /// What was found when a run was recovered.

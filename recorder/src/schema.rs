@@ -43,6 +43,21 @@ pub enum Provenance {
     Identity,
 }
 
+/// What a value refers to, and so what becomes of it where runs are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// Names or links rows of one run: ids, what refers to them, correlations, events.
+    Key,
+    /// Numbers a thread or a device of one run.
+    Place,
+    /// Names a device in words: `cpu`, `gpu:<number>`.
+    PlaceName,
+    /// A time on the run's own timeline.
+    Time,
+    /// Means the same in every run.
+    Value,
+}
+
 /// One column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
@@ -56,6 +71,23 @@ pub struct Column {
     pub provenance: Provenance,
     /// One line for people.
     pub doc: &'static str,
+}
+
+impl Column {
+    /// What its values refer to.
+    pub fn scope(&self) -> Scope {
+        match (self.ty, self.name) {
+            (
+                U64,
+                "id" | "parent" | "brick" | "span" | "from" | "to" | "correlation" | "event"
+                | "graph_node",
+            ) => Scope::Key,
+            (U32, "thread" | "device") => Scope::Place,
+            (Text, "device") => Scope::PlaceName,
+            (I64, "start_ns" | "time_ns" | "queued_ns" | "submitted_ns" | "host_ns") => Scope::Time,
+            _ => Scope::Value,
+        }
+    }
 }
 
 /// One table: a folder of numbered segments.
@@ -440,7 +472,7 @@ pub const TABLES: &[Table] = &[
                 "source",
                 Text,
                 Identity,
-                "measured, declared, computed or nominal",
+                "measured, declared, computed or nominal; ncu: by Nsight Compute, on a run of its own",
             ),
         ],
     },
@@ -546,6 +578,66 @@ pub const TABLES: &[Table] = &[
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    /// Integers that mean the same in every run. A new one has to be put here, or be given
+    /// a [`Scope`]: forgotten, rows of several runs would be taken for each other's.
+    const VALUES: [&str; 38] = [
+        "address",
+        "block_x",
+        "block_y",
+        "block_z",
+        "brick_id",
+        "bytes",
+        "bytes_read",
+        "bytes_written",
+        "col",
+        "count",
+        "depth",
+        "device_ns",
+        "dropped",
+        "dur_ns",
+        "elements",
+        "flops",
+        "grid_x",
+        "grid_y",
+        "grid_z",
+        "hash",
+        "hash_fnv64",
+        "inf_count",
+        "iteration",
+        "layer",
+        "nan_count",
+        "os_id",
+        "position",
+        "realtime_ns",
+        "registers",
+        "row",
+        "smem_dynamic",
+        "smem_static",
+        "source_bytes",
+        "status",
+        "stream",
+        "threads",
+        "ticks",
+        "zero_count",
+    ];
+
+    #[test]
+    fn every_integer_is_known_to_refer_to_rows_or_not() {
+        for table in TABLES {
+            for column in table.columns {
+                let integer = matches!(column.ty, U32 | U64 | I64);
+                let is_value = column.scope() == Scope::Value;
+                assert_eq!(
+                    integer && is_value,
+                    integer && VALUES.contains(&column.name),
+                    "{}.{}",
+                    table.name,
+                    column.name
+                );
+            }
+        }
+    }
 
     #[test]
     fn names_are_unique_and_documented() {

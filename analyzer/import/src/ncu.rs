@@ -1,10 +1,11 @@
 //! Nsight Compute's CSV (`ncu --csv`): counters for the kernels of a run that is there already.
 //!
 //! ncu runs kernels one at a time and more than once, so its times are no part of a run: they are
-//! kept as counters under ncu's names. Its rows meet the kernels of a trace by base name, launch
-//! shape and ordinal among those. Where the two have not equally many of a kind, nothing says which
-//! belongs to which, and none is joined. The whole CSV is held in memory, and 16 bytes a kernel that
-//! it names.
+//! kept as counters under ncu's names, and replace no traced duration. Its rows meet the kernels
+//! of a run by base name, launch shape, device where both tell several apart, and ordinal among
+//! those, in the order of launches. Where the two have not equally many of a kind, or the order is
+//! not known, nothing says which belongs to which, and none is joined. The whole CSV is held in
+//! memory, and 40 bytes a kernel of the run.
 
 mod derived;
 mod join;
@@ -18,7 +19,10 @@ use trueno_recorder::run_writer::RunWriter;
 
 use crate::{Error, Notes};
 
-/// A kernel of the run, in order of start.
+/// `counters.source` of what comes from here.
+pub const SOURCE: &str = "ncu";
+
+/// A kernel of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedKernel<'k> {
     /// Its row of `kernels`.
@@ -31,6 +35,38 @@ pub struct TracedKernel<'k> {
     pub block: Option<[u32; 3]>,
     /// When it began.
     pub start_ns: i64,
+    /// Which launch put it there; later launches have higher numbers.
+    pub correlation: Option<u64>,
+    /// Where it ran.
+    pub device: Option<u32>,
+    /// Where it ran.
+    pub stream: Option<u32>,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Kernels that got counters.
+    pub kernels: u64,
+    /// Profiled kernels that met none, by name and shape.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// Profiled kernels of one name and launch shape that met none of the run.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Unmatched {
+    /// Base name.
+    pub name: String,
+    /// x, y, z.
+    pub grid: [u32; 3],
+    /// x, y, z.
+    pub block: [u32; 3],
+    /// How often it stands in the profile.
+    pub profiled: u64,
+    /// How often it stands in the run.
+    pub in_run: u64,
+    /// Why none was joined.
+    pub reason: &'static str,
 }
 
 /// Whether a file that begins so is ncu's CSV; the program's own output may come before.
@@ -39,17 +75,50 @@ pub fn recognises(head: &[u8]) -> bool {
     text.lines().any(table::is_header)
 }
 
-/// Adds the counters of a CSV to the kernels; returns how many kernels got some.
+/// Adds the counters of a CSV to the kernels; `process` says which one of several is meant.
 ///
 /// # Errors
-/// No such CSV, one with decimal commas, or the run cannot be written.
+/// No such CSV, one with decimal commas, one of several processes when none is given, or the run
+/// cannot be written.
 pub fn join<'k>(
     path: &Path,
+    process: Option<u64>,
     kernels: impl Iterator<Item = TracedKernel<'k>>,
     into: &mut RunWriter,
     notes: &mut Notes,
-) -> Result<u64, Error> {
-    let launches = table::read(path, notes)?;
+) -> Result<Joined, Error> {
+    let mut launches = table::read(path, notes)?;
+    let mut processes: Vec<u64> = launches.iter().map(|launch| launch.process).collect();
+    processes.dedup();
+    let chosen = match (process, processes.as_slice()) {
+        (Some(process), _) if processes.contains(&process) => process,
+        (None, []) => 0,
+        (None, [one]) => *one,
+        (process, _) => {
+            let found: Vec<String> = processes.iter().map(u64::to_string).collect();
+            let found = found.join(", ");
+            let problem = match process {
+                Some(process) => format!(
+                    "expected kernels of process {process}, found those of {found} (hint: give one of them with --process)"
+                ),
+                None => format!(
+                    "holds kernels of the processes {found}, and which of them the run is of cannot be known \
+                     (hint: give one with --process)"
+                ),
+            };
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem,
+            });
+        }
+    };
+    let all = launches.len();
+    launches.retain(|launch| launch.process == chosen);
+    if launches.len() < all {
+        let others = (all - launches.len()) as u64;
+        let reason = "profiled kernel: of another process";
+        notes.left_out.insert(reason.to_owned(), others);
+    }
     join::join(launches, kernels, into, notes)
 }
 

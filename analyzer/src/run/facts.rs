@@ -157,4 +157,32 @@ pub struct RunFacts {
     pub tables: Vec<TableFacts>,
     /// Metadata the program gave.
     pub values: BTreeMap<String, String>,
+    /// The ranks that could be opened, where the run holds ranks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranks: Vec<RankFacts>,
+}
+
+/// One rank of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankFacts {
+    /// Its number.
+    pub rank: u32,
+    /// Identity given by its recorder.
+    pub run_id: Option<String>,
+    /// State of its recording.
+    pub state: RunState,
+    /// Whether it is complete by itself.
+    pub complete: bool,
+    /// Its time 0 on the timeline of the whole, nanoseconds.
+    pub offset_ns: i64,
+    /// Its time 0, nanoseconds since the Unix epoch; `None`: not known, and `offset_ns` a guess.
+    pub origin_realtime_ns: Option<i64>,
+    /// Its wall time, nanoseconds.
+    pub wall_ns: Option<i64>,
+    /// Its rows that can be read.
+    pub rows: u64,
+    /// Rows dropped when it was recorded; `None`: not known.
+    pub dropped: Option<u64>,
+    /// Its machine.
+    pub host_name: Option<String>,
 }

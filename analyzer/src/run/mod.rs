@@ -4,7 +4,10 @@
 //! wrote about them, `left` takes what it had not come to write, `verify` compares bytes with hashes, `read` decides what
 //! can be read of a segment, `rebuild` makes tables of its good parts, and
 //! `publish` gives tables their published columns. `assess` sums it all up.
+//! `recover` and `added` make new runs out of old ones.
+//! `ranks` opens a folder of runs as one.
 
+mod added;
 mod assess;
 mod facts;
 mod faults;
@@ -18,6 +21,7 @@ mod manifest;
 mod open;
 mod problem;
 mod publish;
+mod ranks;
 mod reach;
 mod read;
 mod rebuild;
@@ -27,7 +31,11 @@ mod sources;
 mod tables;
 mod verify;
 
-pub use facts::{ClockFacts, HostFacts, ProgramFacts, RunFacts, RunState, TableFacts, WallSource};
+pub use added::{AddError, Adding};
+pub use facts::{
+    ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
+};
 pub use open::Run;
 pub use problem::{Problem, RunError, Severity};
+pub use ranks::is_run;
 pub use recover::{RecoverError, Recovered, Recovery, recover};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use polars::prelude::{CategoricalMapping, Categories, DataFrame, PolarsResult};
+use polars::prelude::{CategoricalMapping, Categories, DataFrame, LazyFrame, PolarsResult};
 use trueno_recorder::rest::Rest;
 use trueno_recorder::schema;
 
@@ -11,6 +11,7 @@ use super::assess;
 use super::gather::Gathered;
 use super::journal::Journal;
 use super::publish::Published;
+use super::ranks::{self, Found, Ranks};
 use super::segment::Segment;
 use super::sources::Sources;
 use super::{Problem, RunError, RunFacts, left, manifest, reach, read, tables};
@@ -30,10 +31,12 @@ pub struct Run {
     /// Keeps the numbers of texts the same from one query to the next.
     numbers: std::sync::Arc<CategoricalMapping>,
     sources: Sources,
+    /// Where the run holds ranks; segments and tables are theirs then.
+    ranks: Option<Box<Ranks>>,
 }
 
 impl Run {
-    /// Opens the run at `path`.
+    /// Opens the run at `path`, or all runs of a folder of ranks as one.
     ///
     /// Damage is no error as long as the directory is a run: what is lost is
     /// listed in [`Run::problems`], everything else can be read.
@@ -43,6 +46,28 @@ impl Run {
     /// If there is no such directory, if it is no run, if a newer major version of the
     /// format wrote it, or if the directory cannot be listed.
     pub fn open(path: &Path) -> Result<Run, RunError> {
+        let folders = match ranks::find(path) {
+            Found::One => return Run::open_one(path),
+            Found::OneBesideRanks(problem) => {
+                let mut run = Run::open_one(path)?;
+                run.problems.push(problem);
+                return Ok(run);
+            }
+            Found::Ranks(folders) => folders,
+        };
+        let (ranks, facts, problems) = Ranks::open(path, folders)?;
+        Ok(Run {
+            facts,
+            problems,
+            segments: Vec::new(),
+            published: BTreeMap::new(),
+            numbers: Categories::global().mapping(),
+            ranks: Some(Box::new(ranks)),
+        })
+    }
+
+    /// Opens a run that is no folder of ranks.
+    pub(super) fn open_one(path: &Path) -> Result<Run, RunError> {
         Ok(Run::of(&Gathered::read(path)?))
     }
 
@@ -100,6 +125,7 @@ impl Run {
             published,
             numbers,
             sources: Sources::of(folder, rest.as_ref()),
+            ranks: None,
         };
 
         let last_end_ns = (facts.wall_ns.is_none() || writer.is_unfinished())
@@ -137,6 +163,26 @@ impl Run {
         self.sources.get(hash)
     }
 
+    /// A published event table; `None`: there is none of that name.
+    pub(super) fn frame(&self, table: &str) -> PolarsResult<Option<LazyFrame>> {
+        let published = self.published.get(table);
+        let frame = published.map(|p| p.frame(&of_table(&self.segments, table)));
+        frame.transpose()
+    }
+
+    /// As [`Run::frame`], where it has rows and can be planned.
+    pub(super) fn frame_with_rows(&self, table: &str) -> Option<LazyFrame> {
+        let any = of_table(&self.segments, table)
+            .iter()
+            .any(|s| s.rows_read > 0);
+        any.then(|| self.frame(table).ok()?).flatten()
+    }
+
+    /// Keeps the numbers of texts as long as it lives.
+    pub(super) fn numbers(&self) -> std::sync::Arc<CategoricalMapping> {
+        self.numbers.clone()
+    }
+
     /// What the run says about itself, and what was found.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
@@ -150,6 +196,9 @@ impl Run {
     /// The published tables: those of the format in its order, `run`, `segments`
     /// and `problems`, then tables only the files know, by name.
     pub fn tables(&self) -> Vec<TableInfo> {
+        if let Some(ranks) = &self.ranks {
+            return ranks.tables(&self.problems);
+        }
         let rows = |name: &str| {
             of_table(&self.segments, name)
                 .iter()
@@ -193,6 +242,9 @@ impl Run {
     ///
     /// If the query engine will not plan the scan of a table.
     pub fn sql_context(&self) -> Result<Database, RunError> {
+        if let Some(ranks) = &self.ranks {
+            return ranks.sql_context(&self.facts, &self.problems);
+        }
         let mut database = Database::new();
         database.keep_numbers(self.numbers.clone());
         for (name, published) in &self.published {
@@ -214,14 +266,7 @@ impl Run {
 
     /// End of the last interval of any table.
     fn last_end_ns(&self) -> Option<i64> {
-        let of = |table: &&str| {
-            let segments = of_table(&self.segments, table);
-            let any = segments.iter().any(|s| s.rows_read > 0);
-            let frame = any
-                .then(|| self.published.get(*table)?.frame(&segments).ok())
-                .flatten()?;
-            reach::last_end_ns(frame)
-        };
+        let of = |table: &&str| reach::last_end_ns(self.frame_with_rows(table)?);
         reach::SPAN_TABLES.iter().filter_map(of).max()
     }
 }

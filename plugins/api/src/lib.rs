@@ -58,6 +58,7 @@ mod finding;
 mod options;
 mod panic;
 mod plugin;
+pub mod rank;
 mod run;
 mod table;
 pub mod testing;

@@ -21,6 +21,9 @@ pub struct Key {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     pub key: Option<Key>,
+    pub process: u64,
+    /// As ncu numbers devices; `None`: the file does not say.
+    pub device: Option<u32>,
     pub metrics: BTreeMap<String, (f64, String)>,
 }
 
@@ -46,7 +49,7 @@ pub fn is_header(line: &str) -> bool {
     (line.starts_with("\"ID\",") || line.starts_with("ID,")) && line.contains("Kernel Name")
 }
 
-/// Reads all launches in order of their id.
+/// Reads all launches, by process and then in the order in which they were made.
 pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
     let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
     let mut lines = BufReader::new(file);
@@ -171,6 +174,8 @@ impl Sheet<'_> {
             }),
             _ => None,
         };
+        let process = whole("Process ID").unwrap_or(0);
+        let device = whole("Device").and_then(|device| u32::try_from(device).ok());
         let mut metrics = Vec::new();
         if let (Some(name), Some(value)) = (cell("Metric Name"), cell("Metric Value")) {
             metrics.push((name, cell("Metric Unit").unwrap_or(""), value));
@@ -186,18 +191,23 @@ impl Sheet<'_> {
                 }
             }
         }
-        let launch = self
-            .launches
-            .entry((whole("Process ID").unwrap_or(0), id))
-            .or_default();
+        let launch = self.launches.entry((process, id)).or_default();
         launch.key = launch.key.take().or(key);
+        (launch.process, launch.device) = (process, launch.device.or(device));
         for (name, unit_of, value) in metrics {
             match number(value) {
                 Number::Is(value) if !name.is_empty() => {
                     let (factor, base) = unit(unit_of);
-                    launch
-                        .metrics
-                        .insert(name.to_owned(), (value * factor, base.to_owned()));
+                    let measured = (value * factor, base.to_owned());
+                    match launch.metrics.get(name) {
+                        // Pages for people give one name to several metrics.
+                        Some(before) if *before != measured => {
+                            notes.leave_out("metric of a name that another has");
+                        }
+                        _ => {
+                            launch.metrics.insert(name.to_owned(), measured);
+                        }
+                    }
                 }
                 Number::Is(_) | Number::None => notes.leave_out("metric without a number"),
                 Number::Comma => {

@@ -11,24 +11,38 @@ const KERNELS: [(u64, &str, u32, i64); 4] = [
 ];
 
 fn joined(csv: &str) -> Result<(u64, Imported), Error> {
+    let (joined, imported) = joined_to(csv, None, kernels())?;
+    Ok((joined.kernels, imported))
+}
+
+fn kernels() -> Vec<TracedKernel<'static>> {
+    let kernel = |&(id, name, grid, start_ns): &(u64, &'static str, u32, i64)| TracedKernel {
+        id,
+        name,
+        grid: Some([grid, 1, 1]),
+        block: Some([32, 1, 1]),
+        start_ns,
+        correlation: None,
+        device: Some(0),
+        stream: Some(7),
+    };
+    KERNELS.iter().map(kernel).collect()
+}
+
+fn joined_to(
+    csv: &str,
+    process: Option<u64>,
+    kernels: Vec<TracedKernel<'_>>,
+) -> Result<(Joined, Imported), Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ncu.csv");
     fs::write(&path, csv).unwrap();
-    let kernels = KERNELS
-        .iter()
-        .map(|&(id, name, grid, start_ns)| TracedKernel {
-            id,
-            name,
-            grid: Some([grid, 1, 1]),
-            block: Some([32, 1, 1]),
-            start_ns,
-        });
-    let mut count = 0;
+    let mut joined = Joined::default();
     let imported = imported(|run, notes| {
-        count = join(&path, kernels, run, notes)?;
+        joined = join(&path, process, kernels.into_iter(), run, notes)?;
         Ok(None)
     })?;
-    Ok((count, imported))
+    Ok((joined, imported))
 }
 
 const WIDE: &str = "hello from the program\n==PROF== Connected\n\
@@ -49,10 +63,10 @@ fn counters_meet_kernels_by_name_shape_and_ordinal() {
         &["span", "time_ns", "name", "value", "unit", "source"],
     );
     for row in [
-        "11 100 dram_bytes_read 1024000 byte computed",
-        "11 100 flops_f32 2030 flop computed",
-        "11 100 gpu__time_duration.sum 2500 ns measured",
-        "13 300 dram_bytes_read 2048000 byte computed",
+        "11 100 dram_bytes_read 1024000 byte ncu",
+        "11 100 flops_f32 2030 flop ncu",
+        "11 100 gpu__time_duration.sum 2500 ns ncu",
+        "13 300 dram_bytes_read 2048000 byte ncu",
     ] {
         assert!(rows.iter().any(|found| found == row), "{row} in {rows:#?}");
     }
@@ -63,10 +77,10 @@ fn counters_meet_kernels_by_name_shape_and_ordinal() {
             .any(|row| row.starts_with("12") && row.contains("flops"))
     );
     assert_eq!(
-        run.notes.left_out["profiled kernel that is not in the trace"],
+        run.notes.left_out["profiled kernel: no kernel of this name is in the run"],
         1
     );
-    assert_eq!(run.notes.left_out["traced kernel that was not profiled"], 1);
+    assert_eq!(run.notes.left_out["kernel of the run: not profiled"], 1);
 }
 
 #[test]
@@ -80,23 +94,142 @@ fn the_long_form_says_the_same() {
         rows,
         [
             "12 dram__bytes_write.sum 1500000",
-            "12 dram_bytes_written 1500000"
+            "12 dram_bytes_written 1500000",
+        ]
+    );
+}
+
+const HEAD: &str =
+    "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Device\",\"m\"\n";
+
+/// Lines of launches: id, process, name, grid, device; the metric `m` is the id.
+fn csv(launches: &[(u64, u64, &str, u32, u32)]) -> String {
+    let line = |(id, process, name, grid, device): &(u64, u64, &str, u32, u32)| {
+        format!(
+            "\"{id}\",\"{process}\",\"{name}\",\"(32, 1, 1)\",\"({grid}, 1, 1)\",\"{device}\",\"{id}\"\n"
+        )
+    };
+    HEAD.to_owned() + &launches.iter().map(line).collect::<String>()
+}
+
+#[test]
+fn what_could_be_several_is_joined_to_none() {
+    let (found, run) = joined_to(&csv(&[(0, 9, "add", 4, 0)]), None, kernels()).unwrap();
+    assert_eq!(found.kernels, 0);
+    assert!(run.rows("counters", &["span"]).is_empty());
+    let [unmatched] = &found.unmatched[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        (&*unmatched.name, unmatched.profiled, unmatched.in_run),
+        ("add", 1, 2)
+    );
+    assert!(unmatched.reason.contains("not equally many"));
+    let other_shape = csv(&[(0, 9, "other", 4, 0)]);
+    let (found, run) = joined_to(&other_shape, None, kernels()).unwrap();
+    assert!(found.unmatched[0].reason.contains("other launch shapes"));
+    let left_out = &run.notes.left_out;
+    assert_eq!(
+        left_out["kernel of the run: profiled in other launch shapes only"],
+        1
+    );
+}
+
+#[test]
+fn launches_count_in_their_own_order_where_streams_overtake_each_other() {
+    let both = csv(&[(0, 9, "add", 4, 0), (1, 9, "add", 4, 0)]);
+    let mut kernels = kernels();
+    kernels.retain(|kernel| kernel.name.contains("add"));
+    kernels[1].stream = Some(8);
+    let (found, _) = joined_to(&both, None, kernels.clone()).unwrap();
+    assert_eq!(found.kernels, 0);
+    assert!(found.unmatched[0].reason.contains("streams"));
+    // One launch of a graph.
+    (kernels[0].correlation, kernels[1].correlation) = (Some(20), Some(20));
+    let (found, _) = joined_to(&both, None, kernels.clone()).unwrap();
+    assert_eq!(found.kernels, 0);
+    // The second to start was the first to be launched.
+    (kernels[0].correlation, kernels[1].correlation) = (Some(21), Some(20));
+    let (found, run) = joined_to(&both, None, kernels).unwrap();
+    assert_eq!(found.kernels, 2);
+    assert_eq!(run.rows("counters", &["span", "value"]), ["13 0", "11 1"]);
+}
+
+#[test]
+fn devices_are_told_apart_where_both_sides_have_several() {
+    let mut kernels = kernels();
+    kernels.retain(|kernel| kernel.name.contains("add"));
+    kernels[1].device = Some(1);
+    // Profiled on the second device first.
+    let on_two = csv(&[(0, 9, "add", 4, 1), (1, 9, "add", 4, 0)]);
+    let (_, run) = joined_to(&on_two, None, kernels.clone()).unwrap();
+    assert_eq!(run.rows("counters", &["span", "value"]), ["11 1", "13 0"]);
+    // The same devices under other numbers: one is one.
+    kernels[0].device = Some(1);
+    let (found, _) = joined_to(
+        &csv(&[(0, 9, "add", 4, 0), (1, 9, "add", 4, 0)]),
+        None,
+        kernels,
+    )
+    .unwrap();
+    assert_eq!(found.kernels, 2);
+}
+
+#[test]
+fn of_several_processes_one_must_be_named() {
+    let two = csv(&[(0, 8, "saxpy", 4, 0), (0, 9, "saxpy", 4, 0)]);
+    let error = |process| match joined_to(&two, process, kernels()) {
+        Err(error) => error.to_string(),
+        Ok(_) => String::new(),
+    };
+    assert!(error(None).contains("8, 9"), "{}", error(None));
+    assert!(error(Some(7)).contains("process 7"), "{}", error(Some(7)));
+    let (found, run) = joined_to(&two, Some(9), kernels()).unwrap();
+    assert_eq!(found.kernels, 1);
+    assert_eq!(run.notes.left_out["profiled kernel: of another process"], 1);
+}
+
+#[test]
+fn operations_follow_the_formulas() {
+    let f16 =
+        |operation: &str| format!("smsp__sass_thread_inst_executed_op_h{operation}_pred_on.sum");
+    let names = [
+        f16("add"),
+        f16("mul"),
+        f16("fma"),
+        "sm__ops_path_tensor_src_bf16_dst_fp32.sum".into(),
+        "sm__ops_path_tensor_src_fp8_sparsity_on.sum".into(),
+        "sm__ops_path_tensor_src_int8.sum".into(),
+        "dram__bytes.sum".into(),
+    ];
+    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let csv = format!(
+        "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",{}\n\"\",\"\",\"\",\"\",\"inst\",\"inst\",\"inst\",\"\",\"\",\"\",\"byte\"\n\
+         \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"1\",\"10\",\"100\",\"2,147,483,648\",\"5\",\"6\",\"7\"\n",
+        names.join(",")
+    );
+    let (_, run) = joined(&csv).unwrap();
+    let rows = run.rows("counters", &["name", "value", "unit"]);
+    let sums: Vec<&String> = rows.iter().filter(|row| !row.contains("__")).collect();
+    assert_eq!(
+        sums,
+        [
+            "flops_f16 422 flop",
+            "flops_tensor_bf16_dst_fp32 2147483648 flop",
+            "ops_tensor_int8 6 op",
+            "dram_bytes 7 byte",
         ]
     );
 }
 
 #[test]
-fn what_could_be_several_is_joined_to_none() {
-    let csv = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"m\"\n\"0\",\"add\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"1\"\n";
-    let (count, run) = joined(csv).unwrap();
-    assert_eq!(count, 0);
-    assert!(
-        run.warns("add of one launch shape stands 1 times in the profile and 2 times in the trace")
-    );
-    assert_eq!(
-        run.notes.left_out["profiled kernel that could be several of the trace"],
-        1
-    );
+fn one_name_for_two_metrics_is_said() {
+    let csv = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+               \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"%\",\"80.5\"\n\
+               \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"Gbyte/s\",\"1,200.00\"\n";
+    let (_, run) = joined(csv).unwrap();
+    assert_eq!(run.rows("counters", &["value", "unit"]), ["80.5 %"]);
+    assert_eq!(run.notes.left_out["metric of a name that another has"], 1);
 }
 
 #[test]

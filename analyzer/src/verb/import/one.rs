@@ -1,0 +1,110 @@
+//! One file of another profiler becomes one run.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trueno_import::{Format, Notes, Options, chrome, detect, nsys, renacer, strace};
+use trueno_recorder::run_json::{Producer, RunJson};
+use trueno_recorder::run_writer::RunWriter;
+
+use super::summary::Summary;
+use crate::cli::{ImportArgs, ImportFormat};
+use crate::verb::talk::Talk;
+
+/// Reads `file` into a run at `work`; also what its `run.json` says. `shown` is where the run
+/// will be.
+pub(super) fn import(
+    file: &Path,
+    work: &Path,
+    shown: &Path,
+    args: &ImportArgs,
+    talk: &Talk,
+) -> anyhow::Result<(Summary, RunJson)> {
+    check(file)?;
+    let format = match args.format {
+        Some(format) => known(format),
+        None => detect::detect(file)?,
+    };
+    if format == Format::NcuCsv {
+        bail!(
+            "{}: Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)",
+            file.display()
+        );
+    }
+    let run = RunJson {
+        producer: Producer {
+            name: "trueno-analyze import".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        imported: true,
+        ..RunJson::default()
+    };
+    let mut into = RunWriter::create(work, run)?;
+    let mut notes = Notes::default();
+    let options = Options {
+        partial: args.partial,
+        max_ratio: args.max_ratio,
+    };
+    let bar = bar(file, talk);
+    let mut progress = |bytes| bar.set_position(bytes);
+    let wall_ns = match format {
+        Format::Kineto => {
+            chrome::import_with(file, &options, &mut into, &mut notes, &mut progress)?
+        }
+        Format::NsysSqlite => nsys::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::Renacer => renacer::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::Strace => strace::import(file, &mut into, &mut notes, &mut progress)?,
+        Format::NcuCsv => None,
+    };
+    let run = into.finish(wall_ns)?;
+    bar.finish_and_clear();
+    let summary = Summary {
+        file: file.display().to_string(),
+        format: format.name(),
+        run: shown.display().to_string(),
+        wall_ns,
+        counts: notes.into(),
+    };
+    Ok((summary, run))
+}
+
+/// A file that can be read.
+pub(super) fn check(file: &Path) -> anyhow::Result<()> {
+    if fs::metadata(file)
+        .with_context(|| format!("{}: cannot be read", file.display()))?
+        .is_dir()
+    {
+        bail!(
+            "{}: expected a file, found a folder (hint: give the trace itself)",
+            file.display()
+        );
+    }
+    Ok(())
+}
+
+fn known(format: ImportFormat) -> Format {
+    match format {
+        ImportFormat::Kineto => Format::Kineto,
+        ImportFormat::NsysSqlite => Format::NsysSqlite,
+        ImportFormat::NcuCsv => Format::NcuCsv,
+        ImportFormat::Renacer => Format::Renacer,
+        ImportFormat::Strace => Format::Strace,
+    }
+}
+
+/// Bytes of the file, on a terminal only.
+fn bar(file: &Path, talk: &Talk) -> ProgressBar {
+    if !io::stderr().is_terminal() || talk.is_quiet() {
+        return ProgressBar::hidden();
+    }
+    let length = fs::metadata(file).map_or(0, |file| file.len());
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    match ProgressStyle::with_template(style) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

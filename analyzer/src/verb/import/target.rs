@@ -1,0 +1,84 @@
+//! Where an imported run is put together, and how it comes to its place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use trueno_recorder::rest;
+
+use crate::run::is_run;
+
+/// Where the run goes. It is made beside its place, so that a failed import costs nothing
+/// that was there.
+pub(super) struct Target {
+    place: PathBuf,
+    /// Does not exist yet.
+    pub(super) work: PathBuf,
+    is_kept: bool,
+}
+
+impl Target {
+    pub(super) fn new(place: &Path, overwrite: bool) -> anyhow::Result<Self> {
+        let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
+        if place.symlink_metadata().is_ok() && !is_empty() {
+            if !is_run(place) {
+                bail!(
+                    "{}: exists and is not a run directory (hint: choose another path)",
+                    place.display()
+                );
+            }
+            if is_recording(place) {
+                bail!(
+                    "{}: is being recorded now (hint: choose another path, or wait for its end)",
+                    place.display()
+                );
+            }
+            if !overwrite {
+                bail!(
+                    "{}: a run is there already (hint: choose another path, or give --overwrite)",
+                    place.display()
+                );
+            }
+        }
+        let Some(name) = place.file_name() else {
+            bail!("{}: no name for a run directory", place.display());
+        };
+        let mut work = std::ffi::OsString::from(".");
+        work.push(name);
+        work.push(format!(".importing-{}", std::process::id()));
+        Ok(Self {
+            place: place.to_owned(),
+            work: place.with_file_name(work),
+            is_kept: false,
+        })
+    }
+
+    pub(super) fn keep(mut self) -> anyhow::Result<()> {
+        if self.place.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&self.place)
+                .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;
+        }
+        fs::rename(&self.work, &self.place)
+            .with_context(|| format!("{}: cannot be made", self.place.display()))?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed has a name that says what it is.
+            let _ = fs::remove_dir_all(&self.work);
+        }
+    }
+}
+
+/// Whether a run, or one of its ranks, is being written.
+fn is_recording(place: &Path) -> bool {
+    let ranks = fs::read_dir(place).into_iter().flatten().flatten();
+    rest::is_recording(place) == Some(true)
+        || ranks
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("rank="))
+            .any(|entry| rest::is_recording(&entry.path()) == Some(true))
+}
