@@ -2,6 +2,7 @@
 
 mod categories;
 mod cli;
+mod counters;
 mod damage;
 mod export;
 mod forked;
@@ -11,6 +12,7 @@ mod import;
 mod killed;
 mod perfetto;
 mod plugins;
+mod ranks;
 mod recover;
 mod report;
 mod round_trip;

@@ -44,6 +44,9 @@ pub const ID_SUFFIX: &str = "_id";
 /// Names of the tables that tell of the run itself.
 pub const RUN_TABLES: [&str; 3] = ["run", "segments", "problems"];
 
+/// Name of the table that only runs of several ranks have.
+pub const RANKS: &str = "ranks";
+
 /// Unit of a column, by its name: `_ns`, `_bytes`, `_share` and `_per_s` at its end, or bytes by name.
 pub fn unit(column: &str) -> Option<&'static str> {
     const BYTES: [&str; 5] = [

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::catalog::{ColumnInfo, TableInfo};
 use crate::report::units;
 use crate::report::width;
+use crate::report::words;
 use crate::run::{Problem, Run, RunFacts, WallSource};
 
 /// What a run holds and how complete it is, in lines of at most `room` columns.
@@ -19,6 +20,9 @@ pub fn info(run: &Run, room: usize) -> String {
     page.fact("run", facts.run_id.as_deref());
     if facts.label.is_some() {
         page.fact("label", facts.label.as_deref());
+    }
+    if let Some(ranks) = words::ranks(&facts.ranks) {
+        page.fact("ranks", Some(&ranks));
     }
     page.fact("state", Some(&state(facts)));
     page.fact("began", facts.clock.origin_realtime_ns.map(utc).as_deref());
@@ -35,10 +39,14 @@ pub fn info(run: &Run, room: usize) -> String {
             .as_deref(),
     );
     page.fact("recorder", facts.producer.as_deref());
+    for joined in &facts.joined {
+        page.fact("joined", Some(&words::joined(joined)));
+    }
     for (key, value) in &facts.values {
         page.fact(key, Some(value));
     }
     page.text.push('\n');
+    ranks_of(facts, &mut page);
     tables_of(facts, &mut page);
     page.text.push('\n');
     problems_of(run.problems(), &mut page);
@@ -210,6 +218,34 @@ fn cpu(facts: &RunFacts) -> String {
             .map(|f| f.join(" ")),
     );
     parts.join(", ")
+}
+
+fn ranks_of(facts: &RunFacts, page: &mut Page) {
+    if facts.ranks.is_empty() {
+        return;
+    }
+    let number = |n: Option<String>| n.unwrap_or_else(|| "-".to_owned());
+    let rows = facts.ranks.iter().map(|rank| {
+        vec![
+            rank.rank.to_string(),
+            rank.offset_ns.to_string(),
+            number(rank.wall_ns.map(|ns| ns.to_string())),
+            rank.rows.to_string(),
+            number(rank.dropped.map(|rows| rows.to_string())),
+            format!(
+                "{}, {}",
+                rank.state.as_str(),
+                match (rank.complete, rank.dropped) {
+                    (true, _) => "complete",
+                    (false, None) => "completeness not known",
+                    (false, Some(_)) => "not complete",
+                }
+            ),
+        ]
+    });
+    let headings = ["rank", "offset_ns", "wall_ns", "rows", "dropped", "state"];
+    page.text.push_str(&grid(page.room, &headings, 0, rows));
+    page.text.push('\n');
 }
 
 fn tables_of(facts: &RunFacts, page: &mut Page) {

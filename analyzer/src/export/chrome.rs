@@ -12,6 +12,8 @@
 //! | checksums, device events with a time | `i` |
 //! | threads | `M thread_name` |
 //! | all others | `M trueno_row`; with the first of `ptx` that names it, a kernel source |
+//!
+//! Each rank of a run of ranks has processes of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,6 +21,7 @@ use std::io::Write;
 
 use polars::prelude::DataFrame;
 use serde_json::json;
+use trueno_plugin::rank::PLACE_BITS;
 
 use super::ExportError;
 use super::json::{members, micros, text};
@@ -26,7 +29,7 @@ use super::rows::{self, Lane, SPAN_TABLES, Source, Stored, i64_at, text_at, u64_
 
 pub use trueno_import::chrome::{FORMAT_VERSION, MARK};
 
-/// Process of the host's threads; device `n` is process `n + 2`.
+/// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
 
 struct Events<'a> {
@@ -35,6 +38,8 @@ struct Events<'a> {
     lanes: BTreeSet<Lane>,
     /// Kernel sources that are written already.
     sources: BTreeSet<String>,
+    /// Whether lanes are of ranks.
+    of_ranks: bool,
 }
 
 /// Writes the whole file.
@@ -53,14 +58,28 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
         line: String::new(),
         lanes: BTreeSet::new(),
         sources: BTreeSet::new(),
+        of_ranks: source.is_of_ranks(),
     };
-    let program = facts.label.as_deref().or(facts.run_id.as_deref());
-    let name = format!("host: {}", program.unwrap_or("run"));
-    events.line = json!({"ph": "M", "name": "process_name", "pid": HOST_PID, "tid": 0, "args": {"name": name}})
-        .to_string();
-    events.to.write_all(events.line.as_bytes())?;
+    let host = |label: &Option<String>, id: &Option<String>| {
+        let program = label.as_deref().or(id.as_deref());
+        format!("host: {}", program.unwrap_or("run"))
+    };
+    let ranks = facts.ranks.iter().map(|rank| {
+        let host = host(&rank.label, &rank.run_id);
+        (u64::from(rank.rank), format!("rank {} {host}", rank.rank))
+    });
+    let mut hosts: Vec<(u64, String)> = ranks.collect();
+    if hosts.is_empty() {
+        hosts.push((0, host(&facts.label, &facts.run_id)));
+    }
+    for (number, (rank, name)) in hosts.into_iter().enumerate() {
+        let pid = host_pid(rank);
+        let name = json!({"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}});
+        events.line = format!("{}{name}", if number == 0 { "" } else { ",\n" });
+        events.to.write_all(events.line.as_bytes())?;
+    }
     for table in source.tables().into_iter().filter(|t| t.rows > 0) {
-        let mut in_use: BTreeMap<Option<u64>, i64> = BTreeMap::new();
+        let mut in_use = BTreeMap::new();
         source.each(&table, |frame| {
             for row in 0..frame.height() {
                 events.row(source, &table, frame, row, &mut in_use)?;
@@ -109,18 +128,20 @@ impl Events<'_> {
         table: &Stored,
         frame: &DataFrame,
         row: usize,
-        in_use: &mut BTreeMap<Option<u64>, i64>,
+        in_use: &mut BTreeMap<(u64, Option<u64>), i64>,
     ) -> Result<(), ExportError> {
         let name = table.name.as_str();
         let lane = Lane::of(name, frame, row);
         let time_ns = i64_at(frame, "time_ns", row);
+        let rank = u64_at(frame, "rank", row).filter(|_| self.of_ranks);
+        let pid = host_pid(rank.unwrap_or(0));
         match (name, time_ns) {
             _ if SPAN_TABLES.contains(&name) => self.span(name, lane, frame, row),
             // Threads are named with the lanes; edges are drawn at the end.
             ("threads" | "edges", _) => Ok(()),
             ("counters", Some(ns)) => {
                 let counter = text_at(frame, "name", row).unwrap_or("?");
-                self.begin("C", name, counter, (HOST_PID, 0), Some(ns));
+                self.begin("C", name, counter, (pid, 0), Some(ns));
                 self.line.push_str(",\"args\":{");
                 members(&mut self.line, frame, row, &others(&table.columns, "value"));
                 self.line.push('}');
@@ -128,20 +149,23 @@ impl Events<'_> {
             }
             ("allocations", Some(ns)) => {
                 let device = u64_at(frame, "device", row);
-                let bytes = in_use.entry(device).or_default();
+                let bytes = in_use.entry((rank.unwrap_or(0), device)).or_default();
                 *bytes = bytes.saturating_add(i64_at(frame, "bytes", row).unwrap_or(0));
                 let (title, bytes) = match device {
-                    Some(device) => (format!("gpu{device} bytes in use"), *bytes),
+                    Some(device) => {
+                        let device = device & rank.map_or(u64::MAX, |_| (1 << PLACE_BITS) - 1);
+                        (format!("gpu{device} bytes in use"), *bytes)
+                    }
                     None => ("host bytes in use".to_owned(), *bytes),
                 };
-                self.begin("C", name, &title, (HOST_PID, 0), Some(ns));
+                self.begin("C", name, &title, (pid, 0), Some(ns));
                 let _ = write!(self.line, ",\"args\":{{\"bytes\":{bytes}}}");
                 self.end(MARK, frame, row, &["time_ns"])
             }
             ("checksums" | "device_events", Some(ns)) => {
                 self.lanes.insert(lane);
                 let title = text_at(frame, "name", row).unwrap_or("event");
-                self.begin("i", name, title, place(lane), Some(ns));
+                self.begin("i", name, title, self.place(lane), Some(ns));
                 self.line.push_str(",\"s\":\"t\"");
                 self.end("args", frame, row, &["time_ns", "name"])
             }
@@ -181,7 +205,7 @@ impl Events<'_> {
         let name_column = if table == "syncs" { "" } else { "name" };
         self.lanes.insert(lane);
         let Some(why) = rows::untimed(frame, row) else {
-            self.begin("X", table, &name, place(lane), start_ns);
+            self.begin("X", table, &name, self.place(lane), start_ns);
             self.line.push_str(",\"dur\":");
             micros(&mut self.line, dur_ns.unwrap_or(0));
             let told = ["start_ns", "dur_ns", name_column];
@@ -190,10 +214,10 @@ impl Events<'_> {
         let start_ns = start_ns.unwrap_or(0);
         let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0).max(0));
         let id = u64_at(frame, "id", row).unwrap_or(0);
-        self.begin("e", table, &name, place(lane), Some(end_ns));
+        self.begin("e", table, &name, self.place(lane), Some(end_ns));
         let _ = write!(self.line, ",\"id\":\"{id:#x}\"}}");
         let end = std::mem::take(&mut self.line);
-        self.begin("b", table, &name, place(lane), Some(start_ns));
+        self.begin("b", table, &name, self.place(lane), Some(start_ns));
         let _ = write!(
             self.line,
             ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}}"
@@ -247,7 +271,7 @@ impl Events<'_> {
                     continue;
                 };
                 number += 1;
-                self.begin("s", "edges", kind, place(from.0), Some(from.1));
+                self.begin("s", "edges", kind, self.place(from.0), Some(from.1));
                 let _ = write!(self.line, ",\"id\":{number}");
                 self.end("args", frame, row, &[])?;
                 let at_ns = if kind == "joins" {
@@ -255,7 +279,7 @@ impl Events<'_> {
                 } else {
                     to.1
                 };
-                self.begin("f", "edges", kind, place(to.0), Some(at_ns));
+                self.begin("f", "edges", kind, self.place(to.0), Some(at_ns));
                 let _ = write!(self.line, ",\"id\":{number},\"bp\":\"e\"}}");
                 self.to.write_all(self.line.as_bytes())?;
             }
@@ -270,7 +294,7 @@ impl Events<'_> {
                 for row in 0..frame.height() {
                     let lane = Lane::Thread(u64_at(frame, "thread", row));
                     self.lanes.remove(&lane);
-                    self.lane(lane, &lane.name(&names));
+                    self.lane(lane, &lane.name(&names, self.of_ranks));
                     self.end(MARK, frame, row, &[])?;
                 }
                 Ok(())
@@ -279,14 +303,18 @@ impl Events<'_> {
         let mut devices = BTreeSet::new();
         for lane in std::mem::take(&mut self.lanes) {
             if let Lane::Stream(device, _) = lane {
-                devices.insert(device);
+                let rank = if self.of_ranks { lane.in_rank().0 } else { 0 };
+                devices.insert((self.place(lane).0, rank, device - (rank << PLACE_BITS)));
             }
-            self.lane(lane, &lane.name(&names));
+            self.lane(lane, &lane.name(&names, self.of_ranks));
             self.line.push('}');
             self.to.write_all(self.line.as_bytes())?;
         }
-        for device in devices {
-            let (pid, name) = (device + 2, format!("gpu{device}"));
+        for (pid, rank, device) in devices {
+            let name = match self.of_ranks {
+                true => format!("rank {rank} gpu{device}"),
+                false => format!("gpu{device}"),
+            };
             self.line = format!(
                 ",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":0,\"args\":{{\"name\":\"{name}\"}}}}"
             );
@@ -296,9 +324,24 @@ impl Events<'_> {
         Ok(())
     }
 
+    /// Process and thread of a lane. Thread 0 is the idle thread to a viewer: numbers begin at 1.
+    fn place(&self, lane: Lane) -> (u64, u64) {
+        let (rank, lane) = if self.of_ranks {
+            lane.in_rank()
+        } else {
+            (0, lane)
+        };
+        let number = |n: Option<u64>| n.map_or(u64::from(u32::MAX), |n| n + 1);
+        match lane {
+            Lane::Thread(thread) => (host_pid(rank), number(thread)),
+            Lane::ThreadOfRank(_) => (host_pid(rank), number(None)),
+            Lane::Stream(device, stream) => ((rank << PLACE_BITS) + device + 2, number(stream)),
+        }
+    }
+
     /// Order and name of a lane; the last event is left open for more members.
     fn lane(&mut self, lane: Lane, name: &str) {
-        let (pid, tid) = place(lane);
+        let (pid, tid) = self.place(lane);
         self.begin("M", "threads", "thread_sort_index", (pid, tid), None);
         let _ = write!(self.line, ",\"args\":{{\"sort_index\":{tid}}}}}");
         let _ = write!(
@@ -310,12 +353,8 @@ impl Events<'_> {
     }
 }
 
-/// Process and thread of a lane. Thread 0 is the idle thread to a viewer: numbers begin at 1.
-fn place(lane: Lane) -> (u64, u64) {
-    match lane {
-        Lane::Thread(thread) => (HOST_PID, thread.map_or(u64::from(u32::MAX), |n| n + 1)),
-        Lane::Stream(device, stream) => (device + 2, stream.map_or(u64::from(u32::MAX), |n| n + 1)),
-    }
+fn host_pid(rank: u64) -> u64 {
+    (rank << PLACE_BITS) + HOST_PID
 }
 
 fn others<'c>(columns: &'c [String], but: &str) -> Vec<&'c str> {

@@ -6,6 +6,7 @@
 mod merged;
 
 use polars::prelude::{AnyValue, DataFrame};
+use trueno_plugin::rank::PLACE_BITS;
 
 use super::ExportError;
 use crate::catalog;
@@ -43,9 +44,17 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Whether the run holds ranks.
+    pub(super) fn is_of_ranks(&self) -> bool {
+        !self.run.facts().ranks.is_empty()
+    }
+
     /// The tables that hold rows of the run's files.
     pub(super) fn tables(&self) -> Vec<Stored> {
-        let own = |name: &str| catalog::RUN_TABLES.contains(&name);
+        let of_ranks = self.is_of_ranks();
+        let own = |name: &str| {
+            catalog::RUN_TABLES.contains(&name) || (of_ranks && name == catalog::RANKS)
+        };
         let tables = self.run.tables().into_iter().filter(|t| !own(&t.name));
         tables
             .map(|table| {
@@ -183,6 +192,8 @@ pub(super) fn bool_at(frame: &DataFrame, column: &str, row: usize) -> Option<boo
 pub(super) enum Lane {
     /// Row of threads.
     Thread(Option<u64>),
+    /// Of a run of ranks: a thread of this rank that was not recorded.
+    ThreadOfRank(u64),
     /// Device and stream.
     Stream(u64, Option<u64>),
 }
@@ -195,20 +206,51 @@ impl Lane {
             Some(device) if table != "syncs" || thread.is_none() => {
                 Lane::Stream(device, u64_at(frame, "stream", row))
             }
-            _ => Lane::Thread(thread),
+            _ => match (thread, u64_at(frame, "rank", row)) {
+                (None, Some(rank)) => Lane::ThreadOfRank(rank),
+                _ => Lane::Thread(thread),
+            },
         }
     }
 
-    /// As reports call it.
-    pub(super) fn name(self, threads: &std::collections::BTreeMap<u64, String>) -> String {
+    /// As reports call it; in a run of ranks with the rank before it.
+    pub(super) fn name(
+        self,
+        threads: &std::collections::BTreeMap<u64, String>,
+        of_ranks: bool,
+    ) -> String {
+        let name = match self {
+            Lane::Thread(Some(thread)) => threads.get(&thread),
+            _ => None,
+        };
+        let (rank, lane) = if of_ranks { self.in_rank() } else { (0, self) };
+        let lane = match (lane, name) {
+            (Lane::Thread(Some(thread)), Some(name)) => format!("thread {thread} {name}"),
+            (Lane::Thread(Some(thread)), None) => format!("thread {thread}"),
+            (Lane::Thread(None) | Lane::ThreadOfRank(_), _) => "thread ?".to_owned(),
+            (Lane::Stream(device, Some(stream)), _) => format!("gpu{device}/stream {stream}"),
+            (Lane::Stream(device, None), _) => format!("gpu{device}/stream ?"),
+        };
+        match of_ranks {
+            true => format!("rank {rank} {lane}"),
+            false => lane,
+        }
+    }
+
+    /// Its rank, and the lane in the rank's own run.
+    pub(super) fn in_rank(self) -> (u64, Lane) {
+        let split = |place: u64| (place >> PLACE_BITS, place & ((1 << PLACE_BITS) - 1));
         match self {
-            Lane::Thread(Some(thread)) => match threads.get(&thread) {
-                Some(name) => format!("thread {thread} {name}"),
-                None => format!("thread {thread}"),
-            },
-            Lane::Thread(None) => "thread ?".to_owned(),
-            Lane::Stream(device, Some(stream)) => format!("gpu{device}/stream {stream}"),
-            Lane::Stream(device, None) => format!("gpu{device}/stream ?"),
+            Lane::Thread(Some(thread)) => {
+                let (rank, thread) = split(thread);
+                (rank, Lane::Thread(Some(thread)))
+            }
+            Lane::Thread(None) => (0, self),
+            Lane::ThreadOfRank(rank) => (rank, Lane::Thread(None)),
+            Lane::Stream(device, stream) => {
+                let (rank, device) = split(device);
+                (rank, Lane::Stream(device, stream))
+            }
         }
     }
 }

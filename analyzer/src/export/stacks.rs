@@ -77,7 +77,7 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let threads = rows::thread_names(source)?;
     for (lane, mut spans) in lanes {
         spans.sort_unstable_by_key(|s| (s.start_ns, Reverse(s.end_ns), s.id));
-        let name = stacks.number(&lane.name(&threads));
+        let name = stacks.number(&lane.name(&threads, source.is_of_ranks()));
         let top = stacks.child(ROOT, name);
         stacks.fold(top, &spans);
     }

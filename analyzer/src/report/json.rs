@@ -154,6 +154,12 @@ impl Serialize for Header {
         if let Some(window) = &self.window {
             map.serialize_entry("window", window)?;
         }
+        if !facts.joined.is_empty() {
+            map.serialize_entry("joined", &facts.joined)?;
+        }
+        if !facts.ranks.is_empty() {
+            map.serialize_entry("ranks", &facts.ranks)?;
+        }
         map.end()
     }
 }

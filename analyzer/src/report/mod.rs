@@ -16,7 +16,7 @@ mod testing;
 pub mod units;
 mod view;
 pub mod width;
-mod words;
+pub(crate) mod words;
 
 pub use build::{BuildError, Request, build};
 pub use cell::Cell;

@@ -10,6 +10,7 @@ use crate::run::{ClockFacts, HostFacts, ProgramFacts, RunFacts, RunState, TableF
 /// A complete run of one second with the given sections.
 pub fn report(sections: Vec<Section>) -> Report {
     let facts = RunFacts {
+        joined: Vec::new(),
         ranks: Vec::new(),
         run_id: Some("00000000000000aa".into()),
         label: Some("decode".into()),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::{RunState, WallSource};
+use crate::run::{RankFacts, RunState, WallSource, rank_numbers};
+
+use trueno_recorder::run_json::Joined;
 
 use super::units::{self, Unit};
 use super::{Cell, Header, HeaderWindow, Problem, Report, width};
@@ -14,6 +16,9 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
         ("run", run(header)),
         ("program", program(&facts.program.argv)),
     ];
+    if let Some(ranks) = ranks(&facts.ranks) {
+        lines.push(("ranks", ranks));
+    }
     lines.push(("host", host(header)));
     lines.push(("wall", wall(header)));
     if let Some(window) = &header.window {
@@ -22,6 +27,7 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     lines.push(("coverage", coverage(header)));
     lines.push(("events", events(header)));
     lines.push(("recorder", recorder_cost(header)));
+    lines.extend(facts.joined.iter().map(|one| ("joined", joined(one))));
     if !facts.values.is_empty() {
         lines.push(("values", values(&facts.values)));
     }
@@ -63,6 +69,51 @@ fn run(header: &Header) -> String {
         (RunState::Recovered, None) => format!("{name}, recovered after an unclean end"),
         _ => name,
     }
+}
+
+/// What another tool's file has added to the run.
+pub fn joined(joined: &Joined) -> String {
+    let count = |counts: &BTreeMap<String, u64>| -> String {
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(what, n)| format!("{n} {what}"))
+            .collect();
+        counts.join("; ")
+    };
+    let file = format!("{} ({})", joined.file, joined.tool);
+    match joined.left_out.is_empty() {
+        true => format!("{file} to {}", count(&joined.matched)),
+        false => format!(
+            "{file} to {}; left out: {}",
+            count(&joined.matched),
+            count(&joined.left_out)
+        ),
+    }
+}
+
+/// Which ranks are there, and how their times came together.
+pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
+    let numbers: Vec<u32> = ranks.iter().map(|rank| rank.rank).collect();
+    let latest_ns = ranks.iter().map(|rank| rank.offset_ns).max()?;
+    let aligned = ranks
+        .iter()
+        .filter(|rank| rank.origin_realtime_ns.is_some());
+    let aligned = match (aligned.count(), ranks.len()) {
+        (_, 1) => "alone".to_owned(),
+        (0, _) => "aligned at their starts, as none says when it began".to_owned(),
+        (some, all) => {
+            let but = match all - some {
+                0 => String::new(),
+                1 => ", but for one that does not say when it began".to_owned(),
+                more => format!(", but for {more} that do not say when they began"),
+            };
+            let latest = units::duration(latest_ns as f64);
+            format!(
+                "aligned by the wall clocks of their hosts{but}; the last began {latest} after the first"
+            )
+        }
+    };
+    Some(format!("{}; {aligned}", rank_numbers(&numbers)))
 }
 
 fn program(argv: &[String]) -> String {
@@ -219,6 +270,11 @@ fn incomplete(report: &Report) -> Vec<String> {
             count(facts.rows_lost)
         ));
     }
+    let of_ranks = report
+        .problems
+        .iter()
+        .filter(|problem| matches!(&*problem.code, "rank_missing" | "rank_lost"));
+    reasons.extend(of_ranks.map(|problem| problem.text.clone()));
     if reasons.is_empty() {
         reasons.push("see the problems below".into());
     }

@@ -12,7 +12,7 @@ use trueno_recorder::journal::{JOURNAL, Line};
 use trueno_recorder::run_json::{Joined, RUN_JSON, RunJson, State};
 use trueno_recorder::run_writer::RunWriter;
 
-use super::manifest;
+use super::{manifest, ranks};
 
 /// What stands in the new run in other files, or not at all.
 const LEFT_OUT: [&str; 4] = [RUN_JSON, "run.json.tmp", JOURNAL, "live"];
@@ -26,6 +26,9 @@ pub enum AddError {
     /// Without `run.json` there is nothing to say it in.
     #[error("{}: run.json is missing or damaged, so that rows cannot be added (hint: import or record the run again)", .0.display())]
     Unknown(PathBuf),
+    /// Each rank is a run of its own.
+    #[error("{}: holds several ranks (hint: give one of them, such as {}/rank=0)", .0.display(), .0.display())]
+    Ranks(PathBuf),
     /// More rows may come.
     #[error("{}: its recording has not ended (hint: wait for its end, or `trueno-analyze recover` it)", .0.display())]
     Unfinished(PathBuf),
@@ -66,6 +69,9 @@ impl Adding {
     /// # Errors
     /// See [`AddError`].
     pub fn begin(from: &Path, to: &Path) -> Result<Self, AddError> {
+        if let ranks::Found::Ranks(_) = ranks::find(from) {
+            return Err(AddError::Ranks(from.to_path_buf()));
+        }
         match manifest::read(from, &mut Vec::new()) {
             Ok(Some(run)) if run.state == State::Recording => {
                 return Err(AddError::Unfinished(from.to_path_buf()));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use trueno_recorder::run_json::Joined;
 
 /// State of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -157,6 +158,9 @@ pub struct RunFacts {
     pub tables: Vec<TableFacts>,
     /// Metadata the program gave.
     pub values: BTreeMap<String, String>,
+    /// What other tools measured and was added afterwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<Joined>,
     /// The ranks that could be opened, where the run holds ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFacts>,
@@ -169,6 +173,8 @@ pub struct RankFacts {
     pub rank: u32,
     /// Identity given by its recorder.
     pub run_id: Option<String>,
+    /// Label given by its program.
+    pub label: Option<String>,
     /// State of its recording.
     pub state: RunState,
     /// Whether it is complete by itself.

@@ -137,6 +137,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         cost_ns_per_span: run.recorder.cost_ns_per_span,
         tables: Vec::new(),
         values: run.values,
+        joined: run.joined,
         ranks: Vec::new(),
     }
 }

@@ -37,5 +37,5 @@ pub use facts::{
 };
 pub use open::Run;
 pub use problem::{Problem, RunError, Severity};
-pub use ranks::is_run;
+pub use ranks::{is_run, rank_numbers};
 pub use recover::{RecoverError, Recovered, Recovery, recover};

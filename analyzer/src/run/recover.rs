@@ -19,7 +19,7 @@ pub use error::RecoverError;
 
 use super::assess::Writer;
 use super::gather::Gathered;
-use super::{Problem, Run, RunState, Severity};
+use super::{Problem, Run, RunState, Severity, ranks};
 use place::Place;
 use stage::Stage;
 
@@ -73,6 +73,9 @@ pub fn recover(
     to: Option<&Path>,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Recovered, RecoverError> {
+    if let ranks::Found::Ranks(_) = ranks::find(path) {
+        return Err(RecoverError::Ranks(path.to_path_buf()));
+    }
     let place = Place::of(path, to)?;
     let gathered = Gathered::read(path)?;
     let Some(manifest) = &gathered.manifest else {

@@ -136,14 +136,27 @@ fn graph(run: &mut Run) -> Result<Check> {
 }
 
 fn clock(run: &mut Run) -> Result<Check> {
+    let ranked = run.table("rank_clocks")?;
     let table = run.table("clock_pairs")?;
-    let pairs: Vec<(u64, i64)> = table
-        .u64("ticks")?
-        .iter()
-        .zip(table.i64("host_ns")?.iter())
-        .filter_map(|(t, n)| Some((t?, n?)))
+    let table = if ranked.is_missing() { &table } else { &ranked };
+    let ranks = match ranked.is_missing() {
+        true => vec![None; table.rows()],
+        false => ranked.u64("rank")?.iter().collect(),
+    };
+    let readings = table.u64("ticks")?.iter().zip(table.i64("host_ns")?.iter());
+    let pairs: Vec<(Option<u64>, (u64, i64))> = ranks
+        .into_iter()
+        .zip(readings)
+        .filter_map(|(rank, (ticks, ns))| Some((rank, (ticks?, ns?))))
         .collect();
-    Ok(match deviation(&pairs) {
+    // A rank's clock is compared with itself only; the worst of them counts.
+    let clock = |pairs: &[(Option<u64>, (u64, i64))]| {
+        let pairs: Vec<(u64, i64)> = pairs.iter().map(|(_, pair)| *pair).collect();
+        deviation(&pairs)
+    };
+    let clocks = pairs.chunk_by(|a, b| a.0 == b.0).filter_map(clock);
+    let worst = clocks.max_by(f64::total_cmp);
+    Ok(match worst {
         None => CLOCK.not_measurable(format!(
             "{} readings of the clocks; three, at least 10 ms apart, are needed",
             pairs.len()

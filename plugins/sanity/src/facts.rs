@@ -24,6 +24,8 @@ pub struct Facts {
     pub rows_lost: Option<u64>,
     /// Rows read.
     pub rows_read: u64,
+    /// Ranks whose wall times run side by side; 1 where the run holds none.
+    pub ranks: u64,
 }
 
 impl Facts {
@@ -39,6 +41,7 @@ impl Facts {
             .iter()
             .filter(|flag| *flag == Some(true))
             .count();
+        let ranks = run.table("ranks")?;
         let table = run.table("run")?;
         let state = table
             .text("state")?
@@ -58,6 +61,7 @@ impl Facts {
             verified: verified as u64,
             rows_lost: lost.iter().sum(),
             rows_read: read.iter().flatten().sum(),
+            ranks: (ranks.rows() as u64).max(1),
         })
     }
 

@@ -3,7 +3,7 @@
 use trueno_plugin::Input;
 
 /// All inputs.
-pub const INPUTS: [Input; 15] = [
+pub const INPUTS: [Input; 18] = [
     Input::sql(
         "run",
         "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
@@ -66,4 +66,18 @@ pub const INPUTS: [Input; 15] = [
         "nan_checksums",
         "SELECT COUNT(*) AS checksums FROM checksums WHERE nan_count > 0",
     ),
+    // Only there where the run holds ranks: each has a clock of its own.
+    Input::sql("ranks", "SELECT rank FROM ranks").optional(),
+    Input::sql(
+        "rank_problems",
+        "SELECT p.code AS code FROM problems AS p WHERE p.code = 'rank_missing' OR p.code = 'rank_lost' \
+         OR p.code = 'rank_twice' OR p.code = 'rank_unknown' OR p.code = 'rank_not_aligned' OR p.code = 'ranks_apart'",
+    )
+    .optional(),
+    Input::sql(
+        "rank_clocks",
+        "SELECT r.rank AS rank, c.ticks AS ticks, c.host_ns AS host_ns FROM ranks AS r \
+         JOIN clock_pairs AS c ON r.rank = c.rank ORDER BY rank, host_ns, ticks",
+    )
+    .optional(),
 ];

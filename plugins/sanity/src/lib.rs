@@ -9,6 +9,7 @@ pub mod device;
 pub mod facts;
 pub mod ids;
 pub mod inputs;
+pub mod ranks;
 pub mod rows;
 pub mod times;
 pub mod whole;
@@ -33,6 +34,7 @@ impl Plugin for Sanity {
         checks.extend(times::links(run, &facts, &tables)?);
         checks.extend(device::checks(run, &tables)?);
         checks.push(whole::cost(&facts, &tables));
+        checks.extend(ranks::check(run)?);
         checks.sort_by_key(|check| check.verdict);
         run.emit(check::table(&checks))?;
         for finding in checks.iter().filter_map(check::Check::finding) {

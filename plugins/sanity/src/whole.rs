@@ -118,7 +118,7 @@ pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
 }
 
 /// Estimated share of the wall time that recording took: measured cost of a span times rows
-/// recorded through guards, over wall. Threads share it, so it is an upper bound.
+/// recorded through guards, over the wall of each rank. Threads share it, so it is an upper bound.
 pub fn cost(facts: &Facts, tables: &[Rows]) -> Check {
     let (Some(cost_ns), Some(wall_ns)) = (
         facts.cost_ns_per_span,
@@ -127,7 +127,7 @@ pub fn cost(facts: &Facts, tables: &[Rows]) -> Check {
         return COST.not_measurable("the cost of a span or the length of the run is not known");
     };
     let spans: usize = tables.iter().map(|rows| rows.id.len()).sum();
-    let share = cost_ns * spans as f64 / wall_ns as f64;
+    let share = cost_ns * spans as f64 / (wall_ns as f64 * facts.ranks as f64);
     let found = format!("{:.2} % of wall", 100.0 * share);
     let detail = format!(
         "{cost_ns:.1} ns a span, measured at the start, times {spans} rows with a duration"

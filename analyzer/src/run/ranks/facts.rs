@@ -5,7 +5,8 @@
 //! | wall | from the first start to the last end on the common timeline; recorded only if that of every rank is |
 //! | rows, lost, bytes, segments | summed |
 //! | dropped | summed; not known if that of one rank is not |
-//! | complete, clean end | if all ranks are there and are so |
+//! | complete | if all ranks are there and are so |
+//! | clean end | if that of all ranks that are there is |
 //! | state | the worst: unknown, failed, recording, recovered, finished |
 //! | cost of a span | mean over the spans of all ranks; not known if that of one rank is not |
 //! | clock's resolution | the coarsest |
@@ -59,7 +60,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         run_id: Some(format!("{:016x}", xxh3_64(ids.join(" ").as_bytes()))),
         label: texts(&|facts| facts.label.clone()),
         state: state(&all),
-        clean_end: is_whole && all.iter().all(|facts| facts.clean_end),
+        clean_end: all.iter().all(|facts| facts.clean_end),
         complete: is_whole && lost == 0 && all.iter().all(|facts| facts.complete),
         wall_ns,
         wall_source,
@@ -101,6 +102,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         cost_ns_per_span: cost(&all),
         tables,
         values: values(&all),
+        joined: all.iter().flat_map(|facts| facts.joined.clone()).collect(),
         ranks: members.iter().map(rank).collect(),
     }
 }
@@ -110,6 +112,7 @@ fn rank(member: &Member) -> RankFacts {
     RankFacts {
         rank: member.rank,
         run_id: facts.run_id.clone(),
+        label: facts.label.clone(),
         state: facts.state,
         complete: facts.complete,
         offset_ns: member.offset_ns,

@@ -19,9 +19,10 @@ use polars::prelude::{DataFrame, PolarsResult};
 
 pub use find::is_run;
 pub(super) use find::{Folders, Found, find};
+pub use spell::numbers as rank_numbers;
 
 use super::{Problem, Run, RunError, RunFacts};
-use crate::catalog::TableInfo;
+use crate::catalog::{self, TableInfo};
 use crate::query::Database;
 use combine::Combined;
 
@@ -135,7 +136,7 @@ impl Ranks {
             ("run", super::tables::run(facts)),
             ("segments", published::segments(self)),
             ("problems", published::problems(self, problems)),
-            ("ranks", published::ranks(facts)),
+            (catalog::RANKS, published::ranks(facts)),
         ];
         for (name, frame) in own {
             database.register(name, frame.map_err(|error| failed(name, error))?);

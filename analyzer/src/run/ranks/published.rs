@@ -5,12 +5,9 @@ use trueno_recorder::schema;
 
 use super::Ranks;
 use super::combine::RANK;
-use crate::catalog::{self, TableInfo};
+use crate::catalog::{self, RANKS, TableInfo};
 use crate::run::segment::Segment;
 use crate::run::{Problem, RunFacts, tables};
-
-/// Name of the table that only runs of several ranks have.
-pub(super) const RANKS: &str = "ranks";
 
 /// Those of the format, those of the run, then others.
 pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {

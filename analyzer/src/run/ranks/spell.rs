@@ -1,7 +1,13 @@
 //! Lists of ranks in words.
 
-/// `rank 3`, `ranks 0, 2–5`; sorted ranks.
+/// Sorted ranks in words: `rank 3`, `ranks 0, 2–5`.
 pub(super) fn ranks(all: &[u32]) -> String {
+    let word = if all.len() == 1 { "rank" } else { "ranks" };
+    format!("{word} {}", numbers(all))
+}
+
+/// Sorted numbers, neighbours drawn together: `0, 2–5`.
+pub fn numbers(all: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &rank in all {
         match runs.last_mut() {
@@ -17,8 +23,7 @@ pub(super) fn ranks(all: &[u32]) -> String {
             _ => format!("{first}–{last}"),
         })
         .collect();
-    let word = if all.len() == 1 { "rank" } else { "ranks" };
-    format!("{word} {}", runs.join(", "))
+    runs.join(", ")
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ pub enum RecoverError {
     /// Its writer is alive, or another process is recovering it.
     #[error("{}: is being recorded or recovered now (hint: wait for its end)", .0.display())]
     Recording(PathBuf),
+    /// Each rank is a run of its own.
+    #[error("{}: holds several ranks (hint: recover each of them, such as {}/rank=0)", .0.display(), .0.display())]
+    Ranks(PathBuf),
     /// Without `run.json` it is not known whether the recording has ended.
     #[error("{}: run.json is missing or damaged, so that it is not known how the recording ended (hint: the other verbs read what is there)", .0.display())]
     Unknown(PathBuf),

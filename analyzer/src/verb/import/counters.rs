@@ -56,6 +56,12 @@ pub(super) fn join(args: &ImportArgs, into: &Path, talk: &Talk) -> anyhow::Resul
     {
         bail!("--into joins the CSV of Nsight Compute only (hint: leave --format out)");
     }
+    if is_same(into, &args.output) {
+        bail!(
+            "{}: the run with the counters would take the place of the one without (hint: choose another path for -o)",
+            args.output.display()
+        );
+    }
     let output = Target::new(&args.output, args.overwrite)?;
     let run = Run::open(into)?;
     check(&run, into)?;
@@ -105,6 +111,11 @@ pub(super) fn join(args: &ImportArgs, into: &Path, talk: &Talk) -> anyhow::Resul
     } else {
         exit::NOT_MEASURABLE
     })
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(a).is_some_and(|a| Some(a) == real(b))
 }
 
 /// Ordinals mean something only where every kernel of the run is there.

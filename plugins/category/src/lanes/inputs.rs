@@ -6,7 +6,7 @@
 use trueno_plugin::Input;
 
 /// All inputs of [`load`](super::load), to be listed by the plugin.
-pub const INPUTS: [Input; 18] = [
+pub const INPUTS: [Input; 19] = [
     Input::sql("run", "SELECT wall_ns FROM run"),
     Input::sql("threads", "SELECT thread, name FROM threads"),
     Input::sql(
@@ -75,4 +75,6 @@ pub const INPUTS: [Input; 18] = [
         "SELECT from_ns, until_ns FROM report_window",
     )
     .optional(),
+    // Only there where the run holds ranks.
+    Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

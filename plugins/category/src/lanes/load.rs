@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_plugin::rank::of_key;
 use trueno_plugin::{I64Column, Result, Run, Table, U64Column};
 
 use super::hash::FastMap;
@@ -54,6 +55,7 @@ pub fn load(run: &mut Run) -> Result<Lanes> {
     let mut loader = Loader {
         rules: Rules::read(run)?,
         window: window(run)?,
+        of_ranks: !run.table("ranks")?.is_missing(),
         ..Loader::default()
     };
     if let Some((from_ns, _)) = loader.window {
@@ -130,6 +132,8 @@ struct Loader {
     out: Lanes,
     rules: Rules,
     window: Option<(i64, i64)>,
+    /// Whether the run holds ranks.
+    of_ranks: bool,
     spans: BTreeMap<LaneKey, Vec<Span>>,
     /// Tables read ahead, because their links say which bricks to remember.
     tables: FastMap<&'static str, Table>,
@@ -195,14 +199,7 @@ impl Loader {
             {
                 *category = self.out.labels.get(label).category;
             }
-            self.row(
-                &rows,
-                row,
-                LaneKey::Thread(rows.thread.get(row)),
-                label,
-                true,
-                &mut lane,
-            );
+            self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
         }
         lane.back(&mut self.spans);
         Ok(())
@@ -266,13 +263,23 @@ impl Loader {
                 Some(device) if source.class != Class::Wait || thread.is_none() => {
                     LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
                 }
-                _ => LaneKey::Thread(thread),
+                _ => self.thread(&rows, row),
             };
             let valid = valid.is_none_or(|column| column.value(row));
             self.row(&rows, row, key, label, valid, &mut lane);
         }
         lane.back(&mut self.spans);
         Ok(())
+    }
+
+    /// The host lane of a row. Threads that were not recorded are another one in each rank.
+    fn thread(&self, rows: &Rows<'_>, row: usize) -> LaneKey {
+        match rows.thread.get(row) {
+            None if self.of_ranks => {
+                LaneKey::ThreadOfRank(of_key(rows.id.value(row)).cast_signed())
+            }
+            thread => LaneKey::Thread(thread),
+        }
     }
 
     /// Books one row as an interval, or counts why it is none.
@@ -342,7 +349,9 @@ impl Loader {
             run_length += 1;
         }
         *counts.entry(last).or_default() += run_length;
-        for (thread, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        let is_one_lane = |thread: Option<i64>| thread.is_some() || !self.of_ranks;
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        for (thread, count) in counts.filter(|(thread, _)| is_one_lane(*thread)) {
             self.spans
                 .entry(LaneKey::Thread(thread))
                 .or_default()
@@ -366,8 +375,11 @@ impl Loader {
                 _ => None,
             };
             let mut lane = Lane {
-                name: key.name(thread_name),
                 key,
+                name: match self.of_ranks {
+                    true => key.name_in_rank(thread_name),
+                    false => key.name(thread_name),
+                },
                 kind: key.kind(),
                 spans,
             };

@@ -1,5 +1,7 @@
 //! Intervals, what they are called, and the lanes they ran on.
 
+use trueno_plugin::rank::of_place;
+
 use super::hash::FastMap;
 
 /// In [`Span::elements`]: the program declared none.
@@ -115,6 +117,8 @@ impl LaneKind {
 pub enum LaneKey {
     /// Row of `threads`.
     Thread(Option<i64>),
+    /// Of a run of ranks: the thread of this rank that was not recorded.
+    ThreadOfRank(i64),
     /// Device and stream.
     Stream(i64, Option<i64>),
 }
@@ -123,7 +127,7 @@ impl LaneKey {
     /// Host or device.
     pub fn kind(self) -> LaneKind {
         match self {
-            Self::Thread(_) => LaneKind::Host,
+            Self::Thread(_) | Self::ThreadOfRank(_) => LaneKind::Host,
             Self::Stream(..) => LaneKind::Device,
         }
     }
@@ -133,10 +137,27 @@ impl LaneKey {
         match (self, thread_name) {
             (Self::Thread(Some(thread)), Some(name)) => format!("thread {thread} {name}"),
             (Self::Thread(Some(thread)), None) => format!("thread {thread}"),
-            (Self::Thread(None), _) => "thread ?".to_owned(),
+            (Self::Thread(None) | Self::ThreadOfRank(_), _) => "thread ?".to_owned(),
             (Self::Stream(device, Some(stream)), _) => format!("gpu{device}/stream {stream}"),
             (Self::Stream(device, None), _) => format!("gpu{device}/stream ?"),
         }
+    }
+
+    /// Of a lane of a run of ranks: `rank 1 thread 0 main`, with the numbers of that rank.
+    pub fn name_in_rank(self, thread_name: Option<&str>) -> String {
+        let (rank, lane) = match self {
+            Self::Thread(Some(thread)) => {
+                let (rank, thread) = of_place(thread);
+                (rank, Self::Thread(Some(thread)))
+            }
+            Self::Thread(None) => return self.name(thread_name),
+            Self::ThreadOfRank(rank) => (rank, self),
+            Self::Stream(device, stream) => {
+                let (rank, device) = of_place(device);
+                (rank, Self::Stream(device, stream))
+            }
+        };
+        format!("rank {rank} {}", lane.name(thread_name))
     }
 }
 

@@ -1,0 +1,36 @@
+//! Of a run of several ranks: whether all of them are here, on one timeline.
+
+use trueno_plugin::{Result, Run, Severity};
+
+use crate::check::{Check, Spec};
+
+const RANKS: Spec = Spec {
+    name: "all_ranks",
+    expected: "every rank, on one timeline",
+    severity: Severity::Warning,
+    suggestion: "what is compared between ranks is open to doubt; the problems of the report say which ranks, and why",
+};
+
+/// `None`: the run holds no ranks.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn check(run: &mut Run) -> Result<Option<Check>> {
+    let ranks = run.table("ranks")?;
+    if ranks.is_missing() {
+        return Ok(None);
+    }
+    let problems = run.table("rank_problems")?.rows() as u64;
+    let here = ranks.rows();
+    let check = match problems {
+        0 => RANKS.pass(format!("{here} ranks"), "none is missing or misplaced"),
+        more => RANKS
+            .fail(
+                format!("{here} ranks, and {more} problems with ranks"),
+                more,
+                "ranks are missing, could not be read, or have no place on the timeline",
+            )
+            .evidence("SELECT rank, code, text FROM problems"),
+    };
+    Ok(Some(check))
+}
