@@ -66,8 +66,8 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 const WORK: &str = "SELECT k.start_ns AS start_ns, k.dur_ns AS dur_ns, f.value AS flops, b.value AS bytes FROM kernels AS k \
-    JOIN counters AS f ON f.span = k.id AND f.source = 'ncu' AND f.name = 'flops_f32' \
-    JOIN counters AS b ON b.span = k.id AND b.source = 'ncu' AND b.name = 'dram_bytes' ORDER BY start_ns";
+    JOIN counters AS f ON f.span = k.id JOIN counters AS b ON b.span = k.id \
+    WHERE f.source = 'ncu' AND f.name = 'flops_f32' AND b.source = 'ncu' AND b.name = 'dram_bytes' ORDER BY start_ns";
 
 #[test]
 fn measured_work_meets_its_kernels_in_a_new_run() {

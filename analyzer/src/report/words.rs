@@ -201,13 +201,17 @@ fn in_window(header: &HeaderWindow) -> String {
     )
 }
 
+/// spans there are, over all threads together; its share is of the wall of all ranks.
 fn recorder_cost(header: &Header) -> String {
     match header.facts.cost_ns_per_span {
         Some(cost_ns) if cost_ns.is_finite() => {
             let all_ns = cost_ns * header.spans as f64;
+            let ranks = header.facts.ranks.len().max(1);
             let share = match header.facts.wall_ns {
                 Some(wall_ns) if wall_ns > 0 => {
-                    format!(", {} of wall", units::percent(all_ns / wall_ns as f64))
+                    let wall_ns = wall_ns as f64 * ranks as f64;
+                    let of = if ranks > 1 { "all ranks' wall" } else { "wall" };
+                    format!(", {} of {of}", units::percent(all_ns / wall_ns))
                 }
                 _ => String::new(),
             };

@@ -4,6 +4,7 @@ mod catalog;
 mod damage;
 mod every_byte;
 mod journal;
+mod ranks;
 mod recorded;
 mod sample;
 mod sql;

@@ -24,8 +24,8 @@ pub struct Facts {
     pub rows_lost: Option<u64>,
     /// Rows read.
     pub rows_read: u64,
-    /// Ranks whose wall times run side by side; 1 where the run holds none.
-    pub ranks: u64,
+    /// Ranks that are here; `None`: the run holds none.
+    pub ranks: Option<u64>,
 }
 
 impl Facts {
@@ -61,7 +61,7 @@ impl Facts {
             verified: verified as u64,
             rows_lost: lost.iter().sum(),
             rows_read: read.iter().flatten().sum(),
-            ranks: (ranks.rows() as u64).max(1),
+            ranks: (!ranks.is_missing()).then(|| ranks.rows() as u64),
         })
     }
 

@@ -34,7 +34,7 @@ impl Plugin for Sanity {
         checks.extend(times::links(run, &facts, &tables)?);
         checks.extend(device::checks(run, &tables)?);
         checks.push(whole::cost(&facts, &tables));
-        checks.extend(ranks::check(run)?);
+        checks.extend(ranks::check(run, &facts)?);
         checks.sort_by_key(|check| check.verdict);
         run.emit(check::table(&checks))?;
         for finding in checks.iter().filter_map(check::Check::finding) {

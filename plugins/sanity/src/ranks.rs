@@ -3,6 +3,7 @@
 use trueno_plugin::{Result, Run, Severity};
 
 use crate::check::{Check, Spec};
+use crate::facts::Facts;
 
 const RANKS: Spec = Spec {
     name: "all_ranks",
@@ -15,13 +16,11 @@ const RANKS: Spec = Spec {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn check(run: &mut Run) -> Result<Option<Check>> {
-    let ranks = run.table("ranks")?;
-    if ranks.is_missing() {
+pub fn check(run: &mut Run, facts: &Facts) -> Result<Option<Check>> {
+    let Some(here) = facts.ranks else {
         return Ok(None);
-    }
+    };
     let problems = run.table("rank_problems")?.rows() as u64;
-    let here = ranks.rows();
     let check = match problems {
         0 => RANKS.pass(format!("{here} ranks"), "none is missing or misplaced"),
         more => RANKS

@@ -127,7 +127,8 @@ pub fn cost(facts: &Facts, tables: &[Rows]) -> Check {
         return COST.not_measurable("the cost of a span or the length of the run is not known");
     };
     let spans: usize = tables.iter().map(|rows| rows.id.len()).sum();
-    let share = cost_ns * spans as f64 / (wall_ns as f64 * facts.ranks as f64);
+    let walls_ns = wall_ns as f64 * facts.ranks.unwrap_or(1) as f64;
+    let share = cost_ns * spans as f64 / walls_ns;
     let found = format!("{:.2} % of wall", 100.0 * share);
     let detail = format!(
         "{cost_ns:.1} ns a span, measured at the start, times {spans} rows with a duration"

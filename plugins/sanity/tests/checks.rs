@@ -65,6 +65,11 @@ fn flag(rows: &[Row], value: bool) -> impl Iterator<Item = bool> + '_ {
 
 impl Made {
     fn output(&self) -> Output {
+        self.output_with(Vec::new())
+    }
+
+    /// With tables that only some runs have.
+    fn output_with(&self, more: Vec<TableBuilder>) -> Output {
         let counts = |name: &'static str, a: (&'static str, i64), b: (&'static str, i64)| {
             Table::build(name).i64(a.0, [a.1]).i64(b.0, [b.1])
         };
@@ -116,7 +121,7 @@ impl Made {
             counts("checksums", ("checksums", 1), ("counted", 1)),
             Table::build("nan_checksums").i64("checksums", [self.nan]),
         ];
-        testing::run::<Sanity>(tables, "{}").unwrap()
+        testing::run::<Sanity>(tables.into_iter().chain(more), "{}").unwrap()
     }
 }
 
@@ -324,4 +329,35 @@ fn coverage_and_cost_need_what_they_divide_by() {
         ..sane()
     };
     not_measurable(&scopes, "coverage");
+}
+
+#[test]
+fn clocks_of_ranks_are_compared_with_themselves_only() {
+    // Two steady clocks of different rates and origins: as one they would jump.
+    let reading = |rank: u64, n: u64| (rank, rank * 900 + n * (30 + 60 * rank) * 1_000_000);
+    let readings: Vec<(u64, u64)> = (0..2)
+        .flat_map(|rank| (0..4).map(move |n| reading(rank, n)))
+        .collect();
+    let ranks = |problems: usize, ticks: Vec<(u64, u64)>| {
+        vec![
+            Table::build("ranks").u64("rank", [0_u64, 1]),
+            Table::build("rank_problems").text("code", vec!["rank_missing"; problems]),
+            Table::build("rank_clocks")
+                .u64("rank", ticks.iter().map(|reading| reading.0))
+                .u64("ticks", ticks.iter().map(|reading| reading.1))
+                .i64(
+                    "host_ns",
+                    (0..ticks.len() as i64).map(|n| n % 4 * 10_000_000),
+                ),
+        ]
+    };
+    let output = sane().output_with(ranks(0, readings.clone()));
+    assert_eq!(verdict(&output, "clock_rate"), ("pass".to_owned(), Some(0)));
+    assert_eq!(verdict(&output, "all_ranks"), ("pass".to_owned(), Some(0)));
+    let mut stepped = readings;
+    stepped[6].1 += 10_000_000;
+    let output = sane().output_with(ranks(1, stepped));
+    assert_eq!(verdict(&output, "clock_rate"), ("fail".to_owned(), Some(1)));
+    assert_eq!(verdict(&output, "all_ranks"), ("fail".to_owned(), Some(1)));
+    assert!(output.finding("all_ranks").is_some());
 }

@@ -2,5 +2,6 @@
 
 mod made;
 mod paint;
+mod ranks;
 mod rules;
 mod tables;
