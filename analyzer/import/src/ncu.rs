@@ -2,15 +2,16 @@
 //!
 //! ncu runs kernels one at a time and more than once, so its times are no part of a run: they are
 //! kept as counters under ncu's names, and replace no traced duration. Its rows meet the kernels
-//! of a run by base name, launch shape, device where both tell several apart, and ordinal among
-//! those, in the order of launches. Where the two have not equally many of a kind, or the order is
+//! of a run by base name, launch shape, template arguments where both spell them alike, device where
+//! both tell several apart, and ordinal among those, in the order of launches. Where the two have not equally many of a kind, or the order is
 //! not known, nothing says which belongs to which, and none is joined. The whole CSV is held in
-//! memory, and 40 bytes a kernel of the run.
+//! memory, and 64 bytes a kernel of the run.
 
 mod derived;
 mod join;
 mod name;
 mod number;
+mod pairs;
 mod table;
 
 use std::path::Path;
@@ -55,7 +56,7 @@ pub struct Joined {
 /// Profiled kernels of one name and launch shape that met none of the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unmatched {
-    /// Base name.
+    /// Base name, with its template arguments where they are one and the same.
     pub name: String,
     /// x, y, z.
     pub grid: [u32; 3],

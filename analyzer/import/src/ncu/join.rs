@@ -1,14 +1,20 @@
 //! Which profiled launch is which kernel of the trace.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
 
 use super::derived;
-use super::name::base;
+use super::name::{arguments, base};
+use super::pairs::{At, pairings};
 use super::table::{Key, Launch};
 use super::{Joined, SOURCE, TracedKernel, Unmatched};
 use crate::{Error, Notes};
+
+const NO_NAME: &str = "no kernel of this name is in the run";
+const OTHER_SHAPES: &str = "the run has this kernel in other launch shapes only";
+const NOT_PROFILED: &str = "kernel of the run: not profiled";
 
 /// Launches of one name and shape, and of one device where both sides tell devices apart.
 type Group = (Key, Option<u32>);
@@ -50,35 +56,42 @@ pub fn join<'k>(
     let (traced_names, profiled_names) = (names(&mut traced.keys()), names(&mut profiled.keys()));
     for (group, launches) in profiled {
         let kernels = traced.remove(&group).unwrap_or_default();
-        let reason = if kernels.is_empty() && !traced_names.contains(&group.0.name) {
-            "no kernel of this name is in the run"
-        } else if kernels.is_empty() {
-            "the run has this kernel in other launch shapes only"
-        } else if kernels.len() != launches.len() {
-            "profile and run have not equally many: which is which cannot be known"
-        } else if let Some(ids) = in_order_of_launch(&kernels) {
-            for (kernel, launch) in ids.into_iter().zip(&launches) {
-                counters(table, kernel, launch, into, notes)?;
-                out.kernels += 1;
-            }
-            continue;
-        } else {
-            "the kernels ran on several streams, and in which order they were launched was not recorded"
+        let whole = match kernels.is_empty() {
+            true if traced_names.contains(&group.0.name) => Some(OTHER_SHAPES),
+            true => Some(NO_NAME),
+            false => None,
         };
-        add(notes, &format!("profiled kernel: {reason}"), launches.len());
-        out.unmatched.push(Unmatched {
-            name: group.0.name,
-            grid: group.0.grid,
-            block: group.0.block,
-            profiled: launches.len() as u64,
-            in_run: kernels.len() as u64,
-            reason,
-        });
+        for pairing in pairings(&kernels, &launches) {
+            let reason = match (whole, pairing.pairs(&kernels, &launches)) {
+                (Some(reason), _) | (None, Err(reason)) => reason,
+                (None, Ok(pairs)) => {
+                    for (kernel, launch) in pairs {
+                        counters(table, kernel, launch, into, notes)?;
+                        out.kernels += 1;
+                    }
+                    continue;
+                }
+            };
+            let (profiled, in_run) = (pairing.launches.len(), pairing.kernels.len());
+            if profiled == 0 {
+                add(notes, NOT_PROFILED, in_run);
+                continue;
+            }
+            add(notes, &format!("profiled kernel: {reason}"), profiled);
+            out.unmatched.push(Unmatched {
+                name: format!("{}{}", group.0.name, pairing.shown_arguments(&launches)),
+                grid: group.0.grid,
+                block: group.0.block,
+                profiled: profiled as u64,
+                in_run: in_run as u64,
+                reason,
+            });
+        }
     }
     for ((key, _), kernels) in traced {
         let reason = match profiled_names.contains(&key.name) {
             true => "kernel of the run: profiled in other launch shapes only",
-            false => "kernel of the run: not profiled",
+            false => NOT_PROFILED,
         };
         add(notes, reason, kernels.len());
     }
@@ -95,6 +108,7 @@ fn traced<'k>(
     notes: &mut Notes,
 ) -> BTreeMap<Group, Vec<At>> {
     let mut traced: BTreeMap<Group, Vec<At>> = BTreeMap::new();
+    let mut texts = BTreeSet::new();
     for kernel in kernels {
         let (Some(grid), Some(block)) = (kernel.grid, kernel.block) else {
             notes.leave_out("kernel of the run: no launch shape");
@@ -104,12 +118,25 @@ fn traced<'k>(
         let group = (Key { name, grid, block }, kernel.device);
         traced.entry(group).or_default().push(At {
             id: kernel.id,
+            arguments: arguments(kernel.name).map(|text| shared(&mut texts, text)),
             start_ns: kernel.start_ns,
             launch: kernel.correlation,
             lane: (kernel.device, kernel.stream),
         });
     }
     traced
+}
+
+/// A text once for all who have it.
+fn shared(texts: &mut BTreeSet<Rc<str>>, text: String) -> Rc<str> {
+    match texts.get(&*text) {
+        Some(known) => known.clone(),
+        None => {
+            let text: Rc<str> = text.into();
+            texts.insert(text.clone());
+            text
+        }
+    }
 }
 
 /// Without telling devices apart.
@@ -119,35 +146,6 @@ fn merged(traced: BTreeMap<Group, Vec<At>>) -> BTreeMap<Group, Vec<At>> {
         all.entry((key, None)).or_default().append(&mut kernels);
     }
     all
-}
-
-/// What is needed of a kernel of the run.
-#[derive(Clone, Copy)]
-struct At {
-    id: u64,
-    start_ns: i64,
-    /// Numbers launches in the order in which the program made them.
-    launch: Option<u64>,
-    lane: (Option<u32>, Option<u32>),
-}
-
-/// ncu runs kernels in the order of their launches, which is that of their starts on one
-/// stream only. `None`: the order is not known.
-fn in_order_of_launch(kernels: &[At]) -> Option<Vec<At>> {
-    let mut ordered = kernels.to_vec();
-    if kernels.iter().all(|kernel| kernel.launch.is_some()) {
-        ordered.sort_by_key(|kernel| (kernel.launch, kernel.start_ns, kernel.id));
-        // A graph puts many kernels on several streams by one launch.
-        let unordered = |two: &[At]| two[0].launch == two[1].launch && two[0].lane != two[1].lane;
-        if ordered.windows(2).any(unordered) {
-            return None;
-        }
-    } else if kernels.iter().all(|kernel| kernel.lane == kernels[0].lane) {
-        ordered.sort_by_key(|kernel| (kernel.start_ns, kernel.id));
-    } else {
-        return None;
-    }
-    Some(ordered)
 }
 
 fn add(notes: &mut Notes, reason: &str, count: usize) {

@@ -2,20 +2,57 @@
 
 /// The function's own name: no return type, no namespaces, no template arguments, no parameters.
 pub fn base(name: &str) -> &str {
+    let name = &name[..end_of_base(name)];
+    let start = name.rfind([' ', ':']).map_or(0, |at| at + 1);
+    &name[start..]
+}
+
+/// Template arguments without blanks and without casts of numbers, which profilers write or
+/// not: `<(int)4, T<float> >` is `<4,T<float>>`. `None`: the name has none, or was cut to its base.
+pub fn arguments(name: &str) -> Option<String> {
+    let from = &name[end_of_base(name)..];
+    let mut depth = 0_usize;
+    let end = from.char_indices().find_map(|(at, c)| {
+        depth = match c {
+            '<' => depth + 1,
+            '>' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        (depth == 0).then_some(at)
+    })?;
+    let text: String = from[..end].chars().filter(|c| *c != ' ').collect();
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('(') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let cast = rest.find(')').map(|close| &rest[close + 1..]);
+        let number = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        match cast.filter(number) {
+            Some(number) => rest = number,
+            None => {
+                plain.push('(');
+                rest = &rest[1..];
+            }
+        }
+    }
+    plain.push_str(rest);
+    (!plain.is_empty()).then_some(plain)
+}
+
+/// Where the name ends and its arguments or parameters begin.
+fn end_of_base(name: &str) -> usize {
     let anonymous = "(anonymous namespace)";
     let mut from = 0;
     // Parentheses of an unnamed namespace open no parameters.
-    let end = loop {
+    loop {
         match name[from..].find(['<', '(']).map(|at| from + at) {
             Some(at) if name[at..].starts_with(anonymous) => from = at + anonymous.len(),
             Some(0) => from = 1,
             Some(at) => break at,
             None => break name.len(),
         }
-    };
-    let name = &name[..end];
-    let start = name.rfind([' ', ':']).map_or(0, |at| at + 1);
-    &name[start..]
+    }
 }
 
 #[cfg(test)]
@@ -31,6 +68,15 @@ mod tests {
             "void (anonymous namespace)::saxpy<float>(float)",
         ] {
             assert_eq!(base(name), "saxpy", "{name}");
+        }
+        assert_eq!(
+            arguments("void lib::k<(int)4, T<float>, (bool)1>(T2, T3)"),
+            arguments("void lib::k<4, T<float>, 1 >(int, float*)")
+        );
+        assert_eq!(arguments("k<f(int), (int)-1>").unwrap(), "<f(int),-1");
+        assert_ne!(arguments("k<float>"), arguments("k<double>"));
+        for bare in ["k", "k(float)", "", "k<unclosed", "(("] {
+            assert_eq!(arguments(bare), None, "{bare}");
         }
         assert_eq!(base(""), "");
         assert_eq!(base("<"), "<");

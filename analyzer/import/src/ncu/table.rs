@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use super::name::base;
+use super::name::{arguments, base};
 use super::number::{Number, number, unit};
 use crate::{Error, Notes};
 
@@ -21,6 +21,8 @@ pub struct Key {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     pub key: Option<Key>,
+    /// See [`arguments`].
+    pub arguments: Option<String>,
     pub process: u64,
     /// As ncu numbers devices; `None`: the file does not say.
     pub device: Option<u32>,
@@ -193,6 +195,9 @@ impl Sheet<'_> {
         }
         let launch = self.launches.entry((process, id)).or_default();
         launch.key = launch.key.take().or(key);
+        if launch.arguments.is_none() {
+            launch.arguments = cell("Kernel Name").and_then(arguments);
+        }
         (launch.process, launch.device) = (process, launch.device.or(device));
         for (name, unit_of, value) in metrics {
             match number(value) {

@@ -135,6 +135,73 @@ fn what_could_be_several_is_joined_to_none() {
     );
 }
 
+/// Kernels of one shape and stream, in this order.
+fn named(names: &[&'static str]) -> Vec<TracedKernel<'static>> {
+    let kernel = |(number, name): (usize, &&'static str)| TracedKernel {
+        id: 1 + number as u64,
+        name,
+        start_ns: number as i64,
+        ..kernels()[0].clone()
+    };
+    names.iter().enumerate().map(kernel).collect()
+}
+
+#[test]
+fn template_arguments_tell_kernels_of_one_name_apart() {
+    let join = |profiled: &[&str], traced: &[&'static str]| {
+        let launches: Vec<_> = (0..)
+            .zip(profiled)
+            .map(|(id, name)| (id, 9, *name, 4, 0))
+            .collect();
+        let (found, run) = joined_to(&csv(&launches), None, named(traced)).unwrap();
+        let reasons: Vec<String> = found
+            .unmatched
+            .iter()
+            .map(|one| {
+                format!(
+                    "{} {} {}: {}",
+                    one.name, one.profiled, one.in_run, one.reason
+                )
+            })
+            .collect();
+        (
+            run.rows("counters", &["span", "value"]).join(", "),
+            reasons.join("\n"),
+        )
+    };
+    // Not in the same order, spelled differently; one more of a third.
+    let traced = [
+        "k<4, float>(int)",
+        "k<double>",
+        "k<4, float>(int)",
+        "k<half>",
+    ];
+    let (rows, reasons) = join(
+        &["k<double>", "k<(int)4,float>(T1)", "k<(int)4,float>(T1)"],
+        &traced,
+    );
+    assert_eq!((&*rows, &*reasons), ("1 1, 3 2, 2 0", ""));
+    // One spelling stands in one of them more often: it alone is not joined.
+    let (rows, reasons) = join(
+        &["k<double>", "k<double>", "k<4,float>", "k<4,float>"],
+        &traced,
+    );
+    assert_eq!(rows, "1 2, 3 3");
+    assert!(
+        reasons.starts_with("k<double> 2 1: profile and run have not"),
+        "{reasons}"
+    );
+    // The profile has bare names: all in order.
+    let (rows, reasons) = join(&["k", "k", "k", "k"], &traced);
+    assert_eq!((&*rows, &*reasons), ("1 0, 2 1, 3 2, 4 3", ""));
+    // Other spellings, one to one, in order; and not one to one.
+    let (rows, _) = join(&["k<A>", "k<B>", "k<A>", "k<C>"], &traced);
+    assert_eq!(rows, "1 0, 2 1, 3 2, 4 3");
+    let (rows, reasons) = join(&["k<A>", "k<A>", "k<B>", "k<C>"], &traced);
+    assert_eq!(rows, "");
+    assert!(reasons.contains("other template arguments"), "{reasons}");
+}
+
 #[test]
 fn launches_count_in_their_own_order_where_streams_overtake_each_other() {
     let both = csv(&[(0, 9, "add", 4, 0), (1, 9, "add", 4, 0)]);
