@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use trueno_analyze::run::Run;
 
 use crate::sample::{bricks, edges, has_problem, ordered_rows, problem_texts, value};
-use crate::writer::{End, RunWriter, Values};
+use crate::writer::{End, RunWriter, Values, texts};
 
 /// A rank: rows of bricks and of edges, and when it began.
 #[derive(Clone, Debug)]
@@ -161,4 +161,38 @@ fn columns_of_files_that_differ_stay_beside_each_other() {
     let sql = "SELECT DISTINCT rank, mine, other FROM edges ORDER BY rank";
     let rows = ordered_rows(&whole.sql_context().unwrap(), sql);
     assert_eq!(rows, ["0|5|-", "1|-|6"]);
+}
+
+#[test]
+fn devices_of_ceilings_are_those_of_kernels() {
+    let temp = tempfile::tempdir().unwrap();
+    let job = temp.path().join("job.run");
+    std::fs::create_dir(&job).unwrap();
+    for rank in [0, 2] {
+        let rows = [
+            texts("device", ["gpu:1", "cpu", "gpu:x"].map(Some)),
+            texts("kind", ["compute"; 3].map(Some)),
+            ("value".into(), Values::F64(vec![Some(1.0); 3])),
+        ];
+        let mut writer = RunWriter::new(&job.join(format!("rank={rank}")));
+        writer.segment("ceilings", 0, &rows, 4, End::Sealed);
+        writer.finish();
+    }
+    let database = Run::open(&job).unwrap().sql_context().unwrap();
+    let rows = ordered_rows(&database, "SELECT rank, device FROM ceilings");
+    assert_eq!(
+        rows,
+        [
+            "0|cpu",
+            "0|gpu:1",
+            "0|gpu:x",
+            "2|cpu",
+            "2|gpu:131073",
+            "2|gpu:x"
+        ]
+    );
+    // The numbers of texts follow the new texts.
+    let sql =
+        "SELECT COUNT(DISTINCT device_id) AS ids, COUNT(DISTINCT device) AS texts FROM ceilings";
+    assert_eq!(ordered_rows(&database, sql), ["4|4"]);
 }

@@ -17,13 +17,16 @@ use super::target::Target;
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit;
 use crate::query::collect;
-use crate::report::width::printable;
+use crate::report::width::{printable, shorten};
 use crate::run::{Adding, Run};
 use crate::verb::talk::Talk;
 use crate::verb::to_stdout;
 
 /// Unmatched kernels listed for people; JSON has all.
 const MOST_LISTED: usize = 20;
+
+/// Columns of a name among them; template arguments can fill a page.
+const MOST_OF_A_NAME: usize = 60;
 
 const KERNELS: &str = "SELECT id, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
                        start_ns, correlation, device, stream FROM kernels";
@@ -189,7 +192,7 @@ fn text(summary: &Summary<'_>) -> String {
         let _ = writeln!(
             out,
             "  {} of {} blocks of {} threads, {} in the profile and {} in the run: {}",
-            printable(&unmatched.name),
+            printable(&shorten(&unmatched.name, MOST_OF_A_NAME)),
             shape(unmatched.grid),
             shape(unmatched.block),
             unmatched.profiled,
