@@ -183,11 +183,11 @@ fn devices_of_ceilings_are_those_of_kernels() {
     assert_eq!(
         rows,
         [
-            "0|cpu",
             "0|gpu:1",
+            "0|cpu",
             "0|gpu:x",
-            "2|cpu",
             "2|gpu:131073",
+            "2|cpu",
             "2|gpu:x"
         ]
     );
