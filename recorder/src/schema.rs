@@ -581,7 +581,7 @@ mod tests {
 
     /// Integers that mean the same in every run. A new one has to be put here, or be given
     /// a [`Scope`]: forgotten, rows of several runs would be taken for each other's.
-    const VALUES: [&str; 38] = [
+    const VALUES: [&str; 39] = [
         "address",
         "block_x",
         "block_y",
@@ -609,6 +609,7 @@ mod tests {
         "nan_count",
         "os_id",
         "position",
+        "priority",
         "realtime_ns",
         "registers",
         "row",

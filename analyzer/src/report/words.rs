@@ -183,8 +183,6 @@ fn events(header: &Header) -> String {
     format!("{}, {dropped}{lost}", count(facts.rows))
 }
 
-/// What the recorder's own work cost: its measured cost of one span times the
-/// spans there are, over all threads together.
 fn in_window(header: &HeaderWindow) -> String {
     let window = &header.window;
     let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
@@ -201,6 +199,7 @@ fn in_window(header: &HeaderWindow) -> String {
     )
 }
 
+/// What the recorder's own work cost: its measured cost of one span times the
 /// spans there are, over all threads together; its share is of the wall of all ranks.
 fn recorder_cost(header: &Header) -> String {
     match header.facts.cost_ns_per_span {

@@ -62,6 +62,7 @@ impl Run {
             segments: Vec::new(),
             published: BTreeMap::new(),
             numbers: Categories::global().mapping(),
+            sources: Sources::default(),
             ranks: Some(Box::new(ranks)),
         })
     }
@@ -160,7 +161,10 @@ impl Run {
 
     /// The kernel source of that hash; `None`: it is not there, or not what was recorded.
     pub fn kernel_source(&self, hash: &str) -> Option<String> {
-        self.sources.get(hash)
+        match &self.ranks {
+            Some(ranks) => ranks.kernel_source(hash),
+            None => self.sources.get(hash),
+        }
     }
 
     /// A published event table; `None`: there is none of that name.

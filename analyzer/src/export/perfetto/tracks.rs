@@ -36,7 +36,7 @@ impl Events<'_, '_, '_> {
         let is_first = !is_untimed && !self.tracks.contains_key(&(lane, false));
         let parent = match lane {
             _ if !is_first => self.first_track(lane)?,
-            Lane::Thread(_) => HOST,
+            Lane::Thread(_) | Lane::ThreadOfRank(_) => HOST,
             Lane::Stream(device, _) => self.device(device)?,
         };
         let uuid = self.uuid();
@@ -46,11 +46,11 @@ impl Events<'_, '_, '_> {
             Lane::Thread(Some(number)) if is_first && number < i32::MAX as u64 => {
                 let mut thread = Message::default();
                 thread.number(1, self.pid).number(2, number + 1);
-                thread.text(5, &lane.name(&self.threads));
+                thread.text(5, &lane.name(&self.threads, self.source.is_of_ranks()));
                 track.message(4, &thread);
             }
             _ => {
-                let mut name = lane.name(&self.threads);
+                let mut name = lane.name(&self.threads, self.source.is_of_ranks());
                 if !is_first {
                     name += if is_untimed {
                         " (not timed)"
@@ -71,7 +71,13 @@ impl Events<'_, '_, '_> {
         }
         let uuid = self.uuid();
         let mut track = Message::default();
-        track.number(1, uuid).text(2, &format!("gpu{device}"));
+        let name = match Lane::Stream(device, None).in_rank() {
+            (rank, Lane::Stream(device, _)) if self.source.is_of_ranks() => {
+                format!("rank {rank} gpu{device}")
+            }
+            _ => format!("gpu{device}"),
+        };
+        track.number(1, uuid).text(2, &name);
         self.packets.put_track(&track)?;
         self.devices.insert(device, uuid);
         Ok(uuid)

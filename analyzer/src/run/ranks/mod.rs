@@ -45,6 +45,12 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
+    /// A kernel source that some rank has; see [`Run::kernel_source`].
+    pub(super) fn kernel_source(&self, hash: &str) -> Option<String> {
+        let mut members = self.members.iter();
+        members.find_map(|member| member.run.kernel_source(hash))
+    }
+
     /// Opens all of them; also the facts and problems of the whole.
     ///
     /// # Errors
