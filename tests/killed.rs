@@ -86,7 +86,7 @@ pub fn same_rows(
 
 fn errors(run: &Run) -> Vec<String> {
     let problems = run.problems().iter().filter(|p| {
-        p.severity == Severity::Error || !["unclean_end", "live", "dropped"].contains(&p.code)
+        p.severity == Severity::Error || !["unclean_end", "live", "dropped"].contains(&&*p.code)
     });
     problems.map(|p| format!("{} {}", p.code, p.text)).collect()
 }

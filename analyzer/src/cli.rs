@@ -22,6 +22,8 @@ EXAMPLES:
     trueno-analyze report decode.run --what-if QkvProjection=0.5 --what-if kind:transfer=0
   See it on a timeline, in Perfetto or chrome://tracing:
     trueno-analyze export chrome decode.run -o decode.json.gz
+  Keep a run, smaller, and in files that databases read:
+    trueno-analyze export parquet decode.run -o decode.parquet
   Make a run of another profiler's trace, or one of several ranks:
     trueno-analyze import trace.json.gz -o trace.run
     trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
@@ -79,7 +81,7 @@ pub enum Verb {
     Info(InfoArgs),
     /// Put a run in order whose program was killed while it recorded.
     Recover(RecoverArgs),
-    /// Write a run in the format of another program.
+    /// Write a run in the format of another program, or as Parquet.
     Export(ExportArgs),
     /// Make a run of another profiler's file.
     Import(ImportArgs),
@@ -278,9 +280,12 @@ pub struct ExportArgs {
     pub format: ExportFormat,
     /// The run directory.
     pub run: PathBuf,
-    /// Where to: a file, packed when its name ends in .gz; - is standard output.
+    /// Where to: a file, packed when its name ends in .gz; - is standard output. A folder for parquet.
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
+    /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.
+    #[arg(long)]
+    pub overwrite: bool,
 }
 
 /// Formats of other programs.
@@ -296,6 +301,8 @@ pub enum ExportFormat {
     Flamegraph,
     /// OpenTelemetry traces as OTLP/JSON.
     Otlp,
+    /// A run of Parquet files: smaller, sorted by time, for keeping and for warehouses.
+    Parquet,
 }
 
 /// What wrote a file.

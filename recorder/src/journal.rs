@@ -16,11 +16,12 @@ pub const JOURNAL: &str = "batches.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunk {
-    /// Magic and schema.
+    /// Magic and schema; of Parquet, the magic.
     Head,
-    /// One record batch.
+    /// One record batch; of Parquet, one row group.
     Batch,
     /// Dictionaries, end of stream, footer, magic: written when the segment is sealed.
+    /// Of Parquet, page indexes and footer.
     Tail,
 }
 
@@ -28,6 +29,7 @@ pub enum Chunk {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// Path of the sealed segment in the run directory, `<table>/<number>.arrow`; never with `.open`.
+    /// Of an exported run, `<table>/<number>.parquet`.
     pub segment: String,
     /// What the chunk is.
     pub chunk: Chunk,

@@ -58,6 +58,9 @@ pub struct RunJson {
     /// What was added to the recording afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
+    /// Of a run exported to Parquet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exported_from: Option<ExportedFrom>,
 }
 
 /// Rows that another tool measured, and that were added to a run.
@@ -76,6 +79,47 @@ pub struct Joined {
     pub matched: BTreeMap<String, u64>,
     /// What was not joined, by reason.
     pub left_out: BTreeMap<String, u64>,
+}
+
+/// What an exported run was made of, and what was said of it then: its own files are whole
+/// even where those of its source were not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExportedFrom {
+    /// The `run_id` of the source.
+    pub run_id: String,
+    /// The format of the source.
+    pub format: Option<Format>,
+    /// What exported it.
+    pub by: Producer,
+    /// State of the source; null: its `run.json` could not be read.
+    pub state: Option<State>,
+    /// Whether the source was complete: nothing dropped or lost, all of it verified.
+    pub complete: bool,
+    /// Whether its recorder ended as it should.
+    pub clean_end: bool,
+    /// Length of the source.
+    pub wall_ns: Option<i64>,
+    /// Where `wall_ns` comes from: `recorded`, `last_event` or `none`.
+    pub wall_source: String,
+    /// Rows dropped at recording; null: not known.
+    pub dropped: Option<u64>,
+    /// Tables of which nobody can say how many rows were lost.
+    pub loss_not_known: Vec<String>,
+    /// What was wrong with the source.
+    pub problems: Vec<SourceProblem>,
+}
+
+/// One thing that was wrong with the source of an exported run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SourceProblem {
+    /// `info`, `warning` or `error`.
+    pub severity: String,
+    /// Stable name of the case.
+    pub code: String,
+    /// For people.
+    pub text: String,
 }
 
 /// What was found when a run was recovered.

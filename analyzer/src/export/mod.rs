@@ -1,4 +1,4 @@
-//! Runs in the formats of other programs.
+//! Runs in the formats of other programs, and as Parquet.
 //!
 //! Every exporter reads tables through one reader, in order and in parts, so that
 //! memory does not grow with the file that is written.
@@ -9,13 +9,17 @@ mod folded;
 mod json;
 mod otlp;
 mod perfetto;
+mod parquet;
 mod rows;
 mod stacks;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use crate::query::QueryError;
 use crate::run::{Run, RunError};
+
+pub use parquet::to_folder;
 
 pub use chrome::{FORMAT_VERSION as CHROME_FORMAT_VERSION, MARK as CHROME_MARK};
 
@@ -48,6 +52,22 @@ pub enum ExportError {
         table: String,
         /// What the engine says.
         source: QueryError,
+    },
+    /// Rows of a table cannot be read or put into another form.
+    #[error("{table}: cannot be exported: {reason}")]
+    Rows {
+        /// Which.
+        table: String,
+        /// What the engine says.
+        reason: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
     },
     /// The destination cannot be written.
     #[error(transparent)]

@@ -274,7 +274,7 @@ fn from_run(problem: &crate::run::Problem) -> Problem {
     };
     Problem {
         severity,
-        code: problem.code.to_owned(),
+        code: problem.code.clone().into_owned(),
         text: problem.text.clone(),
     }
 }

@@ -28,7 +28,8 @@ impl Writer {
     /// is none, the processes of this machine.
     pub(super) fn of(dir: &Path, run: &RunJson) -> Writer {
         let pid = run.program.pid;
-        if run.state != State::Recording {
+        // An export was written at once, whatever became of its source.
+        if run.state != State::Recording || run.exported_from.is_some() {
             return Writer::Ended;
         }
         match rest::is_recording(dir) {
@@ -121,7 +122,6 @@ pub(super) fn fill(
         .filter_map(|t| t.rows_lost)
         .fold(0, u64::saturating_add);
     facts.tables = ordered;
-    let whole = |s: &Segment| s.state == SegmentState::Sealed && s.verified && s.faults.is_empty();
     facts.clean_end =
         facts.state == RunState::Finished && segments.iter().all(|s| s.state != SegmentState::Open);
     // The recorder has nothing to say of a recovered run but what is missing.
@@ -131,7 +131,7 @@ pub(super) fn fill(
     facts.complete = (facts.clean_end || recovered)
         && facts.dropped == Some(0)
         && facts.tables.iter().all(|t| t.rows_lost == Some(0))
-        && segments.iter().all(whole);
+        && segments.iter().all(Segment::is_whole);
     if facts.wall_ns.is_none() && last_end_ns.is_some() {
         facts.wall_ns = last_end_ns;
         facts.wall_source = WallSource::LastEvent;

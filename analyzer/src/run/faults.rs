@@ -6,21 +6,40 @@ use super::verify::{Checked, Verdict};
 /// Faults of one segment that are told one by one.
 const TOLD: usize = 8;
 
+/// What the parts of a file are called.
+#[derive(Clone, Copy)]
+pub(super) struct Names {
+    batch: &'static str,
+    tail: &'static str,
+}
+
+impl Names {
+    pub(super) const ARROW: Names = Names {
+        batch: "batch",
+        tail: "tail (dictionaries and footer)",
+    };
+    pub(super) const PARQUET: Names = Names {
+        batch: "row group",
+        tail: "footer",
+    };
+}
+
 /// Chunks that are not as they were written, one text each.
-pub(super) fn of_chunks(chunks: &[Chunk], checked: &Checked) -> Vec<String> {
+pub(super) fn of_chunks(chunks: &[Chunk], checked: &Checked, names: Names) -> Vec<String> {
     let mut faults = Vec::new();
     let mut first_row: u64 = 0;
     let mut batch = 0;
     for (chunk, verdict) in chunks.iter().zip(&checked.verdicts) {
         let what = match chunk.kind {
             ChunkKind::Head => "head".to_owned(),
-            ChunkKind::Tail => "tail (dictionaries and footer)".to_owned(),
+            ChunkKind::Tail => names.tail.to_owned(),
             ChunkKind::Batch => {
                 let from = first_row;
                 first_row = first_row.saturating_add(chunk.rows);
                 batch += 1;
                 format!(
-                    "batch {} (rows {from}..{})",
+                    "{} {} (rows {from}..{})",
+                    names.batch,
                     batch - 1,
                     first_row.saturating_sub(1)
                 )

@@ -16,7 +16,7 @@ use super::{Problem, RunError, left, manifest};
 
 /// Everything that is read before the segments.
 pub(super) struct Gathered {
-    pub(super) folder: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) manifest: Option<RunJson>,
     pub(super) writer: Writer,
     pub(super) journal: Journal,
@@ -49,7 +49,7 @@ impl Gathered {
             left::take_back_cut(&mut journal, &mut files, &rest.cut);
         }
         Ok(Gathered {
-            folder: path.to_path_buf(),
+            path: path.to_path_buf(),
             manifest,
             writer,
             journal,

@@ -9,6 +9,7 @@ use super::Problem;
 
 const SEALED: &str = ".arrow";
 const OPEN: &str = ".arrow.open";
+const PARQUET: &str = ".parquet";
 
 /// One segment file.
 #[derive(Clone, Debug)]
@@ -19,10 +20,17 @@ pub(super) struct SegmentFile {
     pub(super) bytes: u64,
 }
 
+/// Whether a segment of this name is a Parquet file.
+pub(super) fn is_parquet(name: &str) -> bool {
+    name.ends_with(PARQUET)
+}
+
 /// The table of a segment's name, such as `bricks/000000.arrow`; `None`: not such a name.
 pub(super) fn segment_table(name: &str) -> Option<&str> {
     let (table, file) = name.split_once('/')?;
-    let stem = file.strip_suffix(SEALED)?;
+    let stem = file
+        .strip_suffix(SEALED)
+        .or_else(|| file.strip_suffix(PARQUET))?;
     let fine = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '\\', '\0'])
     };
@@ -118,6 +126,7 @@ mod tests {
     #[test]
     fn segment_names_stay_within_the_run() {
         assert_eq!(segment_table("bricks/000000.arrow"), Some("bricks"));
+        assert_eq!(segment_table("bricks/000000.parquet"), Some("bricks"));
         for bad in [
             "000000.arrow",
             "../x.arrow",
@@ -125,6 +134,8 @@ mod tests {
             "a/b.arrow.open",
             "/b.arrow",
             "a/.arrow",
+            "a/b.parquet.open",
+            "a/.parquet",
             "a/b",
         ] {
             assert_eq!(segment_table(bad), None, "{bad}");

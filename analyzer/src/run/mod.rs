@@ -3,12 +3,14 @@
 //! `layout` lists the files, `manifest` and `journal` read what the recorder
 //! wrote about them, `left` takes what it had not come to write, `verify` compares bytes with hashes, `read` decides what
 //! can be read of a segment, `rebuild` makes tables of its good parts, and
-//! `publish` gives tables their published columns. `assess` sums it all up.
+//! `publish` gives tables their published columns. `assess` sums it all up. `stored` hands out
+//! what an export writes down, and `exported` what it says of its source.
 //! `recover` and `added` make new runs out of old ones.
 //! `ranks` opens a folder of runs as one.
 
 mod added;
 mod assess;
+mod exported;
 mod facts;
 mod faults;
 mod flatbuffer;
@@ -28,6 +30,7 @@ mod rebuild;
 mod recover;
 mod segment;
 mod sources;
+mod stored;
 mod tables;
 mod verify;
 

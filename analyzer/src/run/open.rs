@@ -1,10 +1,11 @@
 //! A run, opened.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use polars::prelude::{CategoricalMapping, Categories, DataFrame, LazyFrame, PolarsResult};
 use trueno_recorder::rest::Rest;
+use trueno_recorder::run_json::RunJson;
 use trueno_recorder::schema;
 
 use super::assess;
@@ -14,7 +15,7 @@ use super::publish::Published;
 use super::ranks::{self, Found, Ranks};
 use super::segment::Segment;
 use super::sources::Sources;
-use super::{Problem, RunError, RunFacts, left, manifest, reach, read, tables};
+use super::{Problem, RunError, RunFacts, exported, left, manifest, reach, read, tables};
 use crate::catalog::{self, TableInfo};
 use crate::query::Database;
 
@@ -23,6 +24,8 @@ use crate::query::Database;
 /// Opening reads every segment once and compares it with the journal; queries
 /// read what they need from the files again.
 pub struct Run {
+    path: PathBuf,
+    manifest: Option<RunJson>,
     facts: RunFacts,
     problems: Vec<Problem>,
     segments: Vec<Segment>,
@@ -75,7 +78,7 @@ impl Run {
     /// From what was gathered.
     pub(super) fn of(gathered: &Gathered) -> Run {
         let Gathered {
-            folder,
+            path,
             manifest,
             writer,
             journal,
@@ -85,6 +88,10 @@ impl Run {
         } = gathered;
         let (writer, mut problems) = (*writer, problems.clone());
         let mut facts = manifest::facts(manifest.as_ref());
+        let source = manifest.as_ref().and_then(|run| run.exported_from.as_ref());
+        if let Some(source) = source {
+            exported::apply(source, &mut facts);
+        }
         if let Some(rest) = rest {
             let crash_safe = manifest.as_ref().and_then(|run| run.recorder.crash_safe);
             left::complete_facts(&mut facts, rest, crash_safe);
@@ -120,12 +127,14 @@ impl Run {
             .collect();
         let numbers = number_texts(journal, rest.as_ref());
         let mut run = Run {
+            path: path.clone(),
+            manifest: manifest.clone(),
             facts: facts.clone(),
             problems: Vec::new(),
             segments,
             published,
             numbers,
-            sources: Sources::of(folder, rest.as_ref()),
+            sources: Sources::of(path, rest.as_ref()),
             ranks: None,
         };
 
@@ -139,19 +148,49 @@ impl Run {
             &run.segments,
             last_end_ns,
         );
-        let end = assess::end_problem(manifest.as_ref(), writer, last_end_ns.or(facts.wall_ns));
-        let mut all: Vec<Problem> = end.into_iter().collect();
+        let mut all: Vec<Problem> = Vec::new();
+        if let Some(source) = source {
+            let tables = manifest.as_ref().map(|run| &run.tables);
+            let whole = run.segments.iter().all(Segment::is_whole);
+            exported::apply_to_whole(
+                source,
+                tables.unwrap_or(&BTreeMap::new()),
+                whole,
+                &mut facts,
+            );
+            all.extend(exported::problems(source));
+        } else {
+            let end = assess::end_problem(manifest.as_ref(), writer, last_end_ns.or(facts.wall_ns));
+            all.extend(end);
+        }
         let left = &run.segments[on_disk..];
         all.extend(assess::rest_problems(manifest.as_ref(), writer, left));
         all.append(&mut problems);
         let mut problems = all;
-        problems.extend(assess::recording_problems(manifest.as_ref(), rest.as_ref()));
+        if source.is_none() {
+            problems.extend(assess::recording_problems(manifest.as_ref(), rest.as_ref()));
+        }
         problems.extend(assess::segment_problems(&run.segments));
         problems.extend(assess::count_problems(&facts, manifest.as_ref()));
         problems.extend(column_problems);
         run.facts = facts;
         run.problems = problems;
         run
+    }
+
+    /// The run directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `run.json`, where it could be read.
+    pub(super) fn manifest(&self) -> Option<&RunJson> {
+        self.manifest.as_ref()
+    }
+
+    /// How a table is published.
+    pub(super) fn published(&self, table: &str) -> Option<&Published> {
+        self.published.get(table)
     }
 
     /// All segments, those on disk first.
@@ -275,7 +314,7 @@ impl Run {
     }
 }
 
-fn of_table<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {
+pub(super) fn of_table<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {
     segments.iter().filter(|s| s.table() == table).collect()
 }
 

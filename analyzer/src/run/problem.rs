@@ -1,5 +1,6 @@
 //! What is wrong with a run, in words and codes.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -33,7 +34,7 @@ pub struct Problem {
     /// How much it matters.
     pub severity: Severity,
     /// Stable name of the case, such as `segment_damaged`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// For people: names the file, what was expected and what was found.
     pub text: String,
 }
@@ -42,7 +43,7 @@ impl Problem {
     pub(crate) fn info(code: &'static str, text: impl Into<String>) -> Self {
         Problem {
             severity: Severity::Info,
-            code,
+            code: Cow::Borrowed(code),
             text: text.into(),
         }
     }
@@ -50,7 +51,7 @@ impl Problem {
     pub(crate) fn warning(code: &'static str, text: impl Into<String>) -> Self {
         Problem {
             severity: Severity::Warning,
-            code,
+            code: Cow::Borrowed(code),
             text: text.into(),
         }
     }
@@ -58,7 +59,7 @@ impl Problem {
     pub(crate) fn error(code: &'static str, text: impl Into<String>) -> Self {
         Problem {
             severity: Severity::Error,
-            code,
+            code: Cow::Borrowed(code),
             text: text.into(),
         }
     }

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use polars::io::HiveOptions;
 use polars::prelude::{
-    Categories, DataFrame, DataType, Expr, IntoLazy, IpcScanOptions, LazyFrame, NULL, PlRefPath,
-    PolarsResult, ScanSources, Schema, SchemaRef, UnifiedScanArgs, UnionArgs, col, concat, lit,
+    Categories, DataFrame, DataType, Expr, IdxSize, IntoLazy, IpcScanOptions,
+    LazyFrame, NULL, PlRefPath, PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef,
+    UnifiedScanArgs, UnionArgs, col, concat, lit,
 };
 use trueno_recorder::schema::{self, ColumnType};
 
@@ -69,14 +71,42 @@ impl Published {
     /// The table's rows, in the order they were written.
     pub(super) fn frame(&self, segments: &[&Segment]) -> PolarsResult<LazyFrame> {
         let mut parts = Vec::new();
-        let mut scans: Vec<(PlRefPath, &SchemaRef)> = Vec::new();
+        let mut scans = Scans::default();
         for segment in segments {
             match &segment.source {
                 Source::Scan { path, schema } => {
-                    if scans.last().is_some_and(|(_, before)| *before != schema) {
+                    if !scans.take(Form::Arrow, schema) {
                         parts.push(self.scan(&mut scans)?);
+                        scans.take(Form::Arrow, schema);
                     }
-                    scans.push((PlRefPath::try_from_path(path)?, schema));
+                    scans.paths.push(PlRefPath::try_from_path(path)?);
+                }
+                Source::Parquet {
+                    path,
+                    schema,
+                    good: None,
+                } => {
+                    if !scans.take(Form::Parquet, schema) {
+                        parts.push(self.scan(&mut scans)?);
+                        scans.take(Form::Parquet, schema);
+                    }
+                    scans.paths.push(PlRefPath::try_from_path(path)?);
+                }
+                Source::Parquet {
+                    path,
+                    schema,
+                    good: Some(good),
+                } => {
+                    parts.push(self.scan(&mut scans)?);
+                    for rows in good {
+                        scans.take(Form::Parquet, schema);
+                        scans.paths.push(PlRefPath::try_from_path(path)?);
+                        let length = IdxSize::try_from(rows.end - rows.start);
+                        let frame = self.scan(&mut scans)?.map(|frame| {
+                            frame.slice(rows.start.cast_signed(), length.unwrap_or(IdxSize::MAX))
+                        });
+                        parts.push(frame);
+                    }
                 }
                 Source::Frame(frame) => {
                     parts.push(self.scan(&mut scans)?);
@@ -102,23 +132,33 @@ impl Published {
         }
     }
 
-    /// One scan over segments of the same schema; empties the list.
-    fn scan(&self, scans: &mut Vec<(PlRefPath, &SchemaRef)>) -> PolarsResult<Option<LazyFrame>> {
-        let Some((_, schema)) = scans.first() else {
+    /// One scan over segments of the same form and schema; empties the list.
+    fn scan(&self, scans: &mut Scans) -> PolarsResult<Option<LazyFrame>> {
+        let Some((form, schema)) = scans.of.take() else {
             return Ok(None);
         };
-        let schema = SchemaRef::clone(schema);
-        let paths = scans.drain(..).map(|(path, _)| path).collect();
-        let args = UnifiedScanArgs {
-            schema: Some(schema.clone()),
-            glob: false,
-            ..UnifiedScanArgs::default()
+        let paths = ScanSources::Paths(scans.paths.drain(..).collect());
+        let frame = match form {
+            Form::Arrow => LazyFrame::scan_ipc_sources(
+                paths,
+                IpcScanOptions::default(),
+                UnifiedScanArgs {
+                    schema: Some(schema.clone()),
+                    glob: false,
+                    ..UnifiedScanArgs::default()
+                },
+            )?,
+            Form::Parquet => LazyFrame::scan_parquet_sources(
+                paths,
+                ScanArgsParquet {
+                    schema: Some(schema.clone()),
+                    glob: false,
+                    // A folder `rank=0` on the way is no column.
+                    hive_options: HiveOptions::new_disabled(),
+                    ..ScanArgsParquet::default()
+                },
+            )?,
         };
-        let frame = LazyFrame::scan_ipc_sources(
-            ScanSources::Paths(paths),
-            IpcScanOptions::default(),
-            args,
-        )?;
         Ok(Some(frame.select(self.select(&schema))))
     }
 
@@ -150,6 +190,28 @@ impl Published {
             );
         }
         select
+    }
+}
+
+/// What kind of files a scan reads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Arrow,
+    Parquet,
+}
+
+/// Files that one scan can read.
+#[derive(Default)]
+struct Scans {
+    of: Option<(Form, SchemaRef)>,
+    paths: Vec<PlRefPath>,
+}
+
+impl Scans {
+    /// Whether a file of this form and schema may join; the first one always may.
+    fn take(&mut self, form: Form, schema: &SchemaRef) -> bool {
+        let (own, columns) = self.of.get_or_insert_with(|| (form, schema.clone()));
+        *own == form && columns == schema
     }
 }
 
@@ -197,7 +259,7 @@ fn id_name(column: &str) -> String {
 
 fn segment_schema(segment: &Segment) -> Option<SchemaRef> {
     match &segment.source {
-        Source::Scan { schema, .. } => Some(schema.clone()),
+        Source::Scan { schema, .. } | Source::Parquet { schema, .. } => Some(schema.clone()),
         Source::Frame(frame) => Some(frame.schema().clone()),
         Source::Nothing => None,
     }

@@ -5,6 +5,8 @@
 //! checked and its batches decoded. Everything else is rebuilt from the chunks
 //! that are as they were written.
 
+mod part;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -15,8 +17,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::faults;
 use super::journal::{Chunk, ChunkKind};
-use super::layout::SegmentFile;
-use super::rebuild;
+use super::layout::{self, SegmentFile};
+use super::{ipc, rebuild};
 use super::segment::{Segment, SegmentState, Source, table_of};
 use super::verify::{self, Checked, Verdict};
 use crate::guard::guarded;
@@ -41,7 +43,13 @@ pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> 
         };
     };
     let opened = open(file).and_then(|(mut handle, path)| {
-        let checked = verify::check(&mut handle, file.bytes, chunks)?;
+        let checked = verify::check(&mut handle, file.bytes, chunks, |chunk, bytes| {
+            if layout::is_parquet(name) {
+                Ok(chunk.rows)
+            } else {
+                ipc::batch_rows(bytes)
+            }
+        })?;
         Ok((handle, path, checked))
     });
     let (handle, path, checked) = match opened {
@@ -94,6 +102,9 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&self, mut handle: File) -> io::Result<Segment> {
+        if layout::is_parquet(self.name) {
+            return self.part(&handle);
+        }
         let tail = self
             .chunks
             .last()
@@ -167,7 +178,7 @@ impl Reader<'_> {
             0 => "not verified: the journal does not list it".to_owned(),
             _ => "not verified: the journal lists only parts of it".to_owned(),
         };
-        let decoded = super::ipc::file_rows(&bytes).and_then(|rows| {
+        let decoded = ipc::file_rows(&bytes).and_then(|rows| {
             let schema = guarded(|| {
                 let mut reader = IpcReader::new(io::Cursor::new(&bytes));
                 let schema = polars::prelude::Schema::from_arrow_schema(reader.schema()?.as_ref());
@@ -206,7 +217,7 @@ impl Reader<'_> {
         } else {
             SegmentState::Rebuilt
         };
-        let mut faults = faults::of_chunks(self.chunks, &self.checked);
+        let mut faults = faults::of_chunks(self.chunks, &self.checked, faults::Names::ARROW);
         faults.extend(faults::of_rows(self.chunks, &self.checked));
         let unwritten_rows = if open {
             self.checked.rows_cut(self.chunks)

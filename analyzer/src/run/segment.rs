@@ -1,5 +1,6 @@
 //! One segment: what was listed, what was found, and what can be read of it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use polars::prelude::{DataFrame, SchemaRef};
@@ -36,6 +37,12 @@ impl SegmentState {
 pub(super) enum Source {
     /// The engine scans the file itself.
     Scan { path: PathBuf, schema: SchemaRef },
+    /// The same of a Parquet file; of these rows only, where not all are good.
+    Parquet {
+        path: PathBuf,
+        schema: SchemaRef,
+        good: Option<Vec<Range<u64>>>,
+    },
     /// Rebuilt in memory; text columns are strings.
     Frame(DataFrame),
     /// Nowhere.
@@ -82,6 +89,11 @@ impl Segment {
     /// Name of its table.
     pub(super) fn table(&self) -> &str {
         &self.table
+    }
+
+    /// Whether it is ended, and every byte of it as it was written.
+    pub(super) fn is_whole(&self) -> bool {
+        self.state == SegmentState::Sealed && self.verified && self.faults.is_empty()
     }
 
     /// Takes what is missing at the end of an open segment for not written yet: its writer is alive.

@@ -66,7 +66,10 @@ pub(super) fn problems(problems: &[Problem]) -> PolarsResult<DataFrame> {
                 .map(|p| p.severity.as_str())
                 .collect::<Vec<_>>(),
         ),
-        column("code", problems.iter().map(|p| p.code).collect::<Vec<_>>()),
+        column(
+            "code",
+            problems.iter().map(|p| p.code.as_ref()).collect::<Vec<_>>(),
+        ),
         column(
             "text",
             problems.iter().map(|p| p.text.as_str()).collect::<Vec<_>>(),

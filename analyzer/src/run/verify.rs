@@ -5,7 +5,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ipc;
 use super::journal::{Chunk, ChunkKind};
 
 /// What was found where the journal lists a chunk.
@@ -67,8 +66,13 @@ impl Checked {
 }
 
 /// Reads the first `bytes` of a file once, a chunk at a time. A file that a writer adds to
-/// is read as far as it is now.
-pub(super) fn check(file: &mut File, bytes: u64, chunks: &[Chunk]) -> io::Result<Checked> {
+/// is read as far as it is now. `rows_of` counts the rows in the bytes of a good batch.
+pub(super) fn check(
+    file: &mut File,
+    bytes: u64,
+    chunks: &[Chunk],
+    rows_of: impl Fn(&Chunk, &[u8]) -> Result<u64, String>,
+) -> io::Result<Checked> {
     let file_bytes = bytes;
     let mut buffer = Vec::new();
     let mut checked = Checked {
@@ -93,7 +97,7 @@ pub(super) fn check(file: &mut File, bytes: u64, chunks: &[Chunk]) -> io::Result
         checked.verdicts.push(if found != chunk.xxh3 {
             Verdict::Damaged { found }
         } else if chunk.kind == ChunkKind::Batch {
-            match ipc::batch_rows(&buffer) {
+            match rows_of(chunk, &buffer) {
                 Ok(rows) => Verdict::Good { rows },
                 // The journal says that these bytes were written so, and they are no batch.
                 Err(_) => Verdict::Damaged { found },

@@ -6,6 +6,7 @@ use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 
 use super::output::Output;
+use super::parquet;
 use super::talk::Talk;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
@@ -27,6 +28,7 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
         ExportFormat::Folded => FileFormat::Folded,
         ExportFormat::Flamegraph => FileFormat::Flamegraph,
         ExportFormat::Otlp => FileFormat::Otlp,
+        ExportFormat::Parquet => return parquet::export(&run, args, talk),
     };
     let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
     let mut failed = None;

@@ -4,13 +4,12 @@ mod counters;
 mod one;
 mod ranks;
 mod summary;
-mod target;
 
 use super::talk::Talk;
+use super::target::Target;
 use super::to_stdout;
 use crate::cli::ImportArgs;
 use crate::exit;
-use target::Target;
 
 /// Makes a run of other profilers' files and says what became of their records.
 pub fn import(args: &ImportArgs, talk: &Talk) -> anyhow::Result<u8> {
@@ -20,8 +19,8 @@ pub fn import(args: &ImportArgs, talk: &Talk) -> anyhow::Result<u8> {
     match args.files.as_slice() {
         [file] if args.ranks.is_empty() => {
             one::check(file)?;
-            let output = Target::new(&args.output, args.overwrite)?;
-            let (summary, _) = one::import(file, &output.work, &args.output, args, talk)?;
+            let output = Target::new(&args.output, args.overwrite, "importing")?;
+            let (summary, _) = one::import(file, output.work(), &args.output, args, talk)?;
             output.keep()?;
             summary.counts.warn(talk);
             let text = match args.json {

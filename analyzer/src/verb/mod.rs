@@ -4,10 +4,12 @@ mod export;
 mod import;
 mod inspect;
 mod output;
+mod parquet;
 mod plugins;
 mod recover;
 mod report;
 mod talk;
+mod target;
 
 use std::io::{self, IsTerminal, Write};
 

@@ -23,11 +23,11 @@ pub fn recover(args: &RecoverArgs, talk: &Talk) -> anyhow::Result<u8> {
                 pretty(&json!({"run": args.run, "state": state, "recovered": false}))
             } else {
                 let run = args.run.display().to_string();
-                format!(
-                    "{}: {}, nothing to recover\n",
-                    printable(&run),
-                    state.as_str()
-                )
+                let how = match state {
+                    RunState::Recording => "an export of what was recorded",
+                    ended => ended.as_str(),
+                };
+                format!("{}: {how}, nothing to recover\n", printable(&run))
             };
             to_stdout(text.as_bytes())?;
             return Ok(exit::FINE);

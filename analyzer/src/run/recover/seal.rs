@@ -8,6 +8,7 @@ use trueno_recorder::schema;
 use trueno_recorder::segment::{SegmentBuilder, head_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::run::ipc;
 use crate::run::journal::{Chunk, ChunkKind};
 use crate::run::layout::SegmentFile;
 use crate::run::verify::{self, Verdict};
@@ -30,7 +31,7 @@ pub(super) fn seal(
     let table = schema::table(table).ok_or("a table this program does not know")?;
     let text = |error: std::io::Error| error.to_string();
     let mut handle = File::open(&file.path).map_err(text)?;
-    let checked = verify::check(&mut handle, file.bytes, chunks).map_err(text)?;
+    let checked = verify::check(&mut handle, file.bytes, chunks, |_, bytes| ipc::batch_rows(bytes)).map_err(text)?;
     // Numbers of texts are only known up to the first gap in the journal.
     let until = checked.gaps.first().copied().unwrap_or(chunks.len());
     let mut segment = SegmentBuilder::new(table, name);

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::one;
 use super::summary::Counts;
-use super::target::Target;
+use crate::verb::target::Target;
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit;
 use crate::query::collect;
@@ -65,12 +65,12 @@ pub(super) fn join(args: &ImportArgs, into: &Path, talk: &Talk) -> anyhow::Resul
             args.output.display()
         );
     }
-    let output = Target::new(&args.output, args.overwrite)?;
+    let output = Target::new(&args.output, args.overwrite, "importing")?;
     let run = Run::open(into)?;
     check(&run, into)?;
     let found = collect(&run.sql_context()?, KERNELS)
         .with_context(|| format!("{}: its kernels cannot be read", into.display()))?;
-    let mut adding = Adding::begin(into, &output.work)?;
+    let mut adding = Adding::begin(into, output.work())?;
     let mut notes = Notes::default();
     let kernels = (0..found.height()).filter_map(|row| kernel(&found, row));
     let joined = ncu::join(file, args.process, kernels, adding.rows(), &mut notes)?;

@@ -10,7 +10,7 @@ use trueno_recorder::run_json::RunJson;
 
 use super::one;
 use super::summary::Summary;
-use super::target::Target;
+use crate::verb::target::Target;
 use crate::cli::ImportArgs;
 use crate::exit;
 use crate::report::width::printable;
@@ -40,8 +40,8 @@ pub(super) fn import(args: &ImportArgs, talk: &Talk) -> anyhow::Result<u8> {
         );
     }
     args.files.iter().try_for_each(|file| one::check(file))?;
-    let output = Target::new(&args.output, args.overwrite)?;
-    let work = &output.work;
+    let output = Target::new(&args.output, args.overwrite, "importing")?;
+    let work = output.work();
     fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
     let folder = |number: usize| work.join(format!("file={number}"));
     let mut made = Vec::new();

@@ -1,5 +1,6 @@
-//! Where an imported run is put together, and how it comes to its place.
+//! A run directory that is made beside its place, so that what fails costs nothing that was there.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,17 +9,16 @@ use trueno_recorder::rest;
 
 use crate::run::is_run;
 
-/// Where the run goes. It is made beside its place, so that a failed import costs nothing
-/// that was there.
+/// Where a run goes; what was made until it is dropped without [`Target::keep`] is removed.
 pub(super) struct Target {
     place: PathBuf,
-    /// Does not exist yet.
-    pub(super) work: PathBuf,
+    work: PathBuf,
     is_kept: bool,
 }
 
 impl Target {
-    pub(super) fn new(place: &Path, overwrite: bool) -> anyhow::Result<Self> {
+    /// `doing` is part of the name of the folder beside the place.
+    pub(super) fn new(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
         let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
         if place.symlink_metadata().is_ok() && !is_empty() {
             if !is_run(place) {
@@ -43,9 +43,9 @@ impl Target {
         let Some(name) = place.file_name() else {
             bail!("{}: no name for a run directory", place.display());
         };
-        let mut work = std::ffi::OsString::from(".");
+        let mut work = OsString::from(".");
         work.push(name);
-        work.push(format!(".importing-{}", std::process::id()));
+        work.push(format!(".{doing}-{}", std::process::id()));
         Ok(Self {
             place: place.to_owned(),
             work: place.with_file_name(work),
@@ -53,6 +53,12 @@ impl Target {
         })
     }
 
+    /// The folder to make the run in; it is not there yet.
+    pub(super) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// Puts the run in its place.
     pub(super) fn keep(mut self) -> anyhow::Result<()> {
         if self.place.symlink_metadata().is_ok() {
             fs::remove_dir_all(&self.place)

@@ -1,0 +1,168 @@
+//! Decides the same for a part of an exported run, a Parquet file.
+//!
+//! Its row groups stand alone, given the footer: those whose bytes are as they were written
+//! are read, also where others are not. A file of another length than was listed may have been
+//! written anew by another program: it is read as it is once all of it could be decoded.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use polars::prelude::{ParquetReader, PolarsResult, Schema, SchemaExt, SchemaRef, SerReader};
+
+use super::super::faults::Names;
+use super::super::journal::{Chunk, ChunkKind};
+use super::super::segment::{Segment, SegmentState, Source};
+use super::super::verify::Verdict;
+use super::{Reader, faults};
+use crate::guard::guarded;
+
+/// Rows decoded at once where a file has to be decoded to know that it can be.
+const DECODED_ROWS: usize = 1 << 17;
+
+/// What a footer says.
+struct Footer {
+    schema: SchemaRef,
+    rows: u64,
+}
+
+impl Reader<'_> {
+    pub(super) fn part(&self, handle: &File) -> io::Result<Segment> {
+        let is_good = |verdict: &Verdict| matches!(verdict, Verdict::Good { .. });
+        let ends = |kind| {
+            let mut ends = self.chunks.iter().zip(&self.checked.verdicts);
+            ends.any(|(chunk, verdict)| chunk.kind == kind && is_good(verdict))
+        };
+        let same_length = self.checked.covers()
+            && (self.chunks.last()).is_some_and(|last| last.end() == self.file.bytes);
+        if same_length && ends(ChunkKind::Head) && ends(ChunkKind::Tail) {
+            return self.good_groups(handle);
+        }
+        if same_length {
+            let mut faults = self.faults();
+            faults.push("without its head and its footer none of it can be read".to_owned());
+            return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
+        }
+        self.whole(handle)
+    }
+
+    /// Head and footer are as they were written: the row groups that are, too.
+    fn good_groups(&self, handle: &File) -> io::Result<Segment> {
+        let mut faults = self.faults();
+        let mut good: Vec<Range<u64>> = Vec::new();
+        let (mut at, mut read) = (0_u64, 0_u64);
+        for (chunk, verdict) in self.chunks.iter().zip(&self.checked.verdicts) {
+            let rows = at..at.saturating_add(chunk.rows_of_batch());
+            at = rows.end;
+            if chunk.kind == ChunkKind::Batch && matches!(verdict, Verdict::Good { .. }) {
+                read = read.saturating_add(rows.end - rows.start);
+                match good.last_mut() {
+                    Some(last) if last.end == rows.start => last.end = rows.end,
+                    _ => good.push(rows),
+                }
+            }
+        }
+        let footer = match footer(handle.try_clone()?) {
+            Ok(footer) if footer.rows == at => footer,
+            Ok(footer) => {
+                faults.push(format!(
+                    "its footer counts {} rows, the journal (batches.jsonl) {at}",
+                    footer.rows
+                ));
+                return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
+            }
+            Err(reason) => {
+                faults.push(format!(
+                    "cannot be read, though it is as it was written: {reason}"
+                ));
+                return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
+            }
+        };
+        let is_whole = self.checked.all_good();
+        let state = match read {
+            _ if is_whole => SegmentState::Sealed,
+            0 => SegmentState::Lost,
+            _ => SegmentState::Rebuilt,
+        };
+        let source = Source::Parquet {
+            path: self.path.clone(),
+            schema: footer.schema,
+            good: (!is_whole).then_some(good),
+        };
+        let mut segment = self.segment(state, read, faults, source);
+        segment.verified = is_whole;
+        Ok(segment)
+    }
+
+    /// Nobody can say that it is as it was written: all of it is decoded.
+    fn whole(&self, handle: &File) -> io::Result<Segment> {
+        let mut faults = match self.chunks.last().map(Chunk::end) {
+            None => vec!["not verified: the journal does not list it".to_owned()],
+            Some(end) if !self.checked.gaps.is_empty() || end < self.file.bytes => vec![format!(
+                "changed since it was exported: expected {end} bytes, found {}; not verified",
+                self.file.bytes
+            )],
+            Some(_) => self.faults(),
+        };
+        let decoded = footer(handle.try_clone()?).and_then(|footer| {
+            decode(handle, footer.rows)?;
+            Ok(footer)
+        });
+        Ok(match decoded {
+            Ok(footer) => {
+                let rows = footer.rows;
+                if faults.len() > 1 {
+                    faults = vec![
+                        "changed since it was exported, and whole in itself; not verified"
+                            .to_owned(),
+                    ];
+                }
+                let source = Source::Parquet {
+                    path: self.path.clone(),
+                    schema: footer.schema,
+                    good: None,
+                };
+                let mut segment = self.segment(SegmentState::Sealed, rows, faults, source);
+                segment.rows_expected = Some(self.listed.unwrap_or(rows).max(rows));
+                segment
+            }
+            Err(reason) => {
+                faults.push(format!("cannot be read: {reason}"));
+                self.segment(SegmentState::Lost, 0, faults, Source::Nothing)
+            }
+        })
+    }
+
+    fn faults(&self) -> Vec<String> {
+        faults::of_chunks(self.chunks, &self.checked, Names::PARQUET)
+    }
+}
+
+fn footer(handle: File) -> Result<Footer, String> {
+    guarded(|| {
+        let mut reader = ParquetReader::new(handle);
+        let schema = Schema::from_arrow_schema(reader.schema()?.as_ref());
+        let rows = reader.num_rows()? as u64;
+        Ok(Footer {
+            schema: SchemaRef::new(schema),
+            rows,
+        })
+    })
+}
+
+fn decode(handle: &File, rows: u64) -> Result<(), String> {
+    let rows = usize::try_from(rows).map_err(|_| "it counts more rows than there can be")?;
+    let mut at = 0;
+    while at < rows {
+        let here = guarded(|| {
+            let reader = ParquetReader::new(handle.try_clone()?);
+            let slice = reader.with_slice(Some((at, DECODED_ROWS)));
+            PolarsResult::Ok(slice.finish()?.height())
+        })?;
+        if here == 0 {
+            return Err(format!("it ends after {at} of {rows} rows"));
+        }
+        at += here;
+    }
+    Ok(())
+}
