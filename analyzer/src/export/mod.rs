@@ -19,9 +19,8 @@ use std::path::PathBuf;
 use crate::query::QueryError;
 use crate::run::{Run, RunError};
 
-pub use parquet::to_folder;
-
 pub use chrome::{FORMAT_VERSION as CHROME_FORMAT_VERSION, MARK as CHROME_MARK};
+pub use parquet::{Sizes as ParquetSizes, to_folder};
 
 /// Formats that are one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod layout;
 mod left;
 mod manifest;
 mod open;
+pub(crate) mod own_hashes;
 mod problem;
 mod publish;
 mod ranks;

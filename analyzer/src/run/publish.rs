@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use polars::io::HiveOptions;
 use polars::prelude::{
-    Categories, DataFrame, DataType, Expr, IdxSize, IntoLazy, IpcScanOptions,
-    LazyFrame, NULL, PlRefPath, PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef,
-    UnifiedScanArgs, UnionArgs, col, concat, lit,
+    Categories, DataFrame, DataType, Expr, IdxSize, IntoLazy, IpcScanOptions, LazyFrame, NULL,
+    PlRefPath, PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef, UnifiedScanArgs,
+    UnionArgs, col, concat, lit,
 };
 use trueno_recorder::schema::{self, ColumnType};
 

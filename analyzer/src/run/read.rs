@@ -18,9 +18,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::faults;
 use super::journal::{Chunk, ChunkKind};
 use super::layout::{self, SegmentFile};
-use super::{ipc, rebuild};
 use super::segment::{Segment, SegmentState, Source, table_of};
 use super::verify::{self, Checked, Verdict};
+use super::{ipc, rebuild};
 use crate::guard::guarded;
 
 /// Checks one segment; `None`: the journal announced it, and nothing was ever in it.
@@ -103,7 +103,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&self, mut handle: File) -> io::Result<Segment> {
         if layout::is_parquet(self.name) {
-            return self.part(&handle);
+            return self.part(&mut handle);
         }
         let tail = self
             .chunks

@@ -14,11 +14,6 @@ use super::{Run, exported};
 const SOURCES: &str = "ptx";
 
 impl Run {
-    /// The run directory.
-    pub(crate) fn directory(&self) -> &Path {
-        self.path()
-    }
-
     /// Columns of a table, in the order they were written: one plan a segment.
     ///
     /// # Errors

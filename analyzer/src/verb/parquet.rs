@@ -11,7 +11,7 @@ use super::talk::Talk;
 use super::target::Target;
 use crate::cli::ExportArgs;
 use crate::exit;
-use crate::export;
+use crate::export::{self, ParquetSizes};
 use crate::run::Run;
 
 /// Writes a run as a run of Parquet files.
@@ -24,7 +24,9 @@ pub(super) fn export(run: &Run, args: &ExportArgs, talk: &Talk) -> anyhow::Resul
     let cannot_make = || format!("{}: cannot be made", target.work().display());
     fs::create_dir(target.work()).with_context(cannot_make)?;
     let bar = bar(run.facts().rows, talk);
-    let done = export::to_folder(run, target.work(), &mut |rows| bar.inc(rows));
+    let done = export::to_folder(run, target.work(), ParquetSizes::default(), &mut |rows| {
+        bar.inc(rows)
+    });
     bar.finish_and_clear();
     done.with_context(|| format!("{}: not exported", args.run.display()))?;
     target.keep()?;

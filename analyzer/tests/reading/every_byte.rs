@@ -9,9 +9,11 @@ use std::path::Path;
 
 use trueno_analyze::run::{Run, RunError};
 
+use crate::exported::exported;
 use crate::sample::{Sample, copy, problem_texts, rows, small, unsealed};
 
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
+    "edges/000000.parquet",
     "edges/000000.arrow",
     "edges/000001.arrow",
     "edges/000001.arrow.open",
@@ -165,4 +167,20 @@ fn a_flipped_bit_anywhere_without_a_journal() {
             assert!(!run.facts().complete, "{what}");
         },
     );
+}
+
+#[test]
+fn a_flipped_bit_or_a_cut_anywhere_in_an_export() {
+    let (sample, expected) = (exported(&small(), 3, 8), expected());
+    let run = |dir: &Path, file: &str, what: &str| look(dir, file, &expected, what);
+    everywhere(&sample, |bytes, at| bytes[at] ^= 1 << (at % 8), run);
+    everywhere(&sample, |bytes, at| bytes.truncate(at), run);
+}
+
+#[test]
+fn a_flipped_bit_anywhere_in_an_export_that_has_its_own_hashes_only() {
+    let (sample, expected) = (exported(&small(), 3, 8), expected());
+    fs::remove_file(sample.path("batches.jsonl")).unwrap();
+    let run = |dir: &Path, file: &str, what: &str| look(dir, file, &expected, what);
+    everywhere(&sample, |bytes, at| bytes[at] ^= 0x80 >> (at % 8), run);
 }

@@ -3,6 +3,7 @@
 mod catalog;
 mod damage;
 mod every_byte;
+mod exported;
 mod journal;
 mod ranks;
 mod recorded;

@@ -9,8 +9,8 @@ use polars_arrow::array::ArrayRef;
 use polars_arrow::datatypes::ArrowDataType;
 use polars_parquet::write::{
     CompressedPage, CompressionOptions, DynIter, DynStreamingIterator, Encoding,
-    FallibleStreamingIterator, Page, ParquetType, RowGroupIterColumns, StatisticsOptions, Version, WriteOptions, array_to_columns,
-    compress, get_dtype_encoding,
+    FallibleStreamingIterator, Page, ParquetType, RowGroupIterColumns, StatisticsOptions, Version,
+    WriteOptions, array_to_columns, compress, get_dtype_encoding,
 };
 
 /// How files are written: zstd, with statistics of every row group and page.

@@ -15,12 +15,11 @@ use xxhash_rust::xxh3::Xxh3;
 use super::super::ExportError;
 use super::{encode, named};
 use crate::guard::guarded;
-
-/// First and last bytes of the file.
-const MAGIC: &[u8] = b"PAR1";
+use crate::run::own_hashes::{self, Group, MAGIC};
 
 /// A file being written.
 pub(super) struct Part {
+    table: String,
     name: String,
     path: PathBuf,
     tally: Tally,
@@ -31,40 +30,30 @@ pub(super) struct Part {
     known: BTreeMap<String, HashSet<String>>,
 }
 
-/// Why a part could not be written.
-pub(super) enum PartError {
-    Engine(String),
-    Disk(PathBuf, io::Error),
-}
-
-impl PartError {
-    pub(super) fn of(self, table: &str) -> ExportError {
-        match self {
-            PartError::Engine(reason) => ExportError::Rows {
-                table: table.to_owned(),
-                reason,
-            },
-            PartError::Disk(path, error) => named(&path, error),
-        }
-    }
-}
-
 impl Part {
-    /// Makes the file `name` in the run directory `run`, for rows like these.
-    pub(super) fn create(run: &Path, name: String, like: &DataFrame) -> Result<Part, PartError> {
+    /// Makes a file of the table in the run directory `run`, for rows like these.
+    pub(super) fn create(
+        run: &Path,
+        table: &str,
+        number: u64,
+        like: &DataFrame,
+    ) -> Result<Part, ExportError> {
+        let name = format!("{table}/{number:06}.parquet");
         let path = run.join(&name);
-        let disk = |error| PartError::Disk(path.clone(), error);
+        let disk = |error| named(&path, error);
         let tally = Tally(Rc::new(RefCell::new(Counted {
             file: BufWriter::new(File::create_new(&path).map_err(disk)?),
             hash: Xxh3::new(),
             unhashed: MAGIC.len(),
             chunk_bytes: 0,
+            held: None,
             failed: None,
         })));
         let schema = like.schema().to_arrow(CompatLevel::newest());
         let writer = guarded(|| FileWriter::try_new(tally.clone(), schema, encode::OPTIONS));
         Ok(Part {
-            writer: writer.map_err(PartError::Engine)?,
+            writer: writer.map_err(|reason| engine(table, reason))?,
+            table: table.to_owned(),
             tally,
             lines: vec![Line::new(&name, Chunk::Head, 0, MAGIC)],
             rows: 0,
@@ -80,8 +69,9 @@ impl Part {
     }
 
     /// Adds a row group.
-    pub(super) fn write(&mut self, rows: &DataFrame) -> Result<(), PartError> {
-        let texts = guarded(|| self.new_texts(rows)).map_err(PartError::Engine)?;
+    pub(super) fn write(&mut self, rows: &DataFrame) -> Result<(), ExportError> {
+        let texts = guarded(|| self.new_texts(rows));
+        let texts = texts.map_err(|reason| engine(&self.table, reason))?;
         let count = rows.height() as u64;
         self.guard(|part| {
             let parquet = part.writer.parquet_schema().fields().to_vec();
@@ -97,34 +87,41 @@ impl Part {
     }
 
     /// Ends the file, sees it to the disk and hands its lines to the journal; its length.
-    pub(super) fn finish(mut self, journal: &mut String) -> Result<u64, PartError> {
-        let table = self.name.split('/').next().unwrap_or_default().to_owned();
+    pub(super) fn finish(mut self, journal: &mut String) -> Result<u64, ExportError> {
         // The writer's own entry describes the columns to Arrow a second time, in types that
         // not every reader of Arrow has.
         let about = vec![KeyValue {
-            key: "trueno.table".to_owned(),
-            value: Some(table),
+            key: own_hashes::FOOTER_KEY.to_owned(),
+            value: Some(self.table.clone()),
         }];
+        self.tally.0.borrow_mut().held = Some(Vec::new());
         self.guard(|part| part.writer.end(Some(about)).map(|_| ()))?;
+        let held = self.tally.0.borrow_mut().held.take();
+        let groups: Vec<Group> = self.lines[1..].iter().map(group).collect();
+        let end = own_hashes::insert(&held.unwrap_or_default(), &groups);
+        let end = end.ok_or_else(|| engine(&self.table, "it wrote no footer".to_owned()))?;
+        (self.tally.write_all(&end)).map_err(|error| named(&self.path, error))?;
         let mut line = self.end_chunk(Chunk::Tail);
         line.rows = Some(self.rows);
         let bytes = line.offset + line.bytes;
         self.lines.push(line);
         let synced = self.tally.0.borrow_mut().sync();
-        synced.map_err(|error| PartError::Disk(self.path.clone(), error))?;
+        synced.map_err(|error| named(&self.path, error))?;
         for line in &self.lines {
-            let line = line.encode();
-            journal.push_str(&line.map_err(|e| PartError::Disk(self.path.clone(), e.into()))?);
+            journal.push_str(&line.encode().map_err(io::Error::from)?);
         }
         Ok(bytes)
     }
 
     /// What the disk says comes before what the engine makes of it.
-    fn guard(&mut self, work: impl FnOnce(&mut Part) -> PolarsResult<()>) -> Result<(), PartError> {
+    fn guard(
+        &mut self,
+        work: impl FnOnce(&mut Part) -> PolarsResult<()>,
+    ) -> Result<(), ExportError> {
         let done = guarded(|| work(self));
         match self.tally.0.borrow_mut().failed.take() {
-            Some(error) => Err(PartError::Disk(self.path.clone(), error)),
-            None => done.map_err(PartError::Engine),
+            Some(error) => Err(named(&self.path, error)),
+            None => done.map_err(|reason| engine(&self.table, reason)),
         }
     }
 
@@ -164,6 +161,22 @@ impl Part {
     }
 }
 
+fn group(line: &Line) -> Group {
+    Group {
+        offset: line.offset,
+        bytes: line.bytes,
+        rows: line.rows.unwrap_or(0),
+        xxh3: line.xxh3.clone(),
+    }
+}
+
+fn engine(table: &str, reason: String) -> ExportError {
+    ExportError::Rows {
+        table: table.to_owned(),
+        reason,
+    }
+}
+
 /// Counts and hashes what the engine writes.
 #[derive(Clone)]
 struct Tally(Rc<RefCell<Counted>>);
@@ -174,6 +187,8 @@ struct Counted {
     /// Bytes of the magic still to come: they have a line of their own.
     unhashed: usize,
     chunk_bytes: u64,
+    /// Kept instead of written: the end of the file, which hashes go into.
+    held: Option<Vec<u8>>,
     failed: Option<io::Error>,
 }
 
@@ -192,6 +207,10 @@ impl Write for Tally {
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut counted = self.0.borrow_mut();
+        if let Some(held) = &mut counted.held {
+            held.extend_from_slice(bytes);
+            return Ok(());
+        }
         if let Err(error) = counted.file.write_all(bytes) {
             let kind = error.kind();
             counted.failed = Some(error);

@@ -1,8 +1,9 @@
 //! Decides the same for a part of an exported run, a Parquet file.
 //!
 //! Its row groups stand alone, given the footer: those whose bytes are as they were written
-//! are read, also where others are not. A file of another length than was listed may have been
-//! written anew by another program: it is read as it is once all of it could be decoded.
+//! are read, also where others are not. Where the journal does not tell, the file's own hashes
+//! do. A file without any was written by another program: it is read as it is once all of it
+//! could be decoded.
 
 use std::fs::File;
 use std::io;
@@ -11,9 +12,10 @@ use std::ops::Range;
 use polars::prelude::{ParquetReader, PolarsResult, Schema, SchemaExt, SchemaRef, SerReader};
 
 use super::super::faults::Names;
-use super::super::journal::{Chunk, ChunkKind};
+use super::super::journal::ChunkKind;
+use super::super::own_hashes::{self, Own};
 use super::super::segment::{Segment, SegmentState, Source};
-use super::super::verify::Verdict;
+use super::super::verify::{self, Verdict};
 use super::{Reader, faults};
 use crate::guard::guarded;
 
@@ -27,28 +29,65 @@ struct Footer {
 }
 
 impl Reader<'_> {
-    pub(super) fn part(&self, handle: &File) -> io::Result<Segment> {
-        let is_good = |verdict: &Verdict| matches!(verdict, Verdict::Good { .. });
-        let ends = |kind| {
-            let mut ends = self.chunks.iter().zip(&self.checked.verdicts);
-            ends.any(|(chunk, verdict)| chunk.kind == kind && is_good(verdict))
-        };
-        let same_length = self.checked.covers()
-            && (self.chunks.last()).is_some_and(|last| last.end() == self.file.bytes);
-        if same_length && ends(ChunkKind::Head) && ends(ChunkKind::Tail) {
+    pub(super) fn part(&self, handle: &mut File) -> io::Result<Segment> {
+        if self.lists_all_of_it() {
             return self.good_groups(handle);
         }
-        if same_length {
-            let mut faults = self.faults();
+        match own_hashes::read(handle, self.file.bytes)? {
+            Own::Chunks(chunks) => {
+                let checked =
+                    verify::check(handle, self.file.bytes, &chunks, |chunk, _| Ok(chunk.rows))?;
+                let own = Reader {
+                    path: self.path.clone(),
+                    chunks: &chunks,
+                    checked,
+                    ..*self
+                };
+                let mut segment = own.good_groups(handle)?;
+                segment.verified = false;
+                segment.faults.insert(0, self.why_not_verified());
+                segment.rows_expected = segment.rows_expected.max(self.listed);
+                Ok(segment)
+            }
+            Own::Damaged => {
+                let mut faults = self.faults();
+                faults.push("its end is damaged, and without it none of it can be read".to_owned());
+                Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing))
+            }
+            Own::None => self.foreign(handle),
+        }
+    }
+
+    /// Whether the journal lists a file of this length from its first to its last byte.
+    fn lists_all_of_it(&self) -> bool {
+        self.checked.covers()
+            && (self.chunks.last())
+                .is_some_and(|c| c.kind == ChunkKind::Tail && c.end() == self.file.bytes)
+    }
+
+    fn why_not_verified(&self) -> String {
+        let listed = (self.chunks.last()).filter(|c| c.kind == ChunkKind::Tail);
+        match listed {
+            Some(last) if last.end() != self.file.bytes => format!(
+                "changed since it was exported: expected {} bytes, found {}; it is read as it is \
+                 now, and not verified",
+                last.end(),
+                self.file.bytes
+            ),
+            _ if self.chunks.is_empty() => "not verified: the journal does not list it".to_owned(),
+            _ => "not verified: the journal lists only parts of it".to_owned(),
+        }
+    }
+
+    /// The row groups that are as they were written, given that head and footer are.
+    fn good_groups(&self, handle: &File) -> io::Result<Segment> {
+        let mut faults = self.faults();
+        let ends = self.chunks.iter().zip(&self.checked.verdicts);
+        let mut ends = ends.filter(|(chunk, _)| chunk.kind != ChunkKind::Batch);
+        if !ends.all(|(_, verdict)| matches!(verdict, Verdict::Good { .. })) {
             faults.push("without its head and its footer none of it can be read".to_owned());
             return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
         }
-        self.whole(handle)
-    }
-
-    /// Head and footer are as they were written: the row groups that are, too.
-    fn good_groups(&self, handle: &File) -> io::Result<Segment> {
-        let mut faults = self.faults();
         let mut good: Vec<Range<u64>> = Vec::new();
         let (mut at, mut read) = (0_u64, 0_u64);
         for (chunk, verdict) in self.chunks.iter().zip(&self.checked.verdicts) {
@@ -94,39 +133,26 @@ impl Reader<'_> {
         Ok(segment)
     }
 
-    /// Nobody can say that it is as it was written: all of it is decoded.
-    fn whole(&self, handle: &File) -> io::Result<Segment> {
-        let mut faults = match self.chunks.last().map(Chunk::end) {
-            None => vec!["not verified: the journal does not list it".to_owned()],
-            Some(end) if !self.checked.gaps.is_empty() || end < self.file.bytes => vec![format!(
-                "changed since it was exported: expected {end} bytes, found {}; not verified",
-                self.file.bytes
-            )],
-            Some(_) => self.faults(),
-        };
+    /// Another program wrote it, and nobody can say that it is as it was written: all of it is decoded.
+    fn foreign(&self, handle: &File) -> io::Result<Segment> {
         let decoded = footer(handle.try_clone()?).and_then(|footer| {
             decode(handle, footer.rows)?;
             Ok(footer)
         });
         Ok(match decoded {
-            Ok(footer) => {
-                let rows = footer.rows;
-                if faults.len() > 1 {
-                    faults = vec![
-                        "changed since it was exported, and whole in itself; not verified"
-                            .to_owned(),
-                    ];
-                }
+            Ok(Footer { schema, rows }) => {
                 let source = Source::Parquet {
                     path: self.path.clone(),
-                    schema: footer.schema,
+                    schema,
                     good: None,
                 };
+                let faults = vec![self.why_not_verified()];
                 let mut segment = self.segment(SegmentState::Sealed, rows, faults, source);
                 segment.rows_expected = Some(self.listed.unwrap_or(rows).max(rows));
                 segment
             }
             Err(reason) => {
+                let mut faults = self.faults();
                 faults.push(format!("cannot be read: {reason}"));
                 self.segment(SegmentState::Lost, 0, faults, Source::Nothing)
             }

@@ -31,7 +31,10 @@ pub(super) fn seal(
     let table = schema::table(table).ok_or("a table this program does not know")?;
     let text = |error: std::io::Error| error.to_string();
     let mut handle = File::open(&file.path).map_err(text)?;
-    let checked = verify::check(&mut handle, file.bytes, chunks, |_, bytes| ipc::batch_rows(bytes)).map_err(text)?;
+    let checked = verify::check(&mut handle, file.bytes, chunks, |_, bytes| {
+        ipc::batch_rows(bytes)
+    })
+    .map_err(text)?;
     // Numbers of texts are only known up to the first gap in the journal.
     let until = checked.gaps.first().copied().unwrap_or(chunks.len());
     let mut segment = SegmentBuilder::new(table, name);
