@@ -7,6 +7,7 @@ pub mod exit;
 pub mod export;
 mod guard;
 pub mod inspect;
+mod nsys_parquet;
 mod ordered;
 pub mod plan;
 pub mod plugin;

@@ -29,6 +29,18 @@ pub struct Scan {
     pub columns: Vec<Option<String>>,
 }
 
+/// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
+pub(crate) const LATEST_NS: i64 = i64::MAX / 2;
+
+/// Whether the times of a row count for [`Source::earliest`].
+pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
+    let was_timed = (start_ns, end_ns) != (0, Some(0));
+    let is_near = start_ns > -2 * LATEST_NS && start_ns < 2 * LATEST_NS;
+    let dur_ns = end_ns.map(|end_ns| end_ns.checked_sub(start_ns));
+    let is_forward = dur_ns.is_none_or(|ns| ns.is_some_and(|ns| (0..=LATEST_NS).contains(&ns)));
+    was_timed && is_near && is_forward
+}
+
 /// What takes the rows: the number of the scan, and its values.
 pub type Visit<'v> = dyn FnMut(usize, &[Value<'_>]) -> Result<(), Error> + 'v;
 

@@ -9,15 +9,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use super::source::{Scan, Source, Visit};
+use super::source::{LATEST_NS, Scan, Source, Visit};
 use crate::{Error, Notes};
 use salvage::Good;
 
 /// First bytes of every database.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
-
-/// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
-const LATEST_NS: i64 = i64::MAX / 2;
 
 /// An open export.
 pub struct Database {

@@ -12,6 +12,8 @@ use trueno_recorder::run_writer::RunWriter;
 
 use super::summary::Summary;
 use crate::cli::{ImportArgs, ImportFormat};
+use crate::nsys_parquet;
+use crate::run::is_run;
 use crate::verb::talk::Talk;
 
 /// Reads `file` into a run at `work`; also what its `run.json` says. `shown` is where the run
@@ -25,10 +27,15 @@ pub(super) fn import(
 ) -> anyhow::Result<(Summary, RunJson)> {
     check(file)?;
     let format = match args.format {
-        Some(format) => known(format),
-        None => detect::detect(file)?,
+        _ if file.is_dir() && args.format.is_some() => bail!(
+            "{}: --format is of files, and this is a folder (hint: leave it out)",
+            file.display()
+        ),
+        _ if file.is_dir() => None,
+        Some(format) => Some(known(format)),
+        None => Some(detect::detect(file)?),
     };
-    if format == Format::NcuCsv {
+    if format == Some(Format::NcuCsv) {
         bail!(
             "{}: Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)",
             file.display()
@@ -51,19 +58,20 @@ pub(super) fn import(
     let bar = bar(file, talk);
     let mut progress = |bytes| bar.set_position(bytes);
     let wall_ns = match format {
-        Format::Kineto => {
+        None => nsys_parquet::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Kineto) => {
             chrome::import_with(file, &options, &mut into, &mut notes, &mut progress)?
         }
-        Format::NsysSqlite => nsys::import(file, &mut into, &mut notes, &mut progress)?,
-        Format::Renacer => renacer::import(file, &mut into, &mut notes, &mut progress)?,
-        Format::Strace => strace::import(file, &mut into, &mut notes, &mut progress)?,
-        Format::NcuCsv => None,
+        Some(Format::NsysSqlite) => nsys::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Renacer) => renacer::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Strace) => strace::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::NcuCsv) => None,
     };
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();
     let summary = Summary {
         file: file.display().to_string(),
-        format: format.name(),
+        format: format.map_or(nsys_parquet::NAME, Format::name),
         run: shown.display().to_string(),
         wall_ns,
         counts: notes.into(),
@@ -71,15 +79,20 @@ pub(super) fn import(
     Ok((summary, run))
 }
 
-/// A file that can be read.
-pub(super) fn check(file: &Path) -> anyhow::Result<()> {
-    if fs::metadata(file)
-        .with_context(|| format!("{}: cannot be read", file.display()))?
-        .is_dir()
-    {
+/// A file, or a folder whose files are the tables of one export.
+pub(super) fn check(path: &Path) -> anyhow::Result<()> {
+    let name = path.display();
+    let found = fs::metadata(path).with_context(|| format!("{name}: cannot be read"))?;
+    if !found.is_dir() {
+        return Ok(());
+    }
+    if is_run(path) {
+        bail!("{name}: is a run already (hint: see `trueno-analyze report`)");
+    }
+    if !nsys_parquet::recognises(path) {
         bail!(
-            "{}: expected a file, found a folder (hint: give the trace itself)",
-            file.display()
+            "{name}: expected a file, or a folder of Parquet files as `nsys export --type \
+             parquetdir` makes them, found another folder (hint: give the trace itself)"
         );
     }
     Ok(())
@@ -100,7 +113,10 @@ fn bar(file: &Path, talk: &Talk) -> ProgressBar {
     if !io::stderr().is_terminal() || talk.is_quiet() {
         return ProgressBar::hidden();
     }
-    let length = fs::metadata(file).map_or(0, |file| file.len());
+    let length = match fs::metadata(file) {
+        Ok(found) if found.is_dir() => nsys_parquet::bytes(file),
+        found => found.map_or(0, |found| found.len()),
+    };
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
     let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
     match ProgressStyle::with_template(style) {
