@@ -47,7 +47,7 @@ pub(crate) fn recognises(folder: &Path) -> bool {
 
 /// Length of all its files.
 pub(crate) fn bytes(folder: &Path) -> u64 {
-    let lengths = files(folder).into_values().map(|path| fs::metadata(path));
+    let lengths = files(folder).into_values().map(fs::metadata);
     lengths.flatten().map(|file| file.len()).sum()
 }
 

@@ -61,12 +61,12 @@ pub enum ExportError {
         reason: String,
     },
     /// A file cannot be read or written.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: {reason}", .path.display())]
     File {
         /// Which.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        reason: io::Error,
     },
     /// The destination cannot be written.
     #[error(transparent)]

@@ -71,9 +71,11 @@ fn state_in_file(state: RunState) -> Option<State> {
 
 fn problem_in_file(problem: &Problem) -> SourceProblem {
     let mut text = problem.text.clone();
-    if problem.code == "recording" {
-        // It was said of that moment.
-        text.push_str(", when this was exported");
+    // What was said of that moment, and what could be done about it then.
+    match &*problem.code {
+        "recording" => text.push_str(", when this was exported"),
+        "live" => text.truncate(text.find(" (hint:").unwrap_or(text.len())),
+        _ => {}
     }
     SourceProblem {
         severity: problem.severity.as_str().to_owned(),

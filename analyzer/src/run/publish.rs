@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use polars::io::HiveOptions;
 use polars::prelude::{
-    Categories, DataFrame, DataType, Expr, IdxSize, IntoLazy, IpcScanOptions, LazyFrame, NULL,
-    PlRefPath, PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef, UnifiedScanArgs,
-    UnionArgs, col, concat, lit,
+    Categories, DataFrame, DataType, Expr, IntoLazy, IpcScanOptions, LazyFrame, NULL, PlRefPath,
+    PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef, UnifiedScanArgs, UnionArgs, col,
+    concat, lit,
 };
 use trueno_recorder::schema::{self, ColumnType};
 
@@ -81,32 +81,12 @@ impl Published {
                     }
                     scans.paths.push(PlRefPath::try_from_path(path)?);
                 }
-                Source::Parquet {
-                    path,
-                    schema,
-                    good: None,
-                } => {
+                Source::Parquet { path, schema } => {
                     if !scans.take(Form::Parquet, schema) {
                         parts.push(self.scan(&mut scans)?);
                         scans.take(Form::Parquet, schema);
                     }
                     scans.paths.push(PlRefPath::try_from_path(path)?);
-                }
-                Source::Parquet {
-                    path,
-                    schema,
-                    good: Some(good),
-                } => {
-                    parts.push(self.scan(&mut scans)?);
-                    for rows in good {
-                        scans.take(Form::Parquet, schema);
-                        scans.paths.push(PlRefPath::try_from_path(path)?);
-                        let length = IdxSize::try_from(rows.end - rows.start);
-                        let frame = self.scan(&mut scans)?.map(|frame| {
-                            frame.slice(rows.start.cast_signed(), length.unwrap_or(IdxSize::MAX))
-                        });
-                        parts.push(frame);
-                    }
                 }
                 Source::Frame(frame) => {
                     parts.push(self.scan(&mut scans)?);

@@ -1,6 +1,5 @@
 //! One segment: what was listed, what was found, and what can be read of it.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use polars::prelude::{DataFrame, SchemaRef};
@@ -37,12 +36,8 @@ impl SegmentState {
 pub(super) enum Source {
     /// The engine scans the file itself.
     Scan { path: PathBuf, schema: SchemaRef },
-    /// The same of a Parquet file; of these rows only, where not all are good.
-    Parquet {
-        path: PathBuf,
-        schema: SchemaRef,
-        good: Option<Vec<Range<u64>>>,
-    },
+    /// The same of a Parquet file.
+    Parquet { path: PathBuf, schema: SchemaRef },
     /// Rebuilt in memory; text columns are strings.
     Frame(DataFrame),
     /// Nowhere.

@@ -58,7 +58,7 @@ fn bar(rows: u64, talk: &Talk) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(rows), ProgressDrawTarget::stderr());
-    let style = "{bar:30} {human_pos} of {human_len} rows, {per_sec}, {eta} left";
+    let style = "{bar:30} {human_pos} of {human_len} rows, {eta} left";
     match ProgressStyle::with_template(style) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,

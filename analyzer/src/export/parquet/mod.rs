@@ -165,9 +165,9 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ExportError> {
     write().map_err(|error| named(path, error))
 }
 
-fn named(path: &Path, source: std::io::Error) -> ExportError {
+fn named(path: &Path, reason: std::io::Error) -> ExportError {
     ExportError::File {
         path: path.to_path_buf(),
-        source,
+        reason,
     }
 }

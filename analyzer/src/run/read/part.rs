@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use polars::prelude::{ParquetReader, PolarsResult, Schema, SchemaExt, SchemaRef, SerReader};
+use polars::prelude::{DataFrame, ParquetReader, Schema, SchemaExt, SchemaRef, SerReader};
 
 use super::super::faults::Names;
 use super::super::journal::ChunkKind;
@@ -20,7 +20,7 @@ use super::{Reader, faults};
 use crate::guard::guarded;
 
 /// Rows decoded at once where a file has to be decoded to know that it can be.
-const DECODED_ROWS: usize = 1 << 17;
+const DECODED_ROWS: u64 = 1 << 17;
 
 /// What a footer says.
 struct Footer {
@@ -117,26 +117,45 @@ impl Reader<'_> {
                 return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
             }
         };
-        let is_whole = self.checked.all_good();
-        let state = match read {
-            _ if is_whole => SegmentState::Sealed,
-            0 => SegmentState::Lost,
-            _ => SegmentState::Rebuilt,
-        };
-        let source = Source::Parquet {
-            path: self.path.clone(),
-            schema: footer.schema,
-            good: (!is_whole).then_some(good),
-        };
-        let mut segment = self.segment(state, read, faults, source);
-        segment.verified = is_whole;
-        Ok(segment)
+        if self.checked.all_good() {
+            let source = Source::Parquet {
+                path: self.path.clone(),
+                schema: footer.schema,
+            };
+            let mut segment = self.segment(SegmentState::Sealed, read, faults, source);
+            segment.verified = true;
+            return Ok(segment);
+        }
+        // Kept in memory: a scan looks at all row groups, whatever it is asked for.
+        let mut frame: Option<DataFrame> = None;
+        for rows in good {
+            let read = decode(handle, &rows).and_then(|rows| match &mut frame {
+                Some(frame) => guarded(|| frame.vstack_mut(&rows).map(|_| ())),
+                None => {
+                    frame = Some(rows);
+                    Ok(())
+                }
+            });
+            if let Err(reason) = read {
+                faults.push(format!("its good row groups cannot be read: {reason}"));
+                return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
+            }
+        }
+        Ok(match frame {
+            Some(frame) => self.segment(SegmentState::Rebuilt, read, faults, Source::Frame(frame)),
+            None => self.segment(SegmentState::Lost, 0, faults, Source::Nothing),
+        })
     }
 
     /// Another program wrote it, and nobody can say that it is as it was written: all of it is decoded.
     fn foreign(&self, handle: &File) -> io::Result<Segment> {
         let decoded = footer(handle.try_clone()?).and_then(|footer| {
-            decode(handle, footer.rows)?;
+            let mut at = 0;
+            while at < footer.rows {
+                let end = footer.rows.min(at + DECODED_ROWS);
+                decode(handle, &(at..end))?;
+                at = end;
+            }
             Ok(footer)
         });
         Ok(match decoded {
@@ -144,7 +163,6 @@ impl Reader<'_> {
                 let source = Source::Parquet {
                     path: self.path.clone(),
                     schema,
-                    good: None,
                 };
                 let faults = vec![self.why_not_verified()];
                 let mut segment = self.segment(SegmentState::Sealed, rows, faults, source);
@@ -176,19 +194,22 @@ fn footer(handle: File) -> Result<Footer, String> {
     })
 }
 
-fn decode(handle: &File, rows: u64) -> Result<(), String> {
-    let rows = usize::try_from(rows).map_err(|_| "it counts more rows than there can be")?;
-    let mut at = 0;
-    while at < rows {
-        let here = guarded(|| {
-            let reader = ParquetReader::new(handle.try_clone()?);
-            let slice = reader.with_slice(Some((at, DECODED_ROWS)));
-            PolarsResult::Ok(slice.finish()?.height())
-        })?;
-        if here == 0 {
-            return Err(format!("it ends after {at} of {rows} rows"));
-        }
-        at += here;
+/// These rows of a file.
+fn decode(handle: &File, rows: &Range<u64>) -> Result<DataFrame, String> {
+    let count = usize::try_from(rows.end - rows.start);
+    let (Ok(first), Ok(count)) = (usize::try_from(rows.start), count) else {
+        return Err("it counts more rows than there can be".to_owned());
+    };
+    let frame = guarded(|| {
+        let reader = ParquetReader::new(handle.try_clone()?);
+        reader.with_slice(Some((first, count))).finish()
+    })?;
+    if frame.height() == count {
+        Ok(frame)
+    } else {
+        let found = frame.height();
+        Err(format!(
+            "expected {count} rows from row {first} on, found {found}"
+        ))
     }
-    Ok(())
 }
