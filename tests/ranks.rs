@@ -529,3 +529,25 @@ fn files_that_contradict_each_other_are_refused_with_a_way_out() {
         .exits(2)
         .stderr_has("not a run directory");
 }
+
+#[test]
+fn ranks_are_exported_to_parquet_and_opened_from_there() {
+    let dir = Dir::new();
+    let job = laid(&dir, [0, 1], 0);
+    let there = dir.join("job.parquet");
+    let export = [
+        "export",
+        "parquet",
+        job.to_str().unwrap(),
+        "-o",
+        there.to_str().unwrap(),
+    ];
+    dir.command(&export).exits(0);
+    assert!(there.join("rank=1/bricks/000000.parquet").is_file());
+    for sql in [
+        "SELECT rank, COUNT(*) AS n, SUM(dur_ns) AS ns FROM bricks GROUP BY rank ORDER BY rank",
+        "SELECT MIN(id) AS a, MAX(id) AS b, MIN(start_ns) AS c FROM kernels",
+    ] {
+        assert_eq!(ask(&dir, &job, sql), ask(&dir, &there, sql), "{sql}");
+    }
+}

@@ -8,8 +8,8 @@ mod flamegraph;
 mod folded;
 mod json;
 mod otlp;
-mod perfetto;
 mod parquet;
+mod perfetto;
 mod rows;
 mod stacks;
 

@@ -66,6 +66,8 @@ impl Run {
             published: BTreeMap::new(),
             numbers: Categories::global().mapping(),
             sources: Sources::default(),
+            path: path.to_path_buf(),
+            manifest: None,
             ranks: Some(Box::new(ranks)),
         })
     }
@@ -196,6 +198,12 @@ impl Run {
     /// All segments, those on disk first.
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
+    }
+
+    /// The ranks it holds, in their order, each a run of its own; none in a plain run.
+    pub fn ranks(&self) -> Vec<(u32, &Run)> {
+        let ranks = self.ranks.iter();
+        ranks.flat_map(|ranks| ranks.members()).collect()
     }
 
     /// The kernel source of that hash; `None`: it is not there, or not what was recorded.

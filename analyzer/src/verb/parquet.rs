@@ -24,13 +24,30 @@ pub(super) fn export(run: &Run, args: &ExportArgs, talk: &Talk) -> anyhow::Resul
     let cannot_make = || format!("{}: cannot be made", target.work().display());
     fs::create_dir(target.work()).with_context(cannot_make)?;
     let bar = bar(run.facts().rows, talk);
-    let done = export::to_folder(run, target.work(), ParquetSizes::default(), &mut |rows| {
-        bar.inc(rows)
-    });
+    let done = write(run, target.work(), &mut |rows| bar.inc(rows));
     bar.finish_and_clear();
     done.with_context(|| format!("{}: not exported", args.run.display()))?;
     target.keep()?;
     Ok(exit::FINE)
+}
+
+/// A plain run becomes one folder of tables, ranks a folder `rank=<n>` each.
+fn write(run: &Run, to: &Path, progress: &mut dyn FnMut(u64)) -> anyhow::Result<()> {
+    let ranks = run.ranks();
+    if ranks.is_empty() {
+        return Ok(export::to_folder(
+            run,
+            to,
+            ParquetSizes::default(),
+            progress,
+        )?);
+    }
+    for (rank, run) in ranks {
+        let folder = to.join(format!("rank={rank}"));
+        fs::create_dir(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+        export::to_folder(run, &folder, ParquetSizes::default(), progress)?;
+    }
+    Ok(())
 }
 
 /// The new run takes the place of what is there: not of its source, nor of what that lies in.

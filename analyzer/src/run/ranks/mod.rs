@@ -45,6 +45,11 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
+    /// Every rank and its run.
+    pub(super) fn members(&self) -> impl Iterator<Item = (u32, &Run)> {
+        self.members.iter().map(|member| (member.rank, &member.run))
+    }
+
     /// A kernel source that some rank has; see [`Run::kernel_source`].
     pub(super) fn kernel_source(&self, hash: &str) -> Option<String> {
         let mut members = self.members.iter();

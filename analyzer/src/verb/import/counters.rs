@@ -13,13 +13,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::one;
 use super::summary::Counts;
-use crate::verb::target::Target;
 use crate::cli::{ImportArgs, ImportFormat};
 use crate::exit;
 use crate::query::collect;
 use crate::report::width::{printable, shorten};
 use crate::run::{Adding, Run};
 use crate::verb::talk::Talk;
+use crate::verb::target::Target;
 use crate::verb::to_stdout;
 
 /// Unmatched kernels listed for people; JSON has all.

@@ -10,11 +10,11 @@ use trueno_recorder::run_json::RunJson;
 
 use super::one;
 use super::summary::Summary;
-use crate::verb::target::Target;
 use crate::cli::ImportArgs;
 use crate::exit;
 use crate::report::width::printable;
 use crate::verb::talk::Talk;
+use crate::verb::target::Target;
 use crate::verb::to_stdout;
 
 #[derive(Serialize)]
