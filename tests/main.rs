@@ -20,3 +20,4 @@ mod report;
 mod round_trip;
 mod structure;
 mod victim;
+mod what_if;

@@ -4,23 +4,25 @@ compares the end-to-end change with what `report --what-if` predicted.
 
     cargo build --release -p trueno-recorder --example decode
     cargo build -p trueno-analyze -p trueno-plugin-critical-path
-    plugins/critical_path/benches/what_if_is_true.py [RUNS]
+    plugins/critical_path/benches/what_if_is_true.py [ROUNDS]
 
-For each brick, thread count and direction: of RUNS recordings (default 30) of either configuration,
-taken in turns, the fastest counts. Slower: from the plain run, the brick times its repeat count. Faster: from the slow
-run, divided by it. The error is in per cent of the measured wall time of the run that is predicted.
+In every round (default 25), for each brick and thread count, the plain program and the one that does
+the brick's work three times run one after the other. Slower: from the plain run, with the brick three times as
+long, the wall time of the slow one is predicted; faster: the other way round. Shown are medians over the
+rounds; the error is that of the rounds' errors, in per cent of the measured wall time.
 """
 
 import json
-import shutil
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[3]
 DECODE = ROOT / "target/release/examples/decode"
-ANALYZE = ROOT / "target/debug/trueno-analyze"
+ANALYZE = Path(os.environ.get("TRUENO_ANALYZE", ROOT / "target/debug/trueno-analyze"))
 BRICKS = ["QkvProjection", "AttentionScore", "AttentionOutput", "DownProjection", "LmHead"]
 REPEAT = 3
 MODEL = "--layers 4 --dim 256 --heads 4 --ffn 512 --vocab 1024 --prompt 16 --tokens 48".split()
@@ -34,22 +36,9 @@ def record(into: Path, threads: int, slow: str | None) -> int:
     return json.loads((into / "run.json").read_text())["wall_ns"]
 
 
-def fastest(folder: Path, runs: int, threads: int) -> dict[str, tuple[Path, int]]:
-    """The fastest run of every configuration; they take turns, so that all meet the same machine."""
-    best: dict[str, tuple[Path, int]] = {}
-    for _ in range(runs):
-        for brick in ["", *BRICKS]:
-            now, kept = folder / "now.run", folder / f"{brick or 'plain'}{threads}.run"
-            wall_ns = record(now, threads, f"{brick}={REPEAT}" if brick else None)
-            if brick not in best or wall_ns < best[brick][1]:
-                shutil.rmtree(kept, ignore_errors=True)
-                now.rename(kept)
-                best[brick] = (kept, wall_ns)
-    return best
-
-
 def predicted(run: Path, rule: str) -> int:
     command = [ANALYZE, "report", run, "--only", "critical_path", "--what-if", rule, "--json", "-"]
+    command += ["--set", "critical_path.opportunity_names=0"]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for section in json.loads(out)["sections"]:
         for table in section["tables"]:
@@ -60,25 +49,28 @@ def predicted(run: Path, rule: str) -> int:
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 25
+    shared = Path("/dev/shm")
     worst = 0.0
-    print(f"{'threads':>7}  {'brick':<16} {'change':<9} {'before ms':>10} {'predicted ms':>12} {'measured ms':>11} {'error':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        folder = Path(folder)
+    print(f"{'threads':>7}  {'brick':<16} {'change':<7} {'before ms':>10} {'predicted ms':>12} {'measured ms':>11} {'error':>7}")
+    with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
+        plain, slow = Path(folder) / "plain.run", Path(folder) / "slow.run"
         for threads in (1, 2):
-            best = fastest(folder, runs, threads)
-            plain, plain_ns = best[""]
             for brick in BRICKS:
-                slow, slow_ns = best[brick]
-                for change, run, factor, before, after in [
-                    ("slower", plain, str(REPEAT), plain_ns, slow_ns),
-                    ("faster", slow, str(1 / REPEAT), slow_ns, plain_ns),
-                ]:
-                    guess = predicted(run, f"{brick}={factor}")
-                    error = 100 * (guess - after) / after
+                found: dict[str, list[tuple[int, int, int]]] = {"slower": [], "faster": []}
+                for _ in range(rounds):
+                    plain_ns = record(plain, threads, None)
+                    slow_ns = record(slow, threads, f"{brick}={REPEAT}")
+                    guess = predicted(plain, f"{brick}={REPEAT}")
+                    found["slower"].append((plain_ns, guess, slow_ns))
+                    guess = predicted(slow, f"{brick}={1 / REPEAT}")
+                    found["faster"].append((slow_ns, guess, plain_ns))
+                for change, rows in found.items():
+                    before, guess, after = (median(row[at] for row in rows) for at in range(3))
+                    error = median(100 * (row[1] - row[2]) / row[2] for row in rows)
                     worst = max(worst, abs(error))
-                    print(f"{threads:>7}  {brick:<16} {change:<9} {before / 1e6:>10.2f} {guess / 1e6:>12.2f} {after / 1e6:>11.2f} {error:>+6.1f}%")
-    print(f"largest error {worst:.1f} % of wall")
+                    print(f"{threads:>7}  {brick:<16} {change:<7} {before / 1e6:>10.2f} {guess / 1e6:>12.2f} {after / 1e6:>11.2f} {error:>+6.1f}%", flush=True)
+    print(f"largest median error {worst:.1f} % of wall")
 
 
 main()
