@@ -46,7 +46,14 @@ fn the_path_of_every_dataset_adds_up_to_its_wall() {
         }
         // Iterations: each kind of piece, and all of them the iteration.
         let of = |name| column(&report, "critical_path", "by_iteration", name);
-        let kinds = ["work_ns", "transfer_ns", "launch_delay_ns", "queue_ns", "sync_wait_ns", "gap_ns"];
+        let kinds = [
+            "work_ns",
+            "transfer_ns",
+            "launch_delay_ns",
+            "queue_ns",
+            "sync_wait_ns",
+            "gap_ns",
+        ];
         let all: i64 = kinds.iter().map(|kind| sum(&of(kind))).sum();
         assert_eq!(all, sum(&of("dur_ns")), "{run}");
         assert_eq!(of("dur_ns").len(), 16, "{run}");
@@ -59,7 +66,10 @@ fn one_iteration_is_looked_at_alone() {
     let report = json(&dir, "simd", &["--window", "iteration=3"]);
     let window = &report["run"]["window"];
     assert_eq!(window["name"], "iteration 3");
-    assert_eq!(window["plugins"], serde_json::json!(["category", "critical_path"]));
+    assert_eq!(
+        window["plugins"],
+        serde_json::json!(["category", "critical_path"])
+    );
     let ns = window["until_ns"].as_i64().unwrap() - window["from_ns"].as_i64().unwrap();
     let path = column(&report, "critical_path", "path", "dur_ns");
     assert_eq!(sum(&path), ns);
@@ -70,21 +80,31 @@ fn one_iteration_is_looked_at_alone() {
     // The iteration has one interval of each brick of a layer, twice.
     let names = column(&report, "category", "by_brick", "name");
     let calls = column(&report, "category", "by_brick", "calls");
-    let qkv = names.iter().position(|name| **name == "QkvProjection").unwrap();
+    let qkv = names
+        .iter()
+        .position(|name| **name == "QkvProjection")
+        .unwrap();
     assert_eq!(calls[qkv], 2);
 }
 
 #[test]
 fn times_choose_a_part_too() {
     let dir = Dir::new();
-    let report = json(&dir, "simd", &["--only", "critical_path", "--from", "2ms", "--to", "3500us"]);
+    let report = json(
+        &dir,
+        "simd",
+        &["--only", "critical_path", "--from", "2ms", "--to", "3500us"],
+    );
     assert_eq!(report["run"]["window"]["from_ns"], 2_000_000);
     let path = column(&report, "critical_path", "path", "dur_ns");
     assert_eq!(sum(&path), 1_500_000);
-    dir.report(&dataset("simd"), &["--only", "critical_path", "--from", "2ms"])
-        .exits(0)
-        .stdout_has("window    times: 2.000 ms to ")
-        .stdout_has("critical_path look at it alone");
+    dir.report(
+        &dataset("simd"),
+        &["--only", "critical_path", "--from", "2ms"],
+    )
+    .exits(0)
+    .stdout_has("window    times: 2.000 ms to ")
+    .stdout_has("critical_path look at it alone");
 }
 
 #[test]
@@ -92,12 +112,18 @@ fn a_part_that_is_not_there_is_refused_with_what_there_is() {
     let dir = Dir::new();
     let run = dataset("simd");
     for (args, found) in [
-        (&["--window", "iteration=99"][..], "its 16 iterations have the numbers 0 to 15"),
+        (
+            &["--window", "iteration=99"][..],
+            "its 16 iterations have the numbers 0 to 15",
+        ),
         (&["--window", "id=7"], "no row has this id and times"),
         (&["--window", "layer=1"], "expected iteration=N or id=N"),
         (&["--from", "3ms", "--to", "2ms"], "is empty"),
         (&["--from", "soon"], "expected a time since the start"),
-        (&["--window", "iteration=1", "--from", "1ms"], "cannot be used with"),
+        (
+            &["--window", "iteration=1", "--from", "1ms"],
+            "cannot be used with",
+        ),
     ] {
         dir.report(&run, args).exits(2).stderr_has(found);
     }
@@ -106,14 +132,24 @@ fn a_part_that_is_not_there_is_refused_with_what_there_is() {
 #[test]
 fn a_prediction_stands_first_and_the_whole_adds_up() {
     let dir = Dir::new();
-    let args = ["--only", "critical_path", "--what-if", "QkvProjection=0.5", "--what-if", "LmHead=0"];
+    let args = [
+        "--only",
+        "critical_path",
+        "--what-if",
+        "QkvProjection=0.5",
+        "--what-if",
+        "LmHead=0",
+    ];
     let report = json(&dir, "simd", &args);
     let predicted = column(&report, "critical_path", "what_if", "predicted_ns");
     let gains = column(&report, "critical_path", "what_if", "gain_ns");
     let wall_ns = report["run"]["wall_ns"].as_i64().unwrap();
     assert_eq!(predicted.len(), 3, "each alone, and both");
     for (predicted, gain) in predicted.iter().zip(&gains) {
-        assert_eq!(predicted.as_i64().unwrap() + gain.as_i64().unwrap(), wall_ns);
+        assert_eq!(
+            predicted.as_i64().unwrap() + gain.as_i64().unwrap(),
+            wall_ns
+        );
         assert!(gain.as_i64().unwrap() > 0);
     }
     // They have nothing to do with each other, and everything between them stays.
@@ -124,7 +160,10 @@ fn a_prediction_stands_first_and_the_whole_adds_up() {
     let page = dir.report(&dataset("simd"), &args).exits(0).stdout;
     let (first, second) = (page.find("what if\n"), page.find("by kind\n"));
     assert!(first.unwrap() < second.unwrap(), "{page}");
-    assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
+    assert!(
+        page.lines().all(|line| line.chars().count() <= 80),
+        "{page}"
+    );
 }
 
 #[test]
@@ -135,9 +174,12 @@ fn rules_that_say_nothing_are_told() {
         .exits(0)
         .stdout_has("`Qkv=0.5` is about nothing in this run")
         .stdout_has("QkvProjection");
-    dir.report(&run, &["--only", "critical_path", "--what-if", "QkvProjection"])
-        .exits(2)
-        .stderr_has("expected TARGET=VALUE");
+    dir.report(
+        &run,
+        &["--only", "critical_path", "--what-if", "QkvProjection"],
+    )
+    .exits(2)
+    .stderr_has("expected TARGET=VALUE");
 }
 
 /// The rows of the slow run are those of the plain one, with the work of a brick done several times.
@@ -145,19 +187,40 @@ fn rules_that_say_nothing_are_told() {
 fn what_was_slowed_down_on_purpose_is_predicted_back() {
     let dir = Dir::new();
     let argv = |run: &str| -> Vec<String> {
-        let info = dir.command(&["info", dataset(run).to_str().unwrap(), "--json"]).exits(0).json();
+        let info = dir
+            .command(&["info", dataset(run).to_str().unwrap(), "--json"])
+            .exits(0)
+            .json();
         let argv = info["program"]["argv"].as_array().unwrap();
-        argv.iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        argv.iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect()
     };
     let slow = argv("simd_slow");
     let at = slow.iter().position(|word| word == "--slow").unwrap();
     let (brick, factor) = slow[at + 1].split_once('=').unwrap();
     let factor: f64 = factor.parse().unwrap();
-    let report = json(&dir, "simd_slow", &["--only", "critical_path", "--what-if", &format!("{brick}={}", 1.0 / factor)]);
-    let predicted = column(&report, "critical_path", "what_if", "predicted_ns")[0].as_i64().unwrap();
+    let report = json(
+        &dir,
+        "simd_slow",
+        &[
+            "--only",
+            "critical_path",
+            "--what-if",
+            &format!("{brick}={}", 1.0 / factor),
+        ],
+    );
+    let predicted = column(&report, "critical_path", "what_if", "predicted_ns")[0]
+        .as_i64()
+        .unwrap();
     // Recorded times: nothing here depends on the machine that runs the test.
-    let plain_ns = json(&dir, "simd", &["--only", "sanity"])["run"]["wall_ns"].as_i64().unwrap();
+    let plain_ns = json(&dir, "simd", &["--only", "sanity"])["run"]["wall_ns"]
+        .as_i64()
+        .unwrap();
     let error = (predicted - plain_ns) as f64 / plain_ns as f64;
-    eprintln!("{brick} x {factor}: predicted {predicted} ns, recorded {plain_ns} ns, {:+.1} %", 100.0 * error);
+    eprintln!(
+        "{brick} x {factor}: predicted {predicted} ns, recorded {plain_ns} ns, {:+.1} %",
+        100.0 * error
+    );
     assert!(error.abs() <= 0.05, "{error}");
 }

@@ -1,11 +1,14 @@
 //! The command line as it was typed.
 
+pub mod look;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::Level;
 use crate::window::{self, Wanted};
+pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -13,6 +16,9 @@ EXAMPLES:
     trueno-analyze report decode.run
   Gate a build on it, and keep the numbers:
     trueno-analyze report decode.run --fail-on warning --json report.json
+  See what ran inside what; walk through it:
+    trueno-analyze tree decode.run --merge
+    trueno-analyze tui decode.run
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
@@ -73,6 +79,14 @@ pub enum Color {
 pub enum Verb {
     /// Run the analyses and show what they found.
     Report(Box<ReportArgs>),
+    /// Show what ran inside what, where, and for how long.
+    Tree(Box<TreeArgs>),
+    /// Write the same as a graph for Graphviz.
+    Dot(Box<DotArgs>),
+    /// Walk through the same on the terminal.
+    Tui(Box<TuiArgs>),
+    /// Print the source of a kernel, with its launches.
+    Ptx(PtxArgs),
     /// Run SQL over the tables of a run.
     Query(QueryArgs),
     /// List the tables of a run, or the columns of one.

@@ -5,6 +5,7 @@ pub mod categories;
 pub mod cli;
 pub mod exit;
 pub mod export;
+pub mod graph;
 mod guard;
 pub mod inspect;
 mod nsys_parquet;

@@ -184,7 +184,7 @@ impl Events<'_> {
         if self.sources.contains(hash) {
             return;
         }
-        if let Some(kernel) = source.run.kernel_source(hash) {
+        if let Ok((kernel, true)) = source.run.kernel_source(hash) {
             self.sources.insert(hash.to_owned());
             let _ = write!(self.line, ",\"{MARK}\":{{\"ptx_source\":");
             text(&mut self.line, &kernel);

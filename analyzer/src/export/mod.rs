@@ -10,7 +10,7 @@ mod json;
 mod otlp;
 mod parquet;
 mod perfetto;
-mod rows;
+pub(crate) mod rows;
 mod stacks;
 
 use std::io::{self, Write};

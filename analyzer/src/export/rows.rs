@@ -160,17 +160,17 @@ fn failed(table: &str, source: QueryError) -> ExportError {
 }
 
 /// An integer of a frame; `None`: null, no such column, or out of range.
-pub(super) fn i64_at(frame: &DataFrame, column: &str, row: usize) -> Option<i64> {
+pub(crate) fn i64_at(frame: &DataFrame, column: &str, row: usize) -> Option<i64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
 /// As [`i64_at`].
-pub(super) fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64> {
+pub(crate) fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
 /// A text of a frame; `None`: null, no such column, or no text.
-pub(super) fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
+pub(crate) fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
     // A column of one value for all rows gives out copies; as a series it lends its text.
     let texts = frame.column(column).ok()?.as_materialized_series();
     match texts.get(row).ok()? {
@@ -189,7 +189,7 @@ pub(super) fn bool_at(frame: &DataFrame, column: &str, row: usize) -> Option<boo
 
 /// A host thread or a device stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Lane {
+pub(crate) enum Lane {
     /// Row of threads.
     Thread(Option<u64>),
     /// Of a run of ranks: a thread of this rank that was not recorded.
@@ -214,7 +214,7 @@ impl Lane {
     }
 
     /// As reports call it; in a run of ranks with the rank before it.
-    pub(super) fn name(
+    pub(crate) fn name(
         self,
         threads: &std::collections::BTreeMap<u64, String>,
         of_ranks: bool,

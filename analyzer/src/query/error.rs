@@ -81,7 +81,7 @@ fn quoted(text: &str) -> Option<&str> {
 }
 
 /// The names most like `name`: not further than a third of its length, three at most.
-pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let most = name.chars().count().div_ceil(3).max(1);
     let mut near: Vec<(usize, &str)> = known
         .map(|k| (distance(name, k), k))

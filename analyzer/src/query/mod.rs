@@ -8,3 +8,4 @@ mod tokens;
 
 pub use database::{Database, collect, collect_in_order};
 pub use error::QueryError;
+pub(crate) use error::nearest;

@@ -14,7 +14,7 @@ use super::journal::Journal;
 use super::publish::Published;
 use super::ranks::{self, Found, Ranks};
 use super::segment::Segment;
-use super::sources::Sources;
+use super::sources::{SourceError, Sources};
 use super::{Problem, RunError, RunFacts, exported, left, manifest, reach, read, tables};
 use crate::catalog::{self, TableInfo};
 use crate::query::Database;
@@ -206,8 +206,11 @@ impl Run {
         ranks.flat_map(|ranks| ranks.members()).collect()
     }
 
-    /// The kernel source of that hash; `None`: it is not there, or not what was recorded.
-    pub fn kernel_source(&self, hash: &str) -> Option<String> {
+    /// The kernel source with that hash, and whether it is still what the hash says.
+    ///
+    /// # Errors
+    /// See [`SourceError`].
+    pub fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
         match &self.ranks {
             Some(ranks) => ranks.kernel_source(hash),
             None => self.sources.get(hash),

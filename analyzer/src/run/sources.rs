@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use trueno_recorder::PtxHash;
@@ -11,8 +12,25 @@ use trueno_recorder::rest::Rest;
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     folder: PathBuf,
-    /// What a writer that is gone had not come to write.
+    /// Those that a killed program had not come to write, by hash.
     left: BTreeMap<String, String>,
+}
+
+/// Why there is no source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// Not a hash.
+    #[error("{0}: expected the hash of a kernel source, 16 hex digits")]
+    NoHash(String),
+    /// The file is not there or cannot be read.
+    #[error("{}: the source cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
 }
 
 impl Sources {
@@ -23,18 +41,22 @@ impl Sources {
         }
     }
 
-    /// The source of that hash; `None`: it is not there, or is not what was recorded.
-    pub(super) fn get(&self, hash: &str) -> Option<String> {
-        // A hash is a name, never a path.
+    /// The source with that hash, and whether it is still what the hash says.
+    pub(super) fn get(&self, hash: &str) -> Result<(String, bool), SourceError> {
+        // It becomes part of a path, and comes from a file that anybody may have written.
         if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
+            return Err(SourceError::NoHash(hash.to_owned()));
         }
-        let on_disk = fs::read_to_string(self.folder.join(format!("{hash}.ptx")));
-        let is_it = |source: &String| PtxHash::of(source).to_string() == hash;
-        on_disk
-            .ok()
-            .filter(is_it)
-            .or_else(|| self.left.get(hash).cloned().filter(is_it))
+        let same = |text: &str| PtxHash::of(text).to_string() == hash;
+        // What was left is whole; the file of the same name may be half written.
+        if let Some(text) = self.left.get(hash) {
+            return Ok((text.clone(), same(text)));
+        }
+        let path = self.folder.join(format!("{hash}.ptx"));
+        let bytes = fs::read(&path).map_err(|source| SourceError::Unreadable { path, source })?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let same = same(&text);
+        Ok((text, same))
     }
 }
 
@@ -43,19 +65,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_is_what_its_name_says_or_nothing() {
+    fn a_source_is_what_its_name_says_or_known_to_be_changed() {
         let folder = tempfile::tempdir().unwrap();
         let ptx = folder.path().join("ptx");
         fs::create_dir(&ptx).unwrap();
         let text = ".version 9.0";
         let hash = PtxHash::of(text).to_string();
         let sources = Sources::of(folder.path(), None);
-        assert_eq!(sources.get(&hash), None);
+        assert!(matches!(
+            sources.get(&hash),
+            Err(SourceError::Unreadable { .. })
+        ));
         fs::write(ptx.join(format!("{hash}.ptx")), text).unwrap();
-        assert_eq!(sources.get(&hash).as_deref(), Some(text));
+        assert_eq!(sources.get(&hash).unwrap(), (text.to_owned(), true));
         fs::write(ptx.join(format!("{hash}.ptx")), "changed").unwrap();
-        assert_eq!(sources.get(&hash), None);
+        assert_eq!(sources.get(&hash).unwrap(), ("changed".to_owned(), false));
         fs::write(folder.path().join("secret.ptx"), "s").unwrap();
-        assert_eq!(sources.get("../secret"), None);
+        assert!(matches!(
+            sources.get("../secret"),
+            Err(SourceError::NoHash(_))
+        ));
     }
 }

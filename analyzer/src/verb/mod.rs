@@ -1,15 +1,20 @@
 //! What the verbs of the command line do.
 
+mod dot;
 mod export;
 mod import;
 mod inspect;
+mod look;
 mod output;
 mod parquet;
 mod plugins;
+mod ptx;
 mod recover;
 mod report;
 mod talk;
 mod target;
+mod tree;
+mod tui;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -37,6 +42,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
             Ok(exit::FINE)
         }
         Verb::Export(args) => export::export(args, &talk),
+        Verb::Tree(args) => tree::tree(args, page, &talk),
+        Verb::Dot(args) => dot::dot(args, &talk),
+        Verb::Tui(args) => tui::tui(args, page, &talk),
+        Verb::Ptx(args) => ptx::ptx(args, &talk),
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),

@@ -21,6 +21,7 @@ pub use find::is_run;
 pub(super) use find::{Folders, Found, find};
 pub use spell::numbers as rank_numbers;
 
+use super::sources::SourceError;
 use super::{Problem, Run, RunError, RunFacts};
 use crate::catalog::{self, TableInfo};
 use crate::query::Database;
@@ -50,10 +51,18 @@ impl Ranks {
         self.members.iter().map(|member| (member.rank, &member.run))
     }
 
-    /// A kernel source that some rank has; see [`Run::kernel_source`].
-    pub(super) fn kernel_source(&self, hash: &str) -> Option<String> {
-        let mut members = self.members.iter();
-        members.find_map(|member| member.run.kernel_source(hash))
+    /// A kernel source of the first rank that has it whole; see [`Run::kernel_source`].
+    pub(super) fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
+        let mut best = Err(SourceError::NoHash(hash.to_owned()));
+        for member in &self.members {
+            match member.run.kernel_source(hash) {
+                Ok((text, true)) => return Ok((text, true)),
+                Ok(changed) => best = Ok(changed),
+                Err(error) if best.is_err() => best = Err(error),
+                Err(_) => {}
+            }
+        }
+        best
     }
 
     /// Opens all of them; also the facts and problems of the whole.

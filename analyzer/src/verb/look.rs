@@ -1,0 +1,98 @@
+//! What `tree`, `dot` and `tui` have in common: the graph of a run, marked.
+
+use super::search;
+use super::talk::Talk;
+use crate::cli::GraphArgs;
+use crate::graph::{self, Content, Critical, Filter, Graph};
+use crate::plugin::Roster;
+use crate::run::{Run, RunFacts, RunState};
+
+/// The graph of a run, and what is known of it.
+pub struct Look {
+    pub run: Run,
+    pub graph: Graph,
+    /// `None`: not asked for, or not found.
+    pub critical: Option<Critical>,
+}
+
+impl Look {
+    pub fn open(args: &GraphArgs, edges: bool, talk: &Talk) -> anyhow::Result<Look> {
+        // A library that was named must be one, whether or not it is needed.
+        let roster = Roster::gather(&search(&args.plugins))?;
+        let run = Run::open(&args.run)?;
+        let tiles = args.tiles;
+        talk.step("reading the rows");
+        let mut graph = graph::load(&run, Content { tiles, edges })?;
+        if graph.circles > 0 {
+            talk.warn(&format!(
+                "{} rows say that they lie in themselves, by some way round: they are shown below their lanes",
+                graph.circles
+            ));
+        }
+        let mut critical = None;
+        if !args.no_path && graph.rows() > 0 {
+            talk.step("running critical_path");
+            match graph::critical(&mut graph, &run, &roster) {
+                Ok(found) => critical = Some(found),
+                Err(why) => talk.warn(&format!("the critical path is not marked: {why}")),
+            }
+        }
+        Ok(Look {
+            run,
+            graph,
+            critical,
+        })
+    }
+
+    /// What keeps only some of the rows; it must fit one.
+    pub fn filter(&self, only: Option<&str>) -> anyhow::Result<Option<Filter>> {
+        let Some(text) = only else { return Ok(None) };
+        let filter = Filter::new(&self.graph, text);
+        if filter.fits == 0 {
+            let lanes: Vec<&str> = self
+                .graph
+                .lanes
+                .iter()
+                .map(|lane| lane.name.as_str())
+                .collect();
+            anyhow::bail!(
+                "--only {text}: no lane and no name fits (hint: the lanes are {})",
+                lanes.join(", ")
+            );
+        }
+        Ok(Some(filter))
+    }
+
+    pub fn facts(&self) -> &RunFacts {
+        self.run.facts()
+    }
+
+    /// What to say behind the number of rows.
+    pub fn completeness(&self) -> &'static str {
+        let facts = self.facts();
+        let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
+        if facts.complete {
+            ""
+        } else if ended && facts.dropped.is_none() && facts.rows_lost == 0 {
+            "; whether that is all is not known"
+        } else {
+            "; the run is not complete (hint: see `trueno-analyze info`)"
+        }
+    }
+
+    /// Rows without times of their own, in words; `None`: there are none.
+    pub fn untimed(&self) -> Option<String> {
+        let mut counts = [0_u64; 4];
+        for node in &self.graph.nodes {
+            counts[node.timing as usize] += 1;
+        }
+        let words = ["bound to a wait", "not valid", "with impossible times"];
+        let parts: Vec<String> = counts[1..]
+            .iter()
+            .zip(words)
+            .filter(|(count, _)| **count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        (!parts.is_empty()).then(|| format!("{}: in no sum", parts.join(", ")))
+    }
+}

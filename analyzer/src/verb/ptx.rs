@@ -1,0 +1,104 @@
+//! `trueno-analyze ptx`: the source of a kernel, with the launches that used it.
+
+mod launches;
+mod sources;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use super::talk::Talk;
+use super::to_stdout;
+use crate::cli::PtxArgs;
+use crate::exit;
+use crate::run::Run;
+use launches::Launches;
+use sources::{Found, Sources};
+
+/// Prints a source. None recorded is exit code 3.
+pub fn ptx(args: &PtxArgs, talk: &Talk) -> anyhow::Result<u8> {
+    let run = Run::open(&args.run)?;
+    let database = run.sql_context()?;
+    let launches = Launches::read(&database).context("the launches cannot be read")?;
+    let sources = Sources::read(&database, &launches).context("the sources cannot be read")?;
+    let Some(which) = &args.which else {
+        if sources.is_empty() {
+            talk.warn("the run holds no kernel source");
+            return Ok(exit::NOT_MEASURABLE);
+        }
+        let text = if args.json {
+            format!("{:#}\n", sources.json())
+        } else {
+            sources.list()
+        };
+        to_stdout(text.as_bytes())?;
+        return Ok(exit::FINE);
+    };
+    let hash = match sources.find(which, &launches) {
+        Found::One(hash) => hash,
+        Found::Several(hashes) => bail!(
+            "{which}: {} sources fit (hint: give the hash of one of them)\n{}",
+            hashes.len(),
+            sources.some(&hashes)
+        ),
+        Found::NoSource => {
+            if args.launches {
+                let of_name = launches.of_kernel(which);
+                let text = if args.json {
+                    format!("{:#}\n", json!({"hash": null, "launches": of_name.json()}))
+                } else {
+                    of_name.table("")
+                };
+                to_stdout(text.as_bytes())?;
+                return Ok(exit::FINE);
+            }
+            talk.warn(&format!(
+                "{which}: the run holds no source of this kernel (hint: --launches shows its launches)"
+            ));
+            return Ok(exit::NOT_MEASURABLE);
+        }
+        Found::Nothing(near) if near.is_empty() => {
+            bail!("{which}: no kernel and no source has this name or hash")
+        }
+        Found::Nothing(near) => bail!(
+            "{which}: no kernel and no source has this name or hash (hint: there is {})",
+            near.join(", ")
+        ),
+    };
+    let used = launches.of_source(&hash);
+    let source = match run.kernel_source(&hash) {
+        _ if args.launches => None,
+        Ok((text, true)) => Some(text),
+        Ok((text, false)) => {
+            talk.warn(&format!(
+                "{hash}: the source is no longer what was recorded: its hash is another"
+            ));
+            Some(text)
+        }
+        Err(error) => {
+            talk.warn(&error.to_string());
+            return Ok(exit::NOT_MEASURABLE);
+        }
+    };
+    if args.json {
+        let value = json!({
+            "hash": hash,
+            "names": sources.names(&hash),
+            "launches": used.json(),
+            "source": source,
+        });
+        to_stdout(format!("{value:#}\n").as_bytes())?;
+        return Ok(exit::FINE);
+    }
+    let lead = if args.launches { "" } else { "// " };
+    let mut text = format!("{lead}{}\n", sources.line(&hash));
+    text.push_str(&used.table(lead));
+    if let Some(source) = source {
+        text.push('\n');
+        text.push_str(&source);
+        if !source.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    to_stdout(text.as_bytes())?;
+    Ok(exit::FINE)
+}
