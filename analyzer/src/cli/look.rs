@@ -57,9 +57,9 @@ pub struct DotArgs {
     /// What is read.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// Show so many levels, of which lanes are the first.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub depth: u32,
+    /// Show so many levels, of which lanes are the first; as many as fit 150 nodes when not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
     /// Nodes shown below each node, those that took longest; the rest is one node.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub top: usize,

@@ -26,22 +26,30 @@ pub struct Critical {
     pub gap_ns: i64,
 }
 
-/// Marks the rows on the critical path, and those with slack.
+/// Marks the rows on the critical path, and with their slack if asked for: it takes as long again.
 ///
 /// # Errors
 /// Why they are not marked, for people.
-pub fn critical(graph: &mut Graph, run: &Run, roster: &Roster) -> Result<Critical, String> {
+pub fn critical(
+    graph: &mut Graph,
+    run: &Run,
+    roster: &Roster,
+    slack: bool,
+) -> Result<Critical, String> {
     if roster.get(PLUGIN).is_none() {
         return Err(format!(
             "there is no plugin {PLUGIN} (hint: `trueno-analyze plugins list` says where it was looked for)"
         ));
     }
-    let rows = |key: &str| (key.to_owned(), Value::from(ROWS));
+    let rows = |key: &str, rows: u64| (key.to_owned(), Value::from(rows));
+    let slack_rows = if slack { ROWS } else { 0 };
     // Gains are not shown, and take the longest.
-    let no_gains = ("opportunity_names".to_owned(), Value::from(0));
-    let options: Map<String, Value> = [rows("path_rows"), rows("slack_rows"), no_gains]
-        .into_iter()
-        .collect();
+    let options = [
+        rows("path_rows", ROWS),
+        rows("slack_rows", slack_rows),
+        rows("opportunity_names", 0),
+    ];
+    let options: Map<String, Value> = options.into_iter().collect();
     let report = build(&Request {
         run,
         baseline: None,

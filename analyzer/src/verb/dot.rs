@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::look::Look;
+use super::look::{Look, Want};
 use super::output::Output;
 use super::talk::Talk;
 use super::to_stdout;
@@ -11,11 +11,14 @@ use super::tree::{Item, Tree, Wish};
 use crate::cli::DotArgs;
 use crate::exit;
 use crate::graph::{Class, Graph, Group, Limits};
-use crate::report::units::{duration, percent};
+use crate::report::Cell;
+use crate::report::units::{Unit, duration, percent, show};
 use crate::report::width::{printable, shorten};
 
 /// Columns of a name; the whole one is in the tooltip.
 const NAME: usize = 48;
+/// Nodes of a picture, where the depth is not given.
+const FIT_NODES: usize = 150;
 /// Launch shapes of one node.
 const SHAPES: usize = 2;
 const CRITICAL: &str = "#c2410c";
@@ -28,7 +31,14 @@ pub fn dot(args: &DotArgs, talk: &Talk) -> anyhow::Result<u8> {
         .as_deref()
         .map(|path| Output::open("-o", path))
         .transpose()?;
-    let look = Look::open(&args.graph, true, talk)?;
+    let look = Look::open(
+        &args.graph,
+        Want {
+            edges: true,
+            slack: false,
+        },
+        talk,
+    )?;
     let filter = look.filter(args.only.as_deref())?;
     let tree = Tree::grow(
         &look.graph,
@@ -37,8 +47,8 @@ pub fn dot(args: &DotArgs, talk: &Talk) -> anyhow::Result<u8> {
                 top: args.top,
                 min_share: 0.0,
             },
-            depth: Some(args.depth),
-            fit_rows: usize::MAX,
+            depth: args.depth,
+            fit_rows: FIT_NODES,
             merge: !args.each,
             filter: filter.as_ref(),
         },
@@ -115,7 +125,7 @@ fn head(look: &Look, tree: &Tree, unseen: u64) -> String {
         .map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
     let mut lines = vec![format!(
         "wall {wall}, {} rows{}",
-        graph.rows(),
+        show(Cell::U64(graph.rows() as u64), Unit::None),
         look.completeness()
     )];
     if let Some(critical) = look.critical {

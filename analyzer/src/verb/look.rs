@@ -15,14 +15,29 @@ pub struct Look {
     pub critical: Option<Critical>,
 }
 
+/// What not all of them need.
+#[derive(Clone, Copy, Default)]
+pub struct Want {
+    /// Recorded dependencies.
+    pub edges: bool,
+    /// Slack of rows.
+    pub slack: bool,
+}
+
 impl Look {
-    pub fn open(args: &GraphArgs, edges: bool, talk: &Talk) -> anyhow::Result<Look> {
+    pub fn open(args: &GraphArgs, want: Want, talk: &Talk) -> anyhow::Result<Look> {
         // A library that was named must be one, whether or not it is needed.
         let roster = Roster::gather(&search(&args.plugins))?;
         let run = Run::open(&args.run)?;
         let tiles = args.tiles;
         talk.step("reading the rows");
-        let mut graph = graph::load(&run, Content { tiles, edges })?;
+        let mut graph = graph::load(
+            &run,
+            Content {
+                tiles,
+                edges: want.edges,
+            },
+        )?;
         if graph.circles > 0 {
             talk.warn(&format!(
                 "{} rows say that they lie in themselves, by some way round: they are shown below their lanes",
@@ -32,7 +47,7 @@ impl Look {
         let mut critical = None;
         if !args.no_path && graph.rows() > 0 {
             talk.step("running critical_path");
-            match graph::critical(&mut graph, &run, &roster) {
+            match graph::critical(&mut graph, &run, &roster, want.slack) {
                 Ok(found) => critical = Some(found),
                 Err(why) => talk.warn(&format!("the critical path is not marked: {why}")),
             }

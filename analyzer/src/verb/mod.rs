@@ -44,7 +44,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Export(args) => export::export(args, &talk),
         Verb::Tree(args) => tree::tree(args, page, &talk),
         Verb::Dot(args) => dot::dot(args, &talk),
-        Verb::Tui(args) => tui::tui(args, page, &talk),
+        Verb::Tui(args) => tui::tui(args, cli.color, &talk),
         Verb::Ptx(args) => ptx::ptx(args, &talk),
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),
@@ -56,13 +56,17 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
 
 /// Colours as asked for; on `auto` those of a terminal that has not been asked to go without.
 pub fn palette(color: Color, is_terminal: bool) -> Palette {
+    Palette::new(is_coloured(color, is_terminal))
+}
+
+fn is_coloured(color: Color, is_terminal: bool) -> bool {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    Palette::new(match color {
+    match color {
         Color::Always => true,
         Color::Never => false,
         Color::Auto => is_terminal && !unwanted,
-    })
+    }
 }
 
 /// Columns of a page: as asked for, else those of the terminal, else the fewest.

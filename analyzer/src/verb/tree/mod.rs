@@ -6,7 +6,7 @@ mod page;
 
 pub use model::{Item, Tree, Wish};
 
-use super::look::Look;
+use super::look::{Look, Want};
 use super::talk::Talk;
 use super::{page_width, to_stdout};
 use crate::cli::TreeArgs;
@@ -19,7 +19,14 @@ const FIT_ROWS: usize = 200;
 
 /// Shows what ran inside what. No row at all is exit code 3.
 pub fn tree(args: &TreeArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
-    let look = Look::open(&args.graph, false, talk)?;
+    let look = Look::open(
+        &args.graph,
+        Want {
+            edges: false,
+            slack: args.json,
+        },
+        talk,
+    )?;
     let filter = look.filter(args.only.as_deref())?;
     let whole = if args.json { usize::MAX } else { 10 };
     let wish = Wish {

@@ -13,6 +13,8 @@ use crate::verb::look::Look;
 const GAP: usize = 2;
 /// Names are not made narrower than this.
 const LEAST_NAME: usize = 26;
+/// Nor so much wider than that, for what is deep, that few columns are left.
+const MOST_NAME: usize = 40;
 /// Levels from which on each is one column further in, not two.
 const DEEP: u32 = 10;
 /// Launch shapes listed below one row.
@@ -48,7 +50,9 @@ pub(super) fn page(
     let mut columns = columns(look, tree, merged);
     let mut left_out = Vec::new();
     let used = |columns: &[Column]| columns.iter().map(|c| GAP + wide(c)).sum::<usize>();
-    while used(&columns) + LEAST_NAME > room {
+    let deepest = names.iter().map(|(guides, _)| width::of(guides)).max();
+    let least = (deepest.unwrap_or(0) + LEAST_NAME / 2).clamp(LEAST_NAME, MOST_NAME);
+    while used(&columns) + least > room {
         let Some(least) = (0..columns.len()).min_by_key(|at| columns[*at].worth) else {
             break;
         };
