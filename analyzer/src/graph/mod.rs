@@ -19,6 +19,8 @@ mod filter;
 mod group;
 mod links;
 mod load;
+#[cfg(test)]
+pub(crate) mod made;
 mod node;
 mod pick;
 mod sums;

@@ -3,6 +3,8 @@
 mod json;
 mod model;
 mod page;
+#[cfg(test)]
+mod tests;
 
 pub use model::{Item, Tree, Wish};
 

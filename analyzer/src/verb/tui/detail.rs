@@ -120,7 +120,12 @@ pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
                 text.lines()
                     .filter(|line| !line.trim().is_empty())
                     .take(40)
-                    .for_each(|line| say(format!("  {}", width::printable(line))));
+                    .for_each(|line| {
+                        say(format!(
+                            "  {}",
+                            width::printable(&line.replace('\t', "    "))
+                        ))
+                    });
             }
             Err(why) => say(why),
         }

@@ -31,17 +31,23 @@ pub fn show(model: &Model<'_>, looks: Looks) -> io::Result<bool> {
     let mut terminal = Terminal::new(TermionBackend::new(io::stdout()))?;
     let size = terminal.size()?;
     let mut state = State::new(model, (size.width, size.height));
+    // Of a large run a picture takes some work: it is made when there is something new.
+    let mut is_new = true;
     while !state.quit && !STOPPED.load(Ordering::Relaxed) {
-        terminal.draw(|frame| draw(frame, &state, model, looks))?;
-        for key in next()? {
+        if is_new {
+            terminal.draw(|frame| draw(frame, &state, model, looks))?;
+        }
+        let mut keys = next()?;
+        let size = terminal.size()?;
+        if (size.width, size.height) != state.size {
+            keys.push(Key::Resize(size.width, size.height));
+        }
+        is_new = !keys.is_empty();
+        for key in keys {
             state = update(state, key, model);
             if state.quit {
                 break;
             }
-        }
-        let size = terminal.size()?;
-        if (size.width, size.height) != state.size {
-            state = update(state, Key::Resize(size.width, size.height), model);
         }
     }
     drop(taken);

@@ -1,0 +1,95 @@
+//! Pages of trees: their width, and what they say.
+
+use proptest::prelude::*;
+
+use super::page::page;
+use super::{Tree, Wish};
+use crate::graph::made::{Made, sample};
+use crate::graph::{Content, Limits, load};
+use crate::report::style::Palette;
+use crate::report::width;
+use crate::run::Run;
+use crate::verb::look::Look;
+
+fn look(make: impl FnOnce(&std::path::Path)) -> Look {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made.run");
+    make(&path);
+    let run = Run::open(&path).unwrap();
+    let graph = load(&run, Content::default()).unwrap();
+    Look {
+        run,
+        graph,
+        critical: None,
+    }
+}
+
+fn text(look: &Look, top: usize, merge: bool, room: usize) -> String {
+    let wish = Wish {
+        limits: Limits {
+            top,
+            min_share: 0.0,
+        },
+        depth: None,
+        fit_rows: 200,
+        merge,
+        filter: None,
+    };
+    let tree = Tree::grow(&look.graph, &wish);
+    page(look, &tree, merge, room, Palette::new(false))
+}
+
+#[test]
+fn a_page_says_what_ran_where_and_how_it_was_launched() {
+    insta::assert_snapshot!("each", text(&look(sample), 10, false, 100));
+    insta::assert_snapshot!("merged", text(&look(sample), 3, true, 80));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_line_is_wider_than_the_page(
+        names in proptest::collection::vec(any::<String>(), 1..12),
+        room in 80..200_usize,
+        deep in any::<bool>(),
+        merge in any::<bool>(),
+    ) {
+        let look = look(|path| {
+            let mut made = Made::new(path);
+            for (at, name) in names.iter().enumerate() {
+                let id = at as i64 + 1;
+                let mut row = vec![
+                    ("id", id.into()),
+                    ("kind", "brick".into()),
+                    ("name", name.as_str().into()),
+                    ("dur_ns", 1_234_567.into()),
+                    ("elements", 99.into()),
+                ];
+                if deep && at > 0 {
+                    row.push(("parent", (id - 1).into()));
+                }
+                made.row("bricks", &row);
+                let kernel = [
+                    ("id", (id + 1000).into()),
+                    ("brick", id.into()),
+                    ("name", name.as_str().into()),
+                    ("device", 0.into()),
+                    ("stream", 1.into()),
+                    ("dur_ns", 7.into()),
+                    ("grid_x", 1_000_000.into()),
+                    ("registers", 255.into()),
+                    ("ptx_hash", "0123456789abcdef".into()),
+                ];
+                made.row("kernels", &kernel);
+            }
+            made.finish(2_000_000);
+        });
+        let text = text(&look, 4, merge, room);
+        for line in text.lines() {
+            prop_assert!(width::of(line) <= room, "{} > {room}: {line}", width::of(line));
+            prop_assert!(!line.chars().any(char::is_control));
+        }
+        prop_assert!(text.contains("1.23 ms"), "{text}");
+    }
+}

@@ -1,0 +1,257 @@
+//! `tui` on a real pseudo terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::Dir;
+
+/// Far more than is needed: a test that fails for being slow tells nothing.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Pty {
+    ours: File,
+    theirs: OwnedFd,
+    child: Child,
+    seen: String,
+    screen: Screen,
+}
+
+/// What stands on the terminal: as much of one as is needed to read along.
+struct Screen {
+    lines: Vec<Vec<char>>,
+    at: (usize, usize),
+    /// A sequence that has not ended yet.
+    sequence: Option<String>,
+}
+
+impl Screen {
+    fn new() -> Screen {
+        Screen {
+            lines: vec![vec![' '; 200]; 60],
+            at: (0, 0),
+            sequence: None,
+        }
+    }
+
+    fn take(&mut self, text: &str) {
+        for c in text.chars() {
+            match (self.sequence.take(), c) {
+                (None, '\x1b') => self.sequence = Some(String::new()),
+                (None, c) if c.is_control() => {}
+                (None, c) => {
+                    if let Some(cell) = self
+                        .lines
+                        .get_mut(self.at.0)
+                        .and_then(|l| l.get_mut(self.at.1))
+                    {
+                        *cell = c;
+                    }
+                    self.at.1 += 1;
+                }
+                (Some(sequence), '@'..='~') if sequence.starts_with('[') => {
+                    self.control(&sequence[1..], c)
+                }
+                (Some(mut sequence), c) => {
+                    sequence.push(c);
+                    self.sequence = Some(sequence);
+                }
+            }
+        }
+    }
+
+    fn control(&mut self, parameters: &str, last: char) {
+        match last {
+            'H' => {
+                let mut numbers = parameters.split(';').map(|n| n.parse().unwrap_or(1_usize));
+                let (line, column) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or(1));
+                self.at = (line - 1, column - 1);
+            }
+            'J' => self.lines.iter_mut().for_each(|line| line.fill(' ')),
+            _ => {}
+        }
+    }
+
+    fn text(&self) -> String {
+        let lines: Vec<String> = self
+            .lines
+            .iter()
+            .map(|line| line.iter().collect::<String>().trim_end().to_owned())
+            .collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+}
+
+fn resize(fd: i32, columns: u16, lines: u16) {
+    let size = libc::winsize {
+        ws_row: lines,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: the structure is ours and of the kind this request reads.
+    let done = unsafe { libc::ioctl(fd, libc::TIOCSWINSZ, &size) };
+    assert_eq!(done, 0);
+}
+
+/// Modes of a terminal, as numbers.
+fn modes(fd: i32) -> [u32; 4] {
+    // SAFETY: all zeroes is a value of this plain structure.
+    let mut modes: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure is ours.
+    assert_eq!(unsafe { libc::tcgetattr(fd, &mut modes) }, 0);
+    [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
+}
+
+impl Pty {
+    fn start(dir: &Dir) -> Pty {
+        let (mut ours, mut theirs) = (-1, -1);
+        let null = std::ptr::null_mut();
+        // SAFETY: two places for descriptors; no name, modes or size are asked for.
+        let made = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), null.cast()) };
+        assert_eq!(made, 0, "a pseudo terminal");
+        // SAFETY: both were just made, and are nobody else's.
+        let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+        resize(ours.as_raw_fd(), 80, 24);
+        // SAFETY: a descriptor of ours.
+        unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+        let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+        let side = || Stdio::from(theirs.try_clone().expect("a second descriptor"));
+        let child = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"))
+            .args(["tui", "--no-path"])
+            .arg(run)
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .current_dir(dir.path())
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .spawn()
+            .expect("the command starts");
+        Pty {
+            ours,
+            theirs,
+            child,
+            seen: String::new(),
+            screen: Screen::new(),
+        }
+    }
+
+    fn read(&mut self) {
+        let mut part = [0; 4096];
+        match self.ours.read(&mut part) {
+            Ok(read) => {
+                // A character may be cut in two; none that is looked for here is.
+                let text = String::from_utf8_lossy(&part[..read]);
+                self.screen.take(&text);
+                self.seen.push_str(&text);
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+
+    /// Waits until this stands on the screen, or does not any more.
+    #[track_caller]
+    fn shows(&mut self, text: &str, wanted: bool) {
+        let end = Instant::now() + PATIENCE;
+        while self.screen.text().contains(text) != wanted {
+            assert!(
+                Instant::now() < end,
+                "{text:?}, {wanted}:\n{}",
+                self.screen.text()
+            );
+            self.read();
+        }
+    }
+
+    /// Waits until the terminal was told this.
+    #[track_caller]
+    fn until(&mut self, text: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !self.seen.contains(text) {
+            assert!(
+                Instant::now() < end,
+                "never saw {text:?} in {:?}",
+                self.seen
+            );
+            self.read();
+        }
+    }
+
+    /// Types something; what was seen before is forgotten.
+    fn types(&mut self, keys: &[u8]) {
+        self.seen.clear();
+        self.ours.write_all(keys).expect("the terminal takes keys");
+    }
+
+    /// Waits for the end; the exit code.
+    fn end(&mut self) -> Option<i32> {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            self.read();
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                self.until("\x1b[?1049l");
+                return status.code();
+            }
+            assert!(Instant::now() < end, "it does not end: {:?}", self.seen);
+        }
+    }
+}
+
+#[test]
+fn keys_move_it_and_the_terminal_is_given_back() {
+    for (keys, code) in [(&b"q"[..], 0), (b"\x03", 0), (b"\x1b", 0)] {
+        let dir = Dir::new();
+        let mut pty = Pty::start(&dir);
+        let before = modes(pty.theirs.as_raw_fd());
+        pty.until("\x1b[?1049h");
+        pty.shows("▸ iteration ×16", true);
+        assert_ne!(
+            modes(pty.theirs.as_raw_fd()),
+            before,
+            "keys come one by one"
+        );
+        pty.types(b"?");
+        pty.shows("one row a name, or each row by itself", true);
+        pty.types(b"\x1b");
+        pty.shows("▸ iteration ×16", true);
+        resize(pty.ours.as_raw_fd(), 120, 40);
+        pty.shows("│thread 0 main", true);
+        pty.types(b"/LmHead\r");
+        pty.shows("LmHead ×16", true);
+        pty.shows("make weights", false);
+        pty.types(b"\x1b");
+        pty.shows("make weights", true);
+        pty.types(b"\x1b[B");
+        pty.shows("iteration × 16", true);
+        pty.types(keys);
+        assert_eq!(pty.end(), Some(code), "{keys:?}");
+        assert_eq!(modes(pty.theirs.as_raw_fd()), before, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let dir = Dir::new();
+    let mut pty = Pty::start(&dir);
+    let before = modes(pty.theirs.as_raw_fd());
+    pty.shows("▸ iteration ×16", true);
+    // SAFETY: a child of ours that was not waited for.
+    unsafe { libc::kill(pty.child.id() as i32, libc::SIGTERM) };
+    assert_eq!(pty.end(), Some(2));
+    pty.until("stopped by a signal");
+    assert_eq!(modes(pty.theirs.as_raw_fd()), before);
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_use() {
+    let dir = Dir::new();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+    dir.command(&["tui", run.to_str().unwrap()])
+        .exits(2)
+        .stderr_has("tui needs a terminal")
+        .stderr_has("`trueno-analyze tree RUN`");
+}
