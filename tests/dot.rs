@@ -14,11 +14,14 @@ enum Token {
     Mark(&'static str),
 }
 
+/// Names and values.
+type Attributes = Vec<(String, String)>;
+
 /// A graph: nodes in order, and edges with what they are labelled with.
 #[derive(Debug, Default)]
 pub struct Dot {
-    pub nodes: Vec<(String, Vec<(String, String)>)>,
-    pub edges: Vec<(String, String, Vec<(String, String)>)>,
+    pub nodes: Vec<(String, Attributes)>,
+    pub edges: Vec<(String, String, Attributes)>,
 }
 
 fn tokens(text: &str) -> Vec<Token> {
@@ -88,7 +91,7 @@ impl Parser {
         }
     }
 
-    fn attributes(&mut self) -> Vec<(String, String)> {
+    fn attributes(&mut self) -> Attributes {
         let mut attributes = Vec::new();
         self.mark("[");
         while self.tokens.peek() != Some(&Token::Mark("]")) {
@@ -211,9 +214,8 @@ fn a_merged_picture_is_small_and_says_what_is_not_in_it() {
         text.contains("nodes stand in sums (hint: --top)")
             && text.contains("there is more below level 4")
     );
-    let critical = |(_, attributes): &&(String, Vec<(String, String)>)| {
-        attribute(attributes, "penwidth") == "2"
-    };
+    let critical =
+        |(_, attributes): &&(String, Attributes)| attribute(attributes, "penwidth") == "2";
     assert!(dot.nodes.iter().filter(critical).count() > 3, "{text}");
 }
 

@@ -141,7 +141,7 @@ pub fn sample(path: &Path) {
             ("name", "cudaLaunchKernel".into()),
             ("thread", 0.into()),
             ("start_ns", start.into()),
-            ("dur_ns", (end - start as i64).into()),
+            ("dur_ns", (end - start).into()),
             ("correlation", correlation.into()),
         ];
         row.extend(brick.map(|brick: i64| ("brick", brick.into())));

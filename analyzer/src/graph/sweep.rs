@@ -18,7 +18,7 @@ struct Open {
 pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
     let mut lanes: Vec<Open> = graph.lanes.iter().map(|_| Open::default()).collect();
     let mut around = vec![NONE; graph.nodes.len()];
-    for at in graph.lanes.len()..graph.nodes.len() {
+    for (at, around) in around.iter_mut().enumerate().skip(graph.lanes.len()) {
         let node = &graph.nodes[at];
         if graph.hides(node.class) {
             continue;
@@ -42,7 +42,7 @@ pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
                 end >= end_ns && !matches!(graph.nodes[of as usize].class, Class::Sync)
             };
             let found = open.stack.iter().rev().take(DEEPEST).find(contains);
-            around[at] = found.map_or(NONE, |&(_, of)| of);
+            *around = found.map_or(NONE, |&(_, of)| of);
         }
         if is_timed {
             open.stack.push((end_ns, at as u32));
