@@ -20,14 +20,12 @@ pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
     let mut around = vec![NONE; graph.nodes.len()];
     for (at, around) in around.iter_mut().enumerate().skip(graph.lanes.len()) {
         let node = &graph.nodes[at];
-        if graph.hides(node.class) {
-            continue;
-        }
         let (lane, start_ns, end_ns, is_timed) = (
             node.lane as usize,
             node.start_ns,
             node.end_ns(),
-            node.is_timed(),
+            // What is hidden takes no time from what it lies in.
+            node.is_timed() && !graph.hides(node.class),
         );
         let open = &mut lanes[lane];
         if is_timed {
