@@ -72,7 +72,8 @@ fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
     let typed = typed.split('=').next().unwrap_or_default();
     let typed = typed.rsplit(':').next().unwrap_or_default();
     let mut names: Vec<&str> = labels
-        .flat_map(|label| [texts.text(label.name), texts.text(label.category)])
+        .flat_map(|label| [texts.get(label.name), texts.get(label.category)])
+        .flatten()
         .filter(|name| {
             let name = name.to_lowercase();
             !name.is_empty() && (name.contains(typed) || typed.contains(&name))

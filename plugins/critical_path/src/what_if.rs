@@ -135,7 +135,9 @@ fn fits(graph: &Graph<'_>, rule: &Rule, label: &Label) -> bool {
     let text = |number: u32| graph.run.texts.text(number);
     match &rule.target {
         Target::Name(name) => text(label.name) == name,
-        Target::Category(category) => text(label.category) == category,
+        Target::Category(category) => {
+            graph.run.texts.get(label.category) == Some(category.as_str())
+        }
         Target::Kind(kind) => {
             let piece = match label.class {
                 Class::Wait => PieceKind::SyncWait,

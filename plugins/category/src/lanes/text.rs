@@ -49,6 +49,11 @@ impl Texts {
         &self.texts[number as usize]
     }
 
+    /// The text of a number, if it has one: labels that were given up while lanes were read may have none.
+    pub fn get(&self, number: u32) -> Option<&str> {
+        self.texts.get(number as usize).map(String::as_str)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.texts.len()
