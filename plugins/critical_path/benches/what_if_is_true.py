@@ -14,6 +14,7 @@ rounds; the error is that of the rounds' errors, in per cent of the measured wal
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,17 +55,24 @@ def main() -> None:
     worst = 0.0
     print(f"{'threads':>7}  {'brick':<16} {'change':<7} {'before ms':>10} {'predicted ms':>12} {'measured ms':>11} {'error':>7}")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as folder:
-        plain, slow = Path(folder) / "plain.run", Path(folder) / "slow.run"
         for threads in (1, 2):
-            for brick in BRICKS:
-                found: dict[str, list[tuple[int, int, int]]] = {"slower": [], "faster": []}
-                for _ in range(rounds):
+            # All recordings first: the analyses in between would disturb them.
+            pairs = {brick: [] for brick in BRICKS}
+            for turn in range(rounds):
+                for brick, done in pairs.items():
+                    plain, slow = (Path(folder) / f"{name}{brick}{turn}" for name in ("plain", "slow"))
                     plain_ns = record(plain, threads, None)
                     slow_ns = record(slow, threads, f"{brick}={REPEAT}")
+                    done.append((plain, plain_ns, slow, slow_ns))
+            for brick, done in pairs.items():
+                found: dict[str, list[tuple[int, int, int]]] = {"slower": [], "faster": []}
+                for plain, plain_ns, slow, slow_ns in done:
                     guess = predicted(plain, f"{brick}={REPEAT}")
                     found["slower"].append((plain_ns, guess, slow_ns))
                     guess = predicted(slow, f"{brick}={1 / REPEAT}")
                     found["faster"].append((slow_ns, guess, plain_ns))
+                    shutil.rmtree(plain)
+                    shutil.rmtree(slow)
                 for change, rows in found.items():
                     before, guess, after = (median(row[at] for row in rows) for at in range(3))
                     error = median(100 * (row[1] - row[2]) / row[2] for row in rows)

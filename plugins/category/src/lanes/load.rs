@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use trueno_plugin::rank::of_key;
-use trueno_plugin::{I64Column, Result, Run, Table, U64Column};
+use trueno_plugin::{Result, Run, Table};
 
 use super::hash::FastMap;
 use super::inherit::inherit;
 use super::order::by_start;
+use super::rows::{Filler, Rows};
 use super::rules::{Rules, plain};
 use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
 use super::text::{INHERITED, OUTSIDE, Texts, WAITING};
@@ -439,77 +440,5 @@ impl Loader {
                 "text number {id} is not in `{input}`, which should list all of them"
             ))
         })
-    }
-}
-
-/// The columns that all tables with intervals have, as far as they have them.
-struct Rows<'a> {
-    id: &'a U64Column,
-    thread: &'a I64Column,
-    device: Option<&'a I64Column>,
-    stream: Option<&'a I64Column>,
-    start_ns: &'a I64Column,
-    dur_ns: &'a I64Column,
-    elements: Option<&'a U64Column>,
-    is_bound: Option<&'a trueno_plugin::BoolColumn>,
-}
-
-impl<'a> Rows<'a> {
-    fn of(table: &'a Table) -> Result<Self> {
-        let has = |column| table.has(column);
-        Ok(Self {
-            id: table.u64("id")?,
-            thread: table.i64("thread")?,
-            device: if has("device") {
-                Some(table.i64("device")?)
-            } else {
-                None
-            },
-            stream: if has("stream") {
-                Some(table.i64("stream")?)
-            } else {
-                None
-            },
-            start_ns: table.i64("start_ns")?,
-            dur_ns: table.i64("dur_ns")?,
-            elements: if has("elements") {
-                Some(table.u64("elements")?)
-            } else {
-                None
-            },
-            is_bound: if has("is_bound") {
-                Some(table.bool("is_bound")?)
-            } else {
-                None
-            },
-        })
-    }
-}
-
-/// Holds the lane that the last row went to, because the next goes there too.
-#[derive(Default)]
-struct Filler {
-    current: Option<(LaneKey, Vec<Span>)>,
-}
-
-impl Filler {
-    fn of(&mut self, key: LaneKey, spans: &mut BTreeMap<LaneKey, Vec<Span>>) -> &mut Vec<Span> {
-        if self
-            .current
-            .as_ref()
-            .is_none_or(|(current, _)| *current != key)
-        {
-            std::mem::take(self).back(spans);
-        }
-        let current = self
-            .current
-            .get_or_insert_with(|| (key, std::mem::take(spans.entry(key).or_default())));
-        &mut current.1
-    }
-
-    fn back(self, spans: &mut BTreeMap<LaneKey, Vec<Span>>) {
-        if let Some((key, lane)) = self.current {
-            spans.insert(key, lane);
-        }
     }
 }

@@ -15,6 +15,7 @@ mod inherit;
 mod inputs;
 mod load;
 mod order;
+mod rows;
 mod rules;
 mod span;
 mod sweep;

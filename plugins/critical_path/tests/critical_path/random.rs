@@ -406,3 +406,62 @@ proptest! {
         }
     }
 }
+
+/// Up to 200 segments on three lanes.
+fn larger_runs() -> impl Strategy<Value = Raw> {
+    let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..6_i64), 40..80);
+    let edges = prop::collection::vec((0..80_u64, 0..80_u64, 0..6_usize), 0..120);
+    (rows, edges)
+}
+
+/// Latest ends by the definition, repeated until nothing moves.
+fn latest_slowly(graph: &Graph<'_>) -> Vec<i64> {
+    let segments = &graph.segments;
+    let mut latest_ns = vec![last_end_ns(graph); segments.len()];
+    if let Some(last) = graph.last() {
+        latest_ns[last as usize] = segments.free_ns(last as usize);
+    }
+    loop {
+        let before = latest_ns.clone();
+        for segment in 0..segments.len() as u32 {
+            let lane = segments.lane(segment);
+            let Some(binding) = graph.binding(segment, lane) else {
+                continue;
+            };
+            let start_ns = latest_ns[segment as usize] - graph.dur_ns(segment);
+            for (source, _) in graph.predecessors(segment, lane) {
+                let binds =
+                    segments.free_ns(source as usize) == segments.free_ns(binding.source as usize);
+                let lag_ns = if binds { binding.lag_ns } else { 0 };
+                let latest = &mut latest_ns[source as usize];
+                *latest = (*latest).min(start_ns - lag_ns);
+            }
+        }
+        if latest_ns == before {
+            return latest_ns;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn larger_graphs_have_the_times_of_the_definition((rows, raw) in larger_runs(), scale in prop::collection::vec(0..4_i64, 1..9)) {
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let dur_ns = |s: u32| (graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
+        let latest_ns = latest_slowly(&graph);
+        let slack = slack(&graph);
+        for segment in 0..graph.segments.len() as u32 {
+            let at = segment as usize;
+            prop_assert_eq!(slack[at], latest_ns[at] - graph.dur_ns(segment) - graph.segments.start_ns[at]);
+        }
+        let path = walk(&graph, WALL_NS);
+        prop_assert_eq!(path[0].start_ns, 0);
+        prop_assert!(path.is_sorted_by(|a, b| a.start_ns < b.start_ns));
+    }
+}

@@ -1,0 +1,76 @@
+//! What another profiler of the same programs got wrong, with the true answers.
+//!
+//! Serial siblings, parents beside their children, and circles stand in `serial` and `edges`.
+
+use crate::linked::{Linked, path, slack};
+use crate::made::{Made, Row, at, lines};
+
+fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(wall_ns),
+            bricks,
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
+}
+
+/// It took rows in the order of their numbers: slack was 60 where it is 50.
+#[test]
+fn a_dependency_may_lead_to_a_row_that_was_numbered_before() {
+    let mut run = run(
+        150,
+        vec![
+            at(3, "brick", "first", 0, 100),
+            at(1, "task", "last", 100, 150).thread(1),
+            at(2, "task", "beside", 40, 60).thread(2),
+        ],
+    );
+    run.edges = vec![(3, 1, "depends_on"), (2, 1, "depends_on")];
+    let out = run.analyse();
+    assert_eq!(path(&out), ["work first 0-100", "work last 100-150"]);
+    assert_eq!(slack(&out), ["1 | 0", "2 | 40", "3 | 0"]);
+}
+
+/// Their time was always 0: a task of 9 ms had a critical path of 0.
+#[test]
+fn tasks_functions_and_layers_take_their_time() {
+    for kind in ["task", "function", "layer", "iteration", "run", "anything"] {
+        let out = run(9_000_000, vec![at(1, kind, "x", 0, 9_000_000)]).analyse();
+        assert_eq!(path(&out), ["work x 0-9000000"], "{kind}");
+    }
+}
+
+/// A map from names to rows kept the last of several.
+#[test]
+fn rows_of_one_name_are_several_rows() {
+    let layers = (0..3).map(|i| at(i + 1, "layer", "layer", 10 * i as i64, 10 * i as i64 + 10));
+    let out = run(30, layers.collect()).analyse();
+    assert_eq!(
+        lines(out.table("by_name"), &["name", "dur_ns", "pieces"]),
+        ["layer | 30 | 3"]
+    );
+    assert_eq!(slack(&out).len(), 3);
+}
+
+/// The same graph, built 50 times, gave 50 different lists.
+#[test]
+fn the_same_run_gives_the_same_tables_whatever_the_order_of_rows() {
+    let bricks = || -> Vec<Row> {
+        (0..12)
+            .map(|i| at(i + 1, "task", "t", 0, 50).thread(1 + i as i64))
+            .chain([at(100, "brick", "main", 0, 80)])
+            .collect()
+    };
+    let tables = |bricks: Vec<Row>| -> Vec<String> {
+        let out = run(80, bricks).analyse();
+        out.tables.iter().map(ToString::to_string).collect()
+    };
+    let first = tables(bricks());
+    for turn in 0..12 {
+        let mut rows = bricks();
+        rows.rotate_left(turn);
+        assert_eq!(tables(rows), first);
+    }
+}
