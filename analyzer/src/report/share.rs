@@ -35,7 +35,8 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
         units::show(Cell::U64(hidden as u64), units::Unit::None),
         rows(hidden)
     );
-    let Some(name) = column(table) else {
+    // Gains share time: they are no parts of a whole.
+    let Some(name) = column(table).filter(|name| !name.starts_with("gain")) else {
         return Some(text);
     };
     let Ok(shares) = table.column(name) else {
@@ -130,5 +131,14 @@ mod tests {
             rest(&table, 1).unwrap(),
             "… and 2 more rows, 10.0 % of busy (1 row without a measured share)"
         );
+    }
+
+    #[test]
+    fn gains_are_no_parts_of_a_whole() {
+        let table = Table::build("t")
+            .f64("gain_100_share", [0.9, 0.8, 0.7])
+            .finish()
+            .unwrap();
+        assert_eq!(rest(&table, 1).unwrap(), "… and 2 more rows");
     }
 }
