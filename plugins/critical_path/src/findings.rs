@@ -34,6 +34,8 @@ pub struct Facts<'a> {
     pub predicted_names: usize,
     /// Rows of slack that are listed, and all.
     pub slack_rows: (usize, usize),
+    /// Whether the window is a part of the run.
+    pub is_part: bool,
     /// Length of the window.
     pub wall_ns: i64,
 }
@@ -70,12 +72,20 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         "dependencies contradict the measured times and are left out",
         "the later of the two began before the earlier had ended (spawns, launches: before it had begun; joins: the wait ended first)",
     ));
-    out.extend(edges(
-        "edge_to_unknown_row",
-        &dependencies.unknown,
-        "dependencies name a row that is not there, and are left out",
-        "the row was not recorded, was dropped, lies outside the window, or has no times that can be trusted",
-    ));
+    if facts.is_part && !dependencies.unknown.is_empty() {
+        let title = format!(
+            "{} dependencies lead out of the window, or name a row that is not there",
+            dependencies.unknown.len()
+        );
+        out.push(Finding::new("edge_out_of_window", Severity::Info, title));
+    } else {
+        out.extend(edges(
+            "edge_to_unknown_row",
+            &dependencies.unknown,
+            "dependencies name a row that is not there, and are left out",
+            "the row was not recorded, was dropped, or has no times that can be trusted",
+        ));
+    }
     out.extend(edges(
         "join_of_no_wait",
         &dependencies.not_waits,
@@ -175,8 +185,9 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
     let title = format!(
-        "half the time of `{}` would make the run {:.1} % shorter, none of it {:.1} %",
+        "half the time of `{}` would make the {} {:.1} % shorter, none of it {:.1} %",
         best.name,
+        if facts.is_part { "window" } else { "run" },
         percent(half_ns),
         percent(all_ns)
     );

@@ -181,6 +181,7 @@ impl Plugin for CriticalPath {
             opportunities: &opportunities,
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
+            is_part: lanes.is_part,
             wall_ns,
         };
         for finding in findings::findings(&facts) {

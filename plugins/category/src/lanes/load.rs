@@ -37,6 +37,8 @@ pub struct Lanes {
     pub elements: Vec<u64>,
     /// When the window begins on the run's timeline; times here are counted from it.
     pub origin_ns: i64,
+    /// Whether the window is a part that was asked for.
+    pub is_part: bool,
     /// Length of the window; up to the last end where the run has no end.
     pub wall_ns: i64,
     /// Rows that became no interval.
@@ -60,7 +62,7 @@ pub fn load(run: &mut Run) -> Result<Lanes> {
         ..Loader::default()
     };
     if let Some((from_ns, _)) = loader.window {
-        loader.out.origin_ns = from_ns;
+        (loader.out.origin_ns, loader.out.is_part) = (from_ns, true);
     }
     loader.bricks(run)?;
     let linked = std::mem::take(&mut loader.linked);

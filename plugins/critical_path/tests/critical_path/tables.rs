@@ -77,6 +77,16 @@ fn a_window_keeps_the_times_of_the_run() {
 }
 
 #[test]
+fn dependencies_that_leave_a_window_are_no_cause_for_alarm() {
+    let mut run = iterations();
+    run.edges = vec![(2, 4, "depends_on")];
+    run.window = Some((50, 90));
+    assert_eq!(crate::linked::codes(&run.analyse()), ["edge_out_of_window"]);
+    run.window = None;
+    assert_eq!(crate::linked::codes(&run.analyse()), [""; 0]);
+}
+
+#[test]
 fn slack_has_its_least_and_its_median_by_name() {
     let mut run = run(
         100,
