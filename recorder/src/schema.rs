@@ -496,12 +496,7 @@ pub const TABLES: &[Table] = &[
                 Measured,
                 "the ceiling: of a measured one the best repetition; see source",
             ),
-            has(
-                "unit",
-                Text,
-                Identity,
-                "flop/s, op/s (integers) or bytes/s",
-            ),
+            has("unit", Text, Identity, "flop/s, op/s (integers) or bytes/s"),
             has("source", Text, Identity, "measured or nominal"),
             may(
                 "operation",

@@ -54,7 +54,10 @@ impl Machine {
     /// What differs from `other`, in words; `None` if nothing does.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
         let differs = [
-            (self.code_version != other.code_version, "the measuring code"),
+            (
+                self.code_version != other.code_version,
+                "the measuring code",
+            ),
             (self.arch != other.arch, "the architecture"),
             (self.cpu_model != other.cpu_model, "the processor"),
             (self.microcode != other.microcode, "the microcode"),
@@ -86,8 +89,14 @@ mod tests {
         };
         assert_eq!(with(|m| m.code_version += 1), Some("the measuring code"));
         assert_eq!(with(|m| m.arch.push('x')), Some("the architecture"));
-        assert_eq!(with(|m| m.cpu_model = Some("x".into())), Some("the processor"));
-        assert_eq!(with(|m| m.microcode = Some("x".into())), Some("the microcode"));
+        assert_eq!(
+            with(|m| m.cpu_model = Some("x".into())),
+            Some("the processor")
+        );
+        assert_eq!(
+            with(|m| m.microcode = Some("x".into())),
+            Some("the microcode")
+        );
         assert_eq!(with(|m| m.threads += 1), Some("the number of threads"));
         assert_eq!(
             with(|m| m.instruction_sets.push("x".into())),

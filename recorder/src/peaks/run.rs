@@ -66,7 +66,10 @@ impl Recorder {
                 }
                 let count = peaks.ceilings.len();
                 let at = peaks.measured_at_s;
-                self.value("peaks", format!("{count} ceilings, measured at {at} s since 1970"));
+                self.value(
+                    "peaks",
+                    format!("{count} ceilings, measured at {at} s since 1970"),
+                );
                 if let Some(hz) = peaks.clock.hz {
                     self.value("peaks.clock_hz", format!("{hz:.0}"));
                 }

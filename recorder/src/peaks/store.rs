@@ -56,12 +56,18 @@ impl Store {
         let folder = |name: &str| env::var_os(name).map(PathBuf::from);
         let absolute = |path: &PathBuf| path.is_absolute();
         let cache = folder("XDG_CACHE_HOME").filter(absolute);
-        let home = || folder("HOME").filter(absolute).map(|home| home.join(".cache"));
+        let home = || {
+            folder("HOME")
+                .filter(absolute)
+                .map(|home| home.join(".cache"))
+        };
         let cache = cache.or_else(home).ok_or(NotKept::NoFolder)?;
         let key = serde_json::to_vec(machine).unwrap_or_default();
         let hash = xxhash_rust::xxh3::xxh3_64(&key);
         Ok(Self::at(
-            cache.join("trueno-record").join(format!("peaks-{hash:016x}.json")),
+            cache
+                .join("trueno-record")
+                .join(format!("peaks-{hash:016x}.json")),
         ))
     }
 
@@ -185,7 +191,9 @@ mod tests {
             store.keep(&peaks(value)).unwrap();
             assert_eq!(store.load(&here), Ok(peaks(value)));
         }
-        let left = fs::read_dir(store.file().parent().unwrap()).unwrap().count();
+        let left = fs::read_dir(store.file().parent().unwrap())
+            .unwrap()
+            .count();
         assert_eq!(left, 1, "nothing half written is left");
     }
 
@@ -236,6 +244,11 @@ mod tests {
         let store = Store::at(folder.path().join("file").join("peaks.json"));
         let (found, problem) = store.load_or(&Machine::here(), || peaks(4.0));
         assert_eq!(found.ceilings[0].value, 4.0);
-        assert!(problem.unwrap().to_string().contains("cannot make the folder"));
+        assert!(
+            problem
+                .unwrap()
+                .to_string()
+                .contains("cannot make the folder")
+        );
     }
 }

@@ -49,13 +49,20 @@ pub(super) fn rates<W: Work>(works: Vec<W>, processors: &[usize], effort: &Effor
                 let _ = repeat(&mut work, number, shared, effort);
             };
             let name = format!("peaks {number}");
-            if thread::Builder::new().name(name).spawn_scoped(scope, body).is_err() {
+            if thread::Builder::new()
+                .name(name)
+                .spawn_scoped(scope, body)
+                .is_err()
+            {
                 shared.given_up.store(true, Ordering::Release);
                 break;
             }
         }
     });
-    shared.rates.into_inner().unwrap_or_else(PoisonError::into_inner)
+    shared
+        .rates
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Shared {
@@ -217,7 +224,10 @@ mod tests {
             assert_eq!(rates.len(), 4);
             assert!(rates.iter().all(|rate| rate.is_finite() && *rate > 0.0));
             let rounds: Vec<u64> = counts.iter().map(|c| c.load(Ordering::Relaxed)).collect();
-            assert!(rounds.iter().all(|r| *r == rounds[0] && *r >= 5), "{rounds:?}");
+            assert!(
+                rounds.iter().all(|r| *r == rounds[0] && *r >= 5),
+                "{rounds:?}"
+            );
         }
     }
 

@@ -58,12 +58,8 @@ pub(crate) fn dropped_text(rows: u64, table: &str) -> String {
 
 pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
     let device = texts.name(&ceiling.device);
-    let [kind, unit, source] = [
-        ceiling.kind.name(),
-        ceiling.unit(),
-        ceiling.source.name(),
-    ]
-    .map(|t| texts.name(t));
+    let [kind, unit, source] =
+        [ceiling.kind.name(), ceiling.unit(), ceiling.source.name()].map(|t| texts.name(t));
     let [level, precision, operation] = [&ceiling.level, &ceiling.precision, &ceiling.operation]
         .map(|text| text.as_deref().map(|t| texts.name(t)));
     to.own_row(|row| {

@@ -75,7 +75,11 @@ fn peaks(args: &Args) -> Peaks {
     let machine = Machine::here();
     let store = Store::of_user(&machine);
     if args.kept {
-        match store.as_ref().map_err(NotKept::clone).and_then(|s| s.load(&machine)) {
+        match store
+            .as_ref()
+            .map_err(NotKept::clone)
+            .and_then(|s| s.load(&machine))
+        {
             Ok(peaks) => return peaks,
             Err(NotKept::Missing { .. } | NotKept::NoFolder) => {}
             Err(problem) => warn(&problem.to_string()),

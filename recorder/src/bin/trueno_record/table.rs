@@ -29,7 +29,11 @@ fn write_machine(out: &mut String, peaks: &Peaks) -> std::fmt::Result {
     let machine = &peaks.machine;
     let model = machine.cpu_model.as_deref().unwrap_or("unknown processor");
     let plural = if machine.threads == 1 { "" } else { "s" };
-    writeln!(out, "{model}, {}, {} thread{plural}", machine.arch, machine.threads)?;
+    writeln!(
+        out,
+        "{model}, {}, {} thread{plural}",
+        machine.arch, machine.threads
+    )?;
     let caches: Vec<String> = machine.caches.iter().map(cache).collect();
     let caches = if caches.is_empty() {
         "not known".to_owned()
@@ -37,7 +41,8 @@ fn write_machine(out: &mut String, peaks: &Peaks) -> std::fmt::Result {
         caches.join(", ")
     };
     writeln!(out, "caches: {caches}")?;
-    let ghz = |hz: Option<f64>| hz.map_or("not known".to_owned(), |hz| format!("{:.2} GHz", hz / 1e9));
+    let ghz =
+        |hz: Option<f64>| hz.map_or("not known".to_owned(), |hz| format!("{:.2} GHz", hz / 1e9));
     writeln!(
         out,
         "clock: {} measured, {} at most, governor {}",
@@ -87,7 +92,8 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
             row.threads.map_or("-".to_owned(), |n| n.to_string()),
             giga(Some(row.value)),
             giga(row.median),
-            row.spread.map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0)),
+            row.spread
+                .map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0)),
         )?;
     }
     Ok(())

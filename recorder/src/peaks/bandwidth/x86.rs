@@ -31,40 +31,95 @@ macro_rules! eight_more {
 
 macro_rules! sum_sse {
     ($r:literal, $at:literal, $width:literal) => {
-        concat!("paddq xmm", $r, ", [{b} + {at} + ", $width, " * ", $at, "]\n")
+        concat!(
+            "paddq xmm",
+            $r,
+            ", [{b} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "]\n"
+        )
     };
 }
 
 macro_rules! sum_avx {
     ($r:literal, $at:literal, $reg:literal, $width:literal) => {
         concat!(
-            "vpaddq ", $reg, $r, ", ", $reg, $r, ", [{b} + {at} + ", $width, " * ", $at, "]\n",
+            "vpaddq ",
+            $reg,
+            $r,
+            ", ",
+            $reg,
+            $r,
+            ", [{b} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "]\n",
         )
     };
 }
 
 macro_rules! load {
     ($r:literal, $at:literal, $mov:literal, $reg:literal, $width:literal) => {
-        concat!($mov, " ", $reg, $r, ", [{b} + {at} + ", $width, " * ", $at, "]\n")
+        concat!(
+            $mov,
+            " ",
+            $reg,
+            $r,
+            ", [{b} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "]\n"
+        )
     };
 }
 
 macro_rules! load_c {
     ($r:literal, $at:literal, $mov:literal, $reg:literal, $width:literal) => {
-        concat!($mov, " ", $reg, $r, ", [{c} + {at} + ", $width, " * ", $at, "]\n")
+        concat!(
+            $mov,
+            " ",
+            $reg,
+            $r,
+            ", [{c} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "]\n"
+        )
     };
 }
 
 macro_rules! store {
     ($r:literal, $at:literal, $mov:literal, $reg:literal, $width:literal) => {
-        concat!($mov, " [{a} + {at} + ", $width, " * ", $at, "], ", $reg, $r, "\n")
+        concat!(
+            $mov,
+            " [{a} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "], ",
+            $reg,
+            $r,
+            "\n"
+        )
     };
 }
 
 macro_rules! triad_sse {
     ($r:literal, $at:literal, $width:literal) => {
         concat!(
-            "mulpd xmm", $r, ", xmm8\naddpd xmm", $r, ", [{b} + {at} + ", $width, " * ", $at,
+            "mulpd xmm",
+            $r,
+            ", xmm8\naddpd xmm",
+            $r,
+            ", [{b} + {at} + ",
+            $width,
+            " * ",
+            $at,
             "]\n",
         )
     };
@@ -73,14 +128,33 @@ macro_rules! triad_sse {
 macro_rules! triad_avx {
     ($r:literal, $at:literal, $reg:literal, $width:literal) => {
         concat!(
-            "vfmadd213pd ", $reg, $r, ", ", $reg, "8, [{b} + {at} + ", $width, " * ", $at, "]\n",
+            "vfmadd213pd ",
+            $reg,
+            $r,
+            ", ",
+            $reg,
+            "8, [{b} + {at} + ",
+            $width,
+            " * ",
+            $at,
+            "]\n",
         )
     };
 }
 
 macro_rules! spill {
     ($r:literal, $at:literal, $mov:literal, $reg:literal, $width:literal) => {
-        concat!($mov, " [{out} + ", $width, " * ", $at, "], ", $reg, $r, "\n")
+        concat!(
+            $mov,
+            " [{out} + ",
+            $width,
+            " * ",
+            $at,
+            "], ",
+            $reg,
+            $r,
+            "\n"
+        )
     };
 }
 
@@ -145,61 +219,95 @@ macro_rules! work {
 struct Sums([u64; 64]);
 
 work!(
-    read_sse2, "256",
+    read_sse2,
+    "256",
     [eight!(clear, "pxor")],
     [eight!(sum_sse, "16"), eight_more!(sum_sse, "16")],
     [eight!(spill, "movaps", "xmm", "16")]
 );
 work!(
-    read_avx2, "512",
+    read_avx2,
+    "512",
     [eight!(clear_avx, "vpxor")],
-    [eight!(sum_avx, "ymm", "32"), eight_more!(sum_avx, "ymm", "32")],
+    [
+        eight!(sum_avx, "ymm", "32"),
+        eight_more!(sum_avx, "ymm", "32")
+    ],
     [eight!(spill, "vmovaps", "ymm", "32"), "vzeroupper"]
 );
 work!(
-    read_avx512, "1024",
+    read_avx512,
+    "1024",
     [eight!(clear_avx, "vpxor")],
-    [eight!(sum_avx, "zmm", "64"), eight_more!(sum_avx, "zmm", "64")],
+    [
+        eight!(sum_avx, "zmm", "64"),
+        eight_more!(sum_avx, "zmm", "64")
+    ],
     [eight!(spill, "vmovaps", "zmm", "64"), "vzeroupper"]
 );
 work!(
-    copy_sse2, "128",
+    copy_sse2,
+    "128",
     [],
-    [eight!(load, "movaps", "xmm", "16"), eight!(store, "movaps", "xmm", "16")],
+    [
+        eight!(load, "movaps", "xmm", "16"),
+        eight!(store, "movaps", "xmm", "16")
+    ],
     []
 );
 work!(
-    copy_avx2, "256",
+    copy_avx2,
+    "256",
     [],
-    [eight!(load, "vmovaps", "ymm", "32"), eight!(store, "vmovaps", "ymm", "32")],
+    [
+        eight!(load, "vmovaps", "ymm", "32"),
+        eight!(store, "vmovaps", "ymm", "32")
+    ],
     ["vzeroupper"]
 );
 work!(
-    copy_avx512, "512",
+    copy_avx512,
+    "512",
     [],
-    [eight!(load, "vmovaps", "zmm", "64"), eight!(store, "vmovaps", "zmm", "64")],
+    [
+        eight!(load, "vmovaps", "zmm", "64"),
+        eight!(store, "vmovaps", "zmm", "64")
+    ],
     ["vzeroupper"]
 );
 work!(
-    stream_sse2, "128",
+    stream_sse2,
+    "128",
     [],
-    [eight!(load, "movaps", "xmm", "16"), eight!(store, "movntps", "xmm", "16")],
+    [
+        eight!(load, "movaps", "xmm", "16"),
+        eight!(store, "movntps", "xmm", "16")
+    ],
     ["sfence"]
 );
 work!(
-    stream_avx2, "256",
+    stream_avx2,
+    "256",
     [],
-    [eight!(load, "vmovaps", "ymm", "32"), eight!(store, "vmovntps", "ymm", "32")],
+    [
+        eight!(load, "vmovaps", "ymm", "32"),
+        eight!(store, "vmovntps", "ymm", "32")
+    ],
     ["sfence", "vzeroupper"]
 );
 work!(
-    stream_avx512, "512",
+    stream_avx512,
+    "512",
     [],
-    [eight!(load, "vmovaps", "zmm", "64"), eight!(store, "vmovntps", "zmm", "64")],
+    [
+        eight!(load, "vmovaps", "zmm", "64"),
+        eight!(store, "vmovntps", "zmm", "64")
+    ],
     ["sfence", "vzeroupper"]
 );
 work!(
-    triad_sse2, "128",
+    triad_sse2,
+    "128",
     ["unpcklpd xmm8, xmm8"],
     [
         eight!(load_c, "movaps", "xmm", "16"),
@@ -209,7 +317,8 @@ work!(
     []
 );
 work!(
-    triad_avx2, "256",
+    triad_avx2,
+    "256",
     ["vbroadcastsd ymm8, xmm8"],
     [
         eight!(load_c, "vmovaps", "ymm", "32"),
@@ -219,7 +328,8 @@ work!(
     ["vzeroupper"]
 );
 work!(
-    triad_avx512, "512",
+    triad_avx512,
+    "512",
     ["vbroadcastsd zmm8, xmm8"],
     [
         eight!(load_c, "vmovaps", "zmm", "64"),

@@ -44,7 +44,24 @@ macro_rules! scalar {
 /// `x = x + a * b`.
 macro_rules! vector {
     ($number:literal, $instruction:literal, $to:literal, $from:literal) => {
-        concat!($instruction, " v", $number, $to, ", v16", $from, ", v17", $from, "\n")
+        concat!(
+            $instruction,
+            " v",
+            $number,
+            $to,
+            ", v16",
+            $from,
+            ", v17",
+            $from,
+            "\n"
+        )
+    };
+}
+
+/// `sdot v<n>.4s, v16.16b, v17.16b` as a number: an assembler for every aarch64 does not know it.
+macro_rules! dot {
+    ($number:literal) => {
+        concat!(".inst 0x4e919600 + ", $number, "\n")
     };
 }
 
@@ -55,7 +72,6 @@ macro_rules! work {
             // SAFETY: reads and writes what the caller gave; all registers are named.
             unsafe {
                 asm!(
-                    ".arch_extension dotprod",
                     each!(load),
                     "ldr q16, [{from}]",
                     "ldr q17, [{from}, #64]",
@@ -84,7 +100,7 @@ work!(scalar_f32, [scalar, "s"]);
 work!(scalar_f64, [scalar, "d"]);
 work!(neon_f32, [vector, "fmla", ".4s", ".4s"]);
 work!(neon_f64, [vector, "fmla", ".2d", ".2d"]);
-work!(neon_i8, [vector, "sdot", ".4s", ".16b"]);
+work!(neon_i8, [dot]);
 
 const fn made(
     instructions: &'static str,

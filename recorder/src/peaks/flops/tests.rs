@@ -46,7 +46,10 @@ fn every_step_of_every_accumulator_is_done() {
             let is_apart = cfg!(target_arch = "aarch64") && work.instructions == "scalar";
             let found: Vec<u8> = if is_apart {
                 let whole = registers.accumulators.chunks(16).take(work.accumulators);
-                whole.flat_map(|lane| &lane[..work.width_bytes]).copied().collect()
+                whole
+                    .flat_map(|lane| &lane[..work.width_bytes])
+                    .copied()
+                    .collect()
             } else {
                 registers.accumulators[..expected.len()].to_vec()
             };
@@ -62,7 +65,10 @@ fn every_step_of_every_accumulator_is_done() {
 #[test]
 fn operations_are_those_of_the_registers() {
     for work in Loop::all() {
-        let (lanes, each) = (work.width_bytes / work.lanes.bytes(), work.lanes.operations());
+        let (lanes, each) = (
+            work.width_bytes / work.lanes.bytes(),
+            work.lanes.operations(),
+        );
         let (lanes_here, each_here) = match (work.instructions, work.lanes) {
             ("scalar", _) => (1, 2),
             ("sse2" | "neon", Lanes::F32) => (4, 2),
