@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::repeat::{Effort, Repeated};
+use super::repeat::{Effort, Repeated, whole};
 use super::threads::{self, Work};
 
 /// The clock while ceilings were measured.
@@ -57,7 +57,7 @@ pub fn measure(effort: &Effort) -> Option<f64> {
     let rates = threads::rates(vec![Chain { sum: 0 }], &[], effort);
     let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
     let best = Repeated::of(&rates)?.best;
-    is_known.then_some(best)
+    is_known.then_some(whole(best))
 }
 
 struct Chain {

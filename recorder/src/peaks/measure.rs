@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::bandwidth::{Mover, Moving, Operation};
 use super::caches::{WorkingSet, working_sets};
 use super::flops::{Loop, Registers};
-use super::repeat::{Effort, Repeated};
+use super::repeat::{Effort, Repeated, millionths, whole};
 use super::threads::{self, Work};
 use super::{CoreClock, Machine, Peaks, memory};
 use crate::event::Source;
@@ -178,10 +178,10 @@ impl Step {
             precision,
             threads: Some(self.threads),
             operation: Some(operation.into()),
-            median: Some(found.median),
-            spread: Some(found.spread),
+            median: Some(whole(found.median)),
+            spread: Some(millionths(found.spread)),
             repetitions: Some(found.repetitions),
-            ..Ceiling::new("cpu", kind, found.best, Source::Measured)
+            ..Ceiling::new("cpu", kind, whole(found.best), Source::Measured)
         }
     }
 }

@@ -50,6 +50,16 @@ impl Repeated {
     }
 }
 
+/// A rate in whole units: a text of it is short and gives the same number when it is read.
+pub(super) fn whole(rate: f64) -> f64 {
+    rate.round().max(1.0)
+}
+
+/// A share to a millionth, for the same reason.
+pub(super) fn millionths(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
+}
+
 /// Between two values, linearly.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at * (sorted.len() - 1) as f64;
@@ -80,6 +90,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_rounded_is_read_back_from_its_text(rate in 0.1f64..1e15, share in 0f64..10.0) {
+            for value in [whole(rate), millionths(share)] {
+                let text = serde_json::to_string(&value).unwrap();
+                prop_assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), value);
+            }
+            prop_assert!((whole(rate) - rate).abs() <= 1.0);
+            prop_assert!((millionths(share) - share).abs() <= 1e-6);
+        }
+
         #[test]
         fn the_median_lies_in_the_middle(rates in prop::collection::vec(0.1f64..1e12, 1..30)) {
             let found = Repeated::of(&rates).unwrap();
