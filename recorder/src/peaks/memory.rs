@@ -4,9 +4,16 @@
 use std::io;
 use std::ptr::NonNull;
 
-/// An anonymous mapping.
+/// A large page of x86-64 and, with small pages of 4 KiB, of aarch64.
+const LARGE_PAGE_BYTES: usize = 2 << 20;
+
+/// An anonymous mapping, of which whole large pages are used: in a cache that goes by physical
+/// addresses, small pages would lie where chance puts them, and may push each other out.
 pub(super) struct Memory {
-    start: NonNull<u8>,
+    mapped: NonNull<u8>,
+    mapped_bytes: usize,
+    /// Where the first large page begins.
+    offset: usize,
     bytes: usize,
 }
 
@@ -14,13 +21,17 @@ pub(super) struct Memory {
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// Zeros, at the start of a page.
+    /// Zeros, at the start of a large page.
     pub fn new(bytes: usize) -> io::Result<Self> {
+        let whole = bytes.checked_next_multiple_of(LARGE_PAGE_BYTES);
+        let mapped_bytes = whole
+            .and_then(|whole| whole.checked_add(LARGE_PAGE_BYTES))
+            .ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping; nothing else lies there.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                bytes,
+                mapped_bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -33,22 +44,32 @@ impl Memory {
         #[cfg(target_os = "linux")]
         // SAFETY: advice on the mapping just made; refused, it changes nothing.
         unsafe {
-            libc::madvise(start, bytes, libc::MADV_HUGEPAGE);
+            libc::madvise(start, mapped_bytes, libc::MADV_HUGEPAGE);
         }
-        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { start, bytes })
+        let mapped = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        let address = start.addr();
+        Ok(Self {
+            mapped,
+            mapped_bytes,
+            offset: address.next_multiple_of(LARGE_PAGE_BYTES) - address,
+            bytes,
+        })
     }
 
     pub fn bytes(&mut self) -> &mut [u8] {
-        // SAFETY: the mapping is that long, holds zeros at first, and is this one's alone.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+        // SAFETY: the mapping is longer by a large page, holds zeros at first, and is this one's
+        // alone.
+        unsafe {
+            let start = self.mapped.as_ptr().add(self.offset);
+            std::slice::from_raw_parts_mut(start, self.bytes)
+        }
     }
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
         // SAFETY: the mapping was made in `new` and nobody has a reference to it any more.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+        unsafe { libc::munmap(self.mapped.as_ptr().cast(), self.mapped_bytes) };
     }
 }
 
@@ -78,10 +99,17 @@ mod tests {
     fn memory_is_zero_and_aligned_and_one_s_own() {
         let mut memory = Memory::new(10_000).unwrap();
         assert!(memory.bytes().iter().all(|byte| *byte == 0));
-        assert!(memory.bytes().as_ptr().addr().is_multiple_of(4096));
+        assert!(
+            memory
+                .bytes()
+                .as_ptr()
+                .addr()
+                .is_multiple_of(LARGE_PAGE_BYTES)
+        );
         memory.bytes().fill(7);
         assert_eq!(memory.bytes().len(), 10_000);
         assert!(Memory::new(usize::MAX / 2).is_err());
+        assert!(Memory::new(usize::MAX).is_err());
     }
 
     #[test]
