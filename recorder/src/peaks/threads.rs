@@ -87,10 +87,11 @@ fn repeat(work: &mut impl Work, number: usize, shared: &Shared, effort: &Effort)
     let mut rounds = work.least_rounds().max(1);
     let target = effort.repetition.as_secs_f64();
     loop {
-        // The shortest of a few: a thread that was interrupted once makes few rounds look enough.
+        // The shortest of a few and of all threads: one that was interrupted, or came late to a
+        // meeting, would make few rounds look enough.
         let mut seconds = f64::INFINITY;
         for _ in 0..TRIES {
-            seconds = seconds.min(once(work, rounds, number, &mut meeting)?);
+            seconds = seconds.min(once(work, rounds, number, &mut meeting)?.shortest);
         }
         if seconds >= 0.7 * target || rounds > MOST_ROUNDS {
             break;
@@ -99,7 +100,7 @@ fn repeat(work: &mut impl Work, number: usize, shared: &Shared, effort: &Effort)
         rounds = ((rounds as f64 * more) as u64).max(rounds + 1);
     }
     for _ in 0..effort.repetitions {
-        let seconds = once(work, rounds, number, &mut meeting)?;
+        let seconds = once(work, rounds, number, &mut meeting)?.together;
         if number == 0 {
             let amount = work.amount() as f64 * rounds as f64 * shared.threads as f64;
             lock(&shared.rates).push(amount / seconds);
@@ -108,13 +109,20 @@ fn repeat(work: &mut impl Work, number: usize, shared: &Shared, effort: &Effort)
     Some(())
 }
 
-/// Seconds all threads took together.
+/// Seconds that a repetition took.
+struct Spent {
+    /// From the first start to the last end.
+    together: f64,
+    /// Of the thread that was fastest.
+    shortest: f64,
+}
+
 fn once(
     work: &mut impl Work,
     rounds: u64,
     number: usize,
     meeting: &mut Meeting<'_>,
-) -> Option<f64> {
+) -> Option<Spent> {
     meeting.wait()?;
     let start = Instant::now();
     work.run(rounds);
@@ -124,7 +132,11 @@ fn once(
     let times = lock(&meeting.shared.times);
     let first = times.iter().flatten().map(|(start, _)| *start).min()?;
     let last = times.iter().flatten().map(|(_, end)| *end).max()?;
-    Some(last.duration_since(first).as_secs_f64())
+    let each = times.iter().flatten().map(|(start, end)| *end - *start);
+    Some(Spent {
+        together: last.duration_since(first).as_secs_f64(),
+        shortest: each.min()?.as_secs_f64(),
+    })
 }
 
 /// Where all threads wait for each other without sleeping: to wake up takes longer than a round.
@@ -151,8 +163,9 @@ impl Meeting<'_> {
             if given_up.load(Ordering::Acquire) {
                 return None;
             }
-            // On a machine with more threads than processors the others have to get there.
-            if turn.is_multiple_of(256) {
+            // With more threads than processors the others have to get there. Not too soon: on a
+            // busy processor it takes long until this thread's turn comes again.
+            if turn.is_multiple_of(4096) {
                 thread::yield_now();
             }
             std::hint::spin_loop();
