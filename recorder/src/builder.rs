@@ -61,6 +61,8 @@ pub struct Builder {
     pub(crate) sync_mode: SyncMode,
     pub(crate) device: Option<Arc<dyn Device>>,
     pub(crate) tables_off: Vec<&'static str>,
+    #[cfg(feature = "peaks")]
+    pub(crate) peaks: Option<crate::peaks::Ask>,
     unknown_table: Option<String>,
     overwrite: bool,
 }
@@ -75,6 +77,8 @@ impl Builder {
             sync_mode: SyncMode::default(),
             device: None,
             tables_off: Vec::new(),
+            #[cfg(feature = "peaks")]
+            peaks: None,
             unknown_table: None,
             overwrite: false,
         }
@@ -151,10 +155,16 @@ impl Builder {
         }
         DeviceWork::check(&self)?;
         make_directory(&self.path, self.overwrite)?;
+        #[cfg(feature = "peaks")]
+        let peaks = self.asked_peaks();
         let earlier = DeviceWork::before_start(&self);
         let mut recorder = writer::start(&self)?;
         if let Some(earlier) = earlier {
             recorder.attach(&self, earlier);
+        }
+        #[cfg(feature = "peaks")]
+        if let Some(peaks) = peaks {
+            recorder.asked_peaks(peaks.as_ref());
         }
         Ok(recorder)
     }

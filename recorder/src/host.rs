@@ -28,7 +28,7 @@ pub(crate) fn facts() -> Host {
 }
 
 /// The value of the first `key : value` line.
-fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
         (found.trim() == key).then_some(value.trim())

@@ -38,6 +38,8 @@
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
 //! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
+//! - **Ceilings of the machine** are measured by `peaks`, with the feature `peaks`, and by the
+//!   command `trueno-record peaks`, with the feature `cli`.
 //! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
 //!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
@@ -84,6 +86,8 @@ mod kernel;
 mod lane;
 mod live;
 mod names;
+#[cfg(feature = "peaks")]
+pub mod peaks;
 mod ptx;
 mod record;
 mod recorder;

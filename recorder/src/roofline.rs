@@ -9,10 +9,11 @@ use crate::record::TableNumber;
 use crate::recorder::Recorder;
 use crate::shared::Request;
 
-/// What a ceiling limits; decides its unit.
+/// What a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CeilingKind {
-    /// Floating-point operations a second.
+    /// Arithmetic operations a second.
     Compute,
     /// Bytes a second.
     Bandwidth,
@@ -26,14 +27,6 @@ impl CeilingKind {
             Self::Bandwidth => "bandwidth",
         }
     }
-
-    /// As it stands in column `ceilings.unit`.
-    pub const fn unit(self) -> &'static str {
-        match self {
-            Self::Compute => "flop/s",
-            Self::Bandwidth => "bytes/s",
-        }
-    }
 }
 
 /// A row of `ceilings`.
@@ -43,16 +36,67 @@ pub struct Ceiling {
     pub device: Cow<'static, str>,
     /// What it limits.
     pub kind: CeilingKind,
-    /// `l1`, `l2`, `l3`, `dram`, or an instruction set.
+    /// `L1`, `L2`, `L3`, `DRAM`, or an instruction set: `scalar`, `sse2`, `avx2`, `avx512`, `neon`.
     pub level: Option<Cow<'static, str>>,
     /// `f32`, `f64`, `i8`, ...
     pub precision: Option<Cow<'static, str>>,
     /// Threads it was measured with.
     pub threads: Option<u32>,
-    /// FLOP/s or bytes/s, by kind.
+    /// In [`Ceiling::unit`]; of a measured ceiling the best repetition.
     pub value: f64,
     /// [`Source::Measured`] or [`Source::Nominal`].
     pub source: Source,
+    /// What ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`.
+    pub operation: Option<Cow<'static, str>>,
+    /// Median of the repetitions.
+    pub median: Option<f64>,
+    /// Interquartile range of the repetitions over their median.
+    pub spread: Option<f64>,
+    /// How often it was measured.
+    pub repetitions: Option<u32>,
+}
+
+impl Ceiling {
+    /// A ceiling of which no more is known.
+    ///
+    /// ```
+    /// use trueno_recorder::{Ceiling, CeilingKind, Source};
+    /// let nominal = Ceiling {
+    ///     level: Some("DRAM".into()),
+    ///     ..Ceiling::new("gpu:0", CeilingKind::Bandwidth, 3.35e12, Source::Nominal)
+    /// };
+    /// assert_eq!(nominal.unit(), "bytes/s");
+    /// ```
+    pub fn new(
+        device: impl Into<Cow<'static, str>>,
+        kind: CeilingKind,
+        value: f64,
+        source: Source,
+    ) -> Self {
+        Self {
+            device: device.into(),
+            kind,
+            level: None,
+            precision: None,
+            threads: None,
+            value,
+            source,
+            operation: None,
+            median: None,
+            spread: None,
+            repetitions: None,
+        }
+    }
+
+    /// As it stands in column `ceilings.unit`: of computing `flop/s`, with integers `op/s`.
+    pub fn unit(&self) -> &'static str {
+        let integers = |name: &str| name.starts_with(['i', 'u']);
+        match self.kind {
+            CeilingKind::Bandwidth => "bytes/s",
+            CeilingKind::Compute if self.precision.as_deref().is_some_and(integers) => "op/s",
+            CeilingKind::Compute => "flop/s",
+        }
+    }
 }
 
 impl Recorder {

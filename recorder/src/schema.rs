@@ -13,7 +13,7 @@ pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
 /// Raised by added tables or columns.
-pub const FORMAT_MINOR: u32 = 1;
+pub const FORMAT_MINOR: u32 = 2;
 
 /// How a column is stored in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -486,13 +486,32 @@ pub const TABLES: &[Table] = &[
                 "level",
                 Text,
                 Identity,
-                "l1, l2, l3, dram, or an instruction set",
+                "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon",
             ),
             may("precision", Text, Identity, "f32, f64, i8, ..."),
             may("threads", U32, Identity, "threads it was measured with"),
-            has("value", F64, Measured, "the ceiling; see source"),
-            has("unit", Text, Identity, "flop/s or bytes/s"),
+            has(
+                "value",
+                F64,
+                Measured,
+                "the ceiling: of a measured one the best repetition; see source",
+            ),
+            has("unit", Text, Identity, "flop/s, op/s (integers) or bytes/s"),
             has("source", Text, Identity, "measured or nominal"),
+            may(
+                "operation",
+                Text,
+                Identity,
+                "what ran: read, copy, copy_nt, triad; fma, mul_add, dot",
+            ),
+            may("median", F64, Measured, "median of the repetitions"),
+            may(
+                "spread",
+                F64,
+                Measured,
+                "interquartile range of the repetitions over their median",
+            ),
+            may("repetitions", U32, Measured, "how often it was measured"),
         ],
     },
     Table {
@@ -581,7 +600,7 @@ mod tests {
 
     /// Integers that mean the same in every run. A new one has to be put here, or be given
     /// a [`Scope`]: forgotten, rows of several runs would be taken for each other's.
-    const VALUES: [&str; 39] = [
+    const VALUES: [&str; 40] = [
         "address",
         "block_x",
         "block_y",
@@ -612,6 +631,7 @@ mod tests {
         "priority",
         "realtime_ns",
         "registers",
+        "repetitions",
         "row",
         "smem_dynamic",
         "smem_static",

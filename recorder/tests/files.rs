@@ -37,13 +37,12 @@ fn varied(path: &std::path::Path) {
     drop(rec.wait("w", &[rec.brick("last").id()]));
     rec.ptx("m", "source");
     rec.ceiling(Ceiling {
-        device: "cpu".into(),
-        kind: CeilingKind::Bandwidth,
-        level: Some("dram".into()),
-        precision: None,
+        level: Some("DRAM".into()),
         threads: Some(1),
-        value: 1e10,
-        source: Source::Measured,
+        operation: Some("read".into()),
+        median: Some(0.9 * 1e10),
+        repetitions: Some(9),
+        ..Ceiling::new("cpu", CeilingKind::Bandwidth, 1e10, Source::Measured)
     });
     rec.finish().unwrap();
 }

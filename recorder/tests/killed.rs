@@ -75,13 +75,12 @@ fn everything(rec: &Recorder) {
     rec.value("model", "tiny");
     let source = rec.ptx("gemv", ".version 8.0\n");
     rec.ceiling(Ceiling {
-        device: "cpu".into(),
-        kind: CeilingKind::Bandwidth,
-        level: Some("dram".into()),
-        precision: None,
+        level: Some("DRAM".into()),
         threads: Some(2),
-        value: 1.5e10,
-        source: Source::Measured,
+        operation: Some("read".into()),
+        median: Some(0.9 * 1.5e10),
+        repetitions: Some(9),
+        ..Ceiling::new("cpu", CeilingKind::Bandwidth, 1.5e10, Source::Measured)
     });
     for token in 0..3u64 {
         let _iteration = rec.iteration(token);

@@ -28,7 +28,8 @@
 //! - **allocations** of weights and caches, the options as values.
 //!
 //! `--slow BRICK=FACTOR` repeats a brick's work, so a comparison has a known
-//! answer; `--no-record` does the same work with a recorder that is off.
+//! answer; `--no-record` does the same work with a recorder that is off. `--peaks`
+//! keeps what this machine can do at most in the run's table `ceilings`.
 
 mod attention;
 mod backend;
@@ -65,6 +66,7 @@ use probe::{Exp, Probe};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
+use trueno_recorder::peaks::Ask;
 use trueno_recorder::{Overflow, Recorder};
 
 fn main() -> ExitCode {
@@ -111,12 +113,16 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         Exp::Backend => ", its own exp",
     };
     let label = format!("decode, {}{exp}{slow}", simd.backend().name());
-    Ok(Recorder::builder(&options.out)
+    let builder = Recorder::builder(&options.out)
         .overwrite(options.overwrite)
         // The prompt's tiles come faster than a busy machine's writer may run.
         .overflow(Overflow::Grow)
-        .label(&label)
-        .create()?)
+        .label(&label);
+    Ok(if options.peaks {
+        builder.peaks(Ask::KeptOrMeasured).create()?
+    } else {
+        builder.create()?
+    })
 }
 
 /// The options that shape the numbers, kept in the run.

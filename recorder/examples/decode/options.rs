@@ -63,6 +63,9 @@ pub struct Options {
     /// Whose exp the softmax uses.
     #[arg(long, value_enum, default_value = "precise")]
     pub exp: Exp,
+    /// Keep in the run what this machine can do at most; measured where nothing is kept of it.
+    #[arg(long)]
+    pub peaks: bool,
     /// Record nothing, to see what recording costs.
     #[arg(long)]
     pub no_record: bool,

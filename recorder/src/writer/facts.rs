@@ -58,14 +58,10 @@ pub(crate) fn dropped_text(rows: u64, table: &str) -> String {
 
 pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
     let device = texts.name(&ceiling.device);
-    let [kind, unit, source] = [
-        ceiling.kind.name(),
-        ceiling.kind.unit(),
-        ceiling.source.name(),
-    ]
-    .map(|t| texts.name(t));
-    let [level, precision] =
-        [&ceiling.level, &ceiling.precision].map(|text| text.as_deref().map(|t| texts.name(t)));
+    let [kind, unit, source] =
+        [ceiling.kind.name(), ceiling.unit(), ceiling.source.name()].map(|t| texts.name(t));
+    let [level, precision, operation] = [&ceiling.level, &ceiling.precision, &ceiling.operation]
+        .map(|text| text.as_deref().map(|t| texts.name(t)));
     to.own_row(|row| {
         row.text(device)
             .text(kind)
@@ -74,7 +70,11 @@ pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
             .put_if(ceiling.threads.map(u64::from))
             .put(ceiling.value.to_bits())
             .text(unit)
-            .text(source);
+            .text(source)
+            .text_if(operation)
+            .put_if(ceiling.median.map(f64::to_bits))
+            .put_if(ceiling.spread.map(f64::to_bits))
+            .put_if(ceiling.repetitions.map(u64::from));
     });
 }
 

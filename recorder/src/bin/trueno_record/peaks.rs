@@ -1,0 +1,126 @@
+//! `trueno-record peaks`.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trueno_recorder::Error;
+use trueno_recorder::peaks::{Effort, Machine, NotKept, Peaks, Store, measure};
+
+use crate::table;
+
+/// What is typed after `peaks`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Also write them to FILE, as JSON.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print JSON, with all there is, in place of a table.
+    #[arg(long)]
+    json: bool,
+    /// Take what is kept for this machine, if it still holds, in place of measuring.
+    #[arg(long)]
+    kept: bool,
+    /// Do not keep what is measured for other programs.
+    #[arg(long, conflicts_with = "kept")]
+    no_keep: bool,
+    /// How often each ceiling is measured.
+    #[arg(long, value_name = "N", default_value_t = Effort::default().repetitions, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repetitions: u32,
+    /// How long once takes at least, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = Effort::default().repetition.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    repetition_ms: u64,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// To standard output.
+    #[error("cannot print: {0}")]
+    Output(#[source] io::Error),
+    /// To the file that was asked for.
+    #[error(transparent)]
+    File(Error),
+    /// It cannot happen: numbers are finite.
+    #[error("cannot make JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Nothing could be measured.
+const NOT_MEASURABLE: u8 = 3;
+
+/// Gives the exit code.
+pub fn run(args: &Args) -> Result<u8, Failure> {
+    let peaks = peaks(args);
+    if let Some(file) = &args.output {
+        Store::at(file).keep(&peaks).map_err(Failure::File)?;
+    }
+    let text = if args.json {
+        serde_json::to_string_pretty(&peaks)? + "\n"
+    } else {
+        table::text(&peaks)
+    };
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(Failure::Output)?;
+    Ok(if peaks.ceilings.is_empty() {
+        NOT_MEASURABLE
+    } else {
+        0
+    })
+}
+
+fn peaks(args: &Args) -> Peaks {
+    let machine = Machine::here();
+    let store = Store::of_user(&machine);
+    if args.kept {
+        match store
+            .as_ref()
+            .map_err(NotKept::clone)
+            .and_then(|s| s.load(&machine))
+        {
+            Ok(peaks) => return peaks,
+            Err(NotKept::Missing { .. } | NotKept::NoFolder) => {}
+            Err(problem) => warn(&problem.to_string()),
+        }
+    }
+    let peaks = measured(&Effort {
+        repetitions: args.repetitions,
+        repetition: Duration::from_millis(args.repetition_ms),
+    });
+    if !args.no_keep {
+        let kept = match &store {
+            Ok(store) => store.keep(&peaks).map_err(|e| e.to_string()),
+            Err(problem) => Err(problem.to_string()),
+        };
+        if let Err(problem) = kept {
+            warn(&format!("the ceilings are not kept: {problem}"));
+        }
+    }
+    peaks
+}
+
+/// A bar on a terminal only: a log has no use for it.
+fn measured(effort: &Effort) -> Peaks {
+    let bar = if io::stderr().is_terminal() {
+        ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+    } else {
+        ProgressBar::hidden()
+    };
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    let peaks = measure(effort, |at| {
+        bar.set_length(at.all as u64);
+        bar.set_position(at.done as u64);
+        bar.set_message(at.now.to_owned());
+    });
+    bar.finish_and_clear();
+    peaks
+}
+
+fn warn(text: &str) {
+    // With standard error gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "warning: {text}");
+}

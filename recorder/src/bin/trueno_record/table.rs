@@ -1,0 +1,100 @@
+//! Ceilings for people.
+
+use std::fmt::Write;
+
+use trueno_recorder::peaks::{Cache, Peaks};
+use trueno_recorder::{Ceiling, CeilingKind};
+
+/// The machine, the ceilings of each kind, the notes.
+pub fn text(peaks: &Peaks) -> String {
+    let mut out = String::new();
+    // Writing to a text cannot fail.
+    let _ = write_machine(&mut out, peaks);
+    for kind in [CeilingKind::Bandwidth, CeilingKind::Compute] {
+        let rows: Vec<&Ceiling> = peaks.ceilings.iter().filter(|c| c.kind == kind).collect();
+        if !rows.is_empty() {
+            let _ = write_rows(&mut out, kind, &rows);
+        }
+    }
+    if !peaks.notes.is_empty() {
+        out.push('\n');
+    }
+    for note in &peaks.notes {
+        let _ = writeln!(out, "note: {note}");
+    }
+    out
+}
+
+fn write_machine(out: &mut String, peaks: &Peaks) -> std::fmt::Result {
+    let machine = &peaks.machine;
+    let model = machine.cpu_model.as_deref().unwrap_or("unknown processor");
+    let plural = if machine.threads == 1 { "" } else { "s" };
+    writeln!(
+        out,
+        "{model}, {}, {} thread{plural}",
+        machine.arch, machine.threads
+    )?;
+    let caches: Vec<String> = machine.caches.iter().map(cache).collect();
+    let caches = if caches.is_empty() {
+        "not known".to_owned()
+    } else {
+        caches.join(", ")
+    };
+    writeln!(out, "caches: {caches}")?;
+    let ghz =
+        |hz: Option<f64>| hz.map_or("not known".to_owned(), |hz| format!("{:.2} GHz", hz / 1e9));
+    writeln!(
+        out,
+        "clock: {} measured, {} at most, governor {}",
+        ghz(peaks.clock.hz),
+        ghz(peaks.clock.highest_hz),
+        peaks.clock.governor.as_deref().unwrap_or("not known")
+    )
+}
+
+fn cache(cache: &Cache) -> String {
+    let kib = cache.bytes >> 10;
+    let size = if kib >= 1024 && kib.is_multiple_of(1024) {
+        format!("{} MiB", kib >> 10)
+    } else {
+        format!("{kib} KiB")
+    };
+    format!("L{} {size} per {}", cache.level, cache.shared_by)
+}
+
+fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fmt::Result {
+    let unit = match kind {
+        CeilingKind::Bandwidth => "GB/s",
+        CeilingKind::Compute => "Gop/s",
+    };
+    writeln!(
+        out,
+        "\n{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+        kind.name(),
+        "",
+        "operation",
+        "threads",
+        format!("best {unit}"),
+        "median",
+        "spread"
+    )?;
+    for row in rows {
+        let text = |text: &Option<std::borrow::Cow<'static, str>>| {
+            text.as_deref().unwrap_or("").to_owned()
+        };
+        let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
+        writeln!(
+            out,
+            "{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+            text(&row.level),
+            text(&row.precision),
+            text(&row.operation),
+            row.threads.map_or("-".to_owned(), |n| n.to_string()),
+            giga(Some(row.value)),
+            giga(row.median),
+            row.spread
+                .map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0)),
+        )?;
+    }
+    Ok(())
+}

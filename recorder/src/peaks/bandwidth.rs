@@ -1,0 +1,179 @@
+//! Loops that read and write memory, and do as little else as can be.
+//!
+//! They go through their arrays in blocks, over and over: the way back to the start is a
+//! conditional move, not a branch that is mispredicted at each end. As with the arithmetic, loops
+//! in assembly are what they are at any optimisation level.
+
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+use super::memory::Memory;
+
+/// Sizes of arrays are multiples of it: the largest block of a loop.
+pub(super) const BLOCK_MULTIPLE: usize = 1024;
+/// The factor of `triad`.
+const FACTOR: f64 = 0.5;
+/// Arrays `k` begin so many bytes later than at a whole page, times `k`: a store and a load whose
+/// addresses agree in their lower 12 bits would hinder each other.
+const SHIFT_BYTES: usize = 1344;
+
+/// What is done; the bytes counted are those the loop asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// `sum += b[i]`
+    Read,
+    /// `a[i] = b[i]`
+    Copy,
+    /// `a[i] = b[i]` by stores that pass the caches by.
+    CopyStreaming,
+    /// `a[i] = b[i] + factor * c[i]` in f64
+    Triad,
+}
+
+impl Operation {
+    /// Column `operation`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Copy => "copy",
+            Self::CopyStreaming => "copy_nt",
+            Self::Triad => "triad",
+        }
+    }
+
+    /// How many arrays it goes through.
+    pub fn arrays(self) -> usize {
+        match self {
+            Self::Read => 1,
+            Self::Copy | Self::CopyStreaming => 2,
+            Self::Triad => 3,
+        }
+    }
+}
+
+/// The arrays of one thread and where it is in them.
+///
+/// `arrays` are `a`, `b`, `c`; those an operation does not use are not there.
+struct Place {
+    a: *mut u8,
+    b: *const u8,
+    c: *const u8,
+    /// Of each array.
+    bytes: usize,
+}
+
+/// One loop of one instruction set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mover {
+    pub operation: Operation,
+    /// Bytes of each array in one round.
+    block_bytes: usize,
+    /// Goes over so many blocks from the start, and gives the sum of the 64-bit words it read,
+    /// if it is `Read`.
+    ///
+    /// SAFETY: needs the instructions, and arrays of `bytes`, a multiple of the block, that
+    /// begin at multiples of 64; blocks are not 0.
+    run: unsafe fn(place: &Place, blocks: u64) -> u64,
+}
+
+impl Mover {
+    /// With the widest instructions of this processor.
+    pub fn widest(operation: Operation) -> Option<Self> {
+        Self::all(operation).pop()
+    }
+
+    /// Narrow ones first.
+    fn all(operation: Operation) -> Vec<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return x86::movers(operation);
+        #[cfg(target_arch = "aarch64")]
+        return neon::movers(operation);
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        {
+            let _ = operation;
+            Vec::new()
+        }
+    }
+
+    /// Bytes counted for one block: of every array.
+    pub fn bytes_counted(&self) -> u64 {
+        (self.block_bytes * self.operation.arrays()) as u64
+    }
+}
+
+/// A mover with memory of its own, which its thread has touched first.
+pub(super) struct Moving {
+    mover: Mover,
+    memory: Memory,
+    /// Of each array.
+    bytes: usize,
+}
+
+impl Moving {
+    /// `bytes`: of all arrays together, at most; rounded down.
+    pub fn new(mover: Mover, bytes: usize) -> Result<Self, std::io::Error> {
+        let arrays = mover.operation.arrays();
+        let each = (bytes / arrays / BLOCK_MULTIPLE).max(1) * BLOCK_MULTIPLE;
+        let memory = Memory::new(arrays * (each + SHIFT_BYTES + 4096))?;
+        Ok(Self {
+            mover,
+            memory,
+            bytes: each,
+        })
+    }
+
+    /// Blocks of one pass over the arrays.
+    pub fn pass(&self) -> u64 {
+        (self.bytes / self.mover.block_bytes) as u64
+    }
+
+    pub fn bytes_counted(&self) -> u64 {
+        self.mover.bytes_counted()
+    }
+
+    /// Fills the arrays: array `k` with `k + 1` in f64, the first one (`a`) with zeros if it is
+    /// written to. Called by the thread that runs, so that the memory lies near it.
+    pub fn touch(&mut self) {
+        let is_written = self.mover.operation != Operation::Read;
+        for array in 0..self.mover.operation.arrays() {
+            let value = if array == 0 && is_written {
+                0.0
+            } else {
+                (array + 1) as f64
+            };
+            let (start, words) = (self.start(array), self.bytes / 8);
+            let bytes = &mut self.memory.bytes()[start..start + words * 8];
+            bytes.as_chunks_mut::<8>().0.fill(value.to_ne_bytes());
+        }
+    }
+
+    /// Goes over so many blocks.
+    pub fn run(&mut self, blocks: u64) -> u64 {
+        if blocks == 0 {
+            return 0;
+        }
+        let last = self.mover.operation.arrays() - 1;
+        let starts = [0, 1.min(last), 2.min(last)].map(|array| self.start(array));
+        let base = self.memory.bytes().as_mut_ptr();
+        // SAFETY: the arrays lie within the memory.
+        let [a, b, c] = starts.map(|start| unsafe { base.add(start) });
+        let place = Place {
+            a,
+            b,
+            c,
+            bytes: self.bytes,
+        };
+        // SAFETY: movers are made for instructions that are there; the arrays begin at multiples
+        // of 64 bytes and are whole blocks long, and there are blocks.
+        unsafe { (self.mover.run)(&place, blocks) }
+    }
+
+    /// Where array `k` begins.
+    fn start(&self, array: usize) -> usize {
+        array * (self.bytes.next_multiple_of(4096) + SHIFT_BYTES)
+    }
+}

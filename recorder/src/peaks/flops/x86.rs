@@ -1,0 +1,218 @@
+//! Loops of x86-64: 12 accumulators in registers 0 to 11, the operands in 12 and 13.
+
+use std::arch::asm;
+
+use super::{Lanes, Loop};
+
+/// An instruction for each accumulator: its number between two texts.
+macro_rules! each {
+    ($before:literal, $after:literal) => {
+        concat!(
+            each!(@ $before, $after, "0"), each!(@ $before, $after, "1"),
+            each!(@ $before, $after, "2"), each!(@ $before, $after, "3"),
+            each!(@ $before, $after, "4"), each!(@ $before, $after, "5"),
+            each!(@ $before, $after, "6"), each!(@ $before, $after, "7"),
+            each!(@ $before, $after, "8"), each!(@ $before, $after, "9"),
+            each!(@ $before, $after, "10"), each!(@ $before, $after, "11"),
+        )
+    };
+    (@ $before:literal, $after:literal, $number:literal) => {
+        concat!($before, $number, $after, "\n")
+    };
+}
+
+/// Moves of all accumulators: `store` or `load`.
+macro_rules! moves {
+    (load, $mov:literal, $register:literal, $width:literal) => {
+        concat!(
+            moves!(@ $mov, $register, $width, "0"), moves!(@ $mov, $register, $width, "1"),
+            moves!(@ $mov, $register, $width, "2"), moves!(@ $mov, $register, $width, "3"),
+            moves!(@ $mov, $register, $width, "4"), moves!(@ $mov, $register, $width, "5"),
+            moves!(@ $mov, $register, $width, "6"), moves!(@ $mov, $register, $width, "7"),
+            moves!(@ $mov, $register, $width, "8"), moves!(@ $mov, $register, $width, "9"),
+            moves!(@ $mov, $register, $width, "10"), moves!(@ $mov, $register, $width, "11"),
+        )
+    };
+    (store, $mov:literal, $register:literal, $width:literal) => {
+        concat!(
+            moves!(= $mov, $register, $width, "0"), moves!(= $mov, $register, $width, "1"),
+            moves!(= $mov, $register, $width, "2"), moves!(= $mov, $register, $width, "3"),
+            moves!(= $mov, $register, $width, "4"), moves!(= $mov, $register, $width, "5"),
+            moves!(= $mov, $register, $width, "6"), moves!(= $mov, $register, $width, "7"),
+            moves!(= $mov, $register, $width, "8"), moves!(= $mov, $register, $width, "9"),
+            moves!(= $mov, $register, $width, "10"), moves!(= $mov, $register, $width, "11"),
+        )
+    };
+    (@ $mov:literal, $register:literal, $width:literal, $number:literal) => {
+        concat!($mov, " ", $register, $number, ", [{to} + ", $width, " * ", $number, "]\n")
+    };
+    (= $mov:literal, $register:literal, $width:literal, $number:literal) => {
+        concat!($mov, " [{to} + ", $width, " * ", $number, "], ", $register, $number, "\n")
+    };
+}
+
+macro_rules! work {
+    ($name:ident, $register:literal, $mov:literal, $width:literal, [$(($before:literal, $after:literal)),+], $end:literal) => {
+        /// SAFETY: as of [`Loop::run`].
+        unsafe fn $name(accumulators: *mut u8, operands: *const u8, rounds: u64) {
+            // SAFETY: reads and writes what the caller gave; all registers are named.
+            unsafe {
+                asm!(
+                    moves!(load, $mov, $register, $width),
+                    concat!($mov, " ", $register, "12, [{from}]"),
+                    concat!($mov, " ", $register, "13, [{from} + 64]"),
+                    ".p2align 5",
+                    "2:",
+                    $(each!($before, $after),)+
+                    $(each!($before, $after),)+
+                    "dec {rounds}",
+                    "jnz 2b",
+                    moves!(store, $mov, $register, $width),
+                    $end,
+                    to = in(reg) accumulators,
+                    from = in(reg) operands,
+                    rounds = inout(reg) rounds => _,
+                    out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _,
+                    out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+                    out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                    out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+                    options(nostack),
+                );
+            }
+        }
+    };
+}
+
+work!(
+    scalar_f32,
+    "xmm",
+    "movss",
+    "4",
+    [("mulss xmm", ", xmm12"), ("addss xmm", ", xmm13")],
+    ""
+);
+work!(
+    scalar_f64,
+    "xmm",
+    "movsd",
+    "8",
+    [("mulsd xmm", ", xmm12"), ("addsd xmm", ", xmm13")],
+    ""
+);
+work!(
+    sse2_f32,
+    "xmm",
+    "movups",
+    "16",
+    [("mulps xmm", ", xmm12"), ("addps xmm", ", xmm13")],
+    ""
+);
+work!(
+    sse2_f64,
+    "xmm",
+    "movupd",
+    "16",
+    [("mulpd xmm", ", xmm12"), ("addpd xmm", ", xmm13")],
+    ""
+);
+work!(
+    avx2_f32,
+    "ymm",
+    "vmovups",
+    "32",
+    [("vfmadd213ps ymm", ", ymm12, ymm13")],
+    "vzeroupper"
+);
+work!(
+    avx2_f64,
+    "ymm",
+    "vmovupd",
+    "32",
+    [("vfmadd213pd ymm", ", ymm12, ymm13")],
+    "vzeroupper"
+);
+work!(
+    avx2_i8,
+    "ymm",
+    "vmovups",
+    "32",
+    [("{{vex}} vpdpbusd ymm", ", ymm12, ymm13")],
+    "vzeroupper"
+);
+work!(
+    avx512_f32,
+    "zmm",
+    "vmovups",
+    "64",
+    [("vfmadd213ps zmm", ", zmm12, zmm13")],
+    "vzeroupper"
+);
+work!(
+    avx512_f64,
+    "zmm",
+    "vmovupd",
+    "64",
+    [("vfmadd213pd zmm", ", zmm12, zmm13")],
+    "vzeroupper"
+);
+work!(
+    avx512_i8,
+    "zmm",
+    "vmovups",
+    "64",
+    [("vpdpbusd zmm", ", zmm12, zmm13")],
+    "vzeroupper"
+);
+
+const fn made(
+    instructions: &'static str,
+    operation: &'static str,
+    lanes: Lanes,
+    width_bytes: usize,
+    is_there: fn() -> bool,
+    run: unsafe fn(*mut u8, *const u8, u64),
+) -> Loop {
+    Loop {
+        instructions,
+        operation,
+        lanes,
+        width_bytes,
+        accumulators: 12,
+        is_there,
+        run,
+    }
+}
+
+fn always() -> bool {
+    true
+}
+
+fn avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+fn avx512() -> bool {
+    is_x86_feature_detected!("avx512f")
+}
+
+fn avx_vnni() -> bool {
+    avx2() && is_x86_feature_detected!("avxvnni")
+}
+
+fn avx512_vnni() -> bool {
+    avx512() && is_x86_feature_detected!("avx512vnni")
+}
+
+/// `scalar` and `sse2` are what every x86-64 has: no FMA, so a multiplication and an addition.
+pub(super) const LOOPS: [Loop; 10] = [
+    made("scalar", "mul_add", Lanes::F32, 4, always, scalar_f32),
+    made("scalar", "mul_add", Lanes::F64, 8, always, scalar_f64),
+    made("sse2", "mul_add", Lanes::F32, 16, always, sse2_f32),
+    made("sse2", "mul_add", Lanes::F64, 16, always, sse2_f64),
+    made("avx2", "fma", Lanes::F32, 32, avx2, avx2_f32),
+    made("avx2", "fma", Lanes::F64, 32, avx2, avx2_f64),
+    made("avx2", "dot", Lanes::I8, 32, avx_vnni, avx2_i8),
+    made("avx512", "fma", Lanes::F32, 64, avx512, avx512_f32),
+    made("avx512", "fma", Lanes::F64, 64, avx512, avx512_f64),
+    made("avx512", "dot", Lanes::I8, 64, avx512_vnni, avx512_i8),
+];
