@@ -179,7 +179,13 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
 /// A folder with the standard plugins and nothing else.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
-    for id in ["category", "critical_path", "memory", "sanity", "throughput"] {
+    for id in [
+        "category",
+        "critical_path",
+        "memory",
+        "sanity",
+        "throughput",
+    ] {
         let name = format!("trueno_plugin_{id}");
         if !folder.join(&name).exists() {
             install(&built_library(&name), &folder, &name);

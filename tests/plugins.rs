@@ -25,7 +25,13 @@ fn the_list_tells_id_version_summary_and_file() {
     let folder = standard_plugins(&dir);
     let folder = folder.to_str().unwrap();
     let text = list(&dir, &["--plugin-dir", folder]).stdout;
-    for id in ["category", "critical_path", "memory", "sanity", "throughput"] {
+    for id in [
+        "category",
+        "critical_path",
+        "memory",
+        "sanity",
+        "throughput",
+    ] {
         assert!(text.contains(&format!("{id} 0.1.0  ok\n")), "{text}");
     }
     assert!(text.contains(folder), "{text}");

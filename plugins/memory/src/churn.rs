@@ -30,7 +30,9 @@ pub struct Churn {
 impl Churn {
     /// A sum by the number of calls.
     pub fn per_call(&self, sum: f64) -> Option<f64> {
-        self.calls.filter(|calls| *calls > 0).map(|calls| sum / calls as f64)
+        self.calls
+            .filter(|calls| *calls > 0)
+            .map(|calls| sum / calls as f64)
     }
 }
 
@@ -51,15 +53,19 @@ pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
             let key = (place, owner.kind.clone(), owner.name.clone());
             let churn = out.entry(key).or_insert_with(|| Churn {
                 place,
-                calls: owner.kind.as_deref().and_then(|kind| {
-                    owners.calls(events.places[place].rank, kind, &owner.name)
-                }),
+                calls: owner
+                    .kind
+                    .as_deref()
+                    .and_then(|kind| owners.calls(events.places[place].rank, kind, &owner.name)),
                 kind: owner.kind,
                 name: owner.name,
                 ..Churn::default()
             });
             churn.taken = (churn.taken.0 + taken.0, churn.taken.1 + taken.1);
-            churn.given_back = (churn.given_back.0 + given_back.0, churn.given_back.1 + given_back.1);
+            churn.given_back = (
+                churn.given_back.0 + given_back.0,
+                churn.given_back.1 + given_back.1,
+            );
         }
     }
     let mut out: Vec<Churn> = out.into_values().collect();
@@ -76,14 +82,26 @@ pub fn table(events: &Events, rows: &[Churn], options: &Options) -> TableBuilder
     let most = usize::try_from(options.rows).unwrap_or(usize::MAX);
     let rows = &rows[..rows.len().min(most)];
     Table::build("by_brick")
-        .text("place", rows.iter().map(|row| events.places[row.place].name()))
+        .text(
+            "place",
+            rows.iter().map(|row| events.places[row.place].name()),
+        )
         .text("kind", rows.iter().map(|row| row.kind.as_deref()))
         .text("name", rows.iter().map(|row| &row.name))
         .u64("calls", rows.iter().map(|row| row.calls))
         .u64("allocations", rows.iter().map(|row| row.taken.0))
         .i64("allocated_bytes", rows.iter().map(|row| cell(row.taken.1)))
         .u64("releases", rows.iter().map(|row| row.given_back.0))
-        .i64("released_bytes", rows.iter().map(|row| cell(row.given_back.1)))
-        .f64("allocations_per_call", rows.iter().map(|row| row.per_call(row.taken.0 as f64)))
-        .f64("allocated_bytes_per_call", rows.iter().map(|row| row.per_call(row.taken.1 as f64)))
+        .i64(
+            "released_bytes",
+            rows.iter().map(|row| cell(row.given_back.1)),
+        )
+        .f64(
+            "allocations_per_call",
+            rows.iter().map(|row| row.per_call(row.taken.0 as f64)),
+        )
+        .f64(
+            "allocated_bytes_per_call",
+            rows.iter().map(|row| row.per_call(row.taken.1 as f64)),
+        )
 }

@@ -20,7 +20,9 @@ pub fn nothing_recorded(events: &Events) -> Finding {
     let broken = events.broken_rows + events.zero_rows;
     let title = match broken {
         0 => "no allocation was recorded: memory is not measurable".to_owned(),
-        rows => format!("memory is not measurable: {rows} rows of allocations without a time, without bytes or of 0 bytes"),
+        rows => format!(
+            "memory is not measurable: {rows} rows of allocations without a time, without bytes or of 0 bytes"
+        ),
     };
     Finding::new("not_recorded", Severity::Info, title)
         .suggestion("call Recorder::allocation(tag, bytes, address) where memory is taken, with negative bytes where it is given back")
@@ -28,14 +30,23 @@ pub fn nothing_recorded(events: &Events) -> Finding {
 }
 
 /// Findings, place by place.
-pub fn findings(events: &Events, pools: &[Pool], churn: &[Churn], options: &Options) -> Vec<Finding> {
+pub fn findings(
+    events: &Events,
+    pools: &[Pool],
+    churn: &[Churn],
+    options: &Options,
+) -> Vec<Finding> {
     let mut out = Vec::new();
     for pool in pools {
         let place = events.places[pool.place].name();
         out.extend(peak(events, pool, &place));
         out.extend(growth(events, pool, &place, options));
         out.extend(fragmentation(pool, &place));
-        out.extend(Suspect::ALL.iter().filter_map(|why| suspect(pool, &place, *why)));
+        out.extend(
+            Suspect::ALL
+                .iter()
+                .filter_map(|why| suspect(pool, &place, *why)),
+        );
         out.extend(busiest(pool, churn, &place));
     }
     let left_out = events.zero_rows + events.broken_rows;
@@ -48,7 +59,9 @@ pub fn findings(events: &Events, pools: &[Pool], churn: &[Churn], options: &Opti
         out.push(
             Finding::new("left_out", Severity::Info, title)
                 .detail(detail)
-                .evidence("SELECT * FROM allocations WHERE bytes = 0 OR bytes IS NULL OR time_ns IS NULL"),
+                .evidence(
+                    "SELECT * FROM allocations WHERE bytes = 0 OR bytes IS NULL OR time_ns IS NULL",
+                ),
         );
     }
     out
@@ -59,30 +72,37 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Bytes for people.
+/// Bytes for people, by powers of 1000 as reports write them.
 pub fn bytes(bytes: f64) -> String {
-    let units = ["KiB", "MiB", "GiB", "TiB"];
-    if bytes.abs() < 1024.0 {
-        return format!("{bytes:.0} bytes");
+    let units = ["kB", "MB", "GB", "TB"];
+    if bytes.abs() < 1000.0 {
+        return format!("{bytes:.0} B");
     }
-    let (mut value, mut unit) = (bytes / 1024.0, 0);
-    while value.abs() >= 1024.0 && unit + 1 < units.len() {
-        value /= 1024.0;
+    let (mut value, mut unit) = (bytes / 1000.0, 0);
+    while value.abs() >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
         unit += 1;
     }
-    format!("{value:.1} {}", units[unit])
+    format!("{value:.2} {}", units[unit])
 }
 
 fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
     let peak = pool.peak.as_ref()?;
-    let (tag, most) = peak.ledger.by_tag().iter().max_by_key(|(tag, live)| (**live, std::cmp::Reverse(**tag)))?;
+    let (tag, most) = peak
+        .ledger
+        .by_tag()
+        .iter()
+        .max_by_key(|(tag, live)| (**live, std::cmp::Reverse(**tag)))?;
     let title = format!(
         "{place}: {} live at the peak, {} of them {}",
         bytes(peak.bytes as f64),
         bytes(*most as f64),
         events.tag_name(*tag)
     );
-    let twice = pool.fragments.iter().find(|(moment, found)| *moment == "peak" && found.twice > 0);
+    let twice = pool
+        .fragments
+        .iter()
+        .find(|(moment, found)| *moment == "peak" && found.twice > 0);
     let finding = Finding::new("peak", Severity::Info, title).evidence(format!(
         "SELECT tag, name, layer, iteration, bytes FROM memory.at_peak WHERE place = {} ORDER BY bytes DESC",
         quoted(place)
@@ -98,7 +118,10 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
 
 fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<Finding> {
     let grows = |growth: &&crate::growth::Growth| {
-        growth.verdict(options.p) == "grows" && growth.share().is_none_or(|share| share >= options.growth_share)
+        growth.verdict(options.p) == "grows"
+            && growth
+                .share()
+                .is_none_or(|share| share >= options.growth_share)
     };
     let tagged = pool.growth.iter().any(|growth| growth.tag.is_some());
     pool.growth
@@ -129,7 +152,10 @@ fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<F
 }
 
 fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
-    let (_, found) = pool.fragments.iter().find(|(moment, _)| *moment == "peak")?;
+    let (_, found) = pool
+        .fragments
+        .iter()
+        .find(|(moment, _)| *moment == "peak")?;
     let (share, free) = (found.share()?, found.free_share()?);
     if share <= FRAGMENTATION_SHARE || free < FREE_SHARE {
         return None;
@@ -201,7 +227,9 @@ fn suspect(pool: &Pool, place: &str, why: Suspect) -> Option<Finding> {
 fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     let often = |row: &&Churn| {
         let calls = row.calls.unwrap_or(0);
-        row.place == pool.place && calls >= CALLS && row.taken.0 >= calls
+        row.place == pool.place
+            && calls >= CALLS
+            && row.taken.0 >= calls
             && matches!(row.kind.as_deref(), Some("brick" | "function" | "task"))
     };
     let row = churn.iter().find(often)?;

@@ -32,12 +32,18 @@ impl Fragments {
     /// Of the rows up to a moment, and what was live then.
     pub fn of(rows: &[Event], ledger: &Ledger) -> Self {
         let range = |address: u64, bytes: i64| {
-            (address, address.saturating_add(u64::try_from(bytes).unwrap_or(0)))
+            (
+                address,
+                address.saturating_add(u64::try_from(bytes).unwrap_or(0)),
+            )
         };
         let taken = rows.iter().filter(|event| event.bytes > 0);
         let ever = taken.filter_map(|event| Some(range(event.address?, event.bytes)));
         let footprint = union(ever.collect());
-        let live: Ranges = ledger.blocks().map(|block| range(block.address, block.bytes)).collect();
+        let live: Ranges = ledger
+            .blocks()
+            .map(|block| range(block.address, block.bytes))
+            .collect();
         let in_blocks = length(&live);
         let live = union(live);
         Self {
@@ -112,15 +118,25 @@ pub fn free(whole: &Ranges, parts: &Ranges) -> Ranges {
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, &str, &Fragments)> = pools
         .iter()
-        .flat_map(|pool| pool.fragments.iter().map(|(moment, found)| (pool.place, *moment, found)))
+        .flat_map(|pool| {
+            pool.fragments
+                .iter()
+                .map(|(moment, found)| (pool.place, *moment, found))
+        })
         .collect();
     Table::build("fragmentation")
         .text("place", rows.iter().map(|row| events.places[row.0].name()))
         .text("moment", rows.iter().map(|row| row.1))
-        .i64("footprint_bytes", rows.iter().map(|row| cell(row.2.footprint)))
+        .i64(
+            "footprint_bytes",
+            rows.iter().map(|row| cell(row.2.footprint)),
+        )
         .i64("live_bytes", rows.iter().map(|row| cell(row.2.live)))
         .i64("free_bytes", rows.iter().map(|row| cell(row.2.free())))
-        .i64("largest_free_bytes", rows.iter().map(|row| cell(row.2.largest_free)))
+        .i64(
+            "largest_free_bytes",
+            rows.iter().map(|row| cell(row.2.largest_free)),
+        )
         .f64("fragmentation_share", rows.iter().map(|row| row.2.share()))
         .f64("free_share", rows.iter().map(|row| row.2.free_share()))
         .i64("twice_bytes", rows.iter().map(|row| cell(row.2.twice)))

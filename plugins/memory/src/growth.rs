@@ -105,7 +105,10 @@ pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
     let stride = ends.len().div_ceil(MOST).max(1);
     let seen: Vec<i64> = ends.iter().copied().step_by(stride).collect();
     let one = |tag: Option<usize>| {
-        let steps = pool.steps.iter().filter(|step| tag.is_none_or(|tag| step.tag == tag));
+        let steps = pool
+            .steps
+            .iter()
+            .filter(|step| tag.is_none_or(|tag| step.tag == tag));
         let live = at_ends(steps, &seen);
         let mut values: Vec<f64> = live.iter().map(|bytes| *bytes as f64).collect();
         let found = trend(&values).map(|found| Trend {
@@ -148,9 +151,18 @@ pub fn table(events: &Events, pools: &[Pool], options: &Options) -> TableBuilder
         .text("place", rows.iter().map(|row| events.places[row.0].name()))
         .text("tag", rows.iter().map(|row| tag(row.1)))
         .u64("iterations", rows.iter().map(|row| row.1.iterations as u64))
-        .i64("first_bytes", rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.0))))
-        .i64("last_bytes", rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.1))))
-        .f64("bytes_per_iteration", rows.iter().map(|row| row.1.trend.map(|trend| trend.slope)))
+        .i64(
+            "first_bytes",
+            rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.0))),
+        )
+        .i64(
+            "last_bytes",
+            rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.1))),
+        )
+        .f64(
+            "bytes_per_iteration",
+            rows.iter().map(|row| row.1.trend.map(|trend| trend.slope)),
+        )
         .f64("growth_share", rows.iter().map(|row| row.1.share()))
         .f64("p", rows.iter().map(|row| row.1.trend.map(|trend| trend.p)))
         .text("verdict", rows.iter().map(|row| row.1.verdict(options.p)))

@@ -35,7 +35,7 @@ impl Suspect {
         Self::Negative,
     ];
 
-    /// As table `suspects` and columns of `places` call it.
+    /// As tables `problems` and `suspects` call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unmatched => "release without allocation",
@@ -209,9 +209,8 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, Suspect, &Event)> = pools
         .iter()
         .flat_map(|pool| {
-            let row = |(why, row): &(Suspect, usize)| {
-                (pool.place, *why, &events.rows[pool.place][*row])
-            };
+            let row =
+                |(why, row): &(Suspect, usize)| (pool.place, *why, &events.rows[pool.place][*row]);
             pool.suspects.iter().map(row)
         })
         .collect();
@@ -219,7 +218,10 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
         .text("place", rows.iter().map(|row| events.places[row.0].name()))
         .text("reason", rows.iter().map(|row| row.1.name()))
         .i64("time_ns", rows.iter().map(|row| row.2.time_ns))
-        .text("tag", rows.iter().map(|row| events.tags[row.2.tag].as_deref()))
+        .text(
+            "tag",
+            rows.iter().map(|row| events.tags[row.2.tag].as_deref()),
+        )
         .u64("address", rows.iter().map(|row| row.2.address))
         .i64("bytes", rows.iter().map(|row| row.2.bytes))
         .u64("span", rows.iter().map(|row| row.2.span))

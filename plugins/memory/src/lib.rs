@@ -82,6 +82,7 @@ impl Plugin for Memory {
         let churn = churn::rows(&events, &owners);
         run.emit(churn::table(&events, &churn, &options))?;
         run.emit(measures::table(&events, &pools, wall_ns))?;
+        run.emit(pools::problems(&events, &pools))?;
         run.emit(ledger::table(&events, &pools))?;
         for finding in findings::findings(&events, &pools, &churn, &options) {
             run.finding(finding)?;

@@ -55,8 +55,14 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
         .text("place", rows.iter().map(|row| events.places[row.0].name()))
         .text("tag", rows.iter().map(|row| events.tags[row.1].as_deref()))
         .i64("from_ns", rows.iter().map(|row| from(row.2)))
-        .i64("to_ns", rows.iter().map(|row| BOUNDS_NS.get(row.2).copied()))
+        .i64(
+            "to_ns",
+            rows.iter().map(|row| BOUNDS_NS.get(row.2).copied()),
+        )
         .u64("blocks", rows.iter().map(|row| row.3))
         .i64("bytes", rows.iter().map(|row| cell(row.4)))
-        .f64("block_share", rows.iter().map(|row| row.3 as f64 / row.5 as f64))
+        .f64(
+            "block_share",
+            rows.iter().map(|row| row.3 as f64 / row.5 as f64),
+        )
 }

@@ -76,8 +76,17 @@ struct Series {
 /// `series`: place and tag, for the chart; `place`; `tag`; `time_ns`; `live_bytes`: the most in a
 /// slot of time; `end_bytes`: at the end of the slot. Slots are `points` equal parts of the run;
 /// those in which nothing changes, nor beside them, are left out.
-pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>, options: &Options) -> TableBuilder {
-    let times = || pools.iter().flat_map(|pool| pool.steps.iter().map(|step| step.time_ns));
+pub fn table(
+    events: &Events,
+    pools: &[Pool],
+    wall_ns: Option<i64>,
+    options: &Options,
+) -> TableBuilder {
+    let times = || {
+        pools
+            .iter()
+            .flat_map(|pool| pool.steps.iter().map(|step| step.time_ns))
+    };
     let from = times().min().unwrap_or(0).min(0);
     let to = times().max().unwrap_or(0).max(wall_ns.unwrap_or(0));
     let mut all = Vec::new();
@@ -93,7 +102,10 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>, options: &Op
         let change = |step: &Step| (step.time_ns, step.delta);
         let peaks = peaks(pool);
         if peaks.len() > 1 {
-            add("all tags".to_owned(), pool.steps.iter().map(change).collect());
+            add(
+                "all tags".to_owned(),
+                pool.steps.iter().map(change).collect(),
+            );
         }
         let alone = match usize::try_from(options.tags).unwrap_or(usize::MAX) {
             most if peaks.len() <= most => peaks.len(),
@@ -101,7 +113,10 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>, options: &Op
         };
         for (tag, _) in &peaks[..alone] {
             let of_tag = pool.steps.iter().filter(|step| step.tag == *tag);
-            add(events.tag_name(*tag).to_owned(), of_tag.map(change).collect());
+            add(
+                events.tag_name(*tag).to_owned(),
+                of_tag.map(change).collect(),
+            );
         }
         let others: Vec<usize> = peaks[alone..].iter().map(|(tag, _)| *tag).collect();
         if !others.is_empty() {
@@ -114,7 +129,11 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>, options: &Op
         .flat_map(|series| series.points.iter().map(move |point| (series, point)))
         .collect();
     Table::build("live")
-        .text("series", rows.iter().map(|row| format!("{} {}", row.0.place, row.0.tag)))
+        .text(
+            "series",
+            rows.iter()
+                .map(|row| format!("{} {}", row.0.place, row.0.tag)),
+        )
         .text("place", rows.iter().map(|row| &row.0.place))
         .text("tag", rows.iter().map(|row| &row.0.tag))
         .i64("time_ns", rows.iter().map(|row| row.1.time_ns))
@@ -130,7 +149,10 @@ pub fn peaks(pool: &Pool) -> Vec<(usize, i128)> {
         *live += step.delta;
         *most = (*most).max(*live);
     }
-    let mut out: Vec<(usize, i128)> = by_tag.into_iter().map(|(tag, (_, most))| (tag, most)).collect();
+    let mut out: Vec<(usize, i128)> = by_tag
+        .into_iter()
+        .map(|(tag, (_, most))| (tag, most))
+        .collect();
     out.sort_by_key(|(tag, most)| (std::cmp::Reverse(*most), *tag));
     out
 }

@@ -36,27 +36,56 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
     let mut rows = Vec::new();
     for pool in pools {
         let mut add = |measure, verdict, detail: String| {
-            rows.push((Some(events.places[pool.place].name()), measure, verdict, detail));
+            rows.push((
+                Some(events.places[pool.place].name()),
+                measure,
+                verdict,
+                detail,
+            ));
         };
         match &pool.peak {
-            Some(_) => add("live bytes", "measured", format!("{} rows", pool.steps.len())),
-            None => add("live bytes", NOT_MEASURABLE, "only releases were recorded".to_owned()),
+            Some(_) => add(
+                "live bytes",
+                "measured",
+                format!("{} rows", pool.steps.len()),
+            ),
+            None => add(
+                "live bytes",
+                NOT_MEASURABLE,
+                "only releases were recorded".to_owned(),
+            ),
         }
         match wall_ns.filter(|wall| *wall > 0) {
             Some(_) => add("rates", "measured", "over the length of the run".to_owned()),
-            None => add("rates", NOT_MEASURABLE, "the length of the run is not known".to_owned()),
+            None => add(
+                "rates",
+                NOT_MEASURABLE,
+                "the length of the run is not known".to_owned(),
+            ),
         }
         let paired: u64 = pool.lifetimes.0.values().map(|(blocks, _)| blocks).sum();
         let taken = pool.taken.0;
         let no_address = "no allocation has an address (hint: give it to Recorder::allocation)";
         match (pool.with_address, paired) {
             (0, _) => add("lifetimes", NOT_MEASURABLE, no_address.to_owned()),
-            (_, 0) => add("lifetimes", NOT_MEASURABLE, "no release has the address of an allocation".to_owned()),
-            _ => add("lifetimes", "measured", format!("{paired} of {taken} allocations were paired with a release")),
+            (_, 0) => add(
+                "lifetimes",
+                NOT_MEASURABLE,
+                "no release has the address of an allocation".to_owned(),
+            ),
+            _ => add(
+                "lifetimes",
+                "measured",
+                format!("{paired} of {taken} allocations were paired with a release"),
+            ),
         }
         match pool.with_address {
             0 => add("fragmentation", NOT_MEASURABLE, no_address.to_owned()),
-            some => add("fragmentation", "measured", format!("{some} of {taken} allocations have an address")),
+            some => add(
+                "fragmentation",
+                "measured",
+                format!("{some} of {taken} allocations have an address"),
+            ),
         }
         match pool.growth.first().map_or(0, |growth| growth.iterations) {
             few if few < LEAST => add(

@@ -27,7 +27,12 @@ pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Optio
         *rest.entry(tag).or_default() -= bytes;
     };
     for block in ledger.blocks() {
-        add(block.tag, owners.of(block.span), Some(1), i128::from(block.bytes));
+        add(
+            block.tag,
+            owners.of(block.span),
+            Some(1),
+            i128::from(block.bytes),
+        );
     }
     for ((tag, span), (rows, bytes)) in ledger.loose() {
         if !ledger.released_loosely(*tag) {
@@ -59,7 +64,9 @@ pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options
         let Some(peak) = &pool.peak else { continue };
         let mut held: Vec<_> = held(&peak.ledger, owners).into_iter().collect();
         held.sort_by(|(a_key, a), (b_key, b)| (Reverse(a.1), a_key).cmp(&(Reverse(b.1), b_key)));
-        let most = usize::try_from(options.rows).unwrap_or(usize::MAX).min(held.len());
+        let most = usize::try_from(options.rows)
+            .unwrap_or(usize::MAX)
+            .min(held.len());
         let rest: i128 = held[most..].iter().map(|(_, (_, bytes))| bytes).sum();
         let beyond = held.len() - most;
         held.truncate(most);
@@ -87,5 +94,8 @@ pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options
         .u64("iteration", rows.iter().map(|row| row.2.iteration))
         .u64("blocks", rows.iter().map(|row| row.3))
         .i64("bytes", rows.iter().map(|row| cell(row.4)))
-        .f64("peak_share", rows.iter().map(|row| row.4 as f64 / row.5 as f64))
+        .f64(
+            "peak_share",
+            rows.iter().map(|row| row.4 as f64 / row.5 as f64),
+        )
 }

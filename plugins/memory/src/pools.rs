@@ -140,42 +140,65 @@ pub fn cell(bytes: i128) -> i64 {
 
 /// Table `places`: host first, then devices.
 ///
-/// `place`; `allocations`, `allocated_bytes`, `releases`, `released_bytes`: rows and their bytes, as
-/// recorded; `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run, null when that
-/// is not known; `peak_ns`, `peak_bytes`: the first moment of the most live bytes, null when they
+/// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
 /// never were above 0; `end_bytes`: live after the last row, so the net change since the recording
-/// began; `end_blocks`: blocks with an address among them; then the rows that do not fit, by reason
-/// ([`Suspect`]).
+/// began; `end_blocks`: blocks with an address among them, null where no allocation has one;
+/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: rows and their bytes, as recorded;
+/// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run, null when it is not known.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
-    let wall_s = wall_ns.filter(|wall| *wall > 0).map(|wall| wall as f64 / 1e9);
-    let count = |suspect| pools.iter().map(move |pool| pool.count(suspect));
+    let wall_s = wall_ns
+        .filter(|wall| *wall > 0)
+        .map(|wall| wall as f64 / 1e9);
+    let peak = |pool: &Pool| {
+        pool.peak
+            .as_ref()
+            .map(|peak| (cell(peak.bytes), peak.time_ns))
+    };
+    let end_blocks =
+        |pool: &Pool| (pool.with_address > 0).then(|| pool.end.blocks().count() as u64);
+    let taken_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.0 as f64 / s);
+    let bytes_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.1 as f64 / s);
     Table::build("places")
-        .text("place", pools.iter().map(|pool| events.places[pool.place].name()))
-        .u64("allocations", pools.iter().map(|pool| pool.taken.0))
-        .i64("allocated_bytes", pools.iter().map(|pool| cell(pool.taken.1)))
-        .u64("releases", pools.iter().map(|pool| pool.given_back.0))
-        .i64("released_bytes", pools.iter().map(|pool| cell(pool.given_back.1)))
-        .f64(
-            "allocations_per_s",
-            pools.iter().map(|pool| wall_s.map(|s| pool.taken.0 as f64 / s)),
+        .text(
+            "place",
+            pools.iter().map(|pool| events.places[pool.place].name()),
         )
-        .f64(
-            "allocated_bytes_per_s",
-            pools.iter().map(|pool| wall_s.map(|s| pool.taken.1 as f64 / s)),
-        )
-        .i64("peak_ns", pools.iter().map(|pool| pool.peak.as_ref().map(|peak| peak.time_ns)))
         .i64(
             "peak_bytes",
-            pools.iter().map(|pool| pool.peak.as_ref().map(|peak| cell(peak.bytes))),
+            pools.iter().map(|pool| peak(pool).map(|peak| peak.0)),
+        )
+        .i64(
+            "peak_ns",
+            pools.iter().map(|pool| peak(pool).map(|peak| peak.1)),
         )
         .i64("end_bytes", pools.iter().map(|pool| cell(pool.end.total())))
-        .u64(
-            "end_blocks",
-            pools.iter().map(|pool| (pool.with_address > 0).then(|| pool.end.blocks().count() as u64)),
+        .u64("end_blocks", pools.iter().map(end_blocks))
+        .u64("allocations", pools.iter().map(|pool| pool.taken.0))
+        .i64(
+            "allocated_bytes",
+            pools.iter().map(|pool| cell(pool.taken.1)),
         )
-        .u64("releases_without_allocation", count(Suspect::Unmatched))
-        .u64("doubled_addresses", count(Suspect::Doubled))
-        .u64("other_tag", count(Suspect::OtherTag))
-        .u64("other_size", count(Suspect::OtherSize))
-        .u64("negative_live", count(Suspect::Negative))
+        .u64("releases", pools.iter().map(|pool| pool.given_back.0))
+        .i64(
+            "released_bytes",
+            pools.iter().map(|pool| cell(pool.given_back.1)),
+        )
+        .f64("allocations_per_s", pools.iter().map(taken_per_s))
+        .f64("allocated_bytes_per_s", pools.iter().map(bytes_per_s))
+}
+
+/// Table `problems`: `place`; `reason` ([`Suspect`]); `rows`: how many do not fit for it. Reasons without rows are left out.
+pub fn problems(events: &Events, pools: &[Pool]) -> TableBuilder {
+    let rows: Vec<(String, &str, u64)> = pools
+        .iter()
+        .flat_map(|pool| {
+            let place = events.places[pool.place].name();
+            let found = Suspect::ALL.into_iter().filter(|why| pool.count(*why) > 0);
+            found.map(move |why| (place.clone(), why.name(), pool.count(why)))
+        })
+        .collect();
+    Table::build("problems")
+        .text("place", rows.iter().map(|row| &row.0))
+        .text("reason", rows.iter().map(|row| row.1))
+        .u64("rows", rows.iter().map(|row| row.2))
 }

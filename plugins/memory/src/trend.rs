@@ -58,7 +58,10 @@ fn variance(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let term = |n: usize| (n as f64) * (n as f64 - 1.0) * (2.0 * n as f64 + 5.0);
-    let ties: f64 = sorted.chunk_by(|a, b| a == b).map(|tied| term(tied.len())).sum();
+    let ties: f64 = sorted
+        .chunk_by(|a, b| a == b)
+        .map(|tied| term(tied.len()))
+        .sum();
     (term(values.len()) - ties) / 18.0
 }
 
@@ -91,7 +94,12 @@ mod tests {
 
     #[test]
     fn erfc_has_its_known_values() {
-        for (x, expected) in [(0.0, 1.0), (0.5, 0.479_500_1), (1.0, 0.157_299_2), (2.0, 0.004_677_7)] {
+        for (x, expected) in [
+            (0.0, 1.0),
+            (0.5, 0.479_500_1),
+            (1.0, 0.157_299_2),
+            (2.0, 0.004_677_7),
+        ] {
             assert!((erfc(x) - expected).abs() < 3e-7, "{x}: {}", erfc(x));
         }
     }
