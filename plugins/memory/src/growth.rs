@@ -124,14 +124,15 @@ pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
         }
     };
     let tags = peaks(pool);
-    let mut out = vec![one(None)];
-    if tags.len() > 1 {
-        out.extend(tags.iter().take(TAGS).map(|(tag, _)| one(Some(*tag))));
+    let of_tags = tags.iter().take(TAGS).map(|(tag, _)| one(Some(*tag)));
+    match tags.len() {
+        1 => of_tags.collect(),
+        _ => std::iter::once(one(None)).chain(of_tags).collect(),
     }
-    out
 }
 
-/// Table `growth`: live bytes at the ends of iterations, all tags together, then the largest tags.
+/// Table `growth`: live bytes at the ends of iterations, all tags together where there are several, then
+/// the largest tags.
 ///
 /// `place`; `tag`; `iterations`; `first_bytes`, `last_bytes`: at the first end and at the last that was
 /// looked at; `bytes_per_iteration`: Theil–Sen's slope; `growth_share`: that × (iterations − 1) / median;

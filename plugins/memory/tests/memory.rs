@@ -98,7 +98,7 @@ fn host_and_devices_are_apart_and_the_peak_names_its_holders() {
     );
     assert_eq!(
         output.table("at_peak").to_string(),
-        "place  tag      kind   name       layer  iteration  blocks  bytes  peak_share\n\
+        "place  tag      kind   name       layer  iteration  blocks  bytes          peak_share\n\
          host   cache    brick  Attention      1          3       1    100  0.6666666666666666\n\
          host   scratch  brick  Attention      1          3       1     50  0.3333333333333333\n\
          gpu0   cache    layer  layer          0       null       1    700                   1\n"
