@@ -49,8 +49,7 @@ pub fn findings(
             Finding::new("left_out", Severity::Info, format!("{rows} iterations are in no series"))
                 .detail(detail)
                 .evidence(
-                    "SELECT b.id, b.thread, b.start_ns, b.dur_ns, b.timing FROM bricks AS b \
-                     WHERE b.kind = 'iteration' AND b.id NOT IN (SELECT id FROM throughput.iterations) ORDER BY b.start_ns",
+                    "SELECT id, thread, start_ns, dur_ns, timing FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns",
                 ),
         );
     }
@@ -91,7 +90,7 @@ fn state(result: &Result) -> Finding {
             Finding::new(
                 "steady_state",
                 Severity::Info,
-                format!("{name}: {first} iterations of warm-up, then a median of {} over {}", ms(median), n - first),
+                format!("{name}: warm-up of {first}, then a median of {} over {} iterations", ms(median), n - first),
             )
             .evidence(format!("SELECT * FROM throughput.summary WHERE series = '{name}'"))
         }

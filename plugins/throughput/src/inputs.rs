@@ -29,10 +29,11 @@ pub const INPUTS: [Input; 6] = [
     ),
     Input::sql(
         "below",
-        "SELECT p.thread AS thread, p.iteration AS iteration, p.kind AS kind, p.name AS name, SUM(c.dur_ns) AS dur_ns \
+        "SELECT thread, iteration, kind, name, SUM(dur_ns) AS dur_ns FROM ( \
+         SELECT p.thread AS thread, p.iteration AS iteration, p.kind AS kind, p.name AS name, c.dur_ns AS dur_ns \
          FROM bricks AS c JOIN bricks AS p ON c.parent = p.id \
          WHERE c.thread = p.thread AND c.timing <> 'bound' AND p.timing <> 'bound' AND p.iteration IS NOT NULL \
-         GROUP BY p.thread, p.iteration, p.kind, p.name ORDER BY thread, iteration, kind, name",
+         ) AS pairs GROUP BY thread, iteration, kind, name ORDER BY thread, iteration, kind, name",
     ),
     // Only there where the run holds ranks; threads then hold their rank.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),

@@ -59,8 +59,8 @@ impl Plugin for Throughput {
             run.check_cancelled()?;
             results.push(tables::Result::of(series, &declared, &names, &options));
         }
-        run.emit(tables::iterations(&results))?;
         run.emit(tables::summary(&results))?;
+        run.emit(tables::iterations(&results))?;
         for finding in findings::findings(&loaded, &results, &declared, &options) {
             run.finding(finding)?;
         }

@@ -143,10 +143,10 @@ fn per_s(count: f64, ns: i128) -> Option<f64> {
 /// Table `iterations`: every iteration of every series, by time.
 ///
 /// `series`: the thread; `number`: place in the series, from 0; `iteration`: number the program gave;
-/// `start_ns`; `wall_ns`; `gap_ns`: since the end of the one before; `phase`: warm-up or steady, null
-/// where that cannot be told; `outlier`: slow or fast among the steady; `slow_kind`, `slow_name`,
-/// `slow_excess_ns`: the name whose self time exceeds its median most; `tokens`, `samples`: declared;
-/// `tokens_per_s`, `samples_per_s`: those / wall; `id`: the row of bricks.
+/// `wall_ns`; `phase`: warm-up or steady, null where that cannot be told; `outlier`: slow or fast among
+/// the steady; `slow_name`, `slow_excess_ns`, `slow_kind`: the name whose self time exceeds its median
+/// most; `tokens`, `samples`: declared; `tokens_per_s`, `samples_per_s`: those / wall; `start_ns`;
+/// `gap_ns`: since the end of the one before; `id`: the row of bricks.
 pub fn iterations(results: &[Result]) -> TableBuilder {
     let rows: Vec<(&str, usize, &Judged)> = results
         .iter()
@@ -166,16 +166,9 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
         .text("series", rows.iter().map(|row| row.0))
         .u64("number", rows.iter().map(|row| row.1 as u64))
         .u64("iteration", rows.iter().map(|row| row.2.iteration.number))
-        .i64("start_ns", rows.iter().map(|row| row.2.iteration.start_ns))
         .i64("wall_ns", rows.iter().map(|row| row.2.iteration.wall_ns))
-        .i64("gap_ns", rows.iter().map(|row| row.2.iteration.gap_ns))
         .text("phase", rows.iter().map(|row| row.2.phase))
         .text("outlier", rows.iter().map(|row| row.2.outlier))
-        .text(
-            "slow_kind",
-            rows.iter()
-                .map(|row| blame(row.2).map(|blame| blame.name.0)),
-        )
         .text(
             "slow_name",
             rows.iter()
@@ -185,6 +178,11 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
             "slow_excess_ns",
             rows.iter()
                 .map(|row| blame(row.2).map(|blame| blame.excess_ns)),
+        )
+        .text(
+            "slow_kind",
+            rows.iter()
+                .map(|row| blame(row.2).map(|blame| blame.name.0)),
         );
     let with_work = WORK.iter().enumerate().fold(table, |table, (work, name)| {
         table
@@ -194,16 +192,19 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
                 rows.iter().map(|row| rate(row.2, work)),
             )
     });
-    with_work.u64("id", rows.iter().map(|row| row.2.iteration.id))
+    with_work
+        .i64("start_ns", rows.iter().map(|row| row.2.iteration.start_ns))
+        .i64("gap_ns", rows.iter().map(|row| row.2.iteration.gap_ns))
+        .u64("id", rows.iter().map(|row| row.2.iteration.id))
 }
 
 /// Table `summary`: a row for each series. All but the first three columns are of the steady state, and null without one.
 ///
-/// `series`; `iterations`; `warm_up`: iterations before the steady state, null without one;
-/// `warm_up_ns`: their wall time; `steady`: iterations; `mean_ns`, `median_ns`; `p99_ns`: by nearest rank, so the largest
-/// under 100; `variation_share`: standard deviation / mean; `slow`, `fast`: outliers;
-/// `drift_share`: median of the last third / of the first − 1; `gap_share`: time between iterations /
-/// elapsed; `iterations_per_s`: iterations / Σ wall; `tokens`, `samples`: Σ declared;
+/// `series`; `iterations`; `warm_up`: iterations before the steady state, null without one; `steady`:
+/// iterations in it; `median_ns`; `p99_ns`: by nearest rank, so the largest under 100; `mean_ns`;
+/// `variation_share`: standard deviation / mean; `slow`, `fast`: outliers; `warm_up_ns`: wall time
+/// of warm-up; `drift_share`: median of the last third / of the first − 1; `gap_share`: time between
+/// iterations / elapsed; `iterations_per_s`: iterations / Σ wall; `tokens`, `samples`: Σ declared;
 /// `tokens_per_s`, `samples_per_s`: those / Σ wall of the iterations that declare them.
 pub fn summary(results: &[Result]) -> TableBuilder {
     let floats = |result: &Result| {
@@ -246,12 +247,7 @@ pub fn summary(results: &[Result]) -> TableBuilder {
                 .iter()
                 .map(|result| result.warm_up().map(|rows| rows.len() as u64)),
         )
-        .i64("warm_up_ns", results.iter().map(warm_up_ns))
         .u64("steady", results.iter().map(steady))
-        .f64(
-            "mean_ns",
-            results.iter().map(|result| mean(&floats(result))),
-        )
         .f64(
             "median_ns",
             results.iter().map(|result| median(&floats(result))),
@@ -259,6 +255,10 @@ pub fn summary(results: &[Result]) -> TableBuilder {
         .i64(
             "p99_ns",
             results.iter().map(|result| p99(&result.steady_ns())),
+        )
+        .f64(
+            "mean_ns",
+            results.iter().map(|result| mean(&floats(result))),
         )
         .f64(
             "variation_share",
@@ -272,6 +272,7 @@ pub fn summary(results: &[Result]) -> TableBuilder {
             "fast",
             results.iter().map(|result| outliers(result, "fast")),
         )
+        .i64("warm_up_ns", results.iter().map(warm_up_ns))
         .f64("drift_share", results.iter().map(Result::drift))
         .f64("gap_share", results.iter().map(Result::gap_share))
         .f64("iterations_per_s", results.iter().map(rate));
