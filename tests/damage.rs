@@ -30,7 +30,13 @@ fn incomplete(dir: &Dir, run: &Path, expected: &str) -> Value {
         problems.contains(expected),
         "no problem says {expected:?}: {problems}"
     );
-    for plugin in ["category", "critical_path", "sanity"] {
+    for plugin in [
+        "category",
+        "critical_path",
+        "memory",
+        "sanity",
+        "throughput",
+    ] {
         assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
     }
     report

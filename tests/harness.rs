@@ -176,10 +176,16 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
     file
 }
 
-/// A folder with the three standard plugins and nothing else.
+/// A folder with the standard plugins and nothing else.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
-    for id in ["category", "critical_path", "sanity"] {
+    for id in [
+        "category",
+        "critical_path",
+        "memory",
+        "sanity",
+        "throughput",
+    ] {
         let name = format!("trueno_plugin_{id}");
         if !folder.join(&name).exists() {
             install(&built_library(&name), &folder, &name);

@@ -11,6 +11,7 @@ mod forked;
 mod harness;
 mod hostile;
 mod import;
+mod iterations;
 mod killed;
 mod look;
 #[path = "../analyzer/src/graph/made.rs"]

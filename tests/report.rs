@@ -77,7 +77,16 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         .iter()
         .filter_map(|s| s["plugin"].as_str())
         .collect();
-    assert_eq!(plugins, ["category", "critical_path", "sanity"]);
+    assert_eq!(
+        plugins,
+        [
+            "category",
+            "critical_path",
+            "memory",
+            "sanity",
+            "throughput"
+        ]
+    );
     let category = section(&json, "category");
     assert_eq!(category["status"], "ok");
     let by_brick = category["tables"]
@@ -122,7 +131,13 @@ fn the_same_run_gives_the_same_bytes() {
         "-",
     ];
     let mut folders = Vec::new();
-    for id in ["sanity", "critical_path", "category"] {
+    for id in [
+        "throughput",
+        "sanity",
+        "memory",
+        "critical_path",
+        "category",
+    ] {
         let folder = dir.folder(&format!("only_{id}"));
         let name = format!("trueno_plugin_{id}");
         let library = standard.join(format!(

@@ -1,0 +1,107 @@
+//! How much each name takes and gives back.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::Options;
+use crate::events::Events;
+use crate::owners::Owners;
+use crate::pools::cell;
+
+/// What rows of one kind and name did in one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Churn {
+    /// Number in [`Events::places`].
+    pub place: usize,
+    /// Kind of the row; `None`: outside bricks, or the row is not known.
+    pub kind: Option<String>,
+    /// Name of the row.
+    pub name: String,
+    /// Rows of that kind and name, with or without memory.
+    pub calls: Option<u64>,
+    /// Rows that take memory, and their bytes.
+    pub taken: (u64, i128),
+    /// Rows that give memory back, and their bytes (positive).
+    pub given_back: (u64, i128),
+}
+
+impl Churn {
+    /// A sum by the number of calls.
+    pub fn per_call(&self, sum: f64) -> Option<f64> {
+        self.calls
+            .filter(|calls| *calls > 0)
+            .map(|calls| sum / calls as f64)
+    }
+}
+
+/// By place, then by allocations, most first.
+pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
+    let mut out: BTreeMap<(usize, Option<String>, String), Churn> = BTreeMap::new();
+    for (place, rows) in events.rows.iter().enumerate() {
+        // By row of bricks first: texts are looked at once for each of those.
+        let mut spans: BTreeMap<Option<u64>, [(u64, i128); 2]> = BTreeMap::new();
+        for event in rows {
+            let sums = spans.entry(event.span).or_default();
+            let sum = &mut sums[usize::from(event.bytes < 0)];
+            sum.0 += 1;
+            sum.1 += i128::from(event.bytes).abs();
+        }
+        for (span, [taken, given_back]) in spans {
+            let owner = owners.of(span);
+            let key = (place, owner.kind.clone(), owner.name.clone());
+            let churn = out.entry(key).or_insert_with(|| Churn {
+                place,
+                calls: owner
+                    .kind
+                    .as_deref()
+                    .and_then(|kind| owners.calls(events.places[place].rank, kind, &owner.name)),
+                kind: owner.kind,
+                name: owner.name,
+                ..Churn::default()
+            });
+            churn.taken = (churn.taken.0 + taken.0, churn.taken.1 + taken.1);
+            churn.given_back = (
+                churn.given_back.0 + given_back.0,
+                churn.given_back.1 + given_back.1,
+            );
+        }
+    }
+    let mut out: Vec<Churn> = out.into_values().collect();
+    out.sort_by_key(|churn| (churn.place, Reverse(churn.taken)));
+    out
+}
+
+/// Table `by_brick`: what took and gave back memory, by place, most allocations first.
+///
+/// `place`; `kind`, `name` of the row of bricks that was open; `calls`: rows of that kind and name;
+/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`; `allocations_per_call`,
+/// `allocated_bytes_per_call`: null outside bricks.
+pub fn table(events: &Events, rows: &[Churn], options: &Options) -> TableBuilder {
+    let most = usize::try_from(options.rows).unwrap_or(usize::MAX);
+    let rows = &rows[..rows.len().min(most)];
+    Table::build("by_brick")
+        .text(
+            "place",
+            rows.iter().map(|row| events.places[row.place].name()),
+        )
+        .text("kind", rows.iter().map(|row| row.kind.as_deref()))
+        .text("name", rows.iter().map(|row| &row.name))
+        .u64("calls", rows.iter().map(|row| row.calls))
+        .u64("allocations", rows.iter().map(|row| row.taken.0))
+        .i64("allocated_bytes", rows.iter().map(|row| cell(row.taken.1)))
+        .u64("releases", rows.iter().map(|row| row.given_back.0))
+        .i64(
+            "released_bytes",
+            rows.iter().map(|row| cell(row.given_back.1)),
+        )
+        .f64(
+            "allocations_per_call",
+            rows.iter().map(|row| row.per_call(row.taken.0 as f64)),
+        )
+        .f64(
+            "allocated_bytes_per_call",
+            rows.iter().map(|row| row.per_call(row.taken.1 as f64)),
+        )
+}

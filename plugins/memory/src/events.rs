@@ -1,0 +1,137 @@
+//! The rows of `allocations`, by time, with places and tags numbered.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, rank};
+
+/// Where memory lies: the host or a device, of one rank where the run holds ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// `None`: the run holds no ranks, or the row does not tell.
+    pub rank: Option<u64>,
+    /// Number of the device; `None`: the host.
+    pub device: Option<i64>,
+}
+
+impl Place {
+    /// As tables call it: `host`, `gpu0`, `rank 1 host`.
+    pub fn name(self) -> String {
+        let place = match self.device {
+            None => "host".to_owned(),
+            Some(device) => format!("gpu{device}"),
+        };
+        match self.rank {
+            None => place,
+            Some(rank) => format!("rank {rank} {place}"),
+        }
+    }
+}
+
+/// One row that changes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub time_ns: i64,
+    /// Number in [`Events::tags`].
+    pub tag: usize,
+    /// The row of bricks that was open.
+    pub span: Option<u64>,
+    /// Taken (positive) or given back (negative); never 0.
+    pub bytes: i64,
+    /// Where.
+    pub address: Option<u64>,
+}
+
+/// All rows, place by place.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    /// Whether the run holds ranks.
+    pub has_ranks: bool,
+    /// Places with rows, ranks first, host before devices.
+    pub places: Vec<Place>,
+    /// Rows of each place, by time; rows of one time in the order of the table.
+    pub rows: Vec<Vec<Event>>,
+    /// Texts of tags; the tag of rows without one is `None`.
+    pub tags: Vec<Option<String>>,
+    /// Rows of 0 bytes; they change nothing and are left out.
+    pub zero_rows: u64,
+    /// Rows without a time or without bytes; left out.
+    pub broken_rows: u64,
+}
+
+impl Events {
+    /// Reads inputs `allocations` and `ranks`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let has_ranks = !run.table("ranks")?.is_missing();
+        let table = run.table("allocations")?;
+        let (time, bytes) = (table.i64("time_ns")?, table.i64("bytes")?);
+        let (thread, device) = (table.i64("thread")?, table.i64("device")?);
+        let (span, address) = (table.u64("span")?, table.u64("address")?);
+        let tag = table.text("tag")?;
+        let mut out = Self {
+            has_ranks,
+            ..Self::default()
+        };
+        let mut tags: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+        let mut places: BTreeMap<Place, Vec<Event>> = BTreeMap::new();
+        for row in 0..table.rows() {
+            if row % 65_536 == 0 {
+                run.check_cancelled()?;
+            }
+            let (Some(time_ns), Some(bytes)) = (time.get(row), bytes.get(row)) else {
+                out.broken_rows += 1;
+                continue;
+            };
+            if bytes == 0 {
+                out.zero_rows += 1;
+                continue;
+            }
+            let next = tags.len();
+            let tag = *tags.entry(tag.get(row)).or_insert(next);
+            let span = span.get(row);
+            let place = match (has_ranks, device.get(row)) {
+                (false, device) => Place { rank: None, device },
+                (true, Some(device)) => {
+                    let (rank, device) = rank::of_place(device);
+                    Place {
+                        rank: u64::try_from(rank).ok(),
+                        device: Some(device),
+                    }
+                }
+                (true, None) => Place {
+                    rank: match (thread.get(row), span) {
+                        (Some(thread), _) => u64::try_from(rank::of_place(thread).0).ok(),
+                        (None, span) => span.map(rank::of_key),
+                    },
+                    device: None,
+                },
+            };
+            places.entry(place).or_default().push(Event {
+                time_ns,
+                tag,
+                span,
+                bytes,
+                address: address.get(row),
+            });
+        }
+        out.tags = vec![None; tags.len()];
+        for (text, number) in tags {
+            out.tags[number] = text.map(str::to_owned);
+        }
+        for (place, mut rows) in places {
+            // Stable: a thread's rows of one tick of the clock stay in their order.
+            rows.sort_by_key(|event| event.time_ns);
+            out.places.push(place);
+            out.rows.push(rows);
+        }
+        Ok(out)
+    }
+
+    /// A tag for people.
+    pub fn tag_name(&self, tag: usize) -> &str {
+        self.tags[tag].as_deref().unwrap_or("no tag")
+    }
+}

@@ -1,0 +1,250 @@
+//! What a reader should know.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::Options;
+use crate::churn::Churn;
+use crate::events::Events;
+use crate::ledger::Suspect;
+use crate::pools::Pool;
+
+/// Free memory in more crumbs than this is said, ...
+pub const FRAGMENTATION_SHARE: f64 = 0.5;
+/// ... when at least this share of the footprint is free.
+pub const FREE_SHARE: f64 = 0.1;
+/// Calls from which on allocations of each are said.
+pub const CALLS: u64 = 8;
+
+/// Where there are no rows.
+pub fn nothing_recorded(events: &Events) -> Finding {
+    let broken = events.broken_rows + events.zero_rows;
+    let title = match broken {
+        0 => "no allocation was recorded: memory is not measurable".to_owned(),
+        rows => format!(
+            "memory is not measurable: {rows} rows of allocations without a time, without bytes or of 0 bytes"
+        ),
+    };
+    Finding::new("not_recorded", Severity::Info, title)
+        .suggestion("call Recorder::allocation(tag, bytes, address) where memory is taken, with negative bytes where it is given back")
+        .evidence("SELECT COUNT(*) AS rows FROM allocations")
+}
+
+/// Findings, place by place.
+pub fn findings(
+    events: &Events,
+    pools: &[Pool],
+    churn: &[Churn],
+    options: &Options,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for pool in pools {
+        let place = events.places[pool.place].name();
+        out.extend(peak(events, pool, &place));
+        out.extend(growth(events, pool, &place, options));
+        out.extend(fragmentation(pool, &place));
+        out.extend(
+            Suspect::ALL
+                .iter()
+                .filter_map(|why| suspect(pool, &place, *why)),
+        );
+        out.extend(busiest(pool, churn, &place));
+    }
+    let left_out = events.zero_rows + events.broken_rows;
+    if left_out > 0 {
+        let title = format!("{left_out} rows of allocations are part of nothing");
+        let detail = format!(
+            "{} of 0 bytes, {} without a time or without bytes",
+            events.zero_rows, events.broken_rows
+        );
+        out.push(
+            Finding::new("left_out", Severity::Info, title)
+                .detail(detail)
+                .evidence(
+                    "SELECT * FROM allocations WHERE bytes = 0 OR bytes IS NULL OR time_ns IS NULL",
+                ),
+        );
+    }
+    out
+}
+
+/// A text in SQL.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// Bytes for people, by powers of 1000 as reports write them.
+pub fn bytes(bytes: f64) -> String {
+    let units = ["kB", "MB", "GB", "TB"];
+    if bytes.abs() < 1000.0 {
+        return format!("{bytes:.0} B");
+    }
+    let (mut value, mut unit) = (bytes / 1000.0, 0);
+    while value.abs() >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", units[unit])
+}
+
+fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
+    let peak = pool.peak.as_ref()?;
+    let (tag, most) = peak
+        .ledger
+        .by_tag()
+        .iter()
+        .max_by_key(|(tag, live)| (**live, std::cmp::Reverse(**tag)))?;
+    let title = format!(
+        "{place}: {} live at the peak, {} of them {}",
+        bytes(peak.bytes as f64),
+        bytes(*most as f64),
+        events.tag_name(*tag)
+    );
+    let twice = pool
+        .fragments
+        .iter()
+        .find(|(moment, found)| *moment == "peak" && found.twice > 0);
+    let finding = Finding::new("peak", Severity::Info, title).evidence(format!(
+        "SELECT tag, name, layer, iteration, bytes FROM memory.at_peak WHERE place = {} ORDER BY bytes DESC",
+        quoted(place)
+    ));
+    Some(match twice {
+        None => finding,
+        Some((_, found)) => finding.detail(format!(
+            "{} of them lie in more than one block, such as a pool and what is taken from it, and are counted in each",
+            bytes(found.twice as f64)
+        )),
+    })
+}
+
+fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<Finding> {
+    let grows = |growth: &&crate::growth::Growth| {
+        growth.verdict(options.p) == "grows"
+            && growth
+                .share()
+                .is_none_or(|share| share >= options.growth_share)
+    };
+    let tagged = pool.growth.iter().any(|growth| growth.tag.is_some());
+    pool.growth
+        .iter()
+        .filter(|growth| growth.tag.is_some() == tagged)
+        .filter(grows)
+        .filter_map(|growth| {
+            let trend = growth.trend?;
+            let of = growth.tag.map_or("all tags", |tag| events.tag_name(tag));
+            let title = format!(
+                "{place}: {of} grows by {} an iteration over {} iterations (p = {:.2e})",
+                bytes(trend.slope),
+                growth.iterations,
+                trend.p
+            );
+            Some(
+                Finding::new("growth", Severity::Warning, title)
+                    .detail("live bytes at the ends of iterations: Theil–Sen's slope, Mann–Kendall's test")
+                    .suggestion("look whether it must keep what it takes, as a cache does up to its limit; if not, give it back")
+                    .evidence(format!(
+                        "SELECT * FROM memory.growth WHERE place = {} AND tag = {}",
+                        quoted(place),
+                        quoted(of)
+                    )),
+            )
+        })
+        .collect()
+}
+
+fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
+    let (_, found) = pool
+        .fragments
+        .iter()
+        .find(|(moment, _)| *moment == "peak")?;
+    let (share, free) = (found.share()?, found.free_share()?);
+    if share <= FRAGMENTATION_SHARE || free < FREE_SHARE {
+        return None;
+    }
+    let title = format!(
+        "{place}: {} of {} were free at the peak, the largest piece {}",
+        bytes(found.free() as f64),
+        bytes(found.footprint as f64),
+        bytes(found.largest_free as f64)
+    );
+    Some(
+        Finding::new("fragmentation", Severity::Info, title)
+            .detail("of the addresses that held a block before; memory returned to the system meanwhile counts as free")
+            .suggestion("take blocks of like size and lifetime from one pool")
+            .evidence(format!("SELECT * FROM memory.fragmentation WHERE place = {}", quoted(place))),
+    )
+}
+
+fn suspect(pool: &Pool, place: &str, why: Suspect) -> Option<Finding> {
+    let rows = pool.count(why);
+    if rows == 0 {
+        return None;
+    }
+    let (code, severity, what, detail) = match why {
+        Suspect::Unmatched => (
+            "release_without_allocation",
+            Severity::Warning,
+            "releases are of addresses that nothing recorded holds",
+            "they change no figure: the allocation was before the recording, had no address, or its row is lost",
+        ),
+        Suspect::Doubled => (
+            "doubled_address",
+            Severity::Warning,
+            "allocations are at addresses that their tag holds already",
+            "the earlier one counts as given back, without a lifetime: its release was not recorded",
+        ),
+        Suspect::OtherTag => (
+            "other_tag",
+            Severity::Info,
+            "releases have another tag than their allocation",
+            "they are paired by address, and count for the tag of the allocation",
+        ),
+        Suspect::OtherSize => (
+            "other_size",
+            Severity::Info,
+            "releases have other bytes than their allocation",
+            "the whole allocation counts as given back",
+        ),
+        Suspect::Negative => (
+            "negative_live",
+            Severity::Warning,
+            "releases bring live bytes below zero",
+            "more was given back than was recorded as taken; live bytes and the peak are too low by that",
+        ),
+    };
+    Some(
+        Finding::new(code, severity, format!("{place}: {rows} {what}"))
+            .detail(detail)
+            .suggestion("record both sides of every allocation, with its address, from the start of the program on")
+            .evidence(format!(
+                "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",
+                quoted(place),
+                quoted(why.name())
+            )),
+    )
+}
+
+/// The name that allocates in every call, and takes most rows to do so.
+fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
+    let often = |row: &&Churn| {
+        let calls = row.calls.unwrap_or(0);
+        row.place == pool.place
+            && calls >= CALLS
+            && row.taken.0 >= calls
+            && matches!(row.kind.as_deref(), Some("brick" | "function" | "task"))
+    };
+    let row = churn.iter().find(often)?;
+    let title = format!(
+        "{place}: {} allocates {:.1} times and {} a call",
+        row.name,
+        row.per_call(row.taken.0 as f64)?,
+        bytes(row.per_call(row.taken.1 as f64)?)
+    );
+    Some(
+        Finding::new("churn", Severity::Info, title)
+            .suggestion("keep its buffers from call to call")
+            .evidence(format!(
+                "SELECT * FROM memory.by_brick WHERE place = {} ORDER BY allocations DESC, name",
+                quoted(place)
+            )),
+    )
+}

@@ -1,0 +1,143 @@
+//! Fragmentation, from addresses.
+//!
+//! The *footprint* at a moment is the union of all address ranges that held a block up to then:
+//! memory the allocator is known to have had. What of it holds no live block is free. External
+//! fragmentation = 1 − largest free piece / all free bytes: 0 when all that is free lies together,
+//! near 1 when it lies in crumbs. Memory that the allocator returned to the system meanwhile still
+//! counts as footprint, for nothing records that.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::events::{Event, Events};
+use crate::ledger::Ledger;
+use crate::pools::{Pool, cell};
+
+/// Half-open ranges of addresses.
+pub type Ranges = Vec<(u64, u64)>;
+
+/// What addresses say at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fragments {
+    /// Union of all ranges that ever held a block.
+    pub footprint: i128,
+    /// Union of live blocks.
+    pub live: i128,
+    /// The largest piece of the footprint without a live block.
+    pub largest_free: i128,
+    /// Live bytes that lie in more than one block, such as a pool and what is taken from it.
+    pub twice: i128,
+}
+
+impl Fragments {
+    /// Of the rows up to a moment, and what was live then.
+    pub fn of(rows: &[Event], ledger: &Ledger) -> Self {
+        let range = |address: u64, bytes: i64| {
+            (
+                address,
+                address.saturating_add(u64::try_from(bytes).unwrap_or(0)),
+            )
+        };
+        let taken = rows.iter().filter(|event| event.bytes > 0);
+        let ever = taken.filter_map(|event| Some(range(event.address?, event.bytes)));
+        let footprint = union(ever.collect());
+        let live: Ranges = ledger
+            .blocks()
+            .map(|block| range(block.address, block.bytes))
+            .collect();
+        let in_blocks = length(&live);
+        let live = union(live);
+        Self {
+            footprint: length(&footprint),
+            live: length(&live),
+            largest_free: free(&footprint, &live).iter().map(size).max().unwrap_or(0),
+            twice: in_blocks - length(&live),
+        }
+    }
+
+    /// Footprint without live blocks.
+    pub fn free(&self) -> i128 {
+        self.footprint - self.live
+    }
+
+    /// 1 − largest free piece / free; `None` when nothing is free.
+    pub fn share(&self) -> Option<f64> {
+        (self.free() > 0).then(|| 1.0 - self.largest_free as f64 / self.free() as f64)
+    }
+
+    /// Free / footprint.
+    pub fn free_share(&self) -> Option<f64> {
+        (self.footprint > 0).then(|| self.free() as f64 / self.footprint as f64)
+    }
+}
+
+fn size(range: &(u64, u64)) -> i128 {
+    i128::from(range.1) - i128::from(range.0)
+}
+
+fn length(ranges: &Ranges) -> i128 {
+    ranges.iter().map(size).sum()
+}
+
+/// Sorted ranges without overlap that cover the same; ranges that touch become one.
+pub fn union(mut ranges: Ranges) -> Ranges {
+    ranges.sort_unstable();
+    let mut out: Ranges = Vec::new();
+    for (from, to) in ranges {
+        match out.last_mut() {
+            Some(last) if from <= last.1 => last.1 = last.1.max(to),
+            _ if from < to => out.push((from, to)),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// What of `whole` is not in `parts`; both as [`union`] gives them, `parts` inside `whole`.
+pub fn free(whole: &Ranges, parts: &Ranges) -> Ranges {
+    let mut out = Vec::new();
+    let mut parts = parts.iter().copied().peekable();
+    for (mut from, to) in whole.iter().copied() {
+        while let Some(part) = parts.next_if(|part| part.0 < to) {
+            if from < part.0 {
+                out.push((from, part.0));
+            }
+            from = part.1;
+        }
+        if from < to {
+            out.push((from, to));
+        }
+    }
+    out
+}
+
+/// Table `fragmentation`: a row at the peak and one after the last row, of places with addresses.
+///
+/// `place`; `moment`; `footprint_bytes`, `live_bytes`, `free_bytes`, `largest_free_bytes`: as the
+/// module says; `fragmentation_share`: 1 − largest free / free, null when nothing is free;
+/// `free_share`: free / footprint; `twice_bytes`: Σ live blocks − their union.
+pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
+    let rows: Vec<(usize, &str, &Fragments)> = pools
+        .iter()
+        .flat_map(|pool| {
+            pool.fragments
+                .iter()
+                .map(|(moment, found)| (pool.place, *moment, found))
+        })
+        .collect();
+    Table::build("fragmentation")
+        .text("place", rows.iter().map(|row| events.places[row.0].name()))
+        .text("moment", rows.iter().map(|row| row.1))
+        .i64(
+            "footprint_bytes",
+            rows.iter().map(|row| cell(row.2.footprint)),
+        )
+        .i64("live_bytes", rows.iter().map(|row| cell(row.2.live)))
+        .i64("free_bytes", rows.iter().map(|row| cell(row.2.free())))
+        .i64(
+            "largest_free_bytes",
+            rows.iter().map(|row| cell(row.2.largest_free)),
+        )
+        .f64("fragmentation_share", rows.iter().map(|row| row.2.share()))
+        .f64("free_share", rows.iter().map(|row| row.2.free_share()))
+        .i64("twice_bytes", rows.iter().map(|row| cell(row.2.twice)))
+}

@@ -1,0 +1,170 @@
+//! Whether live bytes grow from iteration to iteration.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table, TableBuilder, rank};
+
+use crate::Options;
+use crate::events::Events;
+use crate::live::peaks;
+use crate::pools::{Pool, Step, cell};
+use crate::trend::{LEAST, Trend, median, trend};
+
+/// Ends of iterations that are looked at; of more, every so many.
+pub const MOST: usize = 1000;
+/// Tags of a place with a row of their own.
+const TAGS: usize = 50;
+
+/// When iterations ended, by rank: those of the thread with most of them.
+#[derive(Clone, Debug, Default)]
+pub struct Ends(BTreeMap<Option<u64>, Vec<i64>>);
+
+impl Ends {
+    /// Reads input `iterations`.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn load(run: &mut Run, has_ranks: bool) -> Result<Self> {
+        let table = run.table("iterations")?;
+        let (thread, end) = (table.i64("thread")?, table.i64("end_ns")?);
+        let mut threads: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for row in 0..table.rows() {
+            if let (Some(thread), Some(end_ns)) = (thread.get(row), end.get(row)) {
+                threads.entry(thread).or_default().push(end_ns);
+            }
+        }
+        Ok(Self::of(threads, has_ranks))
+    }
+
+    /// Of the ends by thread.
+    pub fn of(threads: BTreeMap<i64, Vec<i64>>, has_ranks: bool) -> Self {
+        let mut out: BTreeMap<Option<u64>, Vec<i64>> = BTreeMap::new();
+        for (thread, mut ends) in threads {
+            let rank = has_ranks.then(|| u64::try_from(rank::of_place(thread).0).unwrap_or(0));
+            ends.sort_unstable();
+            let found = out.entry(rank).or_default();
+            if ends.len() > found.len() {
+                *found = ends;
+            }
+        }
+        Self(out)
+    }
+}
+
+/// Live bytes at the ends of iterations, of a tag or of all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// Number in [`Events::tags`]; `None`: all together.
+    pub tag: Option<usize>,
+    /// Iterations.
+    pub iterations: usize,
+    /// Live bytes at the first end and at the last.
+    pub ends: Option<(i128, i128)>,
+    /// The middle of live bytes at the ends.
+    pub median: f64,
+    /// Per iteration; `None` under [`LEAST`] iterations.
+    pub trend: Option<Trend>,
+}
+
+impl Growth {
+    /// grows, shrinks, no trend, or cannot tell.
+    pub fn verdict(&self, p: f64) -> &'static str {
+        match self.trend {
+            None => "cannot tell",
+            Some(trend) if trend.p >= p || trend.slope == 0.0 => "no trend",
+            Some(trend) if trend.slope > 0.0 => "grows",
+            Some(_) => "shrinks",
+        }
+    }
+
+    /// Growth over all iterations / median live bytes there.
+    pub fn share(&self) -> Option<f64> {
+        let rise = self.trend?.slope * (self.iterations - 1) as f64;
+        (self.median > 0.0).then(|| rise / self.median)
+    }
+}
+
+/// Live bytes at each end, changes of that very time included.
+pub fn at_ends<'a>(steps: impl IntoIterator<Item = &'a Step>, ends: &[i64]) -> Vec<i128> {
+    let mut steps = steps.into_iter().peekable();
+    let mut live = 0;
+    let mut out = Vec::with_capacity(ends.len());
+    for end in ends {
+        while let Some(step) = steps.next_if(|step| step.time_ns <= *end) {
+            live += step.delta;
+        }
+        out.push(live);
+    }
+    out
+}
+
+/// Of all tags, and of each where there are several.
+pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
+    let none = Vec::new();
+    let ends = ends.0.get(&events.places[pool.place].rank).unwrap_or(&none);
+    let stride = ends.len().div_ceil(MOST).max(1);
+    let seen: Vec<i64> = ends.iter().copied().step_by(stride).collect();
+    let one = |tag: Option<usize>| {
+        let steps = pool
+            .steps
+            .iter()
+            .filter(|step| tag.is_none_or(|tag| step.tag == tag));
+        let live = at_ends(steps, &seen);
+        let mut values: Vec<f64> = live.iter().map(|bytes| *bytes as f64).collect();
+        let found = trend(&values).map(|found| Trend {
+            slope: found.slope / stride as f64,
+            ..found
+        });
+        Growth {
+            tag,
+            iterations: ends.len(),
+            ends: live.first().copied().zip(live.last().copied()),
+            median: median(&mut values),
+            trend: found.filter(|_| ends.len() >= LEAST),
+        }
+    };
+    let tags = peaks(pool);
+    let of_tags = tags.iter().take(TAGS).map(|(tag, _)| one(Some(*tag)));
+    match tags.len() {
+        1 => of_tags.collect(),
+        _ => std::iter::once(one(None)).chain(of_tags).collect(),
+    }
+}
+
+/// Table `growth`: live bytes at the ends of iterations, all tags together where there are several, then
+/// the largest tags.
+///
+/// `place`; `tag`; `iterations`; `first_bytes`, `last_bytes`: at the first end and at the last that was
+/// looked at; `bytes_per_iteration`: Theil–Sen's slope; `growth_share`: that × (iterations − 1) / median;
+/// `p`: Mann–Kendall, two-sided; `verdict`: grows or shrinks where p is below the option `p` and the
+/// slope is not 0, no trend, or cannot tell under 8 iterations. Of more than 1,000 iterations every
+/// so many is looked at.
+pub fn table(events: &Events, pools: &[Pool], options: &Options) -> TableBuilder {
+    let rows: Vec<(usize, &Growth)> = pools
+        .iter()
+        .flat_map(|pool| pool.growth.iter().map(|growth| (pool.place, growth)))
+        .collect();
+    let tag = |growth: &Growth| match growth.tag {
+        None => "all tags".to_owned(),
+        Some(tag) => events.tag_name(tag).to_owned(),
+    };
+    Table::build("growth")
+        .text("place", rows.iter().map(|row| events.places[row.0].name()))
+        .text("tag", rows.iter().map(|row| tag(row.1)))
+        .u64("iterations", rows.iter().map(|row| row.1.iterations as u64))
+        .i64(
+            "first_bytes",
+            rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.0))),
+        )
+        .i64(
+            "last_bytes",
+            rows.iter().map(|row| row.1.ends.map(|ends| cell(ends.1))),
+        )
+        .f64(
+            "bytes_per_iteration",
+            rows.iter().map(|row| row.1.trend.map(|trend| trend.slope)),
+        )
+        .f64("growth_share", rows.iter().map(|row| row.1.share()))
+        .f64("p", rows.iter().map(|row| row.1.trend.map(|trend| trend.p)))
+        .text("verdict", rows.iter().map(|row| row.1.verdict(options.p)))
+}

@@ -1,0 +1,31 @@
+//! What is asked of the run.
+
+use trueno_plugin::Input;
+
+/// All inputs.
+pub const INPUTS: [Input; 6] = [
+    // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
+    // keeps that order where the clock did not tick in between.
+    Input::sql(
+        "allocations",
+        "SELECT time_ns, thread, span, device, bytes, tag, address FROM allocations",
+    ),
+    Input::sql(
+        "owners",
+        "SELECT id, kind, name, iteration, layer FROM bricks \
+         WHERE id IN (SELECT span FROM allocations WHERE span IS NOT NULL) ORDER BY id",
+    ),
+    Input::sql(
+        "calls",
+        "SELECT kind, name, thread, COUNT(*) AS calls FROM bricks \
+         GROUP BY kind, name, thread ORDER BY kind, name, thread",
+    ),
+    Input::sql(
+        "iterations",
+        "SELECT thread, start_ns + dur_ns AS end_ns FROM bricks \
+         WHERE kind = 'iteration' AND timing <> 'bound' AND dur_ns >= 0 ORDER BY end_ns, thread",
+    ),
+    Input::sql("run", "SELECT wall_ns FROM run"),
+    // Only there where the run holds ranks: the host memory of each is its own.
+    Input::sql("ranks", "SELECT rank FROM ranks").optional(),
+];

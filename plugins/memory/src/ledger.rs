@@ -1,0 +1,228 @@
+//! What is live: rows applied one by one, with what does not add up counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::events::{Event, Events};
+use crate::pools::Pool;
+
+/// Rows of a place that table `suspects` shows at most, of each reason.
+pub const SHOWN: usize = 20;
+
+/// Why a row does not fit what came before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Suspect {
+    /// A release of an address that nothing recorded holds: it changes nothing.
+    Unmatched,
+    /// An allocation at an address that the same tag holds: the earlier one counts as given back, at an unknown time.
+    Doubled,
+    /// A release under another tag than the one allocation at that address: they are paired.
+    OtherTag,
+    /// A release of other bytes than the allocation had: the whole allocation is given back.
+    OtherSize,
+    /// A release without an address brought its tag below zero: it counts, so live bytes are too low from here on.
+    Negative,
+}
+
+impl Suspect {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Unmatched,
+        Self::Doubled,
+        Self::OtherTag,
+        Self::OtherSize,
+        Self::Negative,
+    ];
+
+    /// As tables `problems` and `suspects` call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unmatched => "release without allocation",
+            Self::Doubled => "doubled address",
+            Self::OtherTag => "other tag",
+            Self::OtherSize => "other size",
+            Self::Negative => "negative live bytes",
+        }
+    }
+}
+
+/// An allocation that is live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Number in [`Events::tags`].
+    pub tag: usize,
+    /// Where.
+    pub address: u64,
+    /// How many.
+    pub bytes: i64,
+    /// When it was taken.
+    pub time_ns: i64,
+    /// The row of bricks that took it.
+    pub span: Option<u64>,
+}
+
+/// What a row changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The tag whose live bytes changed.
+    pub tag: usize,
+    /// By how much.
+    pub delta: i128,
+    /// The block that was given back, when the time of that is known.
+    pub released: Option<Block>,
+    /// What does not fit.
+    pub suspects: Vec<Suspect>,
+}
+
+/// Allocations without an address: bytes and rows by tag and taking row.
+pub type Loose = BTreeMap<(usize, Option<u64>), (u64, i128)>;
+
+/// Live blocks and bytes of one place.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// By address; several only under several tags.
+    blocks: BTreeMap<u64, Vec<Block>>,
+    by_tag: BTreeMap<usize, i128>,
+    total: i128,
+    loose: Loose,
+    loose_releases: BTreeSet<usize>,
+}
+
+impl Ledger {
+    /// Live bytes of all tags.
+    pub fn total(&self) -> i128 {
+        self.total
+    }
+
+    /// Live bytes by tag.
+    pub fn by_tag(&self) -> &BTreeMap<usize, i128> {
+        &self.by_tag
+    }
+
+    /// Live blocks by address.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.blocks.values().flatten()
+    }
+
+    /// Allocations without an address.
+    pub fn loose(&self) -> &Loose {
+        &self.loose
+    }
+
+    /// Whether bytes of a tag were given back without an address, so that it is not known which.
+    pub fn released_loosely(&self, tag: usize) -> bool {
+        self.loose_releases.contains(&tag)
+    }
+
+    /// Applies the next row.
+    pub fn apply(&mut self, event: &Event) -> Applied {
+        let applied = match (event.address, event.bytes > 0) {
+            (Some(address), true) => self.take(event, address),
+            (Some(address), false) => self.give_back(event, address),
+            (None, taken) => {
+                if taken {
+                    let entry = self.loose.entry((event.tag, event.span)).or_default();
+                    entry.0 += 1;
+                    entry.1 += i128::from(event.bytes);
+                } else {
+                    self.loose_releases.insert(event.tag);
+                }
+                Applied {
+                    tag: event.tag,
+                    delta: i128::from(event.bytes),
+                    ..Applied::default()
+                }
+            }
+        };
+        self.total += applied.delta;
+        let live = self.by_tag.entry(applied.tag).or_default();
+        *live += applied.delta;
+        let below = *live < 0 && applied.delta < 0;
+        let mut applied = applied;
+        if below {
+            applied.suspects.push(Suspect::Negative);
+        }
+        applied
+    }
+
+    fn take(&mut self, event: &Event, address: u64) -> Applied {
+        let block = Block {
+            tag: event.tag,
+            address,
+            bytes: event.bytes,
+            time_ns: event.time_ns,
+            span: event.span,
+        };
+        let here = self.blocks.entry(address).or_default();
+        let mut applied = Applied {
+            tag: event.tag,
+            delta: i128::from(event.bytes),
+            ..Applied::default()
+        };
+        match here.iter_mut().find(|earlier| earlier.tag == event.tag) {
+            Some(earlier) => {
+                applied.delta -= i128::from(earlier.bytes);
+                applied.suspects.push(Suspect::Doubled);
+                *earlier = block;
+            }
+            None => here.push(block),
+        }
+        applied
+    }
+
+    fn give_back(&mut self, event: &Event, address: u64) -> Applied {
+        let mut applied = Applied {
+            tag: event.tag,
+            ..Applied::default()
+        };
+        let here = self.blocks.get_mut(&address);
+        let found = here.as_ref().and_then(|here| {
+            let same = here.iter().position(|block| block.tag == event.tag);
+            same.or((here.len() == 1).then_some(0))
+        });
+        let (Some(here), Some(at)) = (here, found) else {
+            applied.suspects.push(Suspect::Unmatched);
+            return applied;
+        };
+        let block = here.remove(at);
+        if here.is_empty() {
+            self.blocks.remove(&address);
+        }
+        if block.tag != event.tag {
+            applied.suspects.push(Suspect::OtherTag);
+        }
+        if event.bytes.checked_neg() != Some(block.bytes) {
+            applied.suspects.push(Suspect::OtherSize);
+        }
+        applied.tag = block.tag;
+        applied.delta = -i128::from(block.bytes);
+        applied.released = Some(block);
+        applied
+    }
+}
+
+/// Table `suspects`: the first [`SHOWN`] rows of each place and reason.
+///
+/// `place`; `reason`; `time_ns`, `tag`, `address`, `bytes`, `span` of the row, as recorded.
+pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
+    let rows: Vec<(usize, Suspect, &Event)> = pools
+        .iter()
+        .flat_map(|pool| {
+            let row =
+                |(why, row): &(Suspect, usize)| (pool.place, *why, &events.rows[pool.place][*row]);
+            pool.suspects.iter().map(row)
+        })
+        .collect();
+    Table::build("suspects")
+        .text("place", rows.iter().map(|row| events.places[row.0].name()))
+        .text("reason", rows.iter().map(|row| row.1.name()))
+        .i64("time_ns", rows.iter().map(|row| row.2.time_ns))
+        .text(
+            "tag",
+            rows.iter().map(|row| events.tags[row.2.tag].as_deref()),
+        )
+        .u64("address", rows.iter().map(|row| row.2.address))
+        .i64("bytes", rows.iter().map(|row| row.2.bytes))
+        .u64("span", rows.iter().map(|row| row.2.span))
+}

@@ -1,0 +1,100 @@
+//! What could be measured, and why the rest could not.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::events::Events;
+use crate::pools::Pool;
+use crate::trend::LEAST;
+
+/// Said where nothing can be measured.
+pub const NOT_MEASURABLE: &str = "not measurable";
+
+/// One row.
+type Row = (Option<String>, &'static str, &'static str, String);
+
+/// Table `measures`: `place`; `measure`; `verdict`: measured, not measurable, or cannot tell; `detail`.
+fn build(rows: &[Row]) -> TableBuilder {
+    Table::build("measures")
+        .text("place", rows.iter().map(|row| row.0.as_deref()))
+        .text("measure", rows.iter().map(|row| row.1))
+        .text("verdict", rows.iter().map(|row| row.2))
+        .text("detail", rows.iter().map(|row| &row.3))
+}
+
+/// The table of a run without allocations.
+pub fn nothing_recorded() -> TableBuilder {
+    build(&[(
+        None,
+        "live bytes",
+        NOT_MEASURABLE,
+        "no allocation was recorded (hint: Recorder::allocation(tag, bytes, address))".to_owned(),
+    )])
+}
+
+/// The table of a run with some.
+pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
+    let mut rows = Vec::new();
+    for pool in pools {
+        let mut add = |measure, verdict, detail: String| {
+            rows.push((
+                Some(events.places[pool.place].name()),
+                measure,
+                verdict,
+                detail,
+            ));
+        };
+        match &pool.peak {
+            Some(_) => add(
+                "live bytes",
+                "measured",
+                format!("{} rows", pool.steps.len()),
+            ),
+            None => add(
+                "live bytes",
+                NOT_MEASURABLE,
+                "only releases were recorded".to_owned(),
+            ),
+        }
+        match wall_ns.filter(|wall| *wall > 0) {
+            Some(_) => add("rates", "measured", "over the length of the run".to_owned()),
+            None => add(
+                "rates",
+                NOT_MEASURABLE,
+                "the length of the run is not known".to_owned(),
+            ),
+        }
+        let paired: u64 = pool.lifetimes.0.values().map(|(blocks, _)| blocks).sum();
+        let taken = pool.taken.0;
+        let no_address = "no allocation has an address (hint: give it to Recorder::allocation)";
+        match (pool.with_address, paired) {
+            (0, _) => add("lifetimes", NOT_MEASURABLE, no_address.to_owned()),
+            (_, 0) => add(
+                "lifetimes",
+                NOT_MEASURABLE,
+                "no release has the address of an allocation".to_owned(),
+            ),
+            _ => add(
+                "lifetimes",
+                "measured",
+                format!("{paired} of {taken} allocations were paired with a release"),
+            ),
+        }
+        match pool.with_address {
+            0 => add("fragmentation", NOT_MEASURABLE, no_address.to_owned()),
+            some => add(
+                "fragmentation",
+                "measured",
+                format!("{some} of {taken} allocations have an address"),
+            ),
+        }
+        match pool.growth.first().map_or(0, |growth| growth.iterations) {
+            few if few < LEAST => add(
+                "growth",
+                "cannot tell",
+                format!("{few} iterations, {LEAST} are needed (hint: Recorder::iteration)"),
+            ),
+            iterations => add("growth", "measured", format!("{iterations} iterations")),
+        }
+    }
+    build(&rows)
+}

@@ -1,0 +1,101 @@
+//! Who held the memory at the peak.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::Options;
+use crate::events::Events;
+use crate::ledger::Ledger;
+use crate::owners::{Owner, Owners};
+use crate::pools::{Pool, cell};
+
+/// Bytes of a tag of which some were given back without an address: whose the others are is not known.
+pub const NOT_KNOWN: &str = "not known whose";
+/// What is beyond the row limit.
+pub const REST: &str = "the rest";
+
+/// Live bytes by tag and owner. The sum is what is live.
+pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Option<u64>, i128)> {
+    let mut out: BTreeMap<(usize, Owner), (Option<u64>, i128)> = BTreeMap::new();
+    let mut rest = ledger.by_tag().clone();
+    let mut add = |tag: usize, owner: Owner, blocks: Option<u64>, bytes: i128| {
+        let entry = out.entry((tag, owner)).or_insert((Some(0), 0));
+        entry.0 = entry.0.zip(blocks).map(|(a, b)| a + b);
+        entry.1 += bytes;
+        *rest.entry(tag).or_default() -= bytes;
+    };
+    for block in ledger.blocks() {
+        add(
+            block.tag,
+            owners.of(block.span),
+            Some(1),
+            i128::from(block.bytes),
+        );
+    }
+    for ((tag, span), (rows, bytes)) in ledger.loose() {
+        if !ledger.released_loosely(*tag) {
+            add(*tag, owners.of(*span), Some(*rows), *bytes);
+        }
+    }
+    for (tag, bytes) in rest {
+        if bytes != 0 {
+            let owner = Owner {
+                kind: None,
+                name: NOT_KNOWN.to_owned(),
+                layer: None,
+                iteration: None,
+            };
+            out.insert((tag, owner), (None, bytes));
+        }
+    }
+    out
+}
+
+/// Table `at_peak`: what was live at the peak of each place, largest first.
+///
+/// `place`; `tag`; `kind`, `name`, `layer`, `iteration`: of the row of bricks that took it;
+/// `blocks`: allocations, null where it is not known which; `bytes`; `peak_share`: of all that was
+/// live there.
+pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options) -> TableBuilder {
+    let mut rows = Vec::new();
+    for pool in pools {
+        let Some(peak) = &pool.peak else { continue };
+        let mut held: Vec<_> = held(&peak.ledger, owners).into_iter().collect();
+        held.sort_by(|(a_key, a), (b_key, b)| (Reverse(a.1), a_key).cmp(&(Reverse(b.1), b_key)));
+        let most = usize::try_from(options.rows)
+            .unwrap_or(usize::MAX)
+            .min(held.len());
+        let rest: i128 = held[most..].iter().map(|(_, (_, bytes))| bytes).sum();
+        let beyond = held.len() - most;
+        held.truncate(most);
+        let place = events.places[pool.place].name();
+        rows.extend(held.into_iter().map(|((tag, owner), (blocks, bytes))| {
+            let tag = events.tags[tag].clone();
+            (place.clone(), tag, owner, blocks, bytes, peak.bytes)
+        }));
+        if beyond > 0 {
+            let owner = Owner {
+                kind: None,
+                name: REST.to_owned(),
+                layer: None,
+                iteration: None,
+            };
+            rows.push((place, None, owner, None, rest, peak.bytes));
+        }
+    }
+    Table::build("at_peak")
+        .text("place", rows.iter().map(|row| &row.0))
+        .text("tag", rows.iter().map(|row| row.1.as_deref()))
+        .text("kind", rows.iter().map(|row| row.2.kind.as_deref()))
+        .text("name", rows.iter().map(|row| &row.2.name))
+        .i64("layer", rows.iter().map(|row| row.2.layer))
+        .u64("iteration", rows.iter().map(|row| row.2.iteration))
+        .u64("blocks", rows.iter().map(|row| row.3))
+        .i64("bytes", rows.iter().map(|row| cell(row.4)))
+        .f64(
+            "peak_share",
+            rows.iter().map(|row| row.4 as f64 / row.5 as f64),
+        )
+}

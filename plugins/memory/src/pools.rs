@@ -1,0 +1,204 @@
+//! One place's rows in one pass, and what comes of them.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::events::Events;
+use crate::fragments::Fragments;
+use crate::growth::{Ends, Growth};
+use crate::ledger::{Ledger, SHOWN, Suspect};
+use crate::lifetimes::Lifetimes;
+
+/// A change of live bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// When.
+    pub time_ns: i64,
+    /// Of which tag.
+    pub tag: usize,
+    /// By how much.
+    pub delta: i128,
+}
+
+/// The first moment of the most live bytes.
+#[derive(Clone, Debug)]
+pub struct Peak {
+    /// Number of the row that reached it.
+    pub row: usize,
+    /// When.
+    pub time_ns: i64,
+    /// How much.
+    pub bytes: i128,
+    /// What was live after that row.
+    pub ledger: Ledger,
+}
+
+/// What the rows of one place come to.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    /// Number in [`Events::places`].
+    pub place: usize,
+    /// Rows that take memory, and their bytes.
+    pub taken: (u64, i128),
+    /// Rows that give memory back, and their bytes (positive).
+    pub given_back: (u64, i128),
+    /// Rows that take memory at an address.
+    pub with_address: u64,
+    /// Every change of live bytes, by time.
+    pub steps: Vec<Step>,
+    /// `None`: live bytes never were above 0.
+    pub peak: Option<Peak>,
+    /// What is live after the last row.
+    pub end: Ledger,
+    /// How long blocks lived.
+    pub lifetimes: Lifetimes,
+    /// At the peak and at the end; empty without addresses.
+    pub fragments: Vec<(&'static str, Fragments)>,
+    /// Trends of live bytes at the ends of iterations.
+    pub growth: Vec<Growth>,
+    /// Rows that do not fit, by number in [`Suspect::ALL`].
+    pub counts: [u64; 5],
+    /// The first of them: reason and row.
+    pub suspects: Vec<(Suspect, usize)>,
+}
+
+impl Pool {
+    /// Of the rows of one place.
+    pub fn of(events: &Events, place: usize, ends: &Ends) -> Self {
+        let rows = &events.rows[place];
+        let mut pool = Self {
+            place,
+            steps: Vec::with_capacity(rows.len()),
+            ..Self::default()
+        };
+        let mut ledger = Ledger::default();
+        let mut peak: Option<(usize, i128)> = None;
+        for (row, event) in rows.iter().enumerate() {
+            let sum = if event.bytes > 0 {
+                pool.with_address += u64::from(event.address.is_some());
+                &mut pool.taken
+            } else {
+                &mut pool.given_back
+            };
+            sum.0 += 1;
+            sum.1 += i128::from(event.bytes).abs();
+            let applied = ledger.apply(event);
+            pool.steps.push(Step {
+                time_ns: event.time_ns,
+                tag: applied.tag,
+                delta: applied.delta,
+            });
+            if let Some(block) = applied.released {
+                pool.lifetimes.add(&block, event.time_ns);
+            }
+            for suspect in applied.suspects {
+                let count = &mut pool.counts[suspect as usize];
+                *count += 1;
+                if *count <= SHOWN as u64 {
+                    pool.suspects.push((suspect, row));
+                }
+            }
+            if ledger.total() > peak.map_or(0, |(_, bytes)| bytes) {
+                peak = Some((row, ledger.total()));
+            }
+        }
+        pool.end = ledger;
+        pool.peak = peak.map(|(row, bytes)| {
+            let mut ledger = Ledger::default();
+            for event in &rows[..=row] {
+                ledger.apply(event);
+            }
+            Peak {
+                row,
+                time_ns: rows[row].time_ns,
+                bytes,
+                ledger,
+            }
+        });
+        if pool.with_address > 0 {
+            let mut add = |moment, rows, ledger| {
+                pool.fragments.push((moment, Fragments::of(rows, ledger)));
+            };
+            if let Some(peak) = &pool.peak {
+                add("peak", &rows[..=peak.row], &peak.ledger);
+            }
+            add("end", rows, &pool.end);
+        }
+        pool.growth = crate::growth::of(events, &pool, ends);
+        pool
+    }
+
+    /// How many rows do not fit for that reason.
+    pub fn count(&self, suspect: Suspect) -> u64 {
+        self.counts[suspect as usize]
+    }
+}
+
+/// Bytes as a column holds them.
+pub fn cell(bytes: i128) -> i64 {
+    i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Table `places`: host first, then devices.
+///
+/// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
+/// never were above 0; `end_bytes`: live after the last row, so the net change since the recording
+/// began; `end_blocks`: blocks with an address among them, null where no allocation has one;
+/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: rows and their bytes, as recorded;
+/// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run, null when it is not known.
+pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
+    let wall_s = wall_ns
+        .filter(|wall| *wall > 0)
+        .map(|wall| wall as f64 / 1e9);
+    let peak = |pool: &Pool| {
+        pool.peak
+            .as_ref()
+            .map(|peak| (cell(peak.bytes), peak.time_ns))
+    };
+    let end_blocks =
+        |pool: &Pool| (pool.with_address > 0).then(|| pool.end.blocks().count() as u64);
+    let taken_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.0 as f64 / s);
+    let bytes_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.1 as f64 / s);
+    Table::build("places")
+        .text(
+            "place",
+            pools.iter().map(|pool| events.places[pool.place].name()),
+        )
+        .i64(
+            "peak_bytes",
+            pools.iter().map(|pool| peak(pool).map(|peak| peak.0)),
+        )
+        .i64(
+            "peak_ns",
+            pools.iter().map(|pool| peak(pool).map(|peak| peak.1)),
+        )
+        .i64("end_bytes", pools.iter().map(|pool| cell(pool.end.total())))
+        .u64("end_blocks", pools.iter().map(end_blocks))
+        .u64("allocations", pools.iter().map(|pool| pool.taken.0))
+        .i64(
+            "allocated_bytes",
+            pools.iter().map(|pool| cell(pool.taken.1)),
+        )
+        .u64("releases", pools.iter().map(|pool| pool.given_back.0))
+        .i64(
+            "released_bytes",
+            pools.iter().map(|pool| cell(pool.given_back.1)),
+        )
+        .f64("allocations_per_s", pools.iter().map(taken_per_s))
+        .f64("allocated_bytes_per_s", pools.iter().map(bytes_per_s))
+}
+
+/// Table `problems`: `place`; `reason` ([`Suspect`]); `rows`: how many do not fit for it. Reasons without rows are left out.
+pub fn problems(events: &Events, pools: &[Pool]) -> TableBuilder {
+    let rows: Vec<(String, &str, u64)> = pools
+        .iter()
+        .flat_map(|pool| {
+            let place = events.places[pool.place].name();
+            let found = Suspect::ALL.into_iter().filter(|why| pool.count(*why) > 0);
+            found.map(move |why| (place.clone(), why.name(), pool.count(why)))
+        })
+        .collect();
+    Table::build("problems")
+        .text("place", rows.iter().map(|row| &row.0))
+        .text("reason", rows.iter().map(|row| row.1))
+        .u64("rows", rows.iter().map(|row| row.2))
+}

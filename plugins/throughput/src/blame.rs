@@ -1,0 +1,122 @@
+//! Which name made an iteration slow.
+//!
+//! Self times by name on the thread of the iteration add up to its wall time, so the excess of an iteration splits into
+//! excesses of names: the self time of a name in it − the median of that over the steady iterations
+//! (0 in those where it did not run). The name with the largest excess is blamed. What ran on other threads shows in the
+//! name that waited for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_plugin::{Result, Run};
+
+use crate::series::{Iteration, Series};
+use crate::statistics::median;
+
+/// Kind and name of rows.
+pub type Name = (String, String);
+
+/// Self times by thread, iteration and name.
+#[derive(Clone, Debug, Default)]
+pub struct Names(BTreeMap<(i64, u64), BTreeMap<Name, i64>>);
+
+/// The name with the largest excess.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blame {
+    /// Kind and name.
+    pub name: Name,
+    /// Its self time above its median.
+    pub excess_ns: f64,
+}
+
+impl Names {
+    /// Reads inputs `own` and `below`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let mut out = Self::default();
+        for (input, sign) in [("own", 1), ("below", -1)] {
+            let table = run.table(input)?;
+            let (thread, number) = (table.i64("thread")?, table.u64("iteration")?);
+            let (kind, name) = (table.text("kind")?, table.text("name")?);
+            let dur = table.i64("dur_ns")?;
+            for row in 0..table.rows() {
+                let (Some(thread), Some(number), Some(kind), Some(name), Some(dur)) = (
+                    thread.get(row),
+                    number.get(row),
+                    kind.get(row),
+                    name.get(row),
+                    dur.get(row),
+                ) else {
+                    continue;
+                };
+                out.add(
+                    thread,
+                    number,
+                    (kind.to_owned(), name.to_owned()),
+                    dur.saturating_mul(sign),
+                );
+            }
+        }
+        Ok(out)
+    }
+
+    /// Adds self time.
+    pub fn add(&mut self, thread: i64, number: u64, name: Name, self_ns: i64) {
+        let sum = self
+            .0
+            .entry((thread, number))
+            .or_default()
+            .entry(name)
+            .or_default();
+        *sum = sum.saturating_add(self_ns);
+    }
+
+    /// Who is to blame for each of `slow`, among the `steady` iterations of a series. `None` where a
+    /// number stands for several iterations of the thread, has none, or no name has an excess.
+    pub fn blame(
+        &self,
+        series: &Series,
+        steady: &[Iteration],
+        slow: &[Iteration],
+    ) -> Vec<Option<Blame>> {
+        let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
+        for number in series
+            .iterations
+            .iter()
+            .filter_map(|iteration| iteration.number)
+        {
+            *seen.entry(number).or_default() += 1;
+        }
+        let of = |iteration: &Iteration| {
+            let number = iteration.number.filter(|number| seen[number] == 1)?;
+            self.0.get(&(series.thread, number))
+        };
+        let steady: Vec<&BTreeMap<Name, i64>> = steady.iter().filter_map(of).collect();
+        let mut medians: BTreeMap<&Name, f64> = BTreeMap::new();
+        let names: BTreeSet<&Name> = slow
+            .iter()
+            .filter_map(of)
+            .flat_map(BTreeMap::keys)
+            .collect();
+        for name in names {
+            let values: Vec<f64> = steady
+                .iter()
+                .map(|times| times.get(name).map_or(0.0, |self_ns| *self_ns as f64))
+                .collect();
+            medians.insert(name, median(&values).unwrap_or(0.0));
+        }
+        let blamed = |iteration: &Iteration| {
+            let excess = of(iteration)?
+                .iter()
+                .map(|(name, self_ns)| (name, *self_ns as f64 - medians[name]));
+            // Of equals the first by name.
+            let (name, excess_ns) = excess.rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
+            (excess_ns > 0.0).then(|| Blame {
+                name: name.clone(),
+                excess_ns,
+            })
+        };
+        slow.iter().map(blamed).collect()
+    }
+}

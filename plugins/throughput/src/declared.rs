@@ -1,0 +1,69 @@
+//! Tokens and samples of an iteration, as the program states them.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+/// The two kinds of work that are looked for, as counters are named.
+pub const WORK: [&str; 2] = ["tokens", "samples"];
+
+/// Counters on rows of iterations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declared {
+    /// By row of the iteration: the value, or `None` where there are several of one name.
+    values: [BTreeMap<u64, Option<f64>>; 2],
+    /// Values that are negative or no number, left out.
+    pub broken: u64,
+    /// Readings of that name on rows of iterations.
+    pub readings: [u64; 2],
+    /// Readings of that name anywhere.
+    pub anywhere: [u64; 2],
+}
+
+impl Declared {
+    /// Reads inputs `declared` and `declared_all`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let table = run.table("declared")?;
+        let (span, name, value) = (table.u64("span")?, table.text("name")?, table.f64("value")?);
+        let mut out = Self::default();
+        for row in 0..table.rows() {
+            let work = WORK.iter().position(|work| name.get(row) == Some(work));
+            let (Some(work), Some(span)) = (work, span.get(row)) else {
+                continue;
+            };
+            out.readings[work] += 1;
+            let value = value
+                .get(row)
+                .filter(|value| value.is_finite() && *value >= 0.0);
+            out.broken += u64::from(value.is_none());
+            // Two values of one iteration: whether to add them or to take one is not known.
+            let twice = out.values[work].contains_key(&span);
+            out.values[work].insert(span, value.filter(|_| !twice));
+        }
+        let table = run.table("declared_all")?;
+        let (name, readings) = (table.text("name")?, table.i64("readings")?);
+        for row in 0..table.rows() {
+            if let Some(work) = WORK.iter().position(|work| name.get(row) == Some(work)) {
+                out.anywhere[work] = u64::try_from(readings.value(row)).unwrap_or(0);
+            }
+        }
+        Ok(out)
+    }
+
+    /// What an iteration did, where it says so once.
+    pub fn of(&self, work: usize, iteration: u64) -> Option<f64> {
+        self.values[work].get(&iteration).copied().flatten()
+    }
+
+    /// Iterations that state a kind of work more than once, or with a value that is none.
+    pub fn unusable(&self) -> usize {
+        self.values
+            .iter()
+            .flat_map(BTreeMap::values)
+            .filter(|value| value.is_none())
+            .count()
+    }
+}

@@ -1,0 +1,207 @@
+//! What a reader should know.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::Options;
+use crate::blame::Name;
+use crate::declared::{Declared, WORK};
+use crate::series::Loaded;
+use crate::settle::{LEAST, Settled};
+use crate::tables::Result;
+
+/// Where there are no iterations that can be used.
+pub fn nothing_recorded(loaded: &Loaded) -> Finding {
+    let rows = loaded.bound + loaded.broken;
+    let title = match rows {
+        0 => "no iteration was recorded: throughput is not measurable".to_owned(),
+        rows => format!(
+            "throughput is not measurable: the times of {rows} iterations are bounds or broken"
+        ),
+    };
+    Finding::new("not_recorded", Severity::Info, title)
+        .suggestion("hold Recorder::iteration(number) around each token, step or batch")
+        .evidence("SELECT COUNT(*) AS iterations FROM bricks WHERE kind = 'iteration'")
+}
+
+/// Findings, series by series.
+pub fn findings(
+    loaded: &Loaded,
+    results: &[Result],
+    declared: &Declared,
+    options: &Options,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    for result in results {
+        out.push(state(result));
+        out.extend(outliers(result));
+        out.extend(drifts(result, options));
+    }
+    out.extend(not_declared(declared));
+    let rows = loaded.bound + loaded.nested + loaded.broken;
+    if rows > 0 {
+        let detail = format!(
+            "{} only bound their work, {} overlap an earlier one of their thread, {} have an impossible time",
+            loaded.bound, loaded.nested, loaded.broken
+        );
+        out.push(
+            Finding::new("left_out", Severity::Info, format!("{rows} iterations are in no series"))
+                .detail(detail)
+                .evidence(
+                    "SELECT id, thread, start_ns, dur_ns, timing FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns",
+                ),
+        );
+    }
+    out
+}
+
+fn rows_of(result: &Result, which: &str) -> String {
+    let (name, and) = (&result.name, if which.is_empty() { "" } else { " AND " });
+    format!(
+        "SELECT * FROM throughput.iterations WHERE series = '{name}'{and}{which} ORDER BY number"
+    )
+}
+
+fn ms(ns: f64) -> String {
+    format!("{:.3} ms", ns / 1e6)
+}
+
+fn state(result: &Result) -> Finding {
+    let (name, n) = (&result.name, result.rows.len());
+    match result.settled {
+        Settled::TooFew => Finding::new(
+            "too_few",
+            Severity::Info,
+            format!("{name}: {n} iterations, from which no steady state can be told ({LEAST} are needed)"),
+        )
+        .evidence(rows_of(result, "")),
+        Settled::Never => Finding::new(
+            "no_steady_state",
+            Severity::Warning,
+            format!("{name}: {n} iterations do not come to rest in their first half"),
+        )
+        .detail("means and rates over iterations that change are no property of the program")
+        .suggestion("record more iterations, or look at what changes from one to the next")
+        .evidence(rows_of(result, "")),
+        Settled::From(first) => {
+            let wall: Vec<f64> = result.steady_ns().iter().map(|wall| *wall as f64).collect();
+            let median = crate::statistics::median(&wall).unwrap_or(0.0);
+            Finding::new(
+                "steady_state",
+                Severity::Info,
+                format!("{name}: warm-up of {first}, then a median of {} over {} iterations", ms(median), n - first),
+            )
+            .evidence(format!("SELECT * FROM throughput.summary WHERE series = '{name}'"))
+        }
+    }
+}
+
+fn outliers(result: &Result) -> Option<Finding> {
+    let slow: Vec<_> = result
+        .steady()
+        .iter()
+        .filter(|row| row.outlier == Some("slow"))
+        .collect();
+    if slow.is_empty() {
+        return None;
+    }
+    let mut blamed: BTreeMap<&Name, (usize, f64)> = BTreeMap::new();
+    for blame in slow.iter().filter_map(|row| row.blame.as_ref()) {
+        let entry = blamed.entry(&blame.name).or_default();
+        entry.0 += 1;
+        entry.1 += blame.excess_ns;
+    }
+    let worst = blamed.iter().rev().max_by(|a, b| {
+        (a.1.0, a.1.1)
+            .partial_cmp(&(b.1.0, b.1.1))
+            .unwrap_or(std::cmp::Ordering::Equal)
+    });
+    let by = match worst {
+        Some(((kind, name), (count, excess))) => {
+            let own = match kind.as_str() {
+                "iteration" | "layer" => format!("what lies in the {kind} outside bricks"),
+                _ => name.clone(),
+            };
+            format!(", {count} of them most by {own} (+{})", ms(*excess))
+        }
+        None => String::new(),
+    };
+    let title = format!(
+        "{}: {} of {} steady iterations are slow outliers{by}",
+        result.name,
+        slow.len(),
+        result.steady().len()
+    );
+    Some(
+        Finding::new("outliers", Severity::Info, title)
+            .detail(
+                "self times on the iteration's own thread; a wait for others shows in what waited",
+            )
+            .suggestion(
+                "look at these iterations in an export, and at what else ran on the machine",
+            )
+            .evidence(rows_of(result, "outlier = 'slow'")),
+    )
+}
+
+fn drifts(result: &Result, options: &Options) -> Option<Finding> {
+    let drift = result
+        .drift()
+        .filter(|drift| drift.abs() > options.tolerance)?;
+    let way = if drift > 0.0 { "slower" } else { "faster" };
+    let title = format!(
+        "{}: the last third of the steady iterations is {:.1} % {way} than the first",
+        result.name,
+        drift.abs() * 100.0
+    );
+    Some(
+        Finding::new("drift", Severity::Warning, title)
+            .suggestion("see whether work grows with the iteration, as attention over a growing cache does, or the machine slows down")
+            .evidence(rows_of(result, "phase = 'steady'")),
+    )
+}
+
+fn not_declared(declared: &Declared) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let elsewhere: Vec<String> = [0, 1]
+        .into_iter()
+        .filter(|work| declared.anywhere[*work] > declared.readings[*work])
+        .map(|work| {
+            format!(
+                "{} counters `{}` lie on other rows",
+                declared.anywhere[work] - declared.readings[work],
+                WORK[work]
+            )
+        })
+        .collect();
+    if declared.readings == [0, 0] || !elsewhere.is_empty() {
+        let title = if declared.readings == [0, 0] {
+            "tokens/s and samples/s are not measurable: no iteration declares tokens or samples"
+        } else {
+            "not all tokens or samples are declared on iterations"
+        };
+        let finding = Finding::new("not_declared", Severity::Info, title)
+            .suggestion("in each iteration, outside of layers and bricks: Recorder::counter(\"tokens\", count, \"token\", Source::Declared), or \"samples\"")
+            .evidence("SELECT name, COUNT(*) AS readings FROM counters GROUP BY name ORDER BY name");
+        out.push(if elsewhere.is_empty() {
+            finding
+        } else {
+            finding.detail(elsewhere.join(", "))
+        });
+    }
+    let unusable = declared.unusable();
+    if unusable > 0 {
+        let title =
+            format!("{unusable} iterations declare their work more than once, or as no number");
+        let detail = format!(
+            "{} values are negative or not finite; of two values of one name neither is used",
+            declared.broken
+        );
+        out.push(Finding::new("declared_twice", Severity::Warning, title).detail(detail).evidence(
+            "SELECT span, name, COUNT(*) AS readings FROM counters WHERE name = 'tokens' OR name = 'samples' \
+             GROUP BY span, name ORDER BY readings DESC, span, name",
+        ));
+    }
+    out
+}

@@ -1,0 +1,112 @@
+//! The iterations of each thread, by time.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, rank};
+
+/// One iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// Its row in bricks.
+    pub id: u64,
+    /// Its number, as the program gave it.
+    pub number: Option<u64>,
+    /// When it began.
+    pub start_ns: i64,
+    /// How long it lasted.
+    pub wall_ns: i64,
+    /// From the end of the one before; `None` for the first.
+    pub gap_ns: Option<i64>,
+}
+
+/// The iterations of one thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    /// As tables call it.
+    pub name: String,
+    /// The thread.
+    pub thread: i64,
+    /// By time, none inside another.
+    pub iterations: Vec<Iteration>,
+}
+
+/// All series, and the rows that are in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// By thread.
+    pub series: Vec<Series>,
+    /// Rows whose times only contain the work.
+    pub bound: u64,
+    /// Rows that overlap one that began earlier on the same thread.
+    pub nested: u64,
+    /// Rows without a thread, a time, or with a negative duration.
+    pub broken: u64,
+}
+
+impl Loaded {
+    /// Reads inputs `iterations` and `ranks`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let has_ranks = !run.table("ranks")?.is_missing();
+        let table = run.table("iterations")?;
+        let (id, thread) = (table.u64("id")?, table.i64("thread")?);
+        let (number, bound) = (table.u64("iteration")?, table.bool("is_bound")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let mut out = Self::default();
+        let mut threads: BTreeMap<i64, Vec<Iteration>> = BTreeMap::new();
+        for row in 0..table.rows() {
+            let (Some(id), Some(thread), Some(start_ns), Some(wall_ns)) = (
+                id.get(row),
+                thread.get(row),
+                start.get(row),
+                dur.get(row).filter(|dur| *dur >= 0),
+            ) else {
+                out.broken += 1;
+                continue;
+            };
+            if bound.get(row) == Some(true) {
+                out.bound += 1;
+                continue;
+            }
+            threads.entry(thread).or_default().push(Iteration {
+                id,
+                number: number.get(row),
+                start_ns,
+                wall_ns,
+                gap_ns: None,
+            });
+        }
+        for (thread, mut rows) in threads {
+            // Of two that begin together the longer is the outer one.
+            rows.sort_by_key(|row| (row.start_ns, std::cmp::Reverse(row.wall_ns), row.id));
+            let mut iterations: Vec<Iteration> = Vec::with_capacity(rows.len());
+            for mut row in rows {
+                if let Some(before) = iterations.last() {
+                    let gap_ns = row
+                        .start_ns
+                        .saturating_sub(before.start_ns.saturating_add(before.wall_ns));
+                    if gap_ns < 0 {
+                        out.nested += 1;
+                        continue;
+                    }
+                    row.gap_ns = Some(gap_ns);
+                }
+                iterations.push(row);
+            }
+            let name = if has_ranks {
+                let (rank, thread) = rank::of_place(thread);
+                format!("rank {rank} thread {thread}")
+            } else {
+                format!("thread {thread}")
+            };
+            out.series.push(Series {
+                name,
+                thread,
+                iterations,
+            });
+        }
+        Ok(out)
+    }
+}

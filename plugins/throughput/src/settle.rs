@@ -1,0 +1,97 @@
+//! Where warm-up ends, and which iterations fall out after it.
+//!
+//! The rule: `later` is the median of the second half of a series and its spread their median
+//! absolute deviation. The series has settled at the first iteration of the first half whose own
+//! time is not above `later` by more than the allowance, and from which on the median of `window` iterations is
+//! within `tolerance` of `later`. The allowance is the larger of `mads` deviations and `tolerance`
+//! of `later`. Where no iteration of the first half is that, the series has no steady state.
+
+use crate::Options;
+use crate::statistics::{mad, median};
+
+/// Fewer iterations than this tell nothing.
+pub const LEAST: usize = 8;
+/// An outlier is off by at least this share of the median, however narrow the spread.
+pub const FLOOR: f64 = 0.01;
+
+/// What a series does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Fewer than [`LEAST`] iterations.
+    TooFew,
+    /// Its steady state begins at this iteration.
+    From(usize),
+    /// It does not come to rest in its first half.
+    Never,
+}
+
+/// The rule above.
+pub fn settled(wall_ns: &[i64], options: &Options) -> Settled {
+    let n = wall_ns.len();
+    if n < LEAST {
+        return Settled::TooFew;
+    }
+    let values: Vec<f64> = wall_ns.iter().map(|wall| *wall as f64).collect();
+    let half = &values[n / 2..];
+    let (Some(later), window) = (
+        median(half),
+        usize::try_from(options.window).unwrap_or(n).clamp(1, n),
+    ) else {
+        return Settled::TooFew;
+    };
+    let near = options.tolerance * later;
+    let allowance = near.max(options.mads * mad(half, later).unwrap_or(0.0));
+    let fits = |from: &usize| {
+        let next = &values[*from..n.min(from + window)];
+        values[*from] <= later + allowance
+            && median(next).is_some_and(|median| (median - later).abs() <= near)
+    };
+    (0..=n / 2).find(fits).map_or(Settled::Never, Settled::From)
+}
+
+/// Median of steady iterations and the distance from it on which one is an outlier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fence {
+    /// The median.
+    pub median: f64,
+    /// The larger of `mads` deviations and [`FLOOR`] of the median.
+    pub distance: f64,
+}
+
+/// The fence of some wall times; `None` of none.
+pub fn fence(wall_ns: &[i64], options: &Options) -> Option<Fence> {
+    let values: Vec<f64> = wall_ns.iter().map(|wall| *wall as f64).collect();
+    let median = median(&values)?;
+    Some(Fence {
+        median,
+        distance: (options.mads * mad(&values, median)?).max(FLOOR * median),
+    })
+}
+
+impl Fence {
+    /// slow, fast, or neither.
+    pub fn judge(&self, wall_ns: i64) -> Option<&'static str> {
+        let off = wall_ns as f64 - self.median;
+        if off > self.distance {
+            Some("slow")
+        } else if off < -self.distance {
+            Some("fast")
+        } else {
+            None
+        }
+    }
+}
+
+/// Median of the last third of steady iterations / that of the first third − 1. `None` under [`LEAST`].
+pub fn drift(wall_ns: &[i64]) -> Option<f64> {
+    let third = wall_ns.len() / 3;
+    if wall_ns.len() < LEAST {
+        return None;
+    }
+    let middle = |part: &[i64]| median(&part.iter().map(|wall| *wall as f64).collect::<Vec<_>>());
+    let (first, last) = (
+        middle(&wall_ns[..third])?,
+        middle(&wall_ns[wall_ns.len() - third..])?,
+    );
+    (first > 0.0).then(|| last / first - 1.0)
+}

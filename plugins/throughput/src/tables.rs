@@ -1,0 +1,294 @@
+//! What comes of a series, and the output tables.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::Options;
+use crate::blame::{Blame, Names};
+use crate::declared::{Declared, WORK};
+use crate::series::{Iteration, Series};
+use crate::settle::{Settled, drift, fence, settled};
+use crate::statistics::{mean, median, p99, variation};
+
+/// One iteration with what was found about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The iteration.
+    pub iteration: Iteration,
+    /// warm-up or steady; `None` where that cannot be told.
+    pub phase: Option<&'static str>,
+    /// slow or fast; `None` for neither, or outside the steady state.
+    pub outlier: Option<&'static str>,
+    /// Of a slow one.
+    pub blame: Option<Blame>,
+    /// Declared, by kind of work.
+    pub work: [Option<f64>; 2],
+}
+
+/// What comes of one series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Result {
+    /// The series' name.
+    pub name: String,
+    /// Its thread.
+    pub thread: i64,
+    /// Where it came to rest.
+    pub settled: Settled,
+    /// All iterations.
+    pub rows: Vec<Judged>,
+}
+
+impl Result {
+    /// Of one series.
+    pub fn of(series: &Series, declared: &Declared, names: &Names, options: &Options) -> Self {
+        let wall = |rows: &[Iteration]| rows.iter().map(|row| row.wall_ns).collect::<Vec<_>>();
+        let settled = settled(&wall(&series.iterations), options);
+        let steady: &[Iteration] = match settled {
+            Settled::From(first) => &series.iterations[first..],
+            _ => &[],
+        };
+        let fence = fence(&wall(steady), options);
+        let first_ns = steady.first().map(|row| row.start_ns);
+        let judge = |row: &Iteration| {
+            let is_steady = first_ns.map(|first_ns| row.start_ns >= first_ns);
+            Judged {
+                iteration: *row,
+                phase: is_steady.map(|is_steady| if is_steady { "steady" } else { "warm-up" }),
+                outlier: fence
+                    .filter(|_| is_steady == Some(true))
+                    .and_then(|fence| fence.judge(row.wall_ns)),
+                blame: None,
+                work: [0, 1].map(|work| declared.of(work, row.id)),
+            }
+        };
+        let mut rows: Vec<Judged> = series.iterations.iter().map(judge).collect();
+        let slow = |row: &&mut Judged| row.outlier == Some("slow");
+        let slow_ones: Vec<Iteration> = rows
+            .iter_mut()
+            .filter(slow)
+            .map(|row| row.iteration)
+            .collect();
+        let blames = names.blame(series, steady, &slow_ones);
+        for (row, blame) in rows.iter_mut().filter(slow).zip(blames) {
+            row.blame = blame;
+        }
+        Self {
+            name: series.name.clone(),
+            thread: series.thread,
+            settled,
+            rows,
+        }
+    }
+
+    /// Iterations of the steady state.
+    pub fn steady(&self) -> &[Judged] {
+        match self.settled {
+            Settled::From(first) => &self.rows[first..],
+            _ => &[],
+        }
+    }
+
+    /// Their wall times.
+    pub fn steady_ns(&self) -> Vec<i64> {
+        self.steady()
+            .iter()
+            .map(|row| row.iteration.wall_ns)
+            .collect()
+    }
+
+    /// Their sum.
+    pub fn busy_ns(&self) -> i128 {
+        self.steady_ns().into_iter().map(i128::from).sum()
+    }
+
+    /// Iterations before it; `None` without one.
+    pub fn warm_up(&self) -> Option<&[Judged]> {
+        match self.settled {
+            Settled::From(first) => Some(&self.rows[..first]),
+            _ => None,
+        }
+    }
+
+    /// Drift of the steady state.
+    pub fn drift(&self) -> Option<f64> {
+        drift(&self.steady_ns())
+    }
+
+    /// Declared work of steady iterations and the wall time of those that declare it.
+    pub fn declared(&self, work: usize) -> Option<(f64, i128)> {
+        let declaring = self
+            .steady()
+            .iter()
+            .filter_map(|row| Some((row.work[work]?, row.iteration.wall_ns)));
+        declaring.fold(None, |sum, (value, wall_ns)| {
+            let (values, walls) = sum.unwrap_or((0.0, 0));
+            Some((values + value, walls + i128::from(wall_ns)))
+        })
+    }
+
+    /// Time between steady iterations / time from the first one's begin to the last one's end.
+    pub fn gap_share(&self) -> Option<f64> {
+        let (first, last) = (self.steady().first()?, self.steady().last()?);
+        let [from, to] = [first, last].map(|row| i128::from(row.iteration.start_ns));
+        let elapsed_ns = to + i128::from(last.iteration.wall_ns) - from;
+        let busy_ns = self.busy_ns();
+        (elapsed_ns > 0).then(|| (elapsed_ns - busy_ns) as f64 / elapsed_ns as f64)
+    }
+}
+
+/// A rate; `None` of no time.
+fn per_s(count: f64, ns: i128) -> Option<f64> {
+    (ns > 0).then(|| count / (ns as f64 / 1e9))
+}
+
+/// Table `iterations`: every iteration of every series, by time.
+///
+/// `series`: the thread; `number`: place in the series, from 0; `iteration`: number the program gave;
+/// `wall_ns`; `phase`: warm-up or steady, null where that cannot be told; `outlier`: slow or fast among
+/// the steady; `slow_name`, `slow_excess_ns`, `slow_kind`: the name whose self time exceeds its median
+/// most; `tokens`, `samples`: declared; `tokens_per_s`, `samples_per_s`: those / wall; `start_ns`;
+/// `gap_ns`: since the end of the one before; `id`: the row of bricks.
+pub fn iterations(results: &[Result]) -> TableBuilder {
+    let rows: Vec<(&str, usize, &Judged)> = results
+        .iter()
+        .flat_map(|result| {
+            result
+                .rows
+                .iter()
+                .enumerate()
+                .map(|(at, row)| (result.name.as_str(), at, row))
+        })
+        .collect();
+    let blame = |row: &Judged| row.blame.clone();
+    let rate = |row: &Judged, work: usize| {
+        row.work[work].and_then(|value| per_s(value, i128::from(row.iteration.wall_ns)))
+    };
+    let table = Table::build("iterations")
+        .text("series", rows.iter().map(|row| row.0))
+        .u64("number", rows.iter().map(|row| row.1 as u64))
+        .u64("iteration", rows.iter().map(|row| row.2.iteration.number))
+        .i64("wall_ns", rows.iter().map(|row| row.2.iteration.wall_ns))
+        .text("phase", rows.iter().map(|row| row.2.phase))
+        .text("outlier", rows.iter().map(|row| row.2.outlier))
+        .text(
+            "slow_name",
+            rows.iter()
+                .map(|row| blame(row.2).map(|blame| blame.name.1)),
+        )
+        .f64(
+            "slow_excess_ns",
+            rows.iter()
+                .map(|row| blame(row.2).map(|blame| blame.excess_ns)),
+        )
+        .text(
+            "slow_kind",
+            rows.iter()
+                .map(|row| blame(row.2).map(|blame| blame.name.0)),
+        );
+    let with_work = WORK.iter().enumerate().fold(table, |table, (work, name)| {
+        table
+            .f64(name, rows.iter().map(|row| row.2.work[work]))
+            .f64(
+                &format!("{name}_per_s"),
+                rows.iter().map(|row| rate(row.2, work)),
+            )
+    });
+    with_work
+        .i64("start_ns", rows.iter().map(|row| row.2.iteration.start_ns))
+        .i64("gap_ns", rows.iter().map(|row| row.2.iteration.gap_ns))
+        .u64("id", rows.iter().map(|row| row.2.iteration.id))
+}
+
+/// Table `summary`: a row for each series. All but the first three columns are of the steady state, and null without one.
+///
+/// `series`; `iterations`; `warm_up`: iterations before the steady state, null without one; `steady`:
+/// iterations in it; `median_ns`; `p99_ns`: by nearest rank, so the largest under 100; `mean_ns`;
+/// `variation_share`: standard deviation / mean; `slow`, `fast`: outliers; `warm_up_ns`: wall time
+/// of warm-up; `drift_share`: median of the last third / of the first − 1; `gap_share`: time between
+/// iterations / elapsed; `iterations_per_s`: iterations / Σ wall; `tokens`, `samples`: Σ declared;
+/// `tokens_per_s`, `samples_per_s`: those / Σ wall of the iterations that declare them.
+pub fn summary(results: &[Result]) -> TableBuilder {
+    let floats = |result: &Result| {
+        result
+            .steady_ns()
+            .iter()
+            .map(|wall| *wall as f64)
+            .collect::<Vec<_>>()
+    };
+    let steady = |result: &Result| result.warm_up().map(|_| result.steady().len() as u64);
+    let outliers = |result: &Result, which: &str| {
+        let count = || {
+            result
+                .steady()
+                .iter()
+                .filter(|row| row.outlier == Some(which))
+                .count() as u64
+        };
+        result.warm_up().map(|_| count())
+    };
+    let rate = |result: &Result| per_s(steady(result)? as f64, result.busy_ns());
+    let warm_up_ns = |result: &Result| -> Option<i64> {
+        Some(
+            result
+                .warm_up()?
+                .iter()
+                .map(|row| row.iteration.wall_ns)
+                .sum(),
+        )
+    };
+    let table = Table::build("summary")
+        .text("series", results.iter().map(|result| &result.name))
+        .u64(
+            "iterations",
+            results.iter().map(|result| result.rows.len() as u64),
+        )
+        .u64(
+            "warm_up",
+            results
+                .iter()
+                .map(|result| result.warm_up().map(|rows| rows.len() as u64)),
+        )
+        .u64("steady", results.iter().map(steady))
+        .f64(
+            "median_ns",
+            results.iter().map(|result| median(&floats(result))),
+        )
+        .i64(
+            "p99_ns",
+            results.iter().map(|result| p99(&result.steady_ns())),
+        )
+        .f64(
+            "mean_ns",
+            results.iter().map(|result| mean(&floats(result))),
+        )
+        .f64(
+            "variation_share",
+            results.iter().map(|result| variation(&floats(result))),
+        )
+        .u64(
+            "slow",
+            results.iter().map(|result| outliers(result, "slow")),
+        )
+        .u64(
+            "fast",
+            results.iter().map(|result| outliers(result, "fast")),
+        )
+        .i64("warm_up_ns", results.iter().map(warm_up_ns))
+        .f64("drift_share", results.iter().map(Result::drift))
+        .f64("gap_share", results.iter().map(Result::gap_share))
+        .f64("iterations_per_s", results.iter().map(rate));
+    WORK.iter().enumerate().fold(table, |table, (work, name)| {
+        let rate = |result: &Result| {
+            result
+                .declared(work)
+                .and_then(|(value, wall_ns)| per_s(value, wall_ns))
+        };
+        table
+            .f64(
+                name,
+                results
+                    .iter()
+                    .map(|result| result.declared(work).map(|(value, _)| value)),
+            )
+            .f64(&format!("{name}_per_s"), results.iter().map(rate))
+    })
+}
