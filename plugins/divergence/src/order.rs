@@ -227,6 +227,7 @@ fn sorted(side: &Side, group_of: &[u32], groups: usize) -> (Vec<u32>, Vec<u32>) 
             side.name[row],
             side.hash[row],
             side.span.get(row),
+            (side.dtype[row], side.shape[row]),
         )
     };
     for group in 0..groups {
