@@ -27,6 +27,10 @@ const PTX: &str = "SELECT DISTINCT ptx_hash_id AS id, ptx_hash AS text FROM kern
 const RAN: &str = "SELECT DISTINCT b.name AS brick, b.layer AS layer, k.name AS kernel, k.backend AS backend, \
      k.ptx_hash AS ptx_hash FROM kernels AS k JOIN bricks AS b ON k.brick = b.id \
      WHERE b.id IN (SELECT span FROM checksums)";
+/// Only the rows that have some; a row is found by thread, time and hash.
+const SAMPLES: &str = "SELECT thread, time_ns, hash, sample_0, sample_1, sample_2, sample_3, sample_4, sample_5, \
+     sample_6, sample_7, sample_8, sample_9, sample_10, sample_11, sample_12, sample_13, sample_14, sample_15 \
+     FROM checksums WHERE sample_0 IS NOT NULL";
 const RANKS: &str = "SELECT rank FROM ranks";
 
 /// Names of one side's inputs.
@@ -37,6 +41,8 @@ pub struct Names {
     pub texts: [&'static str; 9],
     /// Kernels of bricks.
     pub ran: &'static str,
+    /// Sampled values.
+    pub samples: &'static str,
     /// Ranks, where the run holds some.
     pub ranks: &'static str,
 }
@@ -69,6 +75,7 @@ pub const SUBJECT: Names = Names {
         "ptx",
     ],
     ran: "ran",
+    samples: "samples",
     ranks: "ranks",
 };
 
@@ -87,6 +94,7 @@ pub const BASELINE: Names = Names {
         "base_ptx",
     ],
     ran: "base_ran",
+    samples: "base_samples",
     ranks: "base_ranks",
 };
 
@@ -103,8 +111,8 @@ const TEXTS: [&str; 9] = [
 ];
 
 /// All inputs.
-pub const INPUTS: [Input; 24] = {
-    let mut all = [Input::sql("rows", ROWS); 24];
+pub const INPUTS: [Input; 26] = {
+    let mut all = [Input::sql("rows", ROWS); 26];
     all[1] = Input::sql(BASELINE.rows, ROWS).baseline();
     all[2] = Input::sql(SUBJECT.ran, RAN);
     all[3] = Input::sql(BASELINE.ran, RAN).baseline();
@@ -116,5 +124,7 @@ pub const INPUTS: [Input; 24] = {
         all[7 + 2 * i] = Input::sql(BASELINE.texts[i], TEXTS[i]).baseline();
         i += 1;
     }
+    all[24] = Input::sql(SUBJECT.samples, SAMPLES).optional();
+    all[25] = Input::sql(BASELINE.samples, SAMPLES).baseline().optional();
     all
 };

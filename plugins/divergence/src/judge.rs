@@ -5,6 +5,7 @@ use crate::hash::FastMap;
 use crate::order::Groups;
 use crate::origin::Origin;
 use crate::rows::{NONE, Side, Texts};
+use crate::samples;
 use crate::tolerance::{Tolerance, longest};
 
 /// What is said of a pair.
@@ -57,6 +58,8 @@ pub enum Reason {
     Absmax,
     Min,
     Max,
+    /// Sampled elements, one by one.
+    Samples,
     /// Statistics are equal to the last digit, bits are not: elements may have changed places.
     OnlyBits,
     NonFinite,
@@ -77,6 +80,7 @@ impl Reason {
             Self::Absmax => "absmax",
             Self::Min => "min",
             Self::Max => "max",
+            Self::Samples => "samples",
             Self::OnlyBits => "equal statistics, other bits",
             Self::NonFinite => "NaN or infinite elements",
             Self::NoneFinite => "no finite element on either side",
@@ -241,6 +245,12 @@ fn differ(
     ];
     let mut worst: Option<(f64, Reason)> = None;
     let mut beyond = false;
+    // Elements by themselves: their difference is at most that of the tensor in the largest norm.
+    if let (Some(apart), Some(scale)) = (samples::apart(x.samples(a), y.samples(b)), absmax) {
+        beyond |= apart > rtol * scale + atol;
+        let relative = if apart == 0.0 { 0.0 } else { apart / scale };
+        worst = Some((relative, Reason::Samples));
+    }
     for (reason, p, q, scale, absolute) in measures {
         let (p, q, scale) = match (p, q, scale) {
             (Some(p), Some(q), Some(scale)) => (p, q, scale),

@@ -18,6 +18,7 @@ pub mod judge;
 pub mod order;
 pub mod origin;
 pub mod rows;
+pub mod samples;
 pub mod sequence;
 pub mod tables;
 pub mod tolerance;

@@ -4,6 +4,7 @@ use trueno_plugin::{F64Column, I64Column, Result, Run, Table, U64Column};
 
 use crate::hash::FastMap;
 use crate::inputs::{Names, TEXT_COLUMNS};
+use crate::samples::Samples;
 
 /// No text, or no row.
 pub const NONE: u32 = u32::MAX;
@@ -69,6 +70,7 @@ pub struct Side {
     pub absmax: F64Column,
     pub mean: F64Column,
     pub l2: F64Column,
+    pub samples: Samples,
     /// Kernels by the name and layer of their brick, each in words.
     pub ran: FastMap<(u32, Option<i64>), Vec<String>>,
 }
@@ -145,8 +147,15 @@ impl Side {
             absmax: rows.f64("absmax")?.clone(),
             mean: rows.f64("mean")?.clone(),
             l2: rows.f64("l2")?.clone(),
+            samples: Samples::load(&run.table(names.samples)?)?,
             ran: ran(&run.table(names.ran)?, texts)?,
         })
+    }
+
+    /// Sampled values of a row.
+    pub fn samples(&self, row: usize) -> &[f64] {
+        self.samples
+            .get(self.thread[row], self.time_ns[row], self.hash[row])
     }
 
     /// Who computed a row, in words: its own kernel, or those of its brick.

@@ -6,6 +6,7 @@ use crate::align::Item;
 use crate::judge::{Judged, Verdict};
 use crate::order::{Groups, Place};
 use crate::rows::{NONE, Side, Texts};
+use crate::samples;
 
 /// All that was found.
 pub struct All<'a> {
@@ -145,6 +146,13 @@ pub fn pairs(all: &All, most: usize) -> TableBuilder {
             chosen
                 .iter()
                 .map(|at| paired(at).then_some(judged(at).tolerance)),
+        )
+        .f64(
+            "sample_cosine",
+            chosen.iter().map(|at| {
+                let [a, b] = [0, 1].map(|side| all.on(*at, side));
+                samples::cosine(all.sides[0].samples(a?), all.sides[1].samples(b?))
+            }),
         )
         .u64("steps", chosen.iter().map(|at| judged(at).steps))
         .u64("stores", chosen.iter().map(|at| judged(at).stores))

@@ -166,6 +166,58 @@ fn column(output: &Output, table: &str, column: &str) -> Vec<Option<String>> {
     (0..table.rows()).map(|row| cells.cell_text(row)).collect()
 }
 
+/// Samples of some rows of a side.
+fn sampled(name: &str, rows: &[(&Sum, [f64; 3])]) -> TableBuilder {
+    let mut table = Table::build(name)
+        .i64("thread", rows.iter().map(|row| row.0.thread))
+        .i64("time_ns", rows.iter().map(|row| row.0.time))
+        .u64("hash", rows.iter().map(|row| row.0.hash));
+    for nth in 0..16 {
+        let cells = rows.iter().map(|row| row.1.get(nth).copied());
+        table = table.f64(&format!("sample_{nth}"), cells);
+    }
+    table
+}
+
+#[test]
+fn samples_see_what_statistics_cannot() {
+    let baseline = run(1, 1);
+    let mut subject = baseline.clone();
+    (subject[2].hash, subject[3].hash) = (77, 78);
+    let tables = side("", &subject)
+        .into_iter()
+        .chain(side("base_", &baseline))
+        .chain([
+            sampled(
+                "samples",
+                &[
+                    (&subject[2], [1.0, 2.0, 0.0]),
+                    (&subject[3], [1.0, 2.0, 2.0]),
+                ],
+            ),
+            sampled(
+                "base_samples",
+                &[
+                    (&baseline[2], [2.0, 1.0, 0.0]),
+                    (&baseline[3], [1.0, 2.0, 2.0]),
+                ],
+            ),
+        ]);
+    let output = testing::run::<Divergence>(tables, "{}").unwrap();
+    is(
+        &output,
+        &[("identical", 3), ("within_tolerance", 1), ("diverged", 1)],
+    );
+    assert_eq!(
+        column(&output, "pairs", "reason")[2].as_deref(),
+        Some("samples")
+    );
+    let pairs = output.table("pairs");
+    assert_eq!(pairs.f64("relative_error").unwrap().value(2), 0.5);
+    assert_eq!(pairs.f64("sample_cosine").unwrap().value(2), 0.8);
+    assert_eq!(pairs.f64("sample_cosine").unwrap().get(0), None);
+}
+
 #[test]
 fn a_run_is_identical_to_itself() {
     let sums = run(20, 8);
