@@ -4,6 +4,7 @@ mod categories;
 mod cli;
 mod counters;
 mod damage;
+mod divergence;
 mod dot;
 mod export;
 mod exported;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::checksum::sampling::MOST_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
 use crate::recorder::Recorder;
@@ -63,6 +64,8 @@ pub struct Builder {
     pub(crate) tables_off: Vec<&'static str>,
     #[cfg(feature = "peaks")]
     pub(crate) peaks: Option<crate::peaks::Ask>,
+    pub(crate) checksum_every: u64,
+    pub(crate) checksum_samples: usize,
     unknown_table: Option<String>,
     overwrite: bool,
 }
@@ -79,6 +82,8 @@ impl Builder {
             tables_off: Vec::new(),
             #[cfg(feature = "peaks")]
             peaks: None,
+            checksum_every: 1,
+            checksum_samples: 0,
             unknown_table: None,
             overwrite: false,
         }
@@ -125,6 +130,20 @@ impl Builder {
             Some(_) => {}
             None => self.unknown_table = Some(name.to_owned()),
         }
+        self
+    }
+
+    /// Records each `n`th checksum of a name, the first one included; the others are not read at all.
+    /// Default: 1, every one. Calls of a name are counted over all threads.
+    pub fn checksum_every(mut self, n: u64) -> Self {
+        self.checksum_every = n.max(1);
+        self
+    }
+
+    /// Keeps so many values of each tensor that is fingerprinted, up to 16, from places that depend on
+    /// the number of elements alone: so two runs can be compared element by element. Default: none.
+    pub fn checksum_samples(mut self, samples: usize) -> Self {
+        self.checksum_samples = samples.min(MOST_SAMPLES);
         self
     }
 

@@ -31,13 +31,18 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod element;
+mod half;
 mod record;
+pub(crate) mod sampling;
 mod statistics;
+mod strided;
 mod wide;
 
 pub use element::Element;
 pub(crate) use element::bytes;
+pub use half::{Bf16, F16};
 pub use statistics::Statistics;
+pub use strided::Strided;
 use wide::Width;
 
 const K: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -77,23 +82,54 @@ pub fn fingerprint<T: Element>(data: &[T]) -> Fingerprint {
 
 /// With these instructions; the result does not depend on them.
 fn fingerprint_with<T: Element>(width: Width, data: &[T]) -> Fingerprint {
-    let mut sums = [0u64; 2];
-    let mut statistics = statistics::Pass::default();
-    let block = BLOCK_BYTES / size_of::<T>();
-    let mut word = 0u64;
-    for elements in data.chunks(block) {
-        let taken = T::wide(width, elements, word, &mut sums, &mut statistics);
-        let rest = &elements[taken..];
-        let next = word + (size_of_val(&elements[..taken]) / 8) as u64;
-        add_words(element::bytes(rest), next, &mut sums);
-        statistics.add(rest);
-        word += size_of_val(elements).div_ceil(8) as u64;
+    let mut reader = Reader::default();
+    for elements in data.chunks(BLOCK_BYTES / size_of::<T>()) {
+        reader.block(width, elements);
     }
-    Fingerprint {
-        elements: data.len() as u64,
-        hash: combine(sums, size_of_val(data) as u64),
-        hash_fnv64: fnv1a(element::bytes(&data[..data.len().min(FNV_ELEMENTS)])),
-        statistics: statistics.result(),
+    reader.end::<T>()
+}
+
+/// A fingerprint in the making.
+#[derive(Default)]
+struct Reader {
+    sums: [u64; 2],
+    statistics: statistics::Pass,
+    word: u64,
+    elements: u64,
+    fnv: Option<u64>,
+}
+
+impl Reader {
+    /// The next elements: a full block each time but the last.
+    #[inline(always)]
+    fn block<T: Element>(&mut self, width: Width, elements: &[T]) {
+        let taken = T::wide(
+            width,
+            elements,
+            self.word,
+            &mut self.sums,
+            &mut self.statistics,
+        );
+        let rest = &elements[taken..];
+        let next = self.word + (size_of_val(&elements[..taken]) / 8) as u64;
+        add_words(element::bytes(rest), next, &mut self.sums);
+        self.statistics.add(rest);
+        self.word += size_of_val(elements).div_ceil(8) as u64;
+        self.elements += elements.len() as u64;
+        self.fnv.get_or_insert_with(|| {
+            fnv1a(element::bytes(
+                &elements[..elements.len().min(FNV_ELEMENTS)],
+            ))
+        });
+    }
+
+    fn end<T: Element>(self) -> Fingerprint {
+        Fingerprint {
+            elements: self.elements,
+            hash: combine(self.sums, self.elements * size_of::<T>() as u64),
+            hash_fnv64: self.fnv.unwrap_or_else(|| fnv1a(&[])),
+            statistics: self.statistics.result(),
+        }
     }
 }
 

@@ -89,10 +89,10 @@ impl Recorder {
     }
 
     /// Publishes one row made of a group of records.
-    pub(crate) fn events<const N: usize>(
+    pub(crate) fn events<G: AsRef<[Record]>>(
         &self,
         table: TableNumber,
-        make: impl FnOnce(&mut Lane) -> [Record; N],
+        make: impl FnOnce(&mut Lane) -> G,
     ) {
         if !self.records(table) {
             return;
@@ -103,7 +103,7 @@ impl Recorder {
         match unsafe { lane.as_mut() } {
             Some(lane) => {
                 let group = make(lane);
-                lane.push_group(table, 1, &group);
+                lane.push_group(table, 1, group.as_ref());
             }
             None => self.no_ring(table),
         }

@@ -93,6 +93,9 @@ pub(crate) mod extension {
     pub const COUNTS: u8 = 68;
     /// `start` min, `end` max, `m` absmax, mean, l2 (bits of f64), present bits in `flags`.
     pub const STATISTICS: u8 = 69;
+    /// Up to six sampled values (bits of f64; `flags`: how many) in `start`, `end` and `m`. Several follow
+    /// one another.
+    pub const SAMPLES: u8 = 70;
 }
 
 /// The iteration and layer that rows of a thread belong to.

@@ -220,6 +220,9 @@ pub struct Options {
     pub overflow: String,
     /// `none`, `deferred`, `per_layer` or `immediate`.
     pub sync_mode: String,
+    /// Only each so-manyth checksum of a name was recorded; `None`: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum_every: Option<u64>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use crate::builder::Overflow;
+use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::counts::Counts;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub number: u64,
     pub clock: Clock,
     pub overflow: Overflow,
+    /// Not set: every checksum, no samples.
+    pub sampling: OnceLock<Sampling>,
     pub ring_records: usize,
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
@@ -144,6 +147,7 @@ impl Shared {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             clock,
             overflow,
+            sampling: OnceLock::new(),
             ring_records,
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),

@@ -71,6 +71,10 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         skip: args.skip.clone(),
     };
     let mut options = options(&args.set);
+    for Setting { plugin, key, value } in &args.tolerance {
+        let keys = options.entry(plugin.clone()).or_default();
+        keys.insert(key.clone(), value.clone());
+    }
     if !args.what_if.is_empty() {
         options
             .entry("critical_path".to_owned())

@@ -67,6 +67,7 @@ pub fn multiply(kernels: &Kernels, panels: &mut Panels, factors: Factors, out: &
                 block.multiply(kernels, panels, factors, out);
             }
         }
+        kernels.spoil(out);
     });
 }
 

@@ -103,3 +103,20 @@ impl Brick {
         }
     }
 }
+
+impl std::str::FromStr for Brick {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Brick, String> {
+        Brick::ALL
+            .into_iter()
+            .find(|brick| brick.name().eq_ignore_ascii_case(name))
+            .ok_or_else(|| {
+                let known: Vec<&str> = Brick::ALL.iter().map(|brick| brick.name()).collect();
+                format!(
+                    "no brick \"{name}\" in this model (hint: it has {})",
+                    known.join(", ")
+                )
+            })
+    }
+}

@@ -8,6 +8,7 @@ use crate::random::Random;
 use crate::sampling::Sampler;
 use crate::weights::{Shape, Weights};
 use std::io;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// What to generate.
@@ -79,6 +80,7 @@ pub fn generate(plan: &Plan, probe: &Probe) -> io::Result<Generated> {
         let mut since = Instant::now();
         for number in 0..plan.tokens {
             let _iteration = rec.iteration(number as u64);
+            probe.iteration.store(number as u64, Relaxed);
             let logits = model.forward(&input, position);
             position += input.len();
             let token = sampler.draw(probe, logits, position - 1);

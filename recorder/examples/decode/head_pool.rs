@@ -63,10 +63,20 @@ impl<'a> HeadPool<'a> {
         let all = rec.function("attention heads");
         let parent = Some(all.id());
         if self.workers.is_empty() {
-            let orders = heads.into_iter().map(|head| Order { head, step, parent });
-            return orders
-                .map(|order| run(self.probe, self.names, order, |_| ()))
+            let mut orders: Vec<_> = heads
+                .into_iter()
+                .map(|head| Order { head, step, parent })
                 .collect();
+            let reverse = self.probe.reverse_heads;
+            if reverse {
+                orders.reverse();
+            }
+            let run_one = |order| run(self.probe, self.names, order, |_| ());
+            let mut done: Vec<Head> = orders.into_iter().map(run_one).collect();
+            if reverse {
+                done.reverse();
+            }
+            return done;
         }
         let count = heads.len();
         for (head, worker) in heads.into_iter().zip(self.workers.iter().cycle()) {

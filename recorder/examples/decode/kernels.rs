@@ -2,6 +2,7 @@
 
 use crate::backend::{Backend, Simd};
 use crate::kernel_names::{Kernel, KernelNames};
+use crate::plant::Plant;
 use crate::probe::{Exp, Level, Probe};
 use crate::simd;
 use crate::work::Work;
@@ -15,13 +16,14 @@ pub struct Kernels<'a> {
     exp: Simd,
     rec: Option<&'a Recorder>,
     tiles: bool,
+    plant: Option<Plant>,
     work: Cell<Work>,
     ran: Cell<u8>,
 }
 
 impl<'a> Kernels<'a> {
     /// Nothing done yet.
-    pub fn new(probe: &'a Probe) -> Kernels<'a> {
+    pub fn new(probe: &'a Probe, plant: Option<Plant>) -> Kernels<'a> {
         Kernels {
             names: &probe.names,
             simd: probe.simd,
@@ -31,8 +33,16 @@ impl<'a> Kernels<'a> {
             },
             rec: (probe.level >= Level::Kernel).then_some(&probe.rec),
             tiles: probe.level >= Level::Tile,
+            plant,
             work: Cell::default(),
             ran: Cell::default(),
+        }
+    }
+
+    /// Puts the error into what a kernel gave, if there is to be one.
+    pub fn spoil(&self, out: &mut [f32]) {
+        if let Some(plant) = self.plant {
+            plant.spoil(out);
         }
     }
 
@@ -96,7 +106,8 @@ impl<'a> Kernels<'a> {
     pub fn matvec(&self, rows: &[f32], stride: usize, x: &[f32], out: &mut [f32]) {
         let work = Work::matvec(out.len(), x.len());
         self.run(Kernel::Matvec, self.simd, out.len(), work, || {
-            simd::row_dots(self.simd, rows, stride, x, out)
+            simd::row_dots(self.simd, rows, stride, x, out);
+            self.spoil(out);
         });
     }
 
@@ -145,7 +156,8 @@ impl<'a> Kernels<'a> {
     pub fn scale(&self, a: &[f32], factor: f32, out: &mut [f32]) {
         let work = Work::elementwise(a.len(), 1, 1);
         self.run(Kernel::Scale, self.simd, a.len(), work, || {
-            simd::scale(self.simd, a, factor, out)
+            simd::scale(self.simd, a, factor, out);
+            self.spoil(out);
         });
     }
 
@@ -153,7 +165,8 @@ impl<'a> Kernels<'a> {
     pub fn add(&self, a: &[f32], b: &[f32], out: &mut [f32]) {
         let work = Work::elementwise(a.len(), 2, 1);
         self.run(Kernel::Add, self.simd, a.len(), work, || {
-            simd::add(self.simd, a, b, out)
+            simd::add(self.simd, a, b, out);
+            self.spoil(out);
         });
     }
 
@@ -161,7 +174,8 @@ impl<'a> Kernels<'a> {
     pub fn mul(&self, a: &[f32], b: &[f32], out: &mut [f32]) {
         let work = Work::elementwise(a.len(), 2, 1);
         self.run(Kernel::Mul, self.simd, a.len(), work, || {
-            simd::mul(self.simd, a, b, out)
+            simd::mul(self.simd, a, b, out);
+            self.spoil(out);
         });
     }
 
@@ -169,7 +183,8 @@ impl<'a> Kernels<'a> {
     pub fn fma(&self, a: &[f32], b: &[f32], c: &[f32], out: &mut [f32]) {
         let work = Work::elementwise(a.len(), 3, 2);
         self.run(Kernel::Fma, self.simd, a.len(), work, || {
-            simd::fma(self.simd, a, b, c, out)
+            simd::fma(self.simd, a, b, c, out);
+            self.spoil(out);
         });
     }
 

@@ -28,7 +28,8 @@
 //! - **allocations** of weights and caches, the options as values.
 //!
 //! `--slow BRICK=FACTOR` repeats a brick's work, so a comparison has a known
-//! answer; `--no-record` does the same work with a recorder that is off. `--peaks`
+//! answer; `--plant BRICK@LAYER` puts an error in, `--reverse-heads` takes the heads in
+//! another order; `--no-record` does the same work with a recorder that is off. `--peaks`
 //! keeps what this machine can do at most in the run's table `ceilings`.
 
 mod attention;
@@ -42,6 +43,7 @@ mod kernel_names;
 mod kernels;
 mod model;
 mod options;
+mod plant;
 mod probe;
 mod projection;
 mod random;
@@ -86,6 +88,8 @@ fn decode(options: &Options) -> Result<(), Box<dyn Error>> {
     probe.exp = options.exp;
     probe.level = options.level;
     probe.checksums = options.checksums;
+    probe.plant = options.plant;
+    probe.reverse_heads = options.reverse_heads;
     describe(&probe.rec, options, simd);
 
     let generated = generate(&plan, &probe)?;
@@ -108,11 +112,15 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         .slow
         .map(|slow| format!(", {slow}"))
         .unwrap_or_default();
+    let plant = options
+        .plant
+        .map(|plant| format!(", {plant}"))
+        .unwrap_or_default();
     let exp = match options.exp {
         Exp::Precise => "",
         Exp::Backend => ", its own exp",
     };
-    let label = format!("decode, {}{exp}{slow}", simd.backend().name());
+    let label = format!("decode, {}{exp}{slow}{plant}", simd.backend().name());
     let builder = Recorder::builder(&options.out)
         .overwrite(options.overwrite)
         // The prompt's tiles come faster than a busy machine's writer may run.
@@ -148,6 +156,12 @@ fn describe(rec: &Recorder, options: &Options, simd: Simd) {
     rec.value("threads", options.threads);
     if let Some(slow) = options.slow {
         rec.value("slow", slow);
+    }
+    if let Some(plant) = options.plant {
+        rec.value("plant", plant);
+    }
+    if options.reverse_heads {
+        rec.value("heads", "last first");
     }
 }
 

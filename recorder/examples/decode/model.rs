@@ -9,6 +9,7 @@ use crate::probe::Probe;
 use crate::projection::Projector;
 use crate::rope::{Rope, Spare};
 use crate::weights::{LayerWeights, Shape, Weights};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Weights, caches and the buffers of one sequence.
 pub struct Model<'a> {
@@ -67,6 +68,7 @@ impl<'a> Model<'a> {
         let weights = self.weights;
         for (number, layer) in weights.layers.iter().enumerate() {
             let _layer = self.probe.rec.layer(number as u32);
+            self.probe.layer.store(number as u32, Relaxed);
             self.attention(number, layer, step);
             self.feed_forward(layer, step);
         }

@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::generate::Plan;
+use crate::plant::Plant;
 use crate::probe::{Exp, Level};
 use crate::slow::Slow;
 use crate::weights::Shape;
@@ -51,6 +52,12 @@ pub struct Options {
     /// Make a brick take about FACTOR times as long, by repeating its work.
     #[arg(long, value_name = "BRICK=FACTOR")]
     pub slow: Option<Slow>,
+    /// Make one element behind the first 64 of what the kernels of a brick give 5 % larger, or NaN.
+    #[arg(long, value_name = "BRICK@LAYER[:ITERATION][=error|nan]")]
+    pub plant: Option<Plant>,
+    /// Take the attention heads from the last to the first; needs --threads 1.
+    #[arg(long)]
+    pub reverse_heads: bool,
     /// Take the prompt through a blocked, packed matrix product (off: row by row).
     #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = on_off)]
     pub tiles: bool,
@@ -113,6 +120,18 @@ impl Options {
                 self.dim.next_multiple_of(2 * self.heads)
             ));
         }
+        if self.reverse_heads && self.threads > 1 {
+            return Err("--reverse-heads needs one thread (hint: --threads 1)".to_owned());
+        }
+        if let Some(plant) = self
+            .plant
+            .filter(|plant| u64::from(plant.layer) >= self.layers)
+        {
+            return Err(format!(
+                "--plant {plant}: the model has {} layers, the first is 0",
+                self.layers
+            ));
+        }
         Ok(Plan {
             shape: Shape {
                 layers: self.layers as usize,
@@ -168,6 +187,8 @@ mod tests {
             ("--dim 12 --heads 4", "(hint: --dim 16)"),
             ("--layers 0", "0 is not in 1..="),
             ("--threads 0", "0 is not in 1..="),
+            ("--layers 2 --plant LmHead@2", "the model has 2 layers"),
+            ("--threads 2 --reverse-heads", "needs one thread"),
             ("--tiles yes", "expected on or off"),
             ("--slow Softmax=2", "no brick"),
             (

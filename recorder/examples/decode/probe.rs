@@ -4,8 +4,9 @@ use crate::backend::Simd;
 use crate::brick::Brick;
 use crate::kernel_names::KernelNames;
 use crate::kernels::Kernels;
+use crate::plant::Plant;
 use crate::slow::Slow;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use trueno_recorder::{Element, Name, Recorder, SpanId};
 
 /// How deep the recording goes.
@@ -52,6 +53,14 @@ pub struct Probe {
     pub checksums: bool,
     /// Interned once for all threads.
     pub names: KernelNames,
+    /// An error put in.
+    pub plant: Option<Plant>,
+    /// Whether the heads are taken from the last to the first.
+    pub reverse_heads: bool,
+    /// The iteration that runs.
+    pub iteration: AtomicU64,
+    /// The layer that runs.
+    pub layer: AtomicU32,
     slow: Option<Slow>,
     slow_calls: AtomicU64,
 }
@@ -66,6 +75,10 @@ impl Probe {
             level: Level::Tile,
             checksums: true,
             names: KernelNames::new(),
+            plant: None,
+            reverse_heads: false,
+            iteration: AtomicU64::new(0),
+            layer: AtomicU32::new(0),
             slow: None,
             slow_calls: AtomicU64::new(0),
         }
@@ -84,7 +97,7 @@ impl Probe {
     /// work and the backend are those of the kernels that really ran.
     pub fn brick(&self, brick: Brick, elements: usize, mut work: impl FnMut(&Kernels)) -> SpanId {
         let mut guard = self.rec.brick(brick.recorded());
-        let kernels = Kernels::new(self);
+        let kernels = Kernels::new(self, self.planted(brick));
         for _ in 0..self.repetitions(brick) {
             work(&kernels);
         }
@@ -115,6 +128,16 @@ impl Probe {
             self.rec
                 .checksum_of(of, name, Some(position as u64), data, &[rows, cols]);
         }
+    }
+
+    /// The error that belongs into this brick here and now.
+    fn planted(&self, brick: Brick) -> Option<Plant> {
+        let here = |plant: &Plant| {
+            plant.brick == brick
+                && plant.layer == self.layer.load(Relaxed)
+                && plant.iteration <= self.iteration.load(Relaxed)
+        };
+        self.plant.filter(here)
     }
 
     fn repetitions(&self, brick: Brick) -> u64 {

@@ -28,16 +28,7 @@ impl FromStr for Slow {
         let (name, factor) = text.split_once('=').ok_or_else(|| {
             format!("expected BRICK=FACTOR, found \"{text}\" (hint: --slow LmHead=3)")
         })?;
-        let brick = Brick::ALL
-            .into_iter()
-            .find(|brick| brick.name().eq_ignore_ascii_case(name))
-            .ok_or_else(|| {
-                let known: Vec<&str> = Brick::ALL.iter().map(|brick| brick.name()).collect();
-                format!(
-                    "no brick \"{name}\" in this model (hint: it has {})",
-                    known.join(", ")
-                )
-            })?;
+        let brick = name.parse()?;
         match factor.parse::<f64>() {
             Ok(factor) if (1.0..=1000.0).contains(&factor) => Ok(Slow { brick, factor }),
             _ => Err(format!(

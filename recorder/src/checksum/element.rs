@@ -3,13 +3,14 @@
 use super::statistics::Pass;
 use super::wide::{self, Width};
 
-/// A number that tensors are made of: `f32`, `f64`, `i8` to `i64`, `u8` to `u64`.
+/// A number that tensors are made of: `f32`, `f64`, `i8` to `i64`, `u8` to `u64`, and the bits of
+/// 16-bit floats, [`F16`](crate::F16) and [`Bf16`](crate::Bf16).
 pub trait Element: sealed::Number {
     /// As it stands in column `checksums.dtype`.
     const DTYPE: &'static str;
 }
 
-mod sealed {
+pub(super) mod sealed {
     use super::{Pass, Width};
 
     /// Plain numbers without padding: every bit pattern is a value.

@@ -1,6 +1,7 @@
 //! Checksums as records.
 
-use super::{Element, Fingerprint, fingerprint};
+use super::sampling::{self, MOST_SAMPLES};
+use super::{Element, Fingerprint, Strided, fingerprint};
 use crate::lane::Lane;
 use crate::names::Name;
 use crate::record::{Record, TableNumber, extension, kind, pair};
@@ -20,10 +21,7 @@ impl Recorder {
         data: &[T],
         shape: &[usize],
     ) {
-        if self.records(TableNumber::Checksums) {
-            let print = Print::of(name.into(), position, data, shape);
-            self.events(TableNumber::Checksums, |lane| print.here(lane));
-        }
+        self.fingerprinted(None, name, position, &Tensor { data, shape });
     }
 
     /// Like [`Recorder::checksum`], for the output of row `span`, which may have ended or lie
@@ -36,10 +34,94 @@ impl Recorder {
         data: &[T],
         shape: &[usize],
     ) {
-        if self.records(TableNumber::Checksums) {
-            let print = Print::of(name.into(), position, data, shape);
-            self.events(TableNumber::Checksums, |lane| print.of_span(lane, span));
+        self.fingerprinted(Some(span), name, position, &Tensor { data, shape });
+    }
+
+    /// Like [`Recorder::checksum`], of elements that do not lie side by side; the tensor is not copied.
+    pub fn checksum_strided<T: Element>(
+        &self,
+        name: impl Into<Name>,
+        position: Option<u64>,
+        view: Strided<'_, T>,
+    ) {
+        self.fingerprinted(None, name, position, &view);
+    }
+
+    /// Like [`Recorder::checksum_of`], of elements that do not lie side by side.
+    pub fn checksum_strided_of<T: Element>(
+        &self,
+        span: SpanId,
+        name: impl Into<Name>,
+        position: Option<u64>,
+        view: Strided<'_, T>,
+    ) {
+        self.fingerprinted(Some(span), name, position, &view);
+    }
+
+    #[inline(always)]
+    fn fingerprinted(
+        &self,
+        span: Option<SpanId>,
+        name: impl Into<Name>,
+        position: Option<u64>,
+        source: &impl Source,
+    ) {
+        if !self.records(TableNumber::Checksums) {
+            return;
         }
+        let name = name.into();
+        let sampling = self.shared().sampling.get();
+        if sampling.is_some_and(|sampling| !sampling.takes(name)) {
+            return;
+        }
+        let samples = sampling.map_or(0, |sampling| sampling.samples);
+        let print = Print::of(name, position, source, samples);
+        self.events(TableNumber::Checksums, |lane| print.group(lane, span));
+    }
+}
+
+/// What can be fingerprinted.
+trait Source {
+    const DTYPE: &'static str;
+    fn shape(&self) -> &[usize];
+    fn fingerprint(&self) -> Fingerprint;
+    fn value(&self, at: u64) -> f64;
+}
+
+struct Tensor<'a, T> {
+    data: &'a [T],
+    shape: &'a [usize],
+}
+
+impl<T: Element> Source for Tensor<'_, T> {
+    const DTYPE: &'static str = T::DTYPE;
+
+    fn shape(&self) -> &[usize] {
+        self.shape
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        fingerprint(self.data)
+    }
+
+    fn value(&self, at: u64) -> f64 {
+        self.data[at as usize].as_f64()
+    }
+}
+
+impl<T: Element> Source for Strided<'_, T> {
+    const DTYPE: &'static str = T::DTYPE;
+
+    fn shape(&self) -> &[usize] {
+        Strided::shape(self)
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        Strided::fingerprint(self)
+    }
+
+    fn value(&self, at: u64) -> f64 {
+        Strided::value(self, at as usize)
     }
 }
 
@@ -49,26 +131,60 @@ struct Print {
     position: Option<u64>,
     labels: u64,
     fingerprint: Fingerprint,
+    samples: [f64; MOST_SAMPLES],
+    sampled: usize,
+}
+
+/// Values in a record.
+const SAMPLES_EACH: usize = 6;
+/// A checksum, its counts, moments and origin, and samples.
+const MOST_RECORDS: usize = 4 + MOST_SAMPLES.div_ceil(SAMPLES_EACH);
+
+struct Group {
+    records: [Record; MOST_RECORDS],
+    used: usize,
+}
+
+impl Group {
+    fn push(&mut self, record: Record) {
+        self.records[self.used] = record;
+        self.used += 1;
+    }
+}
+
+impl AsRef<[Record]> for Group {
+    fn as_ref(&self) -> &[Record] {
+        &self.records[..self.used]
+    }
 }
 
 impl Print {
-    fn of<T: Element>(name: Name, position: Option<u64>, data: &[T], shape: &[usize]) -> Self {
-        Self {
+    fn of<S: Source>(name: Name, position: Option<u64>, source: &S, samples: usize) -> Self {
+        let shape = shape_name(source.shape());
+        let mut print = Self {
             name,
             position,
-            labels: pair(Name::new(T::DTYPE).number(), shape_name(shape).number()),
-            fingerprint: fingerprint(data),
+            labels: pair(Name::new(S::DTYPE).number(), shape.number()),
+            fingerprint: source.fingerprint(),
+            samples: [0.0; MOST_SAMPLES],
+            sampled: 0,
+        };
+        for nth in 0..samples {
+            if let Some(at) = sampling::place(nth, print.fingerprint.elements) {
+                print.samples[nth] = source.value(at);
+                print.sampled = nth + 1;
+            }
         }
+        print
     }
 
-    fn primary(&self, lane: &mut Lane, extensions: u8) -> Record {
+    fn group(&self, lane: &mut Lane, span: Option<SpanId>) -> Group {
         let print = &self.fingerprint;
-        Record {
+        let mut primary = Record {
             start: lane.now(),
             end: print.hash,
             name: self.name.number(),
             kind: kind::CHECKSUM,
-            flags: u8::from(self.position.is_some()) << 3 | extensions << 4,
             m: [
                 print.hash_fnv64,
                 print.elements,
@@ -76,25 +192,52 @@ impl Print {
                 self.position.unwrap_or(0),
             ],
             ..Record::default()
-        }
-    }
-
-    fn here(&self, lane: &mut Lane) -> [Record; 3] {
-        let mut primary = self.primary(lane, 2);
-        primary.parent = lane.brick_below(lane.depth());
-        let print = &self.fingerprint;
-        [primary, counts(print), moments(print)]
-    }
-
-    fn of_span(&self, lane: &mut Lane, span: SpanId) -> [Record; 4] {
-        let mut origin = Record {
-            kind: extension::ORIGIN,
-            ..Record::default()
         };
-        span.context().store(&mut origin);
-        origin.m[0] = span.get();
-        let print = &self.fingerprint;
-        [self.primary(lane, 3), counts(print), moments(print), origin]
+        if span.is_none() {
+            primary.parent = lane.brick_below(lane.depth());
+        }
+        let mut group = Group {
+            records: [Record::default(); MOST_RECORDS],
+            used: 0,
+        };
+        group.push(primary);
+        group.push(counts(print));
+        group.push(moments(print));
+        if let Some(span) = span {
+            group.push(origin(span));
+        }
+        for values in self.samples[..self.sampled].chunks(SAMPLES_EACH) {
+            group.push(samples(values));
+        }
+        let extensions = group.used as u8 - 1;
+        group.records[0].flags = u8::from(self.position.is_some()) << 3 | extensions << 4;
+        group
+    }
+}
+
+fn origin(span: SpanId) -> Record {
+    let mut origin = Record {
+        kind: extension::ORIGIN,
+        ..Record::default()
+    };
+    span.context().store(&mut origin);
+    origin.m[0] = span.get();
+    origin
+}
+
+fn samples(values: &[f64]) -> Record {
+    let mut bits = [0; SAMPLES_EACH];
+    for (bits, value) in bits.iter_mut().zip(values) {
+        *bits = value.to_bits();
+    }
+    let [start, end, m @ ..] = bits;
+    Record {
+        kind: extension::SAMPLES,
+        flags: values.len() as u8,
+        start,
+        end,
+        m,
+        ..Record::default()
     }
 }
 

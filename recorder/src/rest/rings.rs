@@ -89,7 +89,7 @@ fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
     of_first
         && group[1..].iter().all(|more| match more.kind {
             extension::LABELS => known(more.m[0]) && known(more.m[1]),
-            extension::PARENT..=extension::STATISTICS => true,
+            extension::PARENT..=extension::SAMPLES => true,
             _ => false,
         })
 }

@@ -10,6 +10,7 @@ use super::files::RunFiles;
 use super::rows::Rows;
 use super::{Ending, Tables, Writer};
 use crate::builder::Builder;
+use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Timeline;
@@ -54,6 +55,13 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
     run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
     let shared = Shared::new(clock, builder.overflow, builder.ring_records, live);
+    if builder.checksum_every > 1 || builder.checksum_samples > 0 {
+        // Set here only.
+        let _ = shared.sampling.set(Sampling::new(
+            builder.checksum_every,
+            builder.checksum_samples,
+        ));
+    }
     // For the first thread that records, most often this one.
     shared.stock();
     names::attach(&shared.live);
@@ -151,6 +159,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             ring_records: builder.ring_records as u64,
             overflow: builder.overflow.name().into(),
             sync_mode: builder.sync_mode.name().into(),
+            checksum_every: (builder.checksum_every > 1).then_some(builder.checksum_every),
             tables_off: builder
                 .tables_off
                 .iter()

@@ -1,0 +1,204 @@
+//! What follows from the verdicts, in words.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::Options;
+use crate::judge::{Reason, Verdict};
+use crate::tables::All;
+
+/// All findings.
+pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
+    let [subject, baseline] = all.sides.map(|side| side.len);
+    if subject == 0 && baseline == 0 {
+        let title = "neither run holds checksums: nothing was compared";
+        let hint = "record tensors with Recorder::checksum";
+        return vec![Finding::new("not_comparable", Severity::Error, title).suggestion(hint)];
+    }
+    if !all.shares_anything() {
+        let title = format!(
+            "the runs have no tensor in common ({subject} in the run, {baseline} in the baseline): nothing was compared"
+        );
+        let detail =
+            "tensors are matched by name, layer, iteration and position; see the table only_in_one";
+        return vec![Finding::new("not_comparable", Severity::Error, title).detail(detail)];
+    }
+    let mut found: Vec<Finding> = [
+        diverged(all),
+        non_finite(all),
+        other_form(all),
+        alone(all),
+        duplicated(all),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let (equal, within) = (all.count(Verdict::Identical), all.count(Verdict::Within));
+    if found.is_empty() {
+        let title = format!(
+            "all {} tensors agree: {equal} bit for bit, {within} within tolerance",
+            equal + within
+        );
+        found.push(Finding::new("alike", Severity::Info, title));
+    }
+    let moved = all
+        .judged
+        .iter()
+        .filter(|judged| judged.order_changed)
+        .count();
+    if moved > 0 {
+        let title = format!("{moved} tensors were recorded in another order");
+        found.push(Finding::new("order_changed", Severity::Info, title));
+    }
+    let unclear = all
+        .judged
+        .iter()
+        .filter(|judged| judged.reason == Reason::OnlyBits)
+        .count();
+    if unclear > 0 {
+        let title = format!("{unclear} tensors have other bits and equal statistics");
+        let detail = "signs of zeros, payloads of NaN, or elements that changed places: statistics cannot tell";
+        found.push(Finding::new("only_bits_differ", Severity::Warning, title).detail(detail));
+    }
+    let repeated = all.items.iter().filter(|item| item.repeated).count();
+    if repeated > 0 {
+        let title = format!(
+            "{repeated} tensors share name, layer, iteration and position with another of their run"
+        );
+        let detail = "they are matched by the order of recording";
+        found.push(Finding::new("keys_repeat", Severity::Info, title).detail(detail));
+    }
+    let wide = all
+        .judged
+        .iter()
+        .filter(|judged| judged.verdict == Verdict::Within && judged.tolerance > 0.1);
+    let wide = wide.count();
+    if wide > 0 {
+        let title = format!("{wide} tensors agree only by a tolerance above 0.1");
+        let hint = "set rtol, or record with a wider type";
+        found.push(Finding::new("tolerance_wide", Severity::Warning, title).suggestion(hint));
+    }
+    if all.items.len() > options.pair_rows {
+        let title = format!(
+            "table pairs lists {} of {} tensors",
+            options.pair_rows,
+            all.items.len()
+        );
+        found.push(
+            Finding::new("pairs_cut", Severity::Info, title)
+                .detail("those that are not alike come first"),
+        );
+    }
+    found
+}
+
+/// A tensor in words: name, layer, iteration, position.
+fn words(all: &All, at: usize) -> String {
+    let place = all.place(at);
+    let mut words = all.name(at).to_owned();
+    for (what, number) in [
+        ("layer", place.layer.map(|layer| layer.to_string())),
+        (
+            "iteration",
+            place.iteration.map(|number| number.to_string()),
+        ),
+        ("position", place.position.map(|number| number.to_string())),
+    ] {
+        if let Some(number) = number {
+            words.push_str(&format!(", {what} {number}"));
+        }
+    }
+    words
+}
+
+fn diverged(all: &All) -> Option<Finding> {
+    let at = all.first(|judged| judged.verdict == Verdict::Diverged)?;
+    let judged = &all.judged[at];
+    let apart = match judged.relative_error {
+        Some(error) => format!(
+            "relative error {error:.1e}, tolerance {:.1e}",
+            judged.tolerance
+        ),
+        None => judged.reason.name().to_owned(),
+    };
+    let origin = judged.origin.name().unwrap_or("").replace('_', " ");
+    let count = all.count(Verdict::Diverged);
+    let title = format!(
+        "{count} of {} tensors diverge, first {} ({apart}; {origin})",
+        all.items.len(),
+        words(all, at)
+    );
+    let (side, row) = all.row(at);
+    let kernels = side.kernels(row, all.texts);
+    let by = kernels
+        .map(|kernels| format!("; its kernels: {kernels}"))
+        .unwrap_or_default();
+    let detail = format!("which side is right is not known{by}; see the table first");
+    let finding = Finding::new("diverged", Severity::Error, title).detail(detail);
+    Some(match side.span.get(row) {
+        Some(span) => finding.evidence([span]),
+        None => finding,
+    })
+}
+
+fn non_finite(all: &All) -> Option<Finding> {
+    let at = all.first(|judged| judged.reason == Reason::NonFinite)?;
+    let count = all
+        .judged
+        .iter()
+        .filter(|judged| judged.reason == Reason::NonFinite)
+        .count();
+    let counts = [0, 1].map(|side| {
+        let row = all.on(at, side);
+        let of = |column: &trueno_plugin::U64Column| row.and_then(|row| column.get(row));
+        let side = all.sides[side];
+        match (of(&side.nan_count), of(&side.inf_count)) {
+            (None, None) => "not counted".to_owned(),
+            (nan, inf) => format!("{} NaN and {} infinite", nan.unwrap_or(0), inf.unwrap_or(0)),
+        }
+    });
+    let title = format!(
+        "NaN or infinite elements come or go in {count} tensors, first {}: {} in the run, {} in the baseline",
+        words(all, at),
+        counts[0],
+        counts[1]
+    );
+    Some(Finding::new("non_finite", Severity::Error, title))
+}
+
+fn other_form(all: &All) -> Option<Finding> {
+    let at = all.first(|judged| judged.verdict == Verdict::NotComparable)?;
+    let count = all.count(Verdict::NotComparable);
+    let what = all.judged[at].reason.name();
+    let title = format!(
+        "{count} tensors have another dtype or shape, first {} ({what})",
+        words(all, at)
+    );
+    Some(Finding::new("other_form", Severity::Warning, title))
+}
+
+fn alone(all: &All) -> Option<Finding> {
+    let at = all.first(|judged| judged.verdict == Verdict::OnlyInOne)?;
+    let mut counts = [0u64; 2];
+    for (item, judged) in all.items.iter().zip(all.judged) {
+        if judged.verdict == Verdict::OnlyInOne {
+            counts[usize::from(item.rows[0] == crate::rows::NONE)] += 1;
+        }
+    }
+    let title = format!(
+        "{} tensors are in the run only, {} in the baseline only, first {}",
+        counts[0],
+        counts[1],
+        words(all, at)
+    );
+    Some(Finding::new("only_in_one", Severity::Warning, title))
+}
+
+fn duplicated(all: &All) -> Option<Finding> {
+    let at = all.first(|judged| judged.verdict == Verdict::Duplicated)?;
+    let count = all.count(Verdict::Duplicated);
+    let title = format!(
+        "{count} tensors were recorded once more than on the other side, first {}",
+        words(all, at)
+    );
+    Some(Finding::new("duplicated", Severity::Warning, title))
+}

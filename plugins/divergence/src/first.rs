@@ -1,0 +1,86 @@
+//! The first divergence in data-flow order, with all that is known of both sides.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::judge::Verdict;
+use crate::rows::Side;
+use crate::tables::All;
+
+/// What, and what it is on each side.
+type Row = (&'static str, [Option<String>; 2]);
+
+/// A property a row; no row where nothing diverges.
+pub fn table(all: &All) -> TableBuilder {
+    let first = all.first(|judged| judged.verdict == Verdict::Diverged);
+    let rows = first.map(|at| rows(all, at)).unwrap_or_default();
+    Table::build("first")
+        .text("property", rows.iter().map(|row| row.0))
+        .text("run", rows.iter().map(|row| row.1[0].clone()))
+        .text("baseline", rows.iter().map(|row| row.1[1].clone()))
+}
+
+fn rows(all: &All, at: usize) -> Vec<Row> {
+    let (judged, place) = (&all.judged[at], all.place(at));
+    let same = |value: Option<String>| [value.clone(), value];
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
+    let text = |of: fn(&Side) -> &Vec<u32>| {
+        [0, 1].map(|side| {
+            all.texts
+                .get(of(all.sides[side])[all.on(at, side)?])
+                .map(str::to_owned)
+        })
+    };
+    let each = |get: &dyn Fn(&Side, usize) -> Option<String>| {
+        [0, 1].map(|side| get(all.sides[side], all.on(at, side)?))
+    };
+    let count = |of: fn(&Side) -> &trueno_plugin::U64Column| {
+        each(&|side, row| of(side).get(row).map(|v| v.to_string()))
+    };
+    let real = |of: fn(&Side) -> &trueno_plugin::F64Column| {
+        each(&|side, row| of(side).get(row).map(|v| v.to_string()))
+    };
+    vec![
+        ("name", same(Some(all.name(at).to_owned()))),
+        ("layer", same(place.layer.map(|layer| layer.to_string()))),
+        ("iteration", same(number(place.iteration))),
+        ("position", same(number(place.position))),
+        (
+            "occurrence",
+            same(number(Some(u64::from(all.items[at].occurrence)))),
+        ),
+        ("origin", same(judged.origin.name().map(str::to_owned))),
+        ("reason", same(Some(judged.reason.name().to_owned()))),
+        (
+            "relative_error",
+            same(judged.relative_error.map(|error| format!("{error:.3e}"))),
+        ),
+        ("tolerance", same(Some(format!("{:.3e}", judged.tolerance)))),
+        ("brick", text(|side| &side.brick)),
+        ("span", count(|side| &side.span)),
+        ("kernels", each(&|side, row| side.kernels(row, all.texts))),
+        ("ptx_hash", text(|side| &side.ptx)),
+        ("backend", text(|side| &side.backend)),
+        (
+            "thread",
+            each(&|side, row| Some(side.thread[row].to_string())),
+        ),
+        (
+            "time_ns",
+            each(&|side, row| Some(side.time_ns[row].to_string())),
+        ),
+        ("dtype", text(|side| &side.dtype)),
+        ("shape", text(|side| &side.shape)),
+        (
+            "hash",
+            each(&|side, row| Some(format!("{:016x}", side.hash[row]))),
+        ),
+        ("nan_count", count(|side| &side.nan_count)),
+        ("inf_count", count(|side| &side.inf_count)),
+        ("zero_count", count(|side| &side.zero_count)),
+        ("min", real(|side| &side.min)),
+        ("max", real(|side| &side.max)),
+        ("absmax", real(|side| &side.absmax)),
+        ("mean", real(|side| &side.mean)),
+        ("l2", real(|side| &side.l2)),
+    ]
+}

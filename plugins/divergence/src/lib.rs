@@ -1,0 +1,117 @@
+//! Where the tensors of two runs stop being alike: the run against a baseline, neither presumed right.
+//!
+//! Rows of `checksums` are [aligned](align) by name, layer, iteration, position and occurrence; each
+//! pair gets a [verdict](judge) against a [tolerance](tolerance); what diverges is local or inherited
+//! by the [data flow](order) ([`origin`]). Runs with nothing in common are *not comparable*, which is
+//! an error, and never "no divergence".
+//!
+//! Hashes see every bit. Statistics give a lower bound of the relative error, so *diverged* is certain,
+//! while *within tolerance* says that what was recorded shows no more than rounding: values that only
+//! changed places keep their statistics. Recorded samples narrow that.
+
+pub mod align;
+pub mod findings;
+pub mod first;
+pub mod growth;
+pub mod inputs;
+pub mod judge;
+pub mod order;
+pub mod origin;
+pub mod rows;
+pub mod samples;
+pub mod sequence;
+pub mod tables;
+pub mod tolerance;
+
+// One fast hash for all plugins that need it.
+#[path = "../../category/src/lanes/hash.rs"]
+pub mod hash;
+
+use serde::Deserialize;
+use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
+
+/// The plugin.
+pub struct Divergence;
+
+/// What a user may set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Relative tolerance, in place of the computed one.
+    pub rtol: Option<f64>,
+    /// Absolute tolerance of an element, beside the relative one.
+    pub atol: f64,
+    /// `probabilistic` or `worst_case`; see [`tolerance`].
+    pub bound: tolerance::Bound,
+    /// The λ of the probabilistic bound.
+    pub lambda: f64,
+    /// So many rows of `pairs` are listed, those that are not alike first.
+    pub pair_rows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            rtol: None,
+            atol: 0.0,
+            bound: tolerance::Bound::default(),
+            lambda: 1.0,
+            pair_rows: 100_000,
+        }
+    }
+}
+
+impl Plugin for Divergence {
+    const ID: &'static str = "divergence";
+    const SUMMARY: &'static str = "Where the tensors of two runs stop being alike.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let scale = tolerance::Tolerance::new(&options)?;
+        let mut texts = rows::Texts::default();
+        let subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
+        let baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
+        let mut groups = order::Groups::new([&subject, &baseline]);
+        run.check_cancelled()?;
+        let mut items = align::align([&subject, &baseline], &groups);
+        groups.put_in_order([&subject, &baseline], &mut items);
+        run.check_cancelled()?;
+        let mut judged = judge::judge([&subject, &baseline], &groups, &items, &scale, &texts);
+        origin::origins([&subject, &baseline], &groups, &items, &mut judged);
+        sequence::order_changed([&subject, &baseline], &items, &mut judged);
+        run.check_cancelled()?;
+
+        let all = tables::All {
+            sides: [&subject, &baseline],
+            groups: &groups,
+            items: &items,
+            judged: &judged,
+            texts: &texts,
+        };
+        let growth = growth::growth(&all);
+        run.emit(tables::summary(&all))?;
+        run.emit(first::table(&all))?;
+        run.emit(growth::table(&growth))?;
+        run.emit(tables::only_in_one(&all, options.pair_rows))?;
+        run.emit(tables::pairs(&all, options.pair_rows))?;
+        for finding in findings::findings(&all, &options) {
+            run.finding(finding)?;
+        }
+        if !growth.is_empty() {
+            run.chart(
+                Chart::line(
+                    "Growth of the relative error",
+                    "growth",
+                    "at",
+                    "max_relative_error",
+                )
+                .series("over")
+                .scales(Scale::Linear, Scale::Log),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+export!(Divergence);

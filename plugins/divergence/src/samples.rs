@@ -1,0 +1,72 @@
+//! Sampled values of tensors, element beside element.
+
+use trueno_plugin::{Result, Table};
+
+use crate::hash::FastMap;
+
+/// Columns `sample_0` to `sample_15`.
+const MOST: usize = 16;
+
+/// The values of each row that has some, by thread, time and hash.
+#[derive(Default)]
+pub struct Samples {
+    values: Vec<f64>,
+    rows: FastMap<(i64, i64, u64), (u32, u8)>,
+}
+
+impl Samples {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// A column is missing or of another type.
+    pub fn load(table: &Table) -> Result<Self> {
+        let mut samples = Self::default();
+        let (thread, time, hash) = (
+            table.i64("thread")?,
+            table.i64("time_ns")?,
+            table.u64("hash")?,
+        );
+        let names = (0..MOST).map(|nth| format!("sample_{nth}"));
+        let columns = names
+            .map(|name| table.f64(&name))
+            .collect::<Result<Vec<_>>>()?;
+        for row in 0..table.rows() {
+            let from = samples.values.len();
+            samples
+                .values
+                .extend(columns.iter().map_while(|column| column.get(row)));
+            let key = (thread.value(row), time.value(row), hash.value(row));
+            let count = samples.values.len() - from;
+            samples.rows.insert(key, (from as u32, count as u8));
+        }
+        Ok(samples)
+    }
+
+    /// Those of a row.
+    pub fn get(&self, thread: i64, time_ns: i64, hash: u64) -> &[f64] {
+        match self.rows.get(&(thread, time_ns, hash)) {
+            Some((from, count)) => &self.values[*from as usize..][..usize::from(*count)],
+            None => &[],
+        }
+    }
+}
+
+/// Largest difference of two values, both finite; `None`: there are none.
+pub fn apart(a: &[f64], b: &[f64]) -> Option<f64> {
+    let finite = pairs(a, b).map(|(a, b)| (a - b).abs());
+    finite.reduce(f64::max)
+}
+
+/// Cosine of the angle between the samples; `None`: there are none, or one side is all zeros.
+pub fn cosine(a: &[f64], b: &[f64]) -> Option<f64> {
+    let sums = pairs(a, b).fold([0.0; 3], |[ab, aa, bb], (a, b)| {
+        [ab + a * b, aa + a * a, bb + b * b]
+    });
+    let norm = (sums[1] * sums[2]).sqrt();
+    (norm > 0.0 && norm.is_finite()).then(|| (sums[0] / norm).clamp(-1.0, 1.0))
+}
+
+fn pairs<'a>(a: &'a [f64], b: &'a [f64]) -> impl Iterator<Item = (f64, f64)> + 'a {
+    let both = a.iter().copied().zip(b.iter().copied());
+    both.filter(|(a, b)| a.is_finite() && b.is_finite())
+}

@@ -1,0 +1,116 @@
+//! How far results of equal quality may lie apart.
+//!
+//! `u` is the unit roundoff of the type: 2^-53 (f64), 2^-24 (f32), 2^-11 (f16), 2^-8 (bf16). An element
+//! that took `m` operations, each rounded, is off by a factor of at most (N. J. Higham, *Accuracy and
+//! Stability of Numerical Algorithms*, 2nd ed., section 3.1; Higham and Mary, *A New Approach to
+//! Probabilistic Rounding Error Analysis*, 2019, theorem 2.4)
+//!
+//! ```text
+//! worst_case      γ(m, u) = m·u / (1 − m·u)
+//! probabilistic   γ(m, u) = exp(λ·√m·u + m·u² / (1 − u)) − 1
+//! tolerance               = γ(m, u of what adds up) + γ(s, u of what is stored)
+//! ```
+//!
+//! `m` (column `steps`) adds up, along the iteration in data-flow order, the declared operations an
+//! element (`flops / elements` of the brick or kernel, the larger of both runs, or else the longest
+//! dimension of the shape); `s` (column `stores`) counts the tensors stored. 16-bit types add up in
+//! f32. Integers have no rounding: their tolerance is 0.
+
+use serde::Deserialize;
+use trueno_plugin::{Error, Result};
+
+use crate::Options;
+
+/// Which of the two bounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Errors of either sign that partly cancel.
+    #[default]
+    Probabilistic,
+    /// All errors add up.
+    WorstCase,
+}
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerance {
+    rtol: Option<f64>,
+    /// Absolute tolerance of an element.
+    pub atol: f64,
+    bound: Bound,
+    lambda: f64,
+}
+
+impl Tolerance {
+    /// Checked.
+    ///
+    /// # Errors
+    /// A tolerance is negative or not a finite number, or λ is not positive.
+    pub fn new(options: &Options) -> Result<Self> {
+        for (key, value) in [
+            ("rtol", options.rtol.unwrap_or(0.0)),
+            ("atol", options.atol),
+        ] {
+            if !(value >= 0.0 && value.is_finite()) {
+                return Err(Error::bad_option(format!(
+                    "`{key}` is {value}, expected 0 or more"
+                )));
+            }
+        }
+        if !(options.lambda > 0.0 && options.lambda.is_finite()) {
+            let found = options.lambda;
+            return Err(Error::bad_option(format!(
+                "`lambda` is {found}, expected more than 0"
+            )));
+        }
+        Ok(Self {
+            rtol: options.rtol,
+            atol: options.atol,
+            bound: options.bound,
+            lambda: options.lambda,
+        })
+    }
+
+    /// Relative tolerance of a tensor of this type after `steps` operations and `stores` tensors.
+    pub fn relative(&self, dtype: &str, steps: u64, stores: u64) -> f64 {
+        if let Some(rtol) = self.rtol {
+            return rtol;
+        }
+        match roundoffs(dtype) {
+            Some((adds, stored)) => self.gamma(steps, adds) + self.gamma(stores, stored),
+            None => 0.0,
+        }
+    }
+
+    fn gamma(&self, steps: u64, u: f64) -> f64 {
+        let m = steps as f64;
+        match self.bound {
+            Bound::Probabilistic => (self.lambda * m.sqrt() * u + m * u * u / (1.0 - u)).exp_m1(),
+            Bound::WorstCase if m * u < 1.0 => m * u / (1.0 - m * u),
+            Bound::WorstCase => f64::INFINITY,
+        }
+    }
+}
+
+/// Unit roundoffs of the sums and of what is stored; `None`: exact.
+fn roundoffs(dtype: &str) -> Option<(f64, f64)> {
+    const F32: f64 = 1.0 / (1u64 << 24) as f64;
+    const F64: f64 = 1.0 / (1u64 << 53) as f64;
+    match dtype {
+        "f64" => Some((F64, F64)),
+        "f32" => Some((F32, F32)),
+        "f16" => Some((F32, 1.0 / 2048.0)),
+        "bf16" => Some((F32, 1.0 / 256.0)),
+        _ => None,
+    }
+}
+
+/// The longest dimension of a shape such as `4x64`.
+pub fn longest(shape: &str) -> u64 {
+    shape
+        .split('x')
+        .filter_map(|part| part.parse().ok())
+        .max()
+        .unwrap_or(1)
+}

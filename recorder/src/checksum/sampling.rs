@@ -1,0 +1,52 @@
+//! Which tensors are fingerprinted, and which of their values are kept.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::{K, mix};
+use crate::names::Name;
+
+/// Values of one tensor at most; columns `sample_0` to `sample_15`.
+pub(crate) const MOST_SAMPLES: usize = 16;
+
+/// What the builder asked for.
+#[derive(Debug)]
+pub(crate) struct Sampling {
+    /// Each so-manyth call of a name, from the first on.
+    pub every: u64,
+    /// Values kept.
+    pub samples: usize,
+    calls: Mutex<HashMap<Name, u64>>,
+}
+
+impl Sampling {
+    pub fn new(every: u64, samples: usize) -> Self {
+        Self {
+            every: every.max(1),
+            samples: samples.min(MOST_SAMPLES),
+            calls: Mutex::default(),
+        }
+    }
+
+    /// Whether this call of the name is to be recorded.
+    pub fn takes(&self, name: Name) -> bool {
+        if self.every == 1 {
+            return true;
+        }
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let call = calls.entry(name).or_default();
+        *call += 1;
+        (*call - 1).is_multiple_of(self.every)
+    }
+}
+
+/// Place of sample `nth` among so many elements, which are not none: the same in every run. A small
+/// tensor is kept from its start; of a larger one `floor(mix((nth+1)*K) * elements / 2^64)`, with `K`
+/// and `mix` of the hash.
+pub(crate) fn place(nth: usize, elements: u64) -> Option<u64> {
+    if elements <= MOST_SAMPLES as u64 {
+        return Some(nth as u64).filter(|nth| *nth < elements);
+    }
+    let random = mix((nth as u64 + 1).wrapping_mul(K));
+    Some((u128::from(random) * u128::from(elements) >> 64) as u64)
+}
