@@ -33,6 +33,8 @@ mod kernel_names;
 mod kernels;
 #[path = "../examples/decode/model.rs"]
 mod model;
+#[path = "../examples/decode/plant.rs"]
+mod plant;
 #[path = "../examples/decode/probe.rs"]
 mod probe;
 #[path = "../examples/decode/projection.rs"]

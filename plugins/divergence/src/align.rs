@@ -137,13 +137,14 @@ impl Work {
             ));
         }
         for side in 0..2 {
-            for nth in head..count[side] - tail {
+            let rest = head..count[side] - tail;
+            for (nth, (_, place)) in rest.clone().zip(&of[side][rest]) {
                 let mut alone = Item {
                     occurrence: nth as u32,
                     ..base
                 };
                 alone.rows[side] = row(side, nth);
-                let at = of[side][nth].1 + 1;
+                let at = place + 1;
                 let key = if side == 0 { (at, 0) } else { (0, at) };
                 self.placed.push((key, alone));
             }

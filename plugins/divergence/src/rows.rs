@@ -39,6 +39,9 @@ impl Texts {
     }
 }
 
+/// Kernels in words, by the name and layer of their brick.
+pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
+
 /// The rows of one run. Texts are numbers of [`Texts`].
 pub struct Side {
     /// How many.
@@ -72,7 +75,7 @@ pub struct Side {
     pub l2: F64Column,
     pub samples: Samples,
     /// Kernels by the name and layer of their brick, each in words.
-    pub ran: FastMap<(u32, Option<i64>), Vec<String>>,
+    pub ran: Ran,
 }
 
 impl Side {
@@ -201,7 +204,7 @@ fn steps(rows: &Table) -> Result<Vec<u64>> {
     Ok(all)
 }
 
-fn ran(table: &Table, texts: &mut Texts) -> Result<FastMap<(u32, Option<i64>), Vec<String>>> {
+fn ran(table: &Table, texts: &mut Texts) -> Result<Ran> {
     let (brick, layer) = (table.text("brick")?, table.i64("layer")?);
     let (kernel, backend, ptx) = (
         table.text("kernel")?,

@@ -9,9 +9,12 @@ use crate::align::Item;
 use crate::judge::Judged;
 use crate::rows::{NONE, Side};
 
+/// Times on both sides, and the item.
+type Times = (i64, i64, u32);
+
 /// Marks the pairs that moved.
 pub fn order_changed(sides: [&Side; 2], items: &[Item], judged: &mut [Judged]) {
-    let mut lanes: BTreeMap<(i64, i64), Vec<(i64, i64, u32)>> = BTreeMap::new();
+    let mut lanes: BTreeMap<(i64, i64), Vec<Times>> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
         if item.rows.contains(&NONE) {
             continue;

@@ -155,7 +155,7 @@ fn blocked_product_is_the_product_at_ragged_sizes() {
                 k,
             };
             blocked_matmul::multiply(
-                &Kernels::new(&probe),
+                &Kernels::new(&probe, None),
                 &mut Panels::default(),
                 factors,
                 &mut out,
@@ -202,7 +202,7 @@ fn elementwise_calls_stand_lengths_the_library_streams_at() {
 fn a_brick_declares_the_work_and_the_backends_that_ran() {
     for backend in Backend::available() {
         let probe = probe(backend);
-        let kernels = Kernels::new(&probe);
+        let kernels = Kernels::new(&probe, None);
         let mut out = [0.0; 2];
         kernels.copied(5);
         assert_eq!(kernels.label(), None);

@@ -48,5 +48,5 @@ pub(crate) fn place(nth: usize, elements: u64) -> Option<u64> {
         return Some(nth as u64).filter(|nth| *nth < elements);
     }
     let random = mix((nth as u64 + 1).wrapping_mul(K));
-    Some((u128::from(random) * u128::from(elements) >> 64) as u64)
+    Some(((u128::from(random) * u128::from(elements)) >> 64) as u64)
 }
