@@ -51,7 +51,9 @@ pub fn nest(rows: &mut Rows) -> Vec<Vec<Standing>> {
             };
             if let Some(reason) = reason {
                 for &around in &open {
-                    if !matches!(standing[around], Standing::Refused(_)) {
+                    // One that ended stays below a longer one that crosses its end.
+                    let is_open = around == at || lane.work[around].end_ns > row.start_ns;
+                    if is_open && !matches!(standing[around], Standing::Refused(_)) {
                         standing[around] = Standing::Refused(reason);
                     }
                 }

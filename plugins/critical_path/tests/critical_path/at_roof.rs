@@ -40,7 +40,7 @@ fn names_shrink_to_their_time_at_the_roof() {
     assert_eq!(
         gains(rows, "{}"),
         [
-            "null | everything | null | 25",
+            "- | everything | - | 25",
             "kernel | gemv | 20 | 15",
             "brick | qkv | 20 | 10",
             "brick | side | 0 | 0",
@@ -54,7 +54,7 @@ fn rows_without_a_place_take_what_they_took() {
     let rows = vec![("kernel", "gemv", 10, 5)];
     assert_eq!(
         gains(rows, "{}"),
-        ["kernel | gemv | 20 | 5", "null | everything | null | 5"]
+        ["kernel | gemv | 20 | 5", "- | everything | - | 5"]
     );
 }
 
@@ -65,9 +65,9 @@ fn a_brick_takes_its_kernels_along_and_the_innermost_decides() {
         gains(rows, "{}"),
         [
             // 10 ns of its own by half, 20 of the kernel to 5.
-            "null | everything | null | 20",
-            "kernel | gemv | 20 | 15",
+            "- | everything | - | 20",
             "brick | ffn | 30 | 15",
+            "kernel | gemv | 20 | 15",
         ]
     );
 }
@@ -99,6 +99,6 @@ fn nothing_is_said_where_nothing_is_known() {
             vec![("kernel", "gemv", 20, 5)],
             r#"{"opportunity_names": 0}"#
         ),
-        ["kernel | gemv | 20 | null"]
+        ["kernel | gemv | 20 | -"]
     );
 }
