@@ -176,10 +176,13 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
     file
 }
 
-/// A folder with the three standard plugins and nothing else.
+/// Ids of the standard plugins, sorted.
+pub const STANDARD: [&str; 5] = ["category", "critical_path", "roofline", "sanity", "tiles"];
+
+/// A folder with the standard plugins and nothing else.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
-    for id in ["category", "critical_path", "sanity"] {
+    for id in STANDARD {
         let name = format!("trueno_plugin_{id}");
         if !folder.join(&name).exists() {
             install(&built_library(&name), &folder, &name);
@@ -194,7 +197,7 @@ pub fn hostile_plugin() -> PathBuf {
 }
 
 /// Real work of a known rough length, so that a recording has something in it.
-fn work(micros: u64) {
+pub fn spin(micros: u64) {
     let end = Instant::now() + Duration::from_micros(micros);
     while Instant::now() < end {
         std::hint::spin_loop();
@@ -216,7 +219,7 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
             {
                 let mut norm = rec.brick(BrickId::RmsNorm);
                 norm.elements(64).backend("scalar");
-                work(20);
+                spin(20);
             }
             let mut qkv = rec.brick(BrickId::QkvProjection);
             qkv.elements(1 << 12).flops(1 << 13).bytes(1 << 14, 1 << 12);
@@ -224,9 +227,9 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
                 let mut kernel = rec.kernel("gemv");
                 kernel.flops(1 << 13).bytes(1 << 14);
                 let _tile = rec.tile(TileLevel::Macro, 0, 0);
-                work(40);
+                spin(40);
             }
-            work(10);
+            spin(10);
         }
         let heads = rec.brick("heads");
         let parent = heads.id();
@@ -235,7 +238,7 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
             let thread = scope.spawn(move || {
                 let task = rec.task("head 0", Some(parent));
                 started.send(task.id()).expect("the first thread listens");
-                work(60);
+                spin(60);
             });
             let _wait = rec.wait("join heads", &[ids.recv().expect("the task starts")]);
             thread.join().expect("the task ends");

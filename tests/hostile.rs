@@ -22,7 +22,7 @@ fn commit(dir: &Dir, run: &Path, sin: &str, code: i32) -> Value {
         "error",
     ];
     let json = dir.report(run, &args).exits(code).json();
-    for other in ["category", "critical_path", "sanity"] {
+    for other in crate::harness::STANDARD {
         assert_eq!(section(&json, other)["status"], "ok", "{other} after {sin}");
     }
     json
