@@ -28,10 +28,10 @@ fn painted(tiles: &[Tile]) -> Vec<Sum> {
             continue;
         };
         out[innermost.level as usize].exclusive_ns += 1;
-        for level in 0..LEVELS.len() {
+        for (level, sum) in out.iter_mut().enumerate() {
             if open.iter().any(|tile| tile.level as usize == level) {
-                out[level].inclusive_ns += 1;
-                out[level].pack_ns += i64::from(innermost.level == 2);
+                sum.inclusive_ns += 1;
+                sum.pack_ns += i64::from(innermost.level == 2);
             }
         }
     }
