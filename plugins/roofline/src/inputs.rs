@@ -4,9 +4,10 @@ use trueno_plugin::Input;
 
 use crate::ceilings::{BASELINE_CEILINGS, CEILINGS};
 
-const BRICKS: &str = "SELECT id, parent, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
-     bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, kind = 'task' AS is_task, \
+const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
+     bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \
      kind = 'run' OR kind = 'iteration' OR kind = 'layer' AS is_frame FROM bricks";
+const TASKS: &str = "SELECT parent, thread FROM bricks WHERE kind = 'task' AND parent IS NOT NULL";
 const BRICK_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM bricks";
 const BRICK_CATEGORIES: &str = "SELECT DISTINCT category_id AS id, category AS text FROM bricks";
 const BRICK_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM bricks";
@@ -22,8 +23,9 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 20] = [
+pub const INPUTS: [Input; 22] = [
     Input::sql("bricks", BRICKS),
+    Input::sql("tasks", TASKS),
     Input::sql("brick_names", BRICK_NAMES),
     Input::sql("brick_categories", BRICK_CATEGORIES),
     Input::sql("brick_backends", BRICK_BACKENDS),
@@ -43,6 +45,7 @@ pub const INPUTS: [Input; 20] = [
     )
     .optional(),
     baseline("baseline_bricks", BRICKS),
+    baseline("baseline_tasks", TASKS),
     baseline("baseline_brick_names", BRICK_NAMES),
     baseline("baseline_brick_categories", BRICK_CATEGORIES),
     baseline("baseline_brick_backends", BRICK_BACKENDS),

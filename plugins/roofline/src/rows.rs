@@ -51,8 +51,19 @@ pub struct CountedWork {
 pub struct Lane {
     /// Rows with work.
     pub work: Vec<WorkRow>,
-    /// Start and end of the outermost bricks and kernels; their union is when the lane was busy.
+    /// Start and end of bricks and kernels; their union is when the lane was busy.
     pub top: Vec<(i64, i64)>,
+}
+
+impl Lane {
+    /// Adds an interval. Rows come as they ended, children before parents, which so replace them.
+    fn cover(&mut self, (start_ns, end_ns): (i64, i64)) {
+        let is_inside = |last: &(i64, i64)| start_ns <= last.0 && last.1 <= end_ns;
+        while self.top.last().is_some_and(is_inside) {
+            self.top.pop();
+        }
+        self.top.push((start_ns, end_ns));
+    }
 }
 
 /// Device and stream, or `-1` and the thread.
@@ -144,28 +155,22 @@ impl Rows {
         let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
         let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
         let backends = self.read_texts(run, &format!("{prefix}brick_backends"))?;
+        // Threads of tasks by what spawned them.
+        let mut spawned: FastMap<u64, Vec<Option<i64>>> = FastMap::default();
+        let tasks = run.table(&format!("{prefix}tasks"))?;
+        let (parent, thread) = (tasks.u64("parent")?, tasks.i64("thread")?);
+        for (parent, thread) in parent.iter().zip(thread.iter()) {
+            let threads = spawned.entry(parent.unwrap_or_default()).or_default();
+            if !threads.contains(&thread) {
+                threads.push(thread);
+            }
+        }
         let table = run.table(&format!("{prefix}bricks"))?;
         if table.rows() == 0 {
             return Ok(());
         }
-        let (id, parent) = (table.u64("id")?, table.u64("parent")?);
-        let thread = table.i64("thread")?;
-        let (is_frame, is_task) = (table.bool("is_frame")?, table.bool("is_task")?);
-        let mut frames: FastSet<u64> = FastSet::default();
-        // Threads of tasks by what spawned them.
-        let mut spawned: FastMap<u64, Vec<Option<i64>>> = FastMap::default();
-        for row in 0..table.rows() {
-            if is_frame.value(row) {
-                frames.insert(id.value(row));
-            } else if is_task.value(row)
-                && let Some(parent) = parent.get(row)
-            {
-                let threads = spawned.entry(parent).or_default();
-                if !threads.contains(&thread.get(row)) {
-                    threads.push(thread.get(row));
-                }
-            }
-        }
+        let (id, thread) = (table.u64("id")?, table.i64("thread")?);
+        let is_frame = table.bool("is_frame")?;
         let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
         let is_bound = table.bool("is_bound")?;
@@ -211,11 +216,7 @@ impl Rows {
                 flops: flops.get(row),
                 bytes: bytes.get(row),
                 group,
-                is_top: !is_frame
-                    && (is_task.value(row)
-                        || parent
-                            .get(row)
-                            .is_none_or(|parent| frames.contains(&parent))),
+                is_top: !is_frame,
                 tells,
             };
             if is_frame && !is_declared {
@@ -275,7 +276,7 @@ impl Rows {
                 flops: flops.get(row),
                 bytes: bytes.get(row),
                 group,
-                is_top: device.is_some() || brick.get(row).is_none(),
+                is_top: true,
                 tells: false,
             };
             self.row(&row, counters.get(&row.id));
@@ -304,7 +305,7 @@ impl Rows {
         } else if row.is_top {
             let (from_ns, until_ns) = self.window.unwrap_or((i64::MIN, i64::MAX));
             let top = (row.start_ns.max(from_ns), end_ns.min(until_ns));
-            self.lanes.entry(row.lane).or_default().top.push(top);
+            self.lanes.entry(row.lane).or_default().cover(top);
         }
         if let Some(reason) = refusal {
             self.refused.add(row.source, reason, row.name, row.dur_ns);

@@ -150,11 +150,14 @@ impl Made {
         let (backends, _) = texts(bricks, |row| row.backend);
         let (kernel_names, _) = texts(kernels, |row| Some(row.name));
         let (kernel_backends, _) = texts(kernels, |row| row.backend);
+        let tasks = || {
+            let tasks = bricks.iter().filter(|row| row.kind == "task");
+            tasks.filter(|row| row.parent.is_some())
+        };
         let is = |row: &Row, kinds: &[&str]| kinds.contains(&row.kind);
         vec![
             Table::build(named("bricks"))
                 .u64("id", bricks.iter().map(|row| row.id))
-                .u64("parent", bricks.iter().map(|row| row.parent))
                 .i64("thread", bricks.iter().map(|row| row.thread))
                 .i64("start_ns", bricks.iter().map(|row| row.start_ns))
                 .i64("dur_ns", bricks.iter().map(|row| row.dur_ns))
@@ -170,13 +173,15 @@ impl Made {
                 .u64("flops", bricks.iter().map(|row| row.flops))
                 .u64("bytes", bricks.iter().map(|row| row.bytes))
                 .bool("is_bound", bricks.iter().map(|row| row.is_bound))
-                .bool("is_task", bricks.iter().map(|row| is(row, &["task"])))
                 .bool(
                     "is_frame",
                     bricks
                         .iter()
                         .map(|row| is(row, &["run", "iteration", "layer"])),
                 ),
+            Table::build(named("tasks"))
+                .u64("parent", tasks().map(|row| row.parent))
+                .i64("thread", tasks().map(|row| row.thread)),
             distinct(named("brick_names"), &names),
             distinct(named("brick_categories"), &categories),
             distinct(named("brick_backends"), &backends),
