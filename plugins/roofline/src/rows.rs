@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Error, I64Column, Result, Run, Table};
+use trueno_plugin::{Error, I64Column, Result, Run, Table, U64Column};
 
 use crate::counted::{self, Counted};
 use crate::hash::{FastMap, FastSet};
@@ -174,6 +174,7 @@ impl Rows {
         let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
         let is_bound = table.bool("is_bound")?;
+        self.reserve(thread, flops, bytes);
         let ids = [
             table.i64("name_id")?,
             table.i64("category_id")?,
@@ -229,6 +230,23 @@ impl Rows {
             self.row(&row, None);
         }
         Ok(())
+    }
+
+    /// Makes room for rows with work, so that large lanes are not moved while they grow.
+    fn reserve(&mut self, thread: &I64Column, flops: &U64Column, bytes: &U64Column) {
+        if self.window.is_some() {
+            return; // most rows are left out
+        }
+        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+        for row in 0..flops.len() {
+            if flops.get(row).is_some() && bytes.get(row).is_some() {
+                *counts.entry(thread.get(row).unwrap_or(-1)).or_default() += 1;
+            }
+        }
+        for (thread, count) in counts {
+            let lane = self.lanes.entry((-1, thread)).or_default();
+            lane.work.reserve_exact(count);
+        }
     }
 
     fn kernels(

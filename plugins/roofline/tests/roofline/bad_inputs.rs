@@ -146,7 +146,8 @@ fn bad_ceilings_are_none() {
 #[test]
 fn bad_counts_have_reasons() {
     let flops = "flops_f32";
-    let cases: Vec<(&str, Vec<(&'static str, f64)>, &str)> = vec![
+    type Counters = Vec<(&'static str, f64)>;
+    let cases: Vec<(&str, Counters, &str)> = vec![
         (
             "NaN",
             vec![(flops, f64::NAN), ("dram_bytes", 9.0)],
