@@ -30,13 +30,7 @@ fn incomplete(dir: &Dir, run: &Path, expected: &str) -> Value {
         problems.contains(expected),
         "no problem says {expected:?}: {problems}"
     );
-    for plugin in [
-        "category",
-        "critical_path",
-        "memory",
-        "sanity",
-        "throughput",
-    ] {
+    for plugin in crate::harness::STANDARD {
         assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
     }
     report

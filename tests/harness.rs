@@ -176,16 +176,21 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
     file
 }
 
+/// Ids of the standard plugins that need no baseline, sorted.
+pub const STANDARD: [&str; 7] = [
+    "category",
+    "critical_path",
+    "memory",
+    "roofline",
+    "sanity",
+    "throughput",
+    "tiles",
+];
+
 /// A folder with the standard plugins and nothing else.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
-    for id in [
-        "category",
-        "critical_path",
-        "memory",
-        "sanity",
-        "throughput",
-    ] {
+    for id in STANDARD {
         let name = format!("trueno_plugin_{id}");
         if !folder.join(&name).exists() {
             install(&built_library(&name), &folder, &name);
@@ -200,7 +205,7 @@ pub fn hostile_plugin() -> PathBuf {
 }
 
 /// Real work of a known rough length, so that a recording has something in it.
-fn work(micros: u64) {
+pub fn spin(micros: u64) {
     let end = Instant::now() + Duration::from_micros(micros);
     while Instant::now() < end {
         std::hint::spin_loop();
@@ -222,7 +227,7 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
             {
                 let mut norm = rec.brick(BrickId::RmsNorm);
                 norm.elements(64).backend("scalar");
-                work(20);
+                spin(20);
             }
             let mut qkv = rec.brick(BrickId::QkvProjection);
             qkv.elements(1 << 12).flops(1 << 13).bytes(1 << 14, 1 << 12);
@@ -230,9 +235,9 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
                 let mut kernel = rec.kernel("gemv");
                 kernel.flops(1 << 13).bytes(1 << 14);
                 let _tile = rec.tile(TileLevel::Macro, 0, 0);
-                work(40);
+                spin(40);
             }
-            work(10);
+            spin(10);
         }
         let heads = rec.brick("heads");
         let parent = heads.id();
@@ -241,7 +246,7 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
             let thread = scope.spawn(move || {
                 let task = rec.task("head 0", Some(parent));
                 started.send(task.id()).expect("the first thread listens");
-                work(60);
+                spin(60);
             });
             let _wait = rec.wait("join heads", &[ids.recv().expect("the task starts")]);
             thread.join().expect("the task ends");

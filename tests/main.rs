@@ -23,6 +23,7 @@ mod plugins;
 mod ranks;
 mod recover;
 mod report;
+mod roofline;
 mod round_trip;
 mod structure;
 mod terminal;

@@ -25,13 +25,7 @@ fn the_list_tells_id_version_summary_and_file() {
     let folder = standard_plugins(&dir);
     let folder = folder.to_str().unwrap();
     let text = list(&dir, &["--plugin-dir", folder]).stdout;
-    for id in [
-        "category",
-        "critical_path",
-        "memory",
-        "sanity",
-        "throughput",
-    ] {
+    for id in crate::harness::STANDARD {
         assert!(text.contains(&format!("{id} 0.1.0  ok\n")), "{text}");
     }
     assert!(text.contains(folder), "{text}");
@@ -248,6 +242,6 @@ fn an_unknown_plugin_in_only_skip_or_set_lists_the_known_ones() {
         dir.report(&run, &args)
             .exits(2)
             .stderr_has("ghost")
-            .stderr_has("category, critical_path, memory, sanity, throughput");
+            .stderr_has("category, critical_path, memory, roofline, sanity, throughput, tiles");
     }
 }

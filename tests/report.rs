@@ -16,6 +16,8 @@ fn a_report_shows_the_run_and_a_section_per_plugin() {
         "complete  yes",
         "category 0.1.0",
         "critical_path 0.1.0",
+        "roofline 0.1.0",
+        "tiles 0.1.0",
         "sanity 0.1.0",
         "gemv",
         "model = tiny",
@@ -77,14 +79,17 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         .iter()
         .filter_map(|s| s["plugin"].as_str())
         .collect();
+    // One that reads another comes after it.
     assert_eq!(
         plugins,
         [
             "category",
-            "critical_path",
             "memory",
+            "roofline",
+            "critical_path",
             "sanity",
-            "throughput"
+            "throughput",
+            "tiles"
         ]
     );
     let category = section(&json, "category");
@@ -131,13 +136,7 @@ fn the_same_run_gives_the_same_bytes() {
         "-",
     ];
     let mut folders = Vec::new();
-    for id in [
-        "throughput",
-        "sanity",
-        "memory",
-        "critical_path",
-        "category",
-    ] {
+    for id in crate::harness::STANDARD.into_iter().rev() {
         let folder = dir.folder(&format!("only_{id}"));
         let name = format!("trueno_plugin_{id}");
         let library = standard.join(format!(
@@ -246,8 +245,8 @@ fn only_and_skip_choose_sections() {
         ["category", "sanity"]
     );
     assert_eq!(
-        plugins(&["--skip", "sanity"]),
-        ["category", "critical_path"]
+        plugins(&["--skip", "sanity,tiles"]),
+        ["category", "roofline", "critical_path"]
     );
 }
 

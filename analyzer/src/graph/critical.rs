@@ -43,7 +43,10 @@ pub fn critical(
     }
     let rows = |key: &str, rows: u64| (key.to_owned(), Value::from(rows));
     let slack_rows = if slack { ROWS } else { 0 };
-    // Gains are not shown, and take the longest.
+    // Gains are not shown, and take the longest; nor is what only they need.
+    let unneeded = ["roofline"]
+        .into_iter()
+        .filter(|id| roster.get(id).is_some());
     let options = [
         rows("path_rows", ROWS),
         rows("slack_rows", slack_rows),
@@ -56,7 +59,7 @@ pub fn critical(
         roster,
         wish: &Wish {
             only: vec![PLUGIN.to_owned()],
-            skip: Vec::new(),
+            skip: unneeded.map(str::to_owned).collect(),
         },
         categories: &CategoryRules::default(),
         window: None,

@@ -11,11 +11,12 @@
 //! `sync_wait`.
 //!
 //! [`schedule`] re-times the graph under other durations: what a user assumes ([`what_if`]), and what
-//! less time of each name would buy ([`opportunity`]). Predictions hold as far as the recorded
+//! less time of each name would buy ([`opportunity`]), also at its roof ([`at_roof`]). Predictions hold as far as the recorded
 //! dependencies do; a dependency that did not bind has no lag, so a gain is rather too large than too small.
 
 pub mod alone;
 pub mod around;
+pub mod at_roof;
 mod cutter;
 pub mod dependencies;
 pub mod device;
@@ -79,7 +80,8 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const FEWEST_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 9] = [
+const OWN_INPUTS: [Input; 10] = [
+    at_roof::AT_ROOF,
     edges::EDGES,
     edges::TASKS,
     edges::KERNEL_LAUNCHES,
@@ -155,6 +157,10 @@ impl Plugin for CriticalPath {
         let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
         let names = options.opportunity_names.min(names.max(FEWEST_NAMES));
         let opportunities = opportunity::opportunities(&graph, &around, &path, names);
+        if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
+            let gains = at_roof::gains(&graph, &around, &named, &opportunities, names);
+            run.emit(tables::at_roof(&gains, wall_ns))?;
+        }
         drop(around);
         run.emit(tables::opportunity(&opportunities, wall_ns))?;
         run.check_cancelled()?;

@@ -3,6 +3,7 @@
 use trueno_plugin::{Table, TableBuilder};
 
 use super::path::share;
+use crate::at_roof::Gain;
 use crate::opportunity::Opportunity;
 
 /// Table `opportunity`: what less time would buy end to end, most first.
@@ -25,6 +26,24 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
         .f64(
             "gain_100_share",
             gain(2).map(|gain| gain.and_then(|gain| share(gain, wall_ns))),
+        )
+}
+
+/// Table `at_roof`: what it would buy end to end if names reached their roofs (plugin `roofline`), most first.
+///
+/// `source`, `name`: as `roofline.at_roof` has them, and `everything` at once; `path_ns`: time on the path
+/// with all that belongs to it; `gain_ns`: how much shorter the window would be, null where that was not
+/// computed; `gain_share` of the window. Gains do not add up.
+pub fn at_roof(rows: &[Gain], wall_ns: i64) -> TableBuilder {
+    Table::build("at_roof")
+        .text("source", rows.iter().map(|row| row.source))
+        .text("name", rows.iter().map(|row| &row.name))
+        .i64("path_ns", rows.iter().map(|row| row.path_ns))
+        .i64("gain_ns", rows.iter().map(|row| row.gain_ns))
+        .f64(
+            "gain_share",
+            rows.iter()
+                .map(|row| row.gain_ns.and_then(|gain| share(gain, wall_ns))),
         )
 }
 

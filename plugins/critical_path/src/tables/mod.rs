@@ -5,7 +5,7 @@ mod more;
 mod path;
 mod slack;
 
-pub use gain::{Prediction, opportunity, what_if};
+pub use gain::{Prediction, at_roof, opportunity, what_if};
 pub use more::{alone, by_iteration};
 pub use path::{by_category, by_kind, by_name, path};
 pub use slack::slack;

@@ -27,6 +27,8 @@ pub struct Linked {
     pub window: Option<(i64, i64)>,
     /// Id and correlation of work whose launch is not recorded.
     pub unlaunched: Vec<(u64, u64)>,
+    /// Source, name, time measured and at the roof; none: `roofline` did not run.
+    pub at_roof: Option<Vec<(&'static str, &'static str, i64, i64)>>,
 }
 
 /// A row of `syncs` about devices.
@@ -101,6 +103,15 @@ impl Linked {
                 Table::build("report_window")
                     .i64("from_ns", [from_ns])
                     .i64("until_ns", [until_ns]),
+            );
+        }
+        if let Some(rows) = &self.at_roof {
+            inputs.push(
+                Table::build("at_roof")
+                    .text("source", rows.iter().map(|row| row.0))
+                    .text("name", rows.iter().map(|row| row.1))
+                    .i64("dur_ns", rows.iter().map(|row| row.2))
+                    .i64("at_roof_ns", rows.iter().map(|row| row.3)),
             );
         }
         inputs.push(pairs("kernel_launches", &self.launches));

@@ -1,5 +1,6 @@
 //! The plugin through its door, and its graph against slow oracles.
 
+mod at_roof;
 mod bounds;
 mod device;
 mod edges;

@@ -1,0 +1,216 @@
+//! What it would buy end to end if work ran as fast as the machine allows: names at their roofs.
+//!
+//! How long all rows of a name would take at the roof says the plugin `roofline`; rows without FLOPs, bytes
+//! or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
+//! alike by time then / time measured, and the graph is re-timed, as `--what-if NAME=FACTOR` would. Gains
+//! of several names do not add up. `everything` has all of them at once; there the innermost decides.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Input, Result, Run};
+
+use crate::around::{Around, Own};
+use crate::graph::Graph;
+use crate::lanes::Class;
+use crate::opportunity::Opportunity;
+use crate::rule::stretched;
+use crate::schedule::{Scenario, retime, wall_ns};
+use crate::walk::PieceKind;
+
+/// Times at the roof by name; only there where `roofline` ran.
+pub const AT_ROOF: Input = Input::sql(
+    "at_roof",
+    "SELECT source, name, dur_ns, at_roof_ns FROM roofline.at_roof ORDER BY source, name",
+)
+.optional();
+
+/// Called so where all names reach their roofs.
+pub const EVERYTHING: &str = "everything";
+
+/// What `roofline` says of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Of kernels, else of bricks.
+    pub is_kernel: bool,
+    /// The name.
+    pub name: String,
+    /// Time of the rows with a place below the roof.
+    pub dur_ns: i64,
+    /// The same at the roof.
+    pub at_roof_ns: i64,
+}
+
+/// Reads [`AT_ROOF`]; `None` where there is no such table.
+///
+/// # Errors
+/// The input lacks a column or has it in another type.
+pub fn read(run: &mut Run) -> Result<Option<Vec<Named>>> {
+    let table = run.table(AT_ROOF.name())?;
+    if table.is_missing() {
+        return Ok(None);
+    }
+    let (source, name) = (table.text("source")?, table.text("name")?);
+    let (dur_ns, at_roof_ns) = (table.i64("dur_ns")?, table.i64("at_roof_ns")?);
+    let named = (0..table.rows()).map(|row| Named {
+        is_kernel: source.value(row) == "kernel",
+        name: name.value(row).to_owned(),
+        dur_ns: dur_ns.value(row),
+        at_roof_ns: at_roof_ns.value(row),
+    });
+    Ok(Some(named.collect()))
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gain {
+    /// `kernel` or `brick`; none for [`EVERYTHING`].
+    pub source: Option<&'static str>,
+    /// The name.
+    pub name: String,
+    /// Time on the path, with all that belongs to it; none for [`EVERYTHING`].
+    pub path_ns: Option<i64>,
+    /// By how much the window would be shorter; `None`: not computed.
+    pub gain_ns: Option<i64>,
+}
+
+/// Gains of the `limit` names with the most time on the path, and of all at once; the most first.
+pub fn gains(
+    graph: &Graph<'_>,
+    around: &Around,
+    named: &[Named],
+    opportunities: &[Opportunity],
+    limit: usize,
+) -> Vec<Gain> {
+    let factors = factors(graph, named);
+    let path_ns: BTreeMap<&str, i64> = opportunities
+        .iter()
+        .map(|row| (row.name.as_str(), row.path_ns))
+        .collect();
+    let mut rows: Vec<(i64, &Named)> = named
+        .iter()
+        .map(|named| {
+            (
+                path_ns.get(named.name.as_str()).copied().unwrap_or(0),
+                named,
+            )
+        })
+        .collect();
+    rows.sort_by_key(|(ns, named)| (std::cmp::Reverse(*ns), &named.name, named.is_kernel));
+    let mut out = Vec::new();
+    if limit > 0 && factors.iter().any(Option::is_some) {
+        out.push(Gain {
+            source: None,
+            name: EVERYTHING.to_owned(),
+            path_ns: None,
+            gain_ns: Some(gain_ns(graph, around, &factors)),
+        });
+    }
+    for (rank, (path_ns, named)) in rows.into_iter().enumerate() {
+        let gain_ns = if path_ns == 0 {
+            Some(0) // the path would stay as long as it is
+        } else {
+            (rank < limit).then(|| {
+                let own = factors.iter().zip(graph.run.labels.all());
+                let own: Vec<Option<f64>> = own
+                    .map(|(factor, label)| factor.filter(|_| is_of(graph, label, named)))
+                    .collect();
+                gain_ns(graph, around, &own)
+            })
+        };
+        out.push(Gain {
+            source: Some(if named.is_kernel { "kernel" } else { "brick" }),
+            name: named.name.clone(),
+            path_ns: Some(path_ns),
+            gain_ns,
+        });
+    }
+    out.sort_by(|a, b| (b.gain_ns, b.path_ns, &a.name).cmp(&(a.gain_ns, a.path_ns, &b.name)));
+    out
+}
+
+fn is_of(graph: &Graph<'_>, label: &crate::lanes::Label, named: &Named) -> bool {
+    let is_class = match label.class {
+        Class::Kernel => named.is_kernel,
+        Class::Brick | Class::Task | Class::Scope => !named.is_kernel,
+        _ => false,
+    };
+    is_class && graph.run.texts.text(label.name) == named.name
+}
+
+/// By label, what is left of its time; `None`: as measured.
+fn factors(graph: &Graph<'_>, named: &[Named]) -> Vec<Option<f64>> {
+    let labels = graph.run.labels.all();
+    let mut label_ns = vec![0_i64; labels.len()];
+    for span in graph.run.lanes.iter().flat_map(|lane| &lane.spans) {
+        let sum = &mut label_ns[span.label as usize];
+        *sum = sum.saturating_add(span.dur_ns());
+    }
+    let mut out = vec![None; labels.len()];
+    for named in named {
+        let of_name: Vec<usize> = (0..labels.len())
+            .filter(|at| is_of(graph, &labels[*at], named))
+            .collect();
+        let all_ns: i64 = of_name.iter().map(|at| label_ns[*at]).sum();
+        // In a window the lanes hold less of a row than it took.
+        let all_ns = all_ns.max(named.dur_ns);
+        if all_ns > 0 && named.dur_ns > 0 {
+            let left_ns = all_ns - named.dur_ns + named.at_roof_ns;
+            for at in of_name {
+                out[at] = Some(left_ns as f64 / all_ns as f64);
+            }
+        }
+    }
+    out
+}
+
+fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
+    const AS_MEASURED: u32 = u32::MAX;
+    let of = around.inherit(AS_MEASURED, |number| {
+        let place = around.place(number);
+        let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
+        match (
+            graph.run.labels.get(span.label).class,
+            factors[span.label as usize],
+        ) {
+            (Class::Wait, _) => Own::Alone,
+            (_, Some(_)) => Own::Has(span.label),
+            _ => Own::Inherits,
+        }
+    });
+    let scenario = AtRoof {
+        graph,
+        around,
+        factors,
+        of,
+    };
+    let free_ns = retime(graph, &scenario);
+    let [predicted_ns] = wall_ns(graph, &scenario, &free_ns);
+    graph.run.wall_ns - predicted_ns
+}
+
+struct AtRoof<'a> {
+    graph: &'a Graph<'a>,
+    around: &'a Around,
+    factors: &'a [Option<f64>],
+    /// For every interval the label whose factor is its own.
+    of: Vec<u32>,
+}
+
+impl Scenario<1> for AtRoof<'_> {
+    #[inline]
+    fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 1] {
+        let span = self.graph.segments.span[segment as usize];
+        let label = self.of[(self.around.first(lane) + span) as usize];
+        let factor = self.factors.get(label as usize).copied().flatten();
+        let Some(left) = factor else {
+            return [self.graph.dur_ns(segment)];
+        };
+        let (start_ns, end_ns) = self.graph.needs_ns(segment);
+        [stretched(start_ns, end_ns, left)]
+    }
+
+    #[inline]
+    fn lag_ns(&self, _kind: PieceKind, measured_ns: i64) -> [i64; 1] {
+        [measured_ns]
+    }
+}

@@ -1,0 +1,153 @@
+//! The same name under several backends, in this run and in the baseline.
+
+use std::collections::BTreeMap;
+
+use crate::instruction_set::width_rank;
+use crate::label::{Provenance, Source};
+use crate::nest::Standing;
+use crate::points::Point;
+use crate::rows::{NONE, Rows};
+
+/// A gain of less than this over the narrower instruction set is said to be none.
+pub const PAYS: f64 = 1.1;
+/// Fewer calls than this say nothing about it.
+pub const FEWEST_CALLS: u64 = 5;
+/// Shorter calls are mostly clock readings: whether a wider set gains is not said of them.
+pub const SHORTEST_NS: i64 = 200;
+/// FLOPs a call may differ by this much and still be the same work.
+const SAME_WORK: f64 = 0.01;
+
+/// One name under one backend in one run.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its table.
+    pub source: Source,
+    /// Its name.
+    pub name: String,
+    /// As recorded.
+    pub backend: Option<String>,
+    /// Whether it is the baseline's.
+    pub is_baseline: bool,
+    /// Device number; `None`: the host.
+    pub device: Option<i64>,
+    /// Calls with figures.
+    pub calls: u64,
+    /// Their time.
+    pub dur_ns: i64,
+    /// The lower of the two in the middle when there is an even number.
+    pub median_ns: i64,
+    /// FLOPs of all calls.
+    pub flops: f64,
+    /// FLOP/s.
+    pub flops_per_s: Option<f64>,
+    /// Against its own ceilings.
+    pub efficiency: Option<f64>,
+    /// The entry it is compared with: backend, and whether the baseline's.
+    pub reference: Option<(Option<String>, bool)>,
+    /// How many times as fast as that.
+    pub speed_up: Option<f64>,
+    /// `time` where a call is the same work, else `flops_per_s`.
+    pub compared_by: &'static str,
+    /// Whether a wider instruction set gains nothing.
+    pub pays: Option<bool>,
+}
+
+/// Entries of one run with what is declared.
+pub fn entries(
+    rows: &Rows,
+    standing: &[Vec<Standing>],
+    points: &[Point],
+    is_baseline: bool,
+) -> Vec<Entry> {
+    let text = |number: u32| rows.texts.text(number).to_owned();
+    let mut durations: Vec<Vec<i64>> = vec![Vec::new(); points.len()];
+    for (lane, standing) in rows.lanes.values().zip(standing) {
+        for (row, standing) in lane.work.iter().zip(standing) {
+            if row.label != NONE && !matches!(standing, Standing::Refused(_)) {
+                durations[row.label as usize].push(row.end_ns - row.start_ns);
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for (point, mut durations) in points.iter().zip(durations) {
+        if point.label.provenance != Provenance::Declared || durations.is_empty() {
+            continue;
+        }
+        let middle = (durations.len() - 1) / 2;
+        let (_, &mut median_ns, _) = durations.select_nth_unstable(middle);
+        out.push(Entry {
+            source: point.label.source,
+            name: text(point.label.name),
+            backend: point.label.backend.map(text),
+            is_baseline,
+            device: point.label.device,
+            calls: point.sum.calls,
+            dur_ns: point.sum.dur_ns,
+            median_ns,
+            flops: point.sum.flops,
+            flops_per_s: point.achieved.map(|found| found.flops_per_s),
+            efficiency: point.sound().map(|place| place.efficiency),
+            reference: None,
+            speed_up: None,
+            compared_by: "",
+            pays: None,
+        });
+    }
+    out
+}
+
+/// Keeps names with at least two entries and compares each with the first: the narrowest
+/// instruction set, of two equal ones the baseline's.
+pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut by_name: BTreeMap<(Source, String), Vec<Entry>> = BTreeMap::new();
+    for entry in entries {
+        let key = (entry.source, entry.name.clone());
+        by_name.entry(key).or_default().push(entry);
+    }
+    let mut out = Vec::new();
+    for mut group in by_name.into_values().filter(|group| group.len() > 1) {
+        let rank = |entry: &Entry| entry.backend.as_deref().and_then(width_rank);
+        group.sort_by_key(|entry| {
+            let rank = rank(entry).unwrap_or(usize::MAX);
+            (
+                rank,
+                !entry.is_baseline,
+                entry.backend.clone(),
+                entry.device,
+            )
+        });
+        let first = group[0].clone();
+        for (at, mut entry) in group.into_iter().enumerate() {
+            if at > 0 {
+                entry.reference = Some((first.backend.clone(), first.is_baseline));
+                (entry.speed_up, entry.compared_by) = speed_up(&first, &entry);
+                let is_wider = match (rank(&first), rank(&entry)) {
+                    (Some(narrow), Some(wide)) => wide > narrow,
+                    _ => false,
+                };
+                let is_enough = first.calls.min(entry.calls) >= FEWEST_CALLS
+                    && first.median_ns.min(entry.median_ns) >= SHORTEST_NS;
+                entry.pays = entry
+                    .speed_up
+                    .filter(|_| is_wider && is_enough)
+                    .map(|speed_up| speed_up >= PAYS);
+            }
+            out.push(entry);
+        }
+    }
+    out
+}
+
+fn speed_up(first: &Entry, entry: &Entry) -> (Option<f64>, &'static str) {
+    let of_call = |entry: &Entry| entry.flops / entry.calls as f64;
+    let (one, other) = (of_call(first), of_call(entry));
+    if (one - other).abs() <= SAME_WORK * one.max(other) {
+        let ratio = first.median_ns as f64 / entry.median_ns as f64;
+        return (Some(ratio).filter(|ratio| ratio.is_finite()), "time");
+    }
+    let ratio = entry
+        .flops_per_s
+        .zip(first.flops_per_s)
+        .map(|(now, then)| now / then);
+    (ratio.filter(|ratio| ratio.is_finite()), "flops_per_s")
+}

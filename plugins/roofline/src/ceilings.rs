@@ -1,0 +1,222 @@
+//! What the machine can do at most, and which of it limits a piece of work.
+
+use trueno_plugin::{Input, Result, Run};
+
+/// The table `ceilings`.
+pub const CEILINGS: Input = Input::sql("ceilings", QUERY);
+/// The same of the baseline.
+pub const BASELINE_CEILINGS: Input = Input::sql("baseline_ceilings", QUERY).baseline().optional();
+
+const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source FROM ceilings \
+     ORDER BY device, kind, level, precision, threads, value, unit, source";
+
+/// One ceiling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceiling {
+    /// `cpu` or `gpu:<number>`.
+    pub device: String,
+    /// `compute` or `bandwidth`.
+    pub kind: String,
+    /// Of the memory, or an instruction set; lower case.
+    pub level: Option<String>,
+    /// `f32`, ...; lower case.
+    pub precision: Option<String>,
+    /// Threads it was measured with.
+    pub threads: Option<i64>,
+    /// FLOP/s or bytes/s.
+    pub value: f64,
+    /// `flop/s` or `bytes/s`.
+    pub unit: String,
+    /// `measured` or `nominal`.
+    pub source: String,
+}
+
+impl Ceiling {
+    fn is_sane(&self) -> bool {
+        self.value.is_finite() && self.value > 0.0
+    }
+}
+
+/// All ceilings of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ceilings {
+    /// In the order of the query.
+    pub rows: Vec<Ceiling>,
+    /// Whether nominal ones may be used.
+    pub nominal: bool,
+}
+
+/// What work needs of its ceilings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Need<'a> {
+    /// `cpu` or `gpu:<number>`.
+    pub device: &'a str,
+    /// `None`: not known.
+    pub instruction_set: Option<&'a str>,
+    /// `f32`, ...
+    pub precision: &'a str,
+    /// `l1`, `l2`, `l3` or `dram`.
+    pub memory: &'a str,
+}
+
+/// The two that were chosen, by their places in [`Ceilings::rows`], and what was assumed for that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// FLOP/s.
+    pub compute: usize,
+    /// Bytes/s.
+    pub bandwidth: usize,
+    /// In words.
+    pub assumed: Vec<String>,
+}
+
+impl Ceilings {
+    /// Reads an input.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn read(run: &mut Run, input: &str, nominal: bool) -> Result<Self> {
+        let table = run.table(input)?;
+        let lower = |text: Option<&str>| text.map(str::to_lowercase);
+        let (device, kind) = (table.text("device")?, table.text("kind")?);
+        let (level, precision) = (table.text("level")?, table.text("precision")?);
+        let (threads, value) = (table.i64("threads")?, table.f64("value")?);
+        let (unit, source) = (table.text("unit")?, table.text("source")?);
+        let row = |row: usize| Ceiling {
+            device: lower(device.get(row)).unwrap_or_default(),
+            kind: lower(kind.get(row)).unwrap_or_default(),
+            level: lower(level.get(row)),
+            precision: lower(precision.get(row)),
+            threads: threads.get(row),
+            value: value.get(row).unwrap_or(f64::NAN),
+            unit: unit.get(row).unwrap_or_default().to_owned(),
+            source: lower(source.get(row)).unwrap_or_default(),
+        };
+        Ok(Self {
+            rows: (0..table.rows()).map(row).collect(),
+            nominal,
+        })
+    }
+
+    /// The ceilings over work of one thread, or of a device.
+    ///
+    /// # Errors
+    /// In words, which one is missing.
+    pub fn choose(&self, need: &Need<'_>) -> std::result::Result<Choice, String> {
+        let mut assumed = Vec::new();
+        let compute = self.compute(need, &mut assumed)?;
+        let bandwidth = self.bandwidth(need.device, need.memory, &mut assumed)?;
+        Ok(Choice {
+            compute,
+            bandwidth,
+            assumed,
+        })
+    }
+
+    fn compute(
+        &self,
+        need: &Need<'_>,
+        assumed: &mut Vec<String>,
+    ) -> std::result::Result<usize, String> {
+        let what = match need.instruction_set {
+            Some(set) => format!("{set} {} compute ceiling", need.precision),
+            None => format!("{} compute ceiling", need.precision),
+        };
+        let of_kind = |row: &Ceiling| {
+            row.kind == "compute"
+                && row.device == need.device
+                && row.precision.as_deref() == Some(need.precision)
+                && need
+                    .instruction_set
+                    .is_none_or(|set| row.level.as_deref() == Some(set))
+        };
+        let found = self.highest(need.device, &what, of_kind, assumed)?;
+        if need.instruction_set.is_none()
+            && need.device == "cpu"
+            && let Some(level) = &self.rows[found].level
+        {
+            assumed.push(format!("instruction set {level}, the highest measured"));
+        }
+        Ok(found)
+    }
+
+    /// The bandwidth of a level of memory.
+    ///
+    /// # Errors
+    /// In words, that it is missing.
+    pub fn bandwidth(
+        &self,
+        device: &str,
+        memory: &str,
+        assumed: &mut Vec<String>,
+    ) -> std::result::Result<usize, String> {
+        let of_kind = |row: &Ceiling| {
+            row.kind == "bandwidth" && row.device == device && row.level.as_deref() == Some(memory)
+        };
+        self.highest(
+            device,
+            &format!("{memory} bandwidth ceiling"),
+            of_kind,
+            assumed,
+        )
+    }
+
+    /// Of those that fit the one with the highest value: one measured with one thread, on a
+    /// processor; where there is none, one that does not say with how many.
+    fn highest(
+        &self,
+        device: &str,
+        what: &str,
+        of_kind: impl Fn(&Ceiling) -> bool,
+        assumed: &mut Vec<String>,
+    ) -> std::result::Result<usize, String> {
+        let is_cpu = device == "cpu";
+        let usable = |row: &Ceiling| self.nominal || row.source == "measured";
+        let best = |threads: &dyn Fn(Option<i64>) -> bool| {
+            (0..self.rows.len())
+                .filter(|&at| of_kind(&self.rows[at]) && usable(&self.rows[at]))
+                .filter(|&at| self.rows[at].is_sane() && threads(self.rows[at].threads))
+                .max_by(|&a, &b| {
+                    let by_value = self.rows[a].value.total_cmp(&self.rows[b].value);
+                    by_value.then(b.cmp(&a)) // the first of equals
+                })
+        };
+        if !is_cpu {
+            if let Some(at) = best(&|_| true) {
+                return Ok(at);
+            }
+        } else if let Some(at) = best(&|threads| threads == Some(1)) {
+            return Ok(at);
+        } else if let Some(at) = best(&|threads| threads.is_none()) {
+            assumed.push(format!("the {what} is one of 1 thread"));
+            return Ok(at);
+        }
+        let of_threads = if is_cpu { " of 1 thread" } else { "" };
+        let there: Vec<&Ceiling> = self.rows.iter().filter(|row| of_kind(row)).collect();
+        let why = if there.iter().any(|row| row.is_sane() && usable(row)) {
+            " (there are some of more threads)"
+        } else if there.iter().any(|row| row.is_sane()) {
+            " (there are nominal ones)"
+        } else if there.is_empty() {
+            ""
+        } else {
+            " (what there is is not above zero, or no finite number)"
+        };
+        Err(format!("no measured {what}{of_threads} on {device}{why}"))
+    }
+
+    /// The slowest level of a device's memory that is not slower than this, and its bandwidth.
+    pub fn memory_for(&self, device: &str, bytes_per_s: f64) -> Option<(&str, f64)> {
+        let mut out: Option<(&str, f64)> = None;
+        for level in ["dram", "l3", "l2", "l1"] {
+            let Ok(at) = self.bandwidth(device, level, &mut Vec::new()) else {
+                continue;
+            };
+            let value = self.rows[at].value;
+            if value >= bytes_per_s && out.is_none() {
+                out = Some((level, value));
+            }
+        }
+        out
+    }
+}

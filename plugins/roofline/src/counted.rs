@@ -1,0 +1,67 @@
+//! Work that a profiler counted for single kernels.
+
+use trueno_plugin::{Result, Run};
+
+use crate::hash::FastMap;
+use crate::label::Texts;
+use crate::place::Reason;
+
+/// What was counted for one kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// All precisions together; `None`: none was counted.
+    pub flops: Option<f64>,
+    /// The precision with FLOPs.
+    pub precision: Option<u32>,
+    /// Several have some.
+    pub is_mixed: bool,
+    /// Of device memory.
+    pub bytes: Option<f64>,
+}
+
+impl Counted {
+    /// FLOPs and bytes, or why they are not to be used.
+    pub fn work(&self) -> std::result::Result<(f64, f64), Reason> {
+        if self.is_mixed {
+            return Err(Reason::MixedPrecision);
+        }
+        let flops = self.flops.ok_or(Reason::NoFlops)?;
+        let bytes = self.bytes.ok_or(Reason::NoBytes)?;
+        Ok((flops, bytes))
+    }
+}
+
+/// By the id of the kernel.
+///
+/// # Errors
+/// The input lacks a column or has it in another type.
+pub fn read(run: &mut Run, input: &str, texts: &mut Texts) -> Result<FastMap<u64, Counted>> {
+    let table = run.table(input)?;
+    let (span, name, value) = (table.u64("span")?, table.text("name")?, table.f64("value")?);
+    let mut out: FastMap<u64, Counted> = FastMap::default();
+    for row in 0..table.rows() {
+        let (Some(span), Some(name), Some(value)) = (span.get(row), name.get(row), value.get(row))
+        else {
+            continue;
+        };
+        let counted = out.entry(span).or_insert(Counted {
+            flops: None,
+            precision: None,
+            is_mixed: false,
+            bytes: None,
+        });
+        match name.strip_prefix("flops_") {
+            Some(precision) => {
+                counted.flops = Some(counted.flops.unwrap_or(0.0) + value);
+                // A kernel that could count two precisions but used one is of that one.
+                if value != 0.0 {
+                    let precision = texts.number(precision);
+                    counted.is_mixed |= counted.precision.is_some_and(|known| known != precision);
+                    counted.precision = Some(precision);
+                }
+            }
+            None => counted.bytes = Some(counted.bytes.unwrap_or(0.0) + value),
+        }
+    }
+    Ok(out)
+}

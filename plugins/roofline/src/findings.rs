@@ -1,0 +1,132 @@
+//! What a reader should know.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::backends::{Entry, PAYS};
+use crate::label::Texts;
+use crate::points::Point;
+
+/// Names in a title, at most.
+const NAMED: usize = 3;
+
+fn listed(names: &[String]) -> String {
+    let mut out = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED {
+        out.push_str(&format!(" and {} more", names.len() - NAMED));
+    }
+    out
+}
+
+/// Findings about points, which are ordered by time.
+pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if points.is_empty() && has_rows {
+        out.push(
+            Finding::new("no_work", Severity::Info, "no row says both its FLOPs and its bytes, so no roofline")
+                .suggestion("state them where the program records (`flops`, `bytes`), or join what ncu counted (import FILE.csv --into RUN)")
+                .evidence("SELECT source, reason, calls, dur_ns FROM roofline.not_measurable ORDER BY calls DESC, reason"),
+        );
+    }
+    let missing: Vec<&&Point> = points
+        .iter()
+        .filter(|point| point.choice.is_err())
+        .collect();
+    if !missing.is_empty() {
+        let mut why: Vec<String> = missing
+            .iter()
+            .filter_map(|point| point.choice.clone().err())
+            .collect();
+        why.sort();
+        why.dedup();
+        let title = format!(
+            "{} of {} points have no ceiling",
+            missing.len(),
+            points.len()
+        );
+        out.push(
+            Finding::new("no_ceiling", Severity::Info, title)
+                .detail(why.join("; "))
+                .suggestion("measure the machine with `trueno-record peaks`; nominal ceilings are used with --set roofline.nominal=true")
+                .evidence("SELECT device, kind, level, precision, threads, value, source FROM ceilings"),
+        );
+    }
+    let above: Vec<&&Point> = points
+        .iter()
+        .filter(|point| point.place.is_some_and(|place| place.is_above()))
+        .collect();
+    if let Some(first) = above.first() {
+        let mut names: Vec<String> = Vec::new();
+        for point in &above {
+            let name = texts.text(point.label.name).to_owned();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let title = format!(
+            "{} points lie above the roof, which cannot be: {}",
+            above.len(),
+            listed(&names)
+        );
+        out.push(
+            Finding::new("above_the_roof", Severity::Warning, title)
+                .detail(first.reason.clone().unwrap_or_default())
+                .suggestion("state FLOPs and bytes as they are, or choose the level of memory whose traffic the bytes are: --set roofline.memory=l2")
+                .evidence("SELECT source, name, backend, efficiency_share, reason FROM roofline.points WHERE NOT is_valid ORDER BY dur_ns DESC, name"),
+        );
+    }
+    let left = |point: &&&Point| {
+        let place = point.sound()?;
+        Some(point.sum.dur_ns as f64 * place.distance())
+    };
+    let furthest = points
+        .iter()
+        .filter(|point| left(point).is_some())
+        .max_by(|a, b| left(a).unwrap_or(0.0).total_cmp(&left(b).unwrap_or(0.0)));
+    if let Some(point) = furthest
+        && let Some(place) = point.sound()
+    {
+        let title = format!(
+            "{} has most to gain: {:.1} % of what {} allows",
+            texts.text(point.label.name),
+            place.efficiency * 100.0,
+            place.bound.name()
+        );
+        out.push(Finding::new("most_to_gain", Severity::Info, title).evidence(
+            "SELECT source, name, backend, dur_ns, efficiency_share, bound_by FROM roofline.points WHERE is_valid ORDER BY dur_ns * distance_share DESC, name",
+        ));
+    }
+    out
+}
+
+/// Where a wider instruction set is not faster.
+pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
+    let idle: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| entry.pays == Some(false))
+        .collect();
+    if idle.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for entry in &idle {
+        let name = format!(
+            "{} ({} × {:.2})",
+            entry.name,
+            entry.backend.as_deref().unwrap_or("?"),
+            entry.speed_up.unwrap_or(f64::NAN)
+        );
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let title = format!("SIMD does not pay for {}", listed(&names));
+    let detail = format!(
+        "a gain below {PAYS} over the narrower instruction set counts as none; short calls, memory that binds and tails do this"
+    );
+    Some(
+        Finding::new("simd_does_not_pay", Severity::Warning, title)
+            .detail(detail)
+            .suggestion("use the narrower one there, or give it more work a call")
+            .evidence("SELECT name, backend, run, median_ns, speed_up, against FROM roofline.backends WHERE NOT pays ORDER BY dur_ns DESC, name"),
+    )
+}

@@ -1,0 +1,57 @@
+//! What is asked of the run, and the same of the baseline.
+
+use trueno_plugin::Input;
+
+use crate::ceilings::{BASELINE_CEILINGS, CEILINGS};
+
+const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
+     bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \
+     kind = 'run' OR kind = 'iteration' OR kind = 'layer' AS is_frame FROM bricks";
+const TASKS: &str = "SELECT parent, thread FROM bricks WHERE kind = 'task' AND parent IS NOT NULL";
+const BRICK_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM bricks";
+const BRICK_CATEGORIES: &str = "SELECT DISTINCT category_id AS id, category AS text FROM bricks";
+const BRICK_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM bricks";
+const KERNELS: &str = "SELECT id, brick, thread, device, stream, start_ns, dur_ns, name_id, backend_id, flops, bytes, \
+     timing = 'bound' AS is_bound, valid FROM kernels";
+const KERNEL_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM kernels";
+const KERNEL_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM kernels";
+const COUNTERS: &str = "SELECT span, name, value FROM counters WHERE source = 'ncu' AND span IS NOT NULL \
+     AND (name = 'dram_bytes' OR name LIKE 'flops_%') ORDER BY span, name, value";
+
+const fn baseline(name: &'static str, sql: &'static str) -> Input {
+    Input::sql(name, sql).baseline().optional()
+}
+
+/// All inputs.
+pub const INPUTS: [Input; 22] = [
+    Input::sql("bricks", BRICKS),
+    Input::sql("tasks", TASKS),
+    Input::sql("brick_names", BRICK_NAMES),
+    Input::sql("brick_categories", BRICK_CATEGORIES),
+    Input::sql("brick_backends", BRICK_BACKENDS),
+    Input::sql("kernels", KERNELS),
+    Input::sql("kernel_names", KERNEL_NAMES),
+    Input::sql("kernel_backends", KERNEL_BACKENDS),
+    Input::sql("counters", COUNTERS),
+    CEILINGS,
+    Input::sql(
+        "category_rules",
+        "SELECT name, category FROM category_rules",
+    )
+    .optional(),
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    )
+    .optional(),
+    baseline("baseline_bricks", BRICKS),
+    baseline("baseline_tasks", TASKS),
+    baseline("baseline_brick_names", BRICK_NAMES),
+    baseline("baseline_brick_categories", BRICK_CATEGORIES),
+    baseline("baseline_brick_backends", BRICK_BACKENDS),
+    baseline("baseline_kernels", KERNELS),
+    baseline("baseline_kernel_names", KERNEL_NAMES),
+    baseline("baseline_kernel_backends", KERNEL_BACKENDS),
+    baseline("baseline_counters", COUNTERS),
+    BASELINE_CEILINGS,
+];

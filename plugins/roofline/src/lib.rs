@@ -1,0 +1,131 @@
+//! How far work is from what the machine can do.
+//!
+//! FLOPs and bytes are what the program *declared*, or what a profiler *counted* (`counters` of source
+//! `ncu`); both stand side by side. Ceilings are the run's own (`ceilings`), measured ones unless nominal
+//! ones are asked for: the compute ceiling of the row's instruction set and precision, and the bandwidth of
+//! the stated level of memory, both of one thread. What was not recorded and had to be assumed stands in
+//! a column. The model: [`place`].
+//!
+//! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
+//! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.
+//! Rows without figures, and points above the roof, are listed with their reason and part of no efficiency.
+
+pub mod backends;
+pub mod ceilings;
+pub mod counted;
+pub mod findings;
+// One hash for all plugins that need it.
+#[path = "../../category/src/lanes/hash.rs"]
+pub mod hash;
+pub mod inputs;
+pub mod instruction_set;
+pub mod label;
+pub mod nest;
+pub mod not_measurable;
+pub mod place;
+pub mod points;
+pub mod refused;
+pub mod rows;
+pub mod summary;
+pub mod tables;
+
+use serde::Deserialize;
+use trueno_plugin::{Chart, Error, Input, Plugin, Result, Run, Scale, export};
+
+/// The plugin.
+pub struct Roofline;
+
+/// What a user may set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Whether nominal ceilings may be used.
+    pub nominal: bool,
+    /// Of work whose precision is not recorded.
+    pub precision: String,
+    /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`.
+    pub memory: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nominal: false,
+            precision: "f32".to_owned(),
+            memory: "dram".to_owned(),
+        }
+    }
+}
+
+/// Levels of memory, the nearest first.
+pub const MEMORY: [&str; 4] = ["l1", "l2", "l3", "dram"];
+
+impl Plugin for Roofline {
+    const ID: &'static str = "roofline";
+    const SUMMARY: &'static str = "How far work is from what the machine can do.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        if !MEMORY.contains(&options.memory.to_lowercase().as_str()) {
+            return Err(Error::bad_option(format!(
+                "memory `{}` is no level of memory (expected one of {})",
+                options.memory,
+                MEMORY.join(", ")
+            )));
+        }
+        let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
+        let mut rows = rows::load(run, "")?;
+        run.check_cancelled()?;
+        let standing = nest::nest(&mut rows);
+        let points = points::points(&mut rows, &standing, &limits, &options);
+        run.check_cancelled()?;
+        let mut compared = backends::entries(&rows, &standing, &points, false);
+        let summary = summary::summary(&mut rows, &standing, &points);
+        let has_rows = !rows.lanes.is_empty();
+        rows.lanes.clear();
+        let refused = not_measurable::rows(&mut rows, &points);
+        compared.extend(of_baseline(run, &options)?);
+        let compared = backends::compare(compared);
+
+        let memory = options.memory.to_lowercase();
+        let ordered = tables::in_order(&points, &rows.texts);
+        run.emit(tables::summary(&summary))?;
+        run.emit(tables::points(&ordered, &limits, &rows.texts, &memory))?;
+        run.emit(tables::bricks(&summary, &rows.texts))?;
+        run.emit(tables::categories(&summary, &rows.texts))?;
+        run.emit(tables::not_measurable(&refused))?;
+        run.emit(tables::ceilings_used(&ordered, &limits))?;
+        run.emit(tables::backends(&compared))?;
+        run.emit(tables::at_roof(&summary::at_roof(&points), &rows.texts))?;
+        for finding in findings::of_points(&ordered, &rows.texts, has_rows) {
+            run.finding(finding)?;
+        }
+        if let Some(finding) = findings::of_backends(&compared) {
+            run.finding(finding)?;
+        }
+        if let Some(roofs) = tables::roofs(&ordered, &limits) {
+            run.emit(roofs)?;
+            let chart = Chart::scatter("Roofline", "points", "flops_per_byte", "flops_per_s")
+                .series("source")
+                .label("name")
+                .lines("roofs", "flops_per_byte", "flops_per_s", Some("roof"))
+                .axes("FLOP/byte", "FLOP/s")
+                .scales(Scale::Log, Scale::Log);
+            run.chart(chart)?;
+        }
+        Ok(())
+    }
+}
+
+/// The baseline's entries, against its own ceilings; none without a baseline.
+fn of_baseline(run: &mut Run, options: &Options) -> Result<Vec<backends::Entry>> {
+    let input = ceilings::BASELINE_CEILINGS.name();
+    let limits = ceilings::Ceilings::read(run, input, options.nominal)?;
+    let mut rows = rows::load(run, "baseline_")?;
+    let standing = nest::nest(&mut rows);
+    let points = points::points(&mut rows, &standing, &limits, options);
+    Ok(backends::entries(&rows, &standing, &points, true))
+}
+
+export!(Roofline);

@@ -1,0 +1,98 @@
+//! What has no efficiency, and why.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::label::Source;
+use crate::place::Reason;
+use crate::points::Point;
+use crate::rows::Rows;
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The table.
+    pub source: Source,
+    /// In words.
+    pub reason: String,
+    /// Rows.
+    pub calls: u64,
+    /// Their durations; `None` where those mean nothing.
+    pub dur_ns: Option<i64>,
+    /// How many names.
+    pub names: u64,
+    /// The name with the most time.
+    pub example: String,
+}
+
+/// The most time first. Rows with figures but no ceiling, or above it, are here too.
+pub fn rows(rows: &mut Rows, points: &[Point]) -> Vec<Row> {
+    type Names = BTreeMap<String, (u64, i64)>;
+    let mut found: BTreeMap<(Source, String, bool), Names> = BTreeMap::new();
+    let mut add = |source, reason: String, has_time, name: &str, calls, dur_ns| {
+        let names = found.entry((source, reason, has_time)).or_default();
+        let sum = names.entry(name.to_owned()).or_default();
+        sum.0 += calls;
+        sum.1 += dur_ns;
+    };
+    let sums: Vec<_> = rows
+        .refused
+        .sums()
+        .iter()
+        .map(|(key, sum)| (*key, *sum))
+        .collect();
+    for ((source, reason, name), sum) in sums {
+        let has_time = !matches!(reason, Reason::BoundRow | Reason::InvalidRow);
+        let name = rows.texts.text(name);
+        add(
+            source,
+            reason.to_string(),
+            has_time,
+            name,
+            sum.calls,
+            sum.dur_ns,
+        );
+    }
+    for point in points.iter().filter(|point| point.sum.calls > 0) {
+        if let Some(reason) = &point.reason {
+            let name = rows.texts.text(point.label.name);
+            let reason = match point.place {
+                Some(_) => format!("above the roof: {reason}"),
+                None => reason.clone(),
+            };
+            let source = point.label.source;
+            add(
+                source,
+                reason,
+                true,
+                name,
+                point.sum.calls,
+                point.sum.dur_ns,
+            );
+        }
+    }
+    let mut out: Vec<Row> = found
+        .into_iter()
+        .map(|((source, reason, has_time), names)| Row {
+            source,
+            reason,
+            calls: names.values().map(|sum| sum.0).sum(),
+            dur_ns: has_time.then(|| names.values().map(|sum| sum.1).sum()),
+            names: names.len() as u64,
+            example: names
+                .iter()
+                .min_by_key(|(name, sum)| (Reverse(sum.1), Reverse(sum.0), *name))
+                .map(|(name, _)| name.clone())
+                .unwrap_or_default(),
+        })
+        .collect();
+    out.sort_by_key(|row| {
+        (
+            Reverse(row.dur_ns),
+            Reverse(row.calls),
+            row.source,
+            row.reason.clone(),
+        )
+    });
+    out
+}

@@ -1,0 +1,469 @@
+//! From the published tables to rows with work, lane by lane.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Error, I64Column, Result, Run, Table, U64Column};
+
+use crate::counted::{self, Counted};
+use crate::hash::{FastMap, FastSet};
+use crate::instruction_set::{Backend, backend};
+use crate::label::{Group, Label, Numbers, Provenance, Source, Texts};
+use crate::place::{Reason, Work, achieved};
+use crate::refused::Refused;
+
+/// Nothing of the kind.
+pub const NONE: u32 = u32::MAX;
+
+/// A row with work, or one that says something about the work of those around it.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkRow {
+    /// When it began.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// Unique in the run.
+    pub id: u64,
+    /// Declared FLOPs.
+    pub flops: f64,
+    /// Declared bytes.
+    pub bytes: f64,
+    /// Of what is declared; [`NONE`]: nothing usable is.
+    pub label: u32,
+    /// Index into [`Rows::counted`], or [`NONE`].
+    pub counted: u32,
+    /// Where it is booked.
+    pub group: u32,
+}
+
+/// Usable counts of one kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedWork {
+    /// FLOPs.
+    pub flops: f64,
+    /// Bytes.
+    pub bytes: f64,
+    /// Its label.
+    pub label: u32,
+}
+
+/// One thread or stream.
+#[derive(Default)]
+pub struct Lane {
+    /// Rows with work.
+    pub work: Vec<WorkRow>,
+    /// Start and end of bricks and kernels; their union is when the lane was busy.
+    pub top: Vec<(i64, i64)>,
+}
+
+impl Lane {
+    /// Adds an interval. Rows come as they ended, children before parents, which so replace them.
+    fn cover(&mut self, (start_ns, end_ns): (i64, i64)) {
+        let is_inside = |last: &(i64, i64)| start_ns <= last.0 && last.1 <= end_ns;
+        while self.top.last().is_some_and(is_inside) {
+            self.top.pop();
+        }
+        self.top.push((start_ns, end_ns));
+    }
+}
+
+/// Device and stream, or `-1` and the thread.
+pub type LaneKey = (i64, i64);
+
+/// A run.
+#[derive(Default)]
+pub struct Rows {
+    /// Names, categories, backends, precisions.
+    pub texts: Texts,
+    /// What [`WorkRow::label`] refers to.
+    pub labels: Numbers<Label>,
+    /// What [`WorkRow::group`] refers to.
+    pub groups: Numbers<Group>,
+    /// By device and stream, or thread.
+    pub lanes: BTreeMap<LaneKey, Lane>,
+    /// See [`WorkRow::counted`].
+    pub counted: Vec<CountedWork>,
+    /// Rows without figures.
+    pub refused: Refused,
+    /// Bricks whose kernels ran on a device.
+    pub on_device: FastSet<u64>,
+    /// Bricks with tasks on other threads.
+    pub several_threads: FastSet<u64>,
+    window: Option<(i64, i64)>,
+    rules: BTreeMap<String, String>,
+}
+
+/// Category of what has none.
+pub const UNCATEGORISED: &str = "uncategorised";
+
+type TextsById = FastMap<Option<i64>, Option<u32>>;
+
+/// Reads the inputs whose names begin with `prefix`.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
+    let mut rows = Rows::default();
+    if prefix.is_empty() {
+        rows.read_settings(run)?;
+    }
+    let counters = counted::read(run, &format!("{prefix}counters"), &mut rows.texts)?;
+    let kernels = run.table(&format!("{prefix}kernels"))?;
+    let mut bricks_of_kernels: FastMap<u64, u32> = FastMap::default();
+    if kernels.rows() > 0 {
+        let (brick, flops) = (kernels.u64("brick")?, kernels.u64("flops")?);
+        let (id, device) = (kernels.u64("id")?, kernels.i64("device")?);
+        for row in 0..kernels.rows() {
+            let Some(brick) = brick.get(row) else {
+                continue;
+            };
+            if device.get(row).is_some() {
+                rows.on_device.insert(brick);
+            }
+            if flops.get(row).is_some() || counters.contains_key(&id.value(row)) {
+                bricks_of_kernels.insert(brick, NONE);
+            }
+        }
+    }
+    rows.bricks(run, prefix, &mut bricks_of_kernels)?;
+    run.check_cancelled()?;
+    rows.kernels(run, prefix, &kernels, &bricks_of_kernels, &counters)?;
+    Ok(rows)
+}
+
+impl Rows {
+    fn read_settings(&mut self, run: &mut Run) -> Result<()> {
+        let table = run.table("report_window")?;
+        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
+        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
+        self.window = ends.into_iter().next();
+        let table = run.table("category_rules")?;
+        let (name, category) = (table.text("name")?, table.text("category")?);
+        for (name, category) in name.iter().zip(category.iter()) {
+            if let (Some(name), Some(category)) = (name, category) {
+                self.rules.insert(name.to_owned(), category.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn bricks(
+        &mut self,
+        run: &mut Run,
+        prefix: &str,
+        of_kernels: &mut FastMap<u64, u32>,
+    ) -> Result<()> {
+        let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
+        let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
+        let backends = self.read_texts(run, &format!("{prefix}brick_backends"))?;
+        // Threads of tasks by what spawned them.
+        let mut spawned: FastMap<u64, Vec<Option<i64>>> = FastMap::default();
+        let tasks = run.table(&format!("{prefix}tasks"))?;
+        let (parent, thread) = (tasks.u64("parent")?, tasks.i64("thread")?);
+        for (parent, thread) in parent.iter().zip(thread.iter()) {
+            let threads = spawned.entry(parent.unwrap_or_default()).or_default();
+            if !threads.contains(&thread) {
+                threads.push(thread);
+            }
+        }
+        let table = run.table(&format!("{prefix}bricks"))?;
+        if table.rows() == 0 {
+            return Ok(());
+        }
+        let (id, thread) = (table.u64("id")?, table.i64("thread")?);
+        let is_frame = table.bool("is_frame")?;
+        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
+        let is_bound = table.bool("is_bound")?;
+        self.reserve(thread, flops, bytes);
+        let ids = [
+            table.i64("name_id")?,
+            table.i64("category_id")?,
+            table.i64("backend_id")?,
+        ];
+        for row in 0..table.rows() {
+            let number = id.value(row);
+            let name = known(&names, ids[0], row)?.unwrap_or_else(|| self.texts.number(""));
+            let of_kernel = of_kernels.get_mut(&number);
+            let is_declared = flops.get(row).is_some() || bytes.get(row).is_some();
+            let other_threads = (!spawned.is_empty())
+                .then(|| spawned.get(&number))
+                .flatten()
+                .is_some_and(|threads| threads.iter().any(|other| *other != thread.get(row)));
+            if other_threads {
+                self.several_threads.insert(number);
+            }
+            let is_frame = is_frame.value(row);
+            let tells =
+                other_threads || (!self.on_device.is_empty() && self.on_device.contains(&number));
+            if is_frame && !is_declared && !tells && of_kernel.is_none() {
+                continue;
+            }
+            let category = known(&categories, ids[1], row)?;
+            let group = self.group(Some(name), category);
+            if let Some(of_kernel) = of_kernel {
+                *of_kernel = group;
+            }
+            let row = Row {
+                source: Source::Brick,
+                id: number,
+                lane: (-1, thread.get(row).unwrap_or(-1)),
+                start_ns: start_ns.value(row),
+                dur_ns: dur_ns.value(row),
+                is_bound: is_bound.value(row),
+                is_valid: true,
+                name,
+                backend: known(&backends, ids[2], row)?,
+                device: None,
+                flops: flops.get(row),
+                bytes: bytes.get(row),
+                group,
+                is_top: !is_frame,
+                tells,
+            };
+            if is_frame && !is_declared {
+                // It has no work of its own to speak of, but it is around some.
+                if tells {
+                    self.push(&row, NONE, NONE);
+                }
+                continue;
+            }
+            self.row(&row, None);
+        }
+        Ok(())
+    }
+
+    /// Makes room for rows with work, so that large lanes are not moved while they grow.
+    fn reserve(&mut self, thread: &I64Column, flops: &U64Column, bytes: &U64Column) {
+        if self.window.is_some() {
+            return; // most rows are left out
+        }
+        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+        for row in 0..flops.len() {
+            if flops.get(row).is_some() && bytes.get(row).is_some() {
+                *counts.entry(thread.get(row).unwrap_or(-1)).or_default() += 1;
+            }
+        }
+        for (thread, count) in counts {
+            let lane = self.lanes.entry((-1, thread)).or_default();
+            lane.work.reserve_exact(count);
+        }
+    }
+
+    fn kernels(
+        &mut self,
+        run: &mut Run,
+        prefix: &str,
+        table: &Table,
+        groups: &FastMap<u64, u32>,
+        counters: &FastMap<u64, Counted>,
+    ) -> Result<()> {
+        let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;
+        let backends = self.read_texts(run, &format!("{prefix}kernel_backends"))?;
+        if table.rows() == 0 {
+            return Ok(());
+        }
+        let (id, brick) = (table.u64("id")?, table.u64("brick")?);
+        let (thread, device) = (table.i64("thread")?, table.i64("device")?);
+        let stream = table.i64("stream")?;
+        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
+        let (is_bound, valid) = (table.bool("is_bound")?, table.bool("valid")?);
+        let (name_id, backend_id) = (table.i64("name_id")?, table.i64("backend_id")?);
+        for row in 0..table.rows() {
+            let name = known(&names, name_id, row)?.unwrap_or_else(|| self.texts.number(""));
+            let group = brick.get(row).and_then(|brick| groups.get(&brick).copied());
+            let group = match group.filter(|group| *group != NONE) {
+                Some(group) => group,
+                None => self.group_of_kernel(name),
+            };
+            let device = device.get(row);
+            let row = Row {
+                source: Source::Kernel,
+                id: id.value(row),
+                lane: match device {
+                    Some(device) => (device, stream.get(row).unwrap_or(-1)),
+                    None => (-1, thread.get(row).unwrap_or(-1)),
+                },
+                start_ns: start_ns.value(row),
+                dur_ns: dur_ns.value(row),
+                is_bound: is_bound.value(row),
+                is_valid: valid.value(row),
+                name,
+                backend: known(&backends, backend_id, row)?,
+                device,
+                flops: flops.get(row),
+                bytes: bytes.get(row),
+                group,
+                is_top: true,
+                tells: false,
+            };
+            self.row(&row, counters.get(&row.id));
+        }
+        Ok(())
+    }
+
+    /// Books one row: as work, or with the reason why not.
+    fn row(&mut self, row: &Row, counted: Option<&Counted>) {
+        let end_ns = row.start_ns.saturating_add(row.dur_ns);
+        let mut refusal = None;
+        if let Some((from_ns, until_ns)) = self.window {
+            if end_ns <= from_ns || until_ns <= row.start_ns {
+                return;
+            }
+            if row.start_ns < from_ns || until_ns < end_ns {
+                refusal = Some(Reason::Cut);
+            }
+        }
+        if row.is_bound {
+            refusal = Some(Reason::BoundRow);
+        } else if !row.is_valid {
+            refusal = Some(Reason::InvalidRow);
+        } else if row.dur_ns < 0 {
+            refusal = Some(Reason::NoTime);
+        } else if row.is_top {
+            let (from_ns, until_ns) = self.window.unwrap_or((i64::MIN, i64::MAX));
+            let top = (row.start_ns.max(from_ns), end_ns.min(until_ns));
+            self.lanes.entry(row.lane).or_default().cover(top);
+        }
+        if let Some(reason) = refusal {
+            self.refused.add(row.source, reason, row.name, row.dur_ns);
+            return;
+        }
+        let host_time = row.device.is_none()
+            && row
+                .backend
+                .is_some_and(|name| backend(self.texts.text(name)) == Backend::Accelerator);
+        let declared = match (host_time, row.flops, row.bytes) {
+            (true, ..) => Err(Reason::OnDevice),
+            (_, None, _) => Err(Reason::NoFlops),
+            (_, _, None) => Err(Reason::NoBytes),
+            (_, Some(flops), Some(bytes)) => row.usable(flops as f64, bytes as f64),
+        };
+        let counted_work = counted.map(|counted| {
+            let (flops, bytes) = counted.work()?;
+            row.usable(flops, bytes)?;
+            Ok((flops, bytes, counted.precision))
+        });
+        let mut counted_at = NONE;
+        if let Some(Ok((flops, bytes, precision))) = counted_work {
+            let label = self.label(row, Provenance::Counted, precision);
+            counted_at = self.counted.len() as u32;
+            self.counted.push(CountedWork {
+                flops,
+                bytes,
+                label,
+            });
+        }
+        let label = match declared {
+            Ok(()) => self.label(row, Provenance::Declared, None),
+            Err(_) => NONE,
+        };
+        if label == NONE && counted_at == NONE {
+            // What was counted tells more about why than what nobody declared.
+            let why = match (declared, counted_work) {
+                (Err(Reason::NoFlops | Reason::NoBytes), Some(Err(reason))) => reason,
+                (Err(reason), _) => reason,
+                (Ok(()), _) => return,
+            };
+            self.refused.add(row.source, why, row.name, row.dur_ns);
+            if !row.tells {
+                return;
+            }
+        }
+        self.push(row, label, counted_at);
+    }
+
+    fn push(&mut self, row: &Row, label: u32, counted: u32) {
+        let lane = self.lanes.entry(row.lane).or_default();
+        lane.work.push(WorkRow {
+            start_ns: row.start_ns,
+            end_ns: row.start_ns.saturating_add(row.dur_ns.max(0)),
+            id: row.id,
+            flops: row.flops.unwrap_or(0) as f64,
+            bytes: row.bytes.unwrap_or(0) as f64,
+            label,
+            counted,
+            group: row.group,
+        });
+    }
+
+    fn label(&mut self, row: &Row, provenance: Provenance, precision: Option<u32>) -> u32 {
+        self.labels.number(Label {
+            source: row.source,
+            name: row.name,
+            backend: row.backend,
+            device: row.device,
+            provenance,
+            precision,
+        })
+    }
+
+    fn group(&mut self, brick: Option<u32>, category: Option<u32>) -> u32 {
+        let category = category.unwrap_or_else(|| {
+            let rule = brick.and_then(|name| self.rules.get(self.texts.text(name)).cloned());
+            self.texts.number(rule.as_deref().unwrap_or(UNCATEGORISED))
+        });
+        self.groups.number(Group { brick, category })
+    }
+
+    fn group_of_kernel(&mut self, name: u32) -> u32 {
+        let rule = self.rules.get(self.texts.text(name)).cloned();
+        let category = self.texts.number(rule.as_deref().unwrap_or(UNCATEGORISED));
+        self.groups.number(Group {
+            brick: None,
+            category,
+        })
+    }
+
+    fn read_texts(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
+        let table = run.table(input)?;
+        let (id, text) = (table.i64("id")?, table.text("text")?);
+        let mut out = TextsById::default();
+        out.insert(None, None);
+        for row in 0..table.rows() {
+            if let (Some(id), Some(text)) = (id.get(row), text.get(row)) {
+                out.insert(Some(id), Some(self.texts.number(text)));
+            }
+        }
+        Ok(out)
+    }
+}
+
+fn known(texts: &TextsById, ids: &I64Column, row: usize) -> Result<Option<u32>> {
+    let id = ids.get(row);
+    texts.get(&id).copied().ok_or_else(|| {
+        Error::bad_input(format!(
+            "text number {id:?} is not among the distinct texts, which should list all of them"
+        ))
+    })
+}
+
+struct Row {
+    source: Source,
+    id: u64,
+    lane: LaneKey,
+    start_ns: i64,
+    dur_ns: i64,
+    is_bound: bool,
+    is_valid: bool,
+    name: u32,
+    backend: Option<u32>,
+    device: Option<i64>,
+    flops: Option<u64>,
+    bytes: Option<u64>,
+    group: u32,
+    is_top: bool,
+    tells: bool,
+}
+
+impl Row {
+    fn usable(&self, flops: f64, bytes: f64) -> std::result::Result<(), Reason> {
+        let dur_ns = self.dur_ns as f64;
+        achieved(&Work {
+            flops,
+            bytes,
+            dur_ns,
+        })
+        .map(|_| ())
+    }
+}

@@ -1,0 +1,351 @@
+//! The output tables, and how their columns are computed.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::backends::Entry;
+use crate::ceilings::Ceilings;
+use crate::label::Texts;
+use crate::not_measurable::Row;
+use crate::points::{Point, roof};
+use crate::summary::{AtRoof, LaneTotal, Summary, Total};
+
+/// Points in the order of reports: the most time first.
+pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
+    let mut out: Vec<&Point> = points.iter().filter(|point| point.sum.calls > 0).collect();
+    out.sort_by_key(|point| {
+        let label = &point.label;
+        let backend = label.backend.map(|backend| texts.text(backend));
+        (
+            Reverse(point.sum.dur_ns),
+            texts.text(label.name),
+            label.source,
+            backend,
+            label.device,
+            label.provenance,
+            &point.precision,
+        )
+    });
+    out
+}
+
+/// Table `points`: a row for each name, backend, device and provenance of the work.
+///
+/// `calls`, `dur_ns`, `flops`, `bytes`: sums over calls with figures, inclusive of what is nested;
+/// intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` = min(compute
+/// ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` =
+/// 1 − that. `is_valid`: false above the roof, null where there is no ceiling; `reason` says why.
+/// `calls_above`: calls that lie above the roof by themselves. `assumed`: what was not recorded.
+pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &str) -> TableBuilder {
+    let rows = || points.iter();
+    let level = |point: &Point| {
+        let choice = point.choice.as_ref().ok()?;
+        ceilings.rows[choice.compute].level.clone()
+    };
+    let threads = |point: &Point| {
+        let choice = point.choice.as_ref().ok()?;
+        ceilings.rows[choice.compute].threads
+    };
+    let achieved = |point: &Point| point.achieved;
+    Table::build("points")
+        .text("source", rows().map(|p| p.label.source.name()))
+        .text("name", rows().map(|p| texts.text(p.label.name)))
+        .text(
+            "backend",
+            rows().map(|p| p.label.backend.map(|b| texts.text(b))),
+        )
+        .text("device", rows().map(|p| p.device.as_str()))
+        .text("provenance", rows().map(|p| p.label.provenance.name()))
+        .text("precision", rows().map(|p| p.precision.as_str()))
+        .text("instruction_set", rows().map(|p| level(p)))
+        .text("memory", rows().map(|_| memory))
+        .i64("threads", rows().map(|p| threads(p)))
+        .text(
+            "assumed",
+            rows().map(|p| {
+                let choice = p.choice.as_ref().ok()?;
+                (!choice.assumed.is_empty()).then(|| choice.assumed.join("; "))
+            }),
+        )
+        .u64("calls", rows().map(|p| p.sum.calls))
+        .i64("dur_ns", rows().map(|p| p.sum.dur_ns))
+        .f64("flops", rows().map(|p| p.sum.flops))
+        .f64("bytes", rows().map(|p| p.sum.bytes))
+        .f64(
+            "flops_per_byte",
+            rows().map(|p| achieved(p).map(|a| a.intensity)),
+        )
+        .f64(
+            "ridge_flops_per_byte",
+            rows().map(|p| p.place.map(|at| at.ridge)),
+        )
+        .f64(
+            "flops_per_s",
+            rows().map(|p| achieved(p).map(|a| a.flops_per_s)),
+        )
+        .f64(
+            "bytes_per_s",
+            rows().map(|p| achieved(p).map(|a| a.bytes_per_s)),
+        )
+        .f64(
+            "attainable_flops_per_s",
+            rows().map(|p| p.place.map(|at| at.attainable)),
+        )
+        .text(
+            "bound_by",
+            rows().map(|p| p.place.map(|at| at.bound.name())),
+        )
+        .f64(
+            "efficiency_share",
+            rows().map(|p| p.place.map(|at| at.efficiency)),
+        )
+        .f64(
+            "distance_share",
+            rows().map(|p| p.place.map(|at| at.distance())),
+        )
+        .bool("is_valid", rows().map(|p| p.place.map(|at| !at.is_above())))
+        .u64(
+            "calls_above",
+            rows().map(|p| p.place.map(|_| p.calls_above)),
+        )
+        .text("reason", rows().map(|p| p.reason.as_deref()))
+}
+
+fn totals(table: TableBuilder, totals: &[Total]) -> TableBuilder {
+    let rows = || totals.iter();
+    let placed = |total: &Total, value: f64| (total.placed.calls > 0).then_some(value);
+    table
+        .u64("calls", rows().map(|t| t.figures.calls))
+        .i64("figures_ns", rows().map(|t| t.figures.dur_ns))
+        .f64("flops", rows().map(|t| t.figures.flops))
+        .f64("bytes", rows().map(|t| t.figures.bytes))
+        .f64(
+            "flops_per_byte",
+            rows().map(|t| (t.figures.bytes > 0.0).then(|| t.figures.flops / t.figures.bytes)),
+        )
+        .f64(
+            "flops_per_s",
+            rows().map(|t| {
+                (t.figures.dur_ns > 0).then(|| t.figures.flops / (t.figures.dur_ns as f64 / 1e9))
+            }),
+        )
+        .i64("placed_ns", rows().map(|t| t.placed.dur_ns))
+        .f64("at_roof_ns", rows().map(|t| placed(t, t.at_roof_ns)))
+        .f64("efficiency_share", rows().map(Total::efficiency))
+        .f64(
+            "distance_share",
+            rows().map(|t| t.efficiency().map(|share| 1.0 - share)),
+        )
+}
+
+fn by(
+    name: &str,
+    column: &str,
+    summary: &Summary,
+    of: impl Fn(&crate::label::Group) -> Option<String>,
+) -> TableBuilder {
+    let mut sums: BTreeMap<Option<String>, Vec<Total>> = BTreeMap::new();
+    for (group, total) in &summary.groups {
+        sums.entry(of(group)).or_default().push(*total);
+    }
+    let mut rows: Vec<(Option<String>, Total)> = sums
+        .into_iter()
+        .map(|(name, totals)| (name, Total::sum(&totals)))
+        .collect();
+    rows.sort_by_key(|(name, total)| (Reverse(total.figures.dur_ns), name.clone()));
+    let all: Vec<Total> = rows.iter().map(|(_, total)| *total).collect();
+    totals(
+        Table::build(name).text(column, rows.iter().map(|(name, _)| name.as_deref())),
+        &all,
+    )
+}
+
+/// Table `bricks`: innermost rows with work, by the brick they belong to (null: not recorded).
+///
+/// `calls`, `figures_ns`, `flops`, `bytes`: of those with figures; `placed_ns`: of those whose point has
+/// a ceiling and is not above it; `at_roof_ns`: Σ time × efficiency of the point; `efficiency_share` =
+/// `at_roof_ns` / `placed_ns`.
+pub fn bricks(summary: &Summary, texts: &Texts) -> TableBuilder {
+    by("bricks", "name", summary, |group| {
+        group.brick.map(|name| texts.text(name).to_owned())
+    })
+}
+
+/// Table `categories`: as `bricks`, by category.
+pub fn categories(summary: &Summary, texts: &Texts) -> TableBuilder {
+    by("categories", "category", summary, |group| {
+        Some(texts.text(group.category).to_owned())
+    })
+}
+
+/// Table `summary`: the host's lanes and the devices', which are never added.
+///
+/// As `bricks`, and `busy_ns`: union of bricks and kernels, lane by lane; `coverage_share`: the union of
+/// rows with figures / busy; `placed_share`: the union of rows with a place / busy.
+pub fn summary(summary: &Summary) -> TableBuilder {
+    let rows: Vec<(&str, LaneTotal)> = ["host", "device"]
+        .into_iter()
+        .zip(summary.lanes)
+        .filter_map(|(name, lane)| Some((name, lane?)))
+        .collect();
+    let share = |part: i64, whole: i64| (whole > 0).then(|| part as f64 / whole as f64);
+    let all: Vec<Total> = rows.iter().map(|(_, lane)| lane.total).collect();
+    let table = Table::build("summary")
+        .text("lane_kind", rows.iter().map(|(name, _)| *name))
+        .i64("busy_ns", rows.iter().map(|(_, lane)| lane.busy_ns))
+        .f64(
+            "coverage_share",
+            rows.iter()
+                .map(|(_, lane)| share(lane.figures_ns, lane.busy_ns)),
+        )
+        .f64(
+            "placed_share",
+            rows.iter()
+                .map(|(_, lane)| share(lane.placed_ns, lane.busy_ns)),
+        );
+    totals(table, &all)
+}
+
+/// Table `not_measurable`: rows that have no efficiency, by their table and the reason.
+///
+/// `calls`; `dur_ns`: the sum of their durations, nested ones too, null for rows whose time means nothing;
+/// `names`: how many; `example`: the one with the most time.
+pub fn not_measurable(rows: &[Row]) -> TableBuilder {
+    Table::build("not_measurable")
+        .text("source", rows.iter().map(|row| row.source.name()))
+        .text("reason", rows.iter().map(|row| row.reason.as_str()))
+        .u64("calls", rows.iter().map(|row| row.calls))
+        .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
+        .u64("names", rows.iter().map(|row| row.names))
+        .text("example", rows.iter().map(|row| row.example.as_str()))
+}
+
+/// Table `ceilings_used`: every ceiling of the run, and how many points and how much time lie below it.
+pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
+    let used = |at: usize| {
+        points
+            .iter()
+            .filter(move |point| {
+                let choice = point.choice.as_ref();
+                choice.is_ok_and(|choice| choice.compute == at || choice.bandwidth == at)
+            })
+            .map(|point| point.sum.dur_ns)
+    };
+    let at: Vec<usize> = (0..ceilings.rows.len())
+        .filter(|at| used(*at).next().is_some())
+        .collect();
+    let rows = || at.iter().map(|at| &ceilings.rows[*at]);
+    Table::build("ceilings_used")
+        .text("device", rows().map(|row| row.device.as_str()))
+        .text("kind", rows().map(|row| row.kind.as_str()))
+        .text("level", rows().map(|row| row.level.as_deref()))
+        .text("precision", rows().map(|row| row.precision.as_deref()))
+        .i64("threads", rows().map(|row| row.threads))
+        .f64("value", rows().map(|row| row.value))
+        .text("unit", rows().map(|row| row.unit.as_str()))
+        .text("source", rows().map(|row| row.source.as_str()))
+        .u64("points", at.iter().map(|at| used(*at).count() as u64))
+        .i64("dur_ns", at.iter().map(|at| used(*at).sum::<i64>()))
+}
+
+/// Table `roofs`: corners of each roof that has points, for charts: from a tenth of the least intensity
+/// to ten times the largest, by way of the ridge.
+pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
+    let mut roofs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
+    for point in points {
+        let (Ok(choice), Some(achieved)) = (&point.choice, point.achieved) else {
+            continue;
+        };
+        let reach = roofs
+            .entry((choice.compute, choice.bandwidth))
+            .or_insert((f64::INFINITY, 0.0));
+        let ridge = point.place.map_or(achieved.intensity, |place| place.ridge);
+        reach.0 = reach.0.min(achieved.intensity / 10.0).min(ridge / 10.0);
+        reach.1 = reach.1.max(achieved.intensity * 10.0).max(ridge * 10.0);
+    }
+    let mut rows: Vec<(String, f64, f64)> = Vec::new();
+    for ((compute, bandwidth), (left, right)) in roofs {
+        let (flops, bytes) = (&ceilings.rows[compute], &ceilings.rows[bandwidth]);
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let name = format!(
+            "{} {} {}, {}",
+            flops.device,
+            text(&flops.level),
+            text(&flops.precision),
+            text(&bytes.level)
+        );
+        let roof = roof(
+            ceilings,
+            &crate::ceilings::Choice {
+                compute,
+                bandwidth,
+                assumed: Vec::new(),
+            },
+        );
+        for x in [left, roof.compute / roof.bandwidth, right] {
+            rows.push((name.clone(), x, (x * roof.bandwidth).min(roof.compute)));
+        }
+    }
+    let is_drawable = rows
+        .iter()
+        .all(|row| row.1.is_finite() && row.2.is_finite());
+    (!rows.is_empty() && is_drawable).then(|| {
+        Table::build("roofs")
+            .text("roof", rows.iter().map(|row| row.0.as_str()))
+            .f64("flops_per_byte", rows.iter().map(|row| row.1))
+            .f64("flops_per_s", rows.iter().map(|row| row.2))
+    })
+}
+
+/// Table `backends`: names that ran on several backends, or here and in the baseline.
+///
+/// `median_ns`: by nearest rank; `efficiency_share`: against the entry's own ceilings; `speed_up`: over the
+/// narrowest instruction set of the name, by the medians where a call is the same work (FLOPs within 1 %),
+/// else by FLOP/s (`compared_by`); `pays`: whether a wider set gains at least a tenth, null for fewer than 5 calls and for medians below 200 ns.
+pub fn backends(entries: &[Entry]) -> TableBuilder {
+    let rows = || entries.iter();
+    let run = |is_baseline: bool| if is_baseline { "baseline" } else { "run" };
+    Table::build("backends")
+        .text("source", rows().map(|row| row.source.name()))
+        .text("name", rows().map(|row| row.name.as_str()))
+        .text("backend", rows().map(|row| row.backend.as_deref()))
+        .text("run", rows().map(|row| run(row.is_baseline)))
+        .u64("calls", rows().map(|row| row.calls))
+        .i64("dur_ns", rows().map(|row| row.dur_ns))
+        .i64("median_ns", rows().map(|row| row.median_ns))
+        .f64("flops_per_s", rows().map(|row| row.flops_per_s))
+        .f64("efficiency_share", rows().map(|row| row.efficiency))
+        .text(
+            "against",
+            rows().map(|row| {
+                let (backend, is_baseline) = row.reference.as_ref()?;
+                Some(format!(
+                    "{} ({})",
+                    backend.as_deref().unwrap_or("?"),
+                    run(*is_baseline)
+                ))
+            }),
+        )
+        .f64("speed_up", rows().map(|row| row.speed_up))
+        .text(
+            "compared_by",
+            rows().map(|row| row.reference.is_some().then_some(row.compared_by)),
+        )
+        .bool("pays", rows().map(|row| row.pays))
+}
+
+/// Table `at_roof`: how long all rows of a name would take if they reached their roofs; rows without a
+/// place are not in it. Points above the roof are not either.
+pub fn at_roof(rows: &[AtRoof], texts: &Texts) -> TableBuilder {
+    let mut rows: Vec<&AtRoof> = rows.iter().collect();
+    rows.sort_by_key(|row| (Reverse(row.dur_ns), texts.text(row.name), row.source));
+    let rows = || rows.iter();
+    Table::build("at_roof")
+        .text("source", rows().map(|row| row.source.name()))
+        .text("name", rows().map(|row| texts.text(row.name)))
+        .u64("calls", rows().map(|row| row.calls))
+        .i64("dur_ns", rows().map(|row| row.dur_ns))
+        .i64("at_roof_ns", rows().map(|row| row.at_roof_ns))
+}

@@ -1,0 +1,257 @@
+//! A run whose one row is bad: nothing is perfect, nothing is empty, nothing vanishes.
+
+use trueno_plugin::testing::Output;
+
+use crate::made::{Made, Row, at, ceiling, lines, usual};
+
+fn of(row: Row) -> Made {
+    Made {
+        kernels: vec![Row { kind: "", ..row }],
+        ceilings: usual(),
+        ..Made::default()
+    }
+}
+
+fn good() -> Row {
+    at(1, "k", 0, 1000).work(4000, 1000).backend("avx2")
+}
+
+fn assert_no_figure(what: &str, out: &Output, reason: &str) {
+    let points = out.table("points");
+    for column in ["efficiency_share", "distance_share"] {
+        let shares = points.f64(column).unwrap();
+        assert!(
+            shares.iter().all(|share| share.is_none()),
+            "{what}: {points}"
+        );
+    }
+    let summary = out.table("summary").f64("efficiency_share").unwrap();
+    assert!(summary.iter().all(|share| share.is_none()), "{what}");
+    let rows = lines(out.table("not_measurable"), &["source", "reason", "calls"]);
+    assert_eq!(rows.len(), 1, "{what}: {rows:?}");
+    assert!(rows[0].contains(reason), "{what}: {rows:?}");
+    assert!(rows[0].ends_with("| 1"), "{what}: {rows:?}");
+    assert_eq!(out.table("at_roof").rows(), 0, "{what}");
+}
+
+#[test]
+fn the_good_one_has_a_place() {
+    let out = of(good()).analyse();
+    assert_eq!(
+        lines(
+            out.table("points"),
+            &["name", "efficiency_share", "is_valid", "reason"]
+        ),
+        ["k | 0.1 | true | -"]
+    );
+    assert_eq!(out.table("not_measurable").rows(), 0);
+}
+
+#[test]
+fn bad_rows_have_reasons() {
+    let cases: Vec<(&str, Row, &str)> = vec![
+        (
+            "no FLOPs",
+            Row {
+                flops: None,
+                ..good()
+            },
+            "no FLOPs recorded",
+        ),
+        (
+            "no bytes",
+            Row {
+                bytes: None,
+                ..good()
+            },
+            "no bytes recorded",
+        ),
+        ("zero FLOPs", good().work(0, 1000), "FLOPs are 0"),
+        ("zero bytes", good().work(4000, 0), "bytes are 0"),
+        (
+            "no time",
+            Row {
+                dur_ns: 0,
+                ..good()
+            },
+            "duration is not above zero",
+        ),
+        (
+            "negative time",
+            Row {
+                dur_ns: -5,
+                ..good()
+            },
+            "duration is not above zero",
+        ),
+        (
+            "bound",
+            Row {
+                is_bound: true,
+                ..good()
+            },
+            "timing = bound",
+        ),
+        (
+            "invalid",
+            Row {
+                is_invalid: true,
+                ..good()
+            },
+            "marked not valid",
+        ),
+        (
+            "on a device",
+            good().backend("cuda"),
+            "the work ran on a device",
+        ),
+        (
+            "backend unknown",
+            good().backend("fast"),
+            "backend fast is no instruction set",
+        ),
+        (
+            "no such ceiling",
+            good().backend("neon"),
+            "no measured neon f32 compute ceiling",
+        ),
+        (
+            "no ceiling of the device",
+            good().device(0),
+            "no measured f32 compute ceiling on gpu:0",
+        ),
+    ];
+    for (what, row, reason) in cases {
+        assert_no_figure(what, &of(row).analyse(), reason);
+    }
+}
+
+#[test]
+fn bad_ceilings_are_none() {
+    for value in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for (kind, level, missing) in [
+            ("compute", "avx2", "no measured avx2 f32 compute ceiling"),
+            ("bandwidth", "dram", "no measured dram bandwidth ceiling"),
+        ] {
+            let mut run = of(good());
+            run.ceilings.retain(|row| row.1 != kind);
+            run.ceilings.push(ceiling(kind, level, value));
+            let out = run.analyse();
+            assert_no_figure(&format!("{kind} {value}"), &out, missing);
+            assert!(out.finding("no_ceiling").is_some());
+        }
+    }
+}
+
+#[test]
+fn bad_counts_have_reasons() {
+    let flops = "flops_f32";
+    type Counters = Vec<(&'static str, f64)>;
+    let cases: Vec<(&str, Counters, &str)> = vec![
+        (
+            "NaN",
+            vec![(flops, f64::NAN), ("dram_bytes", 9.0)],
+            "FLOPs are negative or no finite",
+        ),
+        (
+            "negative",
+            vec![(flops, -1.0), ("dram_bytes", 9.0)],
+            "FLOPs are negative or no finite",
+        ),
+        (
+            "infinite",
+            vec![(flops, 1.0), ("dram_bytes", f64::INFINITY)],
+            "bytes are negative or no finite",
+        ),
+        (
+            "zero",
+            vec![(flops, 0.0), ("dram_bytes", 9.0)],
+            "FLOPs are 0",
+        ),
+        ("one half", vec![("dram_bytes", 9.0)], "no FLOPs recorded"),
+        (
+            "mixed",
+            vec![(flops, 5.0), ("flops_f64", 5.0), ("dram_bytes", 9.0)],
+            "several precisions",
+        ),
+    ];
+    for (what, counters, reason) in cases {
+        let mut run = of(Row {
+            flops: None,
+            bytes: None,
+            ..good()
+        });
+        run.counters = counters
+            .into_iter()
+            .map(|(name, value)| (1, name, value))
+            .collect();
+        assert_no_figure(what, &run.analyse(), reason);
+    }
+}
+
+#[test]
+fn above_the_roof_is_flagged_and_never_clamped() {
+    // 4 FLOP/byte below 10 GB/s: 40 GFLOP/s at most; 4000 FLOPs in 10 ns are 400.
+    let out = of(Row {
+        dur_ns: 10,
+        ..good()
+    })
+    .analyse();
+    assert_eq!(
+        lines(
+            out.table("points"),
+            &[
+                "efficiency_share",
+                "distance_share",
+                "is_valid",
+                "calls_above"
+            ]
+        ),
+        ["10 | -9 | false | 1"]
+    );
+    let reason = lines(out.table("not_measurable"), &["reason", "calls"]);
+    assert!(
+        reason[0].starts_with("above the roof: faster than the arithmetic"),
+        "{reason:?}"
+    );
+    let summary = out.table("summary");
+    assert!(summary.f64("efficiency_share").unwrap().get(0).is_none());
+    assert!(out.finding("above_the_roof").is_some());
+    assert_eq!(out.table("at_roof").rows(), 0);
+
+    // 50 GFLOP/s: the arithmetic allows it, DRAM does not, L2 does.
+    let mut run = of(Row {
+        dur_ns: 80,
+        ..good()
+    });
+    run.ceilings.push(ceiling("bandwidth", "l2", 50e9));
+    let out = run.analyse();
+    let reason = lines(out.table("points"), &["reason"]);
+    assert!(reason[0].contains("not faster than l2"), "{reason:?}");
+    let out = run.analyse_with(r#"{"memory": "l2"}"#);
+    assert_eq!(
+        lines(
+            out.table("points"),
+            &["memory", "efficiency_share", "is_valid"]
+        ),
+        ["l2 | 0.5 | true"]
+    );
+}
+
+#[test]
+fn wrong_options_say_what_there_is() {
+    let inputs = || of(good());
+    let failed = std::panic::catch_unwind(|| inputs().analyse_with(r#"{"memory": "ram"}"#));
+    let text = *failed.unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("expected one of l1, l2, l3, dram"), "{text}");
+}
+
+#[test]
+fn an_empty_run_is_empty() {
+    let out = Made::default().analyse();
+    for table in &out.tables {
+        assert_eq!(table.rows(), 0, "{}", table.name());
+    }
+    assert!(out.findings.is_empty());
+    assert!(out.charts.is_empty());
+}

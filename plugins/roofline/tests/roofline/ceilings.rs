@@ -1,0 +1,185 @@
+//! Which ceiling is taken.
+
+use crate::made::{Made, at, ceiling, lines};
+
+fn one(
+    backend: Option<&'static str>,
+    ceilings: Vec<crate::made::Ceiling>,
+    options: &str,
+) -> String {
+    let run = Made {
+        kernels: vec![crate::made::Row {
+            backend,
+            ..at(1, "k", 0, 10_000).work(40_000, 1000)
+        }],
+        ceilings,
+        ..Made::default()
+    };
+    let out = run.analyse_with(options);
+    lines(
+        out.table("points"),
+        &[
+            "instruction_set",
+            "precision",
+            "attainable_flops_per_s",
+            "assumed",
+            "reason",
+        ],
+    )
+    .remove(0)
+}
+
+const DRAM: f64 = 10e9;
+
+#[test]
+fn the_one_of_the_instruction_set_and_precision() {
+    let ceilings = || {
+        vec![
+            ceiling("bandwidth", "DRAM", DRAM),
+            ceiling("compute", "scalar", 10e9),
+            ceiling("compute", "AVX2", 50e9),
+            ceiling("compute", "avx512", 100e9),
+            (
+                "cpu",
+                "compute",
+                "avx512",
+                Some("f64"),
+                Some(1),
+                60e9,
+                "measured",
+            ),
+            (
+                "cpu",
+                "compute",
+                "avx512",
+                Some("f32"),
+                Some(8),
+                800e9,
+                "measured",
+            ),
+            ("gpu:0", "compute", "", Some("f32"), None, 9e12, "measured"),
+        ]
+    };
+    let of = |backend, options| one(backend, ceilings(), options);
+    assert_eq!(
+        of(Some("scalar"), "{}"),
+        "scalar | f32 | 10000000000 | precision f32 | -"
+    );
+    assert_eq!(
+        of(Some("avx2"), "{}"),
+        "avx2 | f32 | 50000000000 | precision f32 | -"
+    );
+    assert_eq!(
+        of(Some("avx512+scalar"), "{}"),
+        "avx512 | f32 | 100000000000 | precision f32; the widest of its instruction sets | -"
+    );
+    assert_eq!(
+        of(Some("avx512"), r#"{"precision": "f64"}"#),
+        "avx512 | f64 | 60000000000 | precision f64 | -"
+    );
+    assert_eq!(
+        of(None, "{}"),
+        "avx512 | f32 | 100000000000 | precision f32; instruction set avx512, the highest measured | -"
+    );
+}
+
+#[test]
+fn of_several_the_highest_and_of_one_thread_only() {
+    let dram = || ceiling("bandwidth", "dram", DRAM);
+    let twice = vec![
+        dram(),
+        ceiling("compute", "avx2", 30e9),
+        ceiling("compute", "avx2", 40e9),
+    ];
+    assert!(one(Some("avx2"), twice, "{}").contains("| 40000000000 |"));
+    let eight = vec![
+        dram(),
+        (
+            "cpu",
+            "compute",
+            "avx2",
+            Some("f32"),
+            Some(8),
+            9e11,
+            "measured",
+        ),
+    ];
+    let found = one(Some("avx2"), eight, "{}");
+    assert!(
+        found.ends_with("no measured avx2 f32 compute ceiling of 1 thread on cpu (there are some of more threads)"),
+        "{found}"
+    );
+    let unsaid = vec![
+        dram(),
+        (
+            "cpu",
+            "compute",
+            "avx2",
+            Some("f32"),
+            None,
+            9e10,
+            "measured",
+        ),
+    ];
+    let found = one(Some("avx2"), unsaid, "{}");
+    assert!(found.contains("is one of 1 thread"), "{found}");
+}
+
+#[test]
+fn nominal_ones_only_when_asked_for() {
+    let ceilings = || {
+        vec![
+            ceiling("bandwidth", "dram", DRAM),
+            (
+                "cpu",
+                "compute",
+                "avx2",
+                Some("f32"),
+                Some(1),
+                70e9,
+                "nominal",
+            ),
+        ]
+    };
+    let found = one(Some("avx2"), ceilings(), "{}");
+    assert!(found.ends_with("(there are nominal ones)"), "{found}");
+    let found = one(Some("avx2"), ceilings(), r#"{"nominal": true}"#);
+    assert!(found.contains("| 70000000000 |"), "{found}");
+}
+
+#[test]
+fn those_used_are_listed_with_the_time_below_them() {
+    let mut run = Made {
+        kernels: vec![
+            at(1, "a", 0, 1000).work(40_000, 1000).backend("avx2"),
+            at(2, "b", 1000, 500).work(400, 1000).backend("avx2"),
+        ],
+        ..Made::default()
+    };
+    run.ceilings = vec![
+        ceiling("bandwidth", "dram", DRAM),
+        ceiling("bandwidth", "l1", 1e12),
+        ceiling("compute", "avx2", 100e9),
+    ];
+    let out = run.analyse();
+    assert_eq!(
+        lines(
+            out.table("ceilings_used"),
+            &["kind", "level", "value", "source", "points", "dur_ns"]
+        ),
+        [
+            "bandwidth | dram | 10000000000 | measured | 2 | 1500",
+            "compute | avx2 | 100000000000 | measured | 2 | 1500",
+        ]
+    );
+    // 40 FLOP/byte are right of the ridge at 10, 0.4 left of it.
+    assert_eq!(
+        lines(
+            out.table("points"),
+            &["name", "ridge_flops_per_byte", "bound_by"]
+        ),
+        ["a | 10 | compute", "b | 10 | memory"]
+    );
+    assert_eq!(out.charts.len(), 1);
+    assert_eq!(out.table("roofs").rows(), 3);
+}

@@ -1,0 +1,9 @@
+//! The plugin through its door, and its passes against slow oracles.
+
+mod backends;
+mod bad_inputs;
+mod ceilings;
+mod made;
+mod model;
+mod nesting;
+mod points;

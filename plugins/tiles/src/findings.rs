@@ -1,0 +1,103 @@
+//! What a reader should know.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::levels::{Level, share};
+use crate::load::Loaded;
+use crate::outliers::Outliers;
+
+/// More of the time of all tiles in packing than this is said.
+pub const PACK_SHARE: f64 = 0.2;
+/// A longer time of one thread over the mean than this is said.
+pub const IMBALANCE: f64 = 1.2;
+
+/// Packing, imbalance, levels above their roof, levels without one, outliers.
+pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<Finding> {
+    const LEVELS: &str = "SELECT level, tiles, exclusive_ns, inclusive_ns, pack_share, efficiency_share, imbalance_ratio, reason FROM tiles.levels";
+    let mut out = Vec::new();
+    let pack = levels.iter().find(|level| level.name == "pack");
+    if let Some(pack) = pack
+        && let Some(part) = share(pack.sum.exclusive_ns, pack.all_ns)
+        && part > PACK_SHARE
+    {
+        let title = format!(
+            "packing takes {:.1} % of the time of all tiles",
+            part * 100.0
+        );
+        out.push(
+            Finding::new("packing", Severity::Warning, title)
+                .suggestion(
+                    "pack once and use it for more tiles, or let small problems go unpacked",
+                )
+                .evidence(LEVELS),
+        );
+    }
+    let worst = levels
+        .iter()
+        .filter_map(|level| Some((level, level.imbalance?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((level, ratio)) = worst.filter(|(_, ratio)| *ratio > IMBALANCE) {
+        let title = format!(
+            "{} tiles take {ratio:.2} times as long on one of {} threads as on the mean",
+            level.name,
+            loaded.threads.len()
+        );
+        out.push(
+            Finding::new("imbalance", Severity::Warning, title)
+                .evidence("SELECT thread, level, tiles, inclusive_ns FROM tiles.threads ORDER BY level, inclusive_ns DESC, thread"),
+        );
+    }
+    for level in levels
+        .iter()
+        .filter(|level| level.place.is_some_and(|place| place.is_above()))
+    {
+        let title = format!("{} tiles lie above their roof, which cannot be", level.name);
+        out.push(
+            Finding::new("above_the_roof", Severity::Warning, title)
+                .detail(level.reason.clone().unwrap_or_default())
+                .evidence(LEVELS),
+        );
+    }
+    let missing: Vec<&Level> = levels
+        .iter()
+        .filter(|level| level.achieved.is_some() && level.place.is_none())
+        .collect();
+    if !missing.is_empty() {
+        let mut why: Vec<String> = missing
+            .iter()
+            .filter_map(|level| level.reason.clone())
+            .collect();
+        why.dedup();
+        let title = format!(
+            "{} of {} levels have no ceiling",
+            missing.len(),
+            levels.len()
+        );
+        out.push(
+            Finding::new("no_ceiling", Severity::Info, title)
+                .detail(why.join("; "))
+                .suggestion("measure the machine with `trueno-record peaks`; nominal ceilings are used with --set tiles.nominal=true")
+                .evidence("SELECT device, kind, level, precision, threads, value, source FROM ceilings"),
+        );
+    }
+    if outliers.count > 0 {
+        let title = format!(
+            "{} tiles took far longer than others with the same work: {} beyond the median",
+            outliers.count,
+            time(outliers.excess_ns)
+        );
+        let ids: Vec<u64> = outliers.listed.iter().map(|row| row.tile.id).collect();
+        out.push(Finding::new("outliers", Severity::Info, title).evidence(ids));
+    }
+    out
+}
+
+fn time(ns: i64) -> String {
+    let ns = ns as f64;
+    match ns {
+        _ if ns < 1e3 => format!("{ns} ns"),
+        _ if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        _ if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
+        _ => format!("{:.2} s", ns / 1e9),
+    }
+}

@@ -1,0 +1,116 @@
+//! One row for each level.
+
+use crate::load::Loaded;
+use crate::place::{Achieved, Place};
+use crate::sweep::Sum;
+
+/// A level.
+#[derive(Clone, Debug)]
+pub struct Level {
+    /// Index into [`Loaded::levels`].
+    pub number: u32,
+    /// As recorded.
+    pub name: String,
+    /// Over all threads.
+    pub sum: Sum,
+    /// Exclusive time of all levels.
+    pub all_ns: i64,
+    /// Sum of declared FLOPs; `None`: none is declared.
+    pub flops: Option<f64>,
+    /// Sum of declared bytes; `None`: none is declared.
+    pub bytes: Option<f64>,
+    /// Time of the tiles that declare both.
+    pub work_ns: i64,
+    /// FLOPs and bytes of those.
+    pub work: (f64, f64),
+    /// Longest inclusive time of a thread / mean over threads with tiles; `None`: one thread.
+    pub imbalance: Option<f64>,
+    /// The memory whose bandwidth is its roof.
+    pub memory: Option<String>,
+    /// What was assumed to find its roof.
+    pub assumed: Option<String>,
+    /// Rates.
+    pub achieved: Option<Achieved>,
+    /// Below its roof.
+    pub place: Option<Place>,
+    /// Why it has no place, or one that cannot be.
+    pub reason: Option<String>,
+}
+
+impl Level {
+    /// For the name of a table.
+    pub fn plain_name(&self) -> String {
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        };
+        self.name.chars().map(plain).collect()
+    }
+
+    /// Share of its time that went into packing.
+    pub fn pack_share(&self) -> Option<f64> {
+        share(self.sum.pack_ns, self.sum.inclusive_ns)
+    }
+}
+
+/// `part / whole`, or null when there is no whole.
+pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
+}
+
+/// Adds threads up.
+pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
+    let all_ns = sums.iter().flatten().map(|sum| sum.exclusive_ns).sum();
+    let mut out: Vec<Level> = loaded
+        .levels
+        .iter()
+        .zip(0..)
+        .map(|(name, number)| {
+            let of_threads = || sums.iter().map(|levels| levels[number as usize]);
+            let add = |of: fn(Sum) -> i64| of_threads().map(of).sum::<i64>();
+            let longest_ns = of_threads().map(|sum| sum.inclusive_ns).max().unwrap_or(0);
+            let inclusive_ns = add(|sum| sum.inclusive_ns);
+            Level {
+                number,
+                name: name.clone(),
+                sum: Sum {
+                    tiles: of_threads().map(|sum| sum.tiles).sum(),
+                    exclusive_ns: add(|sum| sum.exclusive_ns),
+                    inclusive_ns,
+                    pack_ns: add(|sum| sum.pack_ns),
+                },
+                all_ns,
+                flops: None,
+                bytes: None,
+                work_ns: 0,
+                work: (0.0, 0.0),
+                imbalance: (sums.len() > 1 && inclusive_ns > 0)
+                    .then(|| longest_ns as f64 * sums.len() as f64 / inclusive_ns as f64),
+                memory: None,
+                assumed: None,
+                achieved: None,
+                place: None,
+                reason: None,
+            }
+        })
+        .collect();
+    for tile in loaded.threads.values().flatten() {
+        let level = &mut out[tile.level as usize];
+        if let Some(flops) = tile.flops {
+            *level.flops.get_or_insert(0.0) += flops as f64;
+        }
+        if let Some(bytes) = tile.bytes {
+            *level.bytes.get_or_insert(0.0) += bytes as f64;
+        }
+        if let (Some(flops), Some(bytes)) = (tile.flops, tile.bytes) {
+            level.work_ns += tile.dur_ns();
+            level.work.0 += flops as f64;
+            level.work.1 += bytes as f64;
+        }
+    }
+    out.retain(|level| level.sum.tiles > 0);
+    out
+}

@@ -1,0 +1,90 @@
+//! Where the time of blocked algorithms goes: macro, midi and micro tiles, and packing.
+//!
+//! Every busy instant of a thread is booked to its innermost tile, so exclusive times add up. FLOPs and
+//! bytes are declared. A level's roof has the bandwidth of the memory it is blocked for: macro tiles DRAM,
+//! midi tiles L2 (L3 where no L2 was measured), micro tiles L1; packing computes nothing and has no roof.
+//! The model of the roof is that of the plugin `roofline`.
+
+pub mod findings;
+pub mod heat;
+pub mod levels;
+pub mod load;
+pub mod outliers;
+pub mod roofs;
+pub mod sweep;
+pub mod tables;
+
+// One reader of ceilings and one model for both plugins that need them.
+#[path = "../../roofline/src/ceilings.rs"]
+pub mod ceilings;
+#[path = "../../roofline/src/instruction_set.rs"]
+pub mod instruction_set;
+#[path = "../../roofline/src/place.rs"]
+pub mod place;
+
+use serde::Deserialize;
+use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+
+/// The plugin.
+pub struct Tiles;
+
+/// What a user may set.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Whether nominal ceilings may be used.
+    pub nominal: bool,
+    /// Of the arithmetic, which tiles do not record.
+    pub precision: String,
+    /// So many outliers are listed, the furthest first; all are counted.
+    pub outlier_rows: usize,
+    /// Rows and columns of a heat map, at most; of more tiles several share a cell.
+    pub heat_cells: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nominal: false,
+            precision: "f32".to_owned(),
+            outlier_rows: 100,
+            heat_cells: 64,
+        }
+    }
+}
+
+impl Plugin for Tiles {
+    const ID: &'static str = "tiles";
+    const SUMMARY: &'static str = "Where the time of blocked algorithms goes, level by level.";
+    const INPUTS: &'static [Input] = &load::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
+        let mut loaded = load::load(run)?;
+        run.check_cancelled()?;
+        let sums = sweep::sweep(&mut loaded);
+        let mut levels = levels::levels(&loaded, &sums);
+        roofs::place_all(&mut levels, &loaded, &limits, &options);
+        let outliers = outliers::outliers(&loaded, options.outlier_rows);
+        run.emit(tables::levels(&levels))?;
+        run.emit(tables::threads(&loaded, &sums))?;
+        run.emit(tables::outliers(&loaded, &outliers))?;
+        for level in &levels {
+            let cells = heat::heat(&loaded, level.number, options.heat_cells.max(1));
+            // One cell says nothing that the level does not.
+            if cells.len() > 1 {
+                let name = format!("heat_{}", level.plain_name());
+                let title = format!("Time of {} tiles by row and column", level.name);
+                run.emit(tables::heat(&name, &cells))?;
+                run.chart(Chart::heatmap(&title, &name, "col", "row", "dur_ns"))?;
+            }
+        }
+        for finding in findings::findings(&levels, &outliers, &loaded) {
+            run.finding(finding)?;
+        }
+        Ok(())
+    }
+}
+
+export!(Tiles);

@@ -1,0 +1,154 @@
+//! From the published tables to tiles, thread by thread.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Error, Input, Result, Run};
+
+use crate::ceilings::CEILINGS;
+
+/// All inputs.
+pub const INPUTS: [Input; 5] = [
+    Input::sql(
+        "tiles",
+        "SELECT id, level_id, \"row\" AS at_row, col AS at_col, thread, start_ns, dur_ns, flops, bytes FROM tiles",
+    ),
+    Input::sql(
+        "tile_levels",
+        "SELECT DISTINCT level_id AS id, level AS text FROM tiles",
+    ),
+    Input::sql(
+        "tile_backends",
+        "SELECT DISTINCT k.backend AS backend FROM tiles AS t JOIN kernels AS k ON t.parent = k.id",
+    ),
+    CEILINGS,
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    )
+    .optional(),
+];
+
+/// Levels in the order of reports; others come after them, by name.
+pub const LEVELS: [&str; 4] = ["macro", "midi", "micro", "pack"];
+
+/// One tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tile {
+    /// When it began.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// Unique in the run.
+    pub id: u64,
+    /// Declared; `None`: not.
+    pub flops: Option<u64>,
+    /// Declared; `None`: not.
+    pub bytes: Option<u64>,
+    /// Tile row.
+    pub row: u32,
+    /// Tile column.
+    pub col: u32,
+    /// Index into [`Loaded::levels`].
+    pub level: u32,
+}
+
+impl Tile {
+    /// How long it lasted.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// A run's tiles.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// Names of levels.
+    pub levels: Vec<String>,
+    /// By thread.
+    pub threads: BTreeMap<i64, Vec<Tile>>,
+    /// Backends of the kernels that tiles belong to.
+    pub backends: Vec<String>,
+    /// Rows with an impossible duration, and those that a window cuts.
+    pub left_out: u64,
+}
+
+/// Reads the inputs.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn load(run: &mut Run) -> Result<Loaded> {
+    let mut out = Loaded::default();
+    let table = run.table("report_window")?;
+    let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
+    let window = from_ns
+        .iter()
+        .flatten()
+        .zip(until_ns.iter().flatten())
+        .next();
+
+    let table = run.table("tile_levels")?;
+    let (ids, texts) = (table.i64("id")?, table.text("text")?);
+    let mut known: Vec<(i64, String)> = (0..table.rows())
+        .filter_map(|row| Some((ids.get(row)?, texts.get(row)?.to_owned())))
+        .collect();
+    let place = |name: &str| LEVELS.iter().position(|level| *level == name);
+    known.sort_by_key(|(_, name)| (place(name).unwrap_or(LEVELS.len()), name.clone()));
+    out.levels = known.iter().map(|(_, name)| name.clone()).collect();
+    let numbers: BTreeMap<i64, u32> = known.iter().map(|(id, _)| *id).zip(0..).collect();
+
+    let table = run.table("tile_backends")?;
+    out.backends = table
+        .text("backend")?
+        .iter()
+        .flatten()
+        .map(str::to_owned)
+        .collect();
+    out.backends.sort();
+
+    let table = run.table("tiles")?;
+    let (id, level_id, thread) = (
+        table.u64("id")?,
+        table.i64("level_id")?,
+        table.i64("thread")?,
+    );
+    let (at_row, at_col) = (table.i64("at_row")?, table.i64("at_col")?);
+    let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+    let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
+    let small = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+    for row in 0..table.rows() {
+        let level = *numbers.get(&level_id.value(row)).ok_or_else(|| {
+            Error::bad_input("`tile_levels` does not list all levels of `tiles`".to_owned())
+        })?;
+        let start = start_ns.value(row);
+        let end = start
+            .checked_add(dur_ns.value(row))
+            .filter(|end| *end >= start);
+        let Some(end) = end else {
+            out.left_out += 1;
+            continue;
+        };
+        if let Some((from_ns, until_ns)) = window {
+            if end <= from_ns || until_ns <= start {
+                continue;
+            }
+            if start < from_ns || until_ns < end {
+                out.left_out += 1;
+                continue;
+            }
+        }
+        out.threads
+            .entry(thread.value(row))
+            .or_default()
+            .push(Tile {
+                start_ns: start,
+                end_ns: end,
+                id: id.value(row),
+                flops: flops.get(row),
+                bytes: bytes.get(row),
+                row: small(at_row.value(row)),
+                col: small(at_col.value(row)),
+                level,
+            });
+    }
+    Ok(out)
+}

@@ -1,0 +1,87 @@
+//! Levels against the memory they are blocked for.
+
+use crate::Options;
+use crate::ceilings::{Ceilings, Need};
+use crate::instruction_set::{Backend, backend};
+use crate::levels::Level;
+use crate::load::Loaded;
+use crate::place::{Roof, Work, achieved, place, why_above};
+
+/// Levels of memory for a level of tiles, the first that has a ceiling counts; none: it has no roof.
+pub fn memories(level: &str) -> &'static [&'static str] {
+    match level {
+        "macro" => &["dram"],
+        "midi" => &["l2", "l3"],
+        "micro" => &["l1"],
+        _ => &[],
+    }
+}
+
+/// Gives each level its place, or the reason why it has none.
+pub fn place_all(levels: &mut [Level], loaded: &Loaded, ceilings: &Ceilings, options: &Options) {
+    for level in levels {
+        if let Err(why) = place_one(level, loaded, ceilings, options) {
+            level.reason = Some(why);
+        }
+    }
+}
+
+fn place_one(
+    level: &mut Level,
+    loaded: &Loaded,
+    ceilings: &Ceilings,
+    options: &Options,
+) -> Result<(), String> {
+    let memories = memories(&level.name);
+    level.memory = memories.first().map(|memory| (*memory).to_owned());
+    if level.flops.is_none() {
+        return Err("no FLOPs recorded".to_owned());
+    }
+    if level.bytes.is_none() {
+        return Err("no bytes recorded".to_owned());
+    }
+    let work = Work {
+        flops: level.work.0,
+        bytes: level.work.1,
+        dur_ns: level.work_ns as f64,
+    };
+    level.achieved = Some(achieved(&work).map_err(|reason| reason.to_string())?);
+    let precision = options.precision.to_lowercase();
+    let mut assumed = vec![format!("precision {precision}")];
+    let instruction_set = match loaded.backends.as_slice() {
+        [one] => match backend(one) {
+            Backend::Cpu(set) => Some(set),
+            _ => return Err(format!("backend {one} is no instruction set known here")),
+        },
+        _ => None,
+    };
+    let (mut choice, mut missing) = (None, String::from("this level has no roof"));
+    for memory in memories {
+        match ceilings.choose(&Need {
+            device: "cpu",
+            instruction_set,
+            precision: &precision,
+            memory,
+        }) {
+            Ok(found) => {
+                level.memory = Some((*memory).to_owned());
+                choice = Some(found);
+                break;
+            }
+            Err(why) => missing = why,
+        }
+    }
+    let choice = choice.ok_or(missing)?;
+    assumed.extend(choice.assumed.iter().cloned());
+    level.assumed = Some(assumed.join("; "));
+    let roof = Roof {
+        compute: ceilings.rows[choice.compute].value,
+        bandwidth: ceilings.rows[choice.bandwidth].value,
+    };
+    let found = place(&work, &roof).map_err(|reason| reason.to_string())?;
+    level.place = Some(found);
+    if found.is_above() {
+        return Err(format!("above the roof: {}", why_above(&work, &roof, None)));
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! The output tables, and how their columns are computed.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::heat::Cell;
+use crate::levels::{Level, share};
+use crate::load::Loaded;
+use crate::outliers::Outliers;
+use crate::sweep::Sum;
+
+/// Table `levels`.
+///
+/// `exclusive_ns`: time in which a tile of the level was the innermost of its thread; `inclusive_ns`: in which
+/// one was open; `exclusive_share`: of the time of all tiles, for `pack` the share of packing; `pack_share`:
+/// of the level's inclusive time, what went into packing inside it; `flops`, `bytes`: declared, null when
+/// none are; intensity and rates of tiles that declare both, over the sum of their durations;
+/// `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
+/// inclusive time of a thread / mean over all threads with tiles.
+pub fn levels(levels: &[Level]) -> TableBuilder {
+    let rows = || levels.iter();
+    Table::build("levels")
+        .text("level", rows().map(|row| row.name.as_str()))
+        .u64("tiles", rows().map(|row| row.sum.tiles))
+        .i64("exclusive_ns", rows().map(|row| row.sum.exclusive_ns))
+        .f64(
+            "exclusive_share",
+            rows().map(|row| share(row.sum.exclusive_ns, row.all_ns)),
+        )
+        .i64("inclusive_ns", rows().map(|row| row.sum.inclusive_ns))
+        .f64("pack_share", rows().map(Level::pack_share))
+        .f64(
+            "flops_per_s",
+            rows().map(|row| row.achieved.map(|found| found.flops_per_s)),
+        )
+        .f64(
+            "flops_per_byte",
+            rows().map(|row| row.achieved.map(|found| found.intensity)),
+        )
+        .f64(
+            "efficiency_share",
+            rows().map(|row| row.place.map(|place| place.efficiency)),
+        )
+        .text("memory", rows().map(|row| row.memory.as_deref()))
+        .text(
+            "bound_by",
+            rows().map(|row| row.place.map(|place| place.bound.name())),
+        )
+        .bool(
+            "is_valid",
+            rows().map(|row| row.place.map(|place| !place.is_above())),
+        )
+        .f64("imbalance_ratio", rows().map(|row| row.imbalance))
+        .f64("flops", rows().map(|row| row.flops))
+        .f64("bytes", rows().map(|row| row.bytes))
+        .f64(
+            "bytes_per_s",
+            rows().map(|row| {
+                let bytes = row.bytes.filter(|_| row.work_ns > 0)?;
+                Some(bytes / (row.work_ns as f64 / 1e9))
+            }),
+        )
+        .f64(
+            "ridge_flops_per_byte",
+            rows().map(|row| row.place.map(|place| place.ridge)),
+        )
+        .text("assumed", rows().map(|row| row.assumed.as_deref()))
+        .text("reason", rows().map(|row| row.reason.as_deref()))
+}
+
+/// Table `threads`: the same times for each thread and level.
+pub fn threads(loaded: &Loaded, sums: &[Vec<Sum>]) -> TableBuilder {
+    let rows: Vec<(i64, &str, Sum)> = loaded
+        .threads
+        .keys()
+        .zip(sums)
+        .flat_map(|(thread, levels)| {
+            let named = loaded.levels.iter().zip(levels);
+            named.map(|(name, sum)| (*thread, name.as_str(), *sum))
+        })
+        .filter(|(.., sum)| sum.tiles > 0)
+        .collect();
+    Table::build("threads")
+        .i64("thread", rows.iter().map(|row| row.0))
+        .text("level", rows.iter().map(|row| row.1))
+        .u64("tiles", rows.iter().map(|row| row.2.tiles))
+        .i64("exclusive_ns", rows.iter().map(|row| row.2.exclusive_ns))
+        .i64("inclusive_ns", rows.iter().map(|row| row.2.inclusive_ns))
+}
+
+/// Table `outliers`: tiles further above the median of their level and declared work than 5 times the median
+/// absolute deviation (at least 5 % of the median), the furthest first.
+pub fn outliers(loaded: &Loaded, outliers: &Outliers) -> TableBuilder {
+    let rows = || outliers.listed.iter();
+    let level = |number: u32| loaded.levels[number as usize].as_str();
+    Table::build("outliers")
+        .u64("id", rows().map(|row| row.tile.id))
+        .text("level", rows().map(|row| level(row.tile.level)))
+        .i64("row", rows().map(|row| i64::from(row.tile.row)))
+        .i64("col", rows().map(|row| i64::from(row.tile.col)))
+        .i64("thread", rows().map(|row| row.thread))
+        .i64("start_ns", rows().map(|row| row.tile.start_ns))
+        .i64("dur_ns", rows().map(|row| row.tile.dur_ns()))
+        .i64("median_ns", rows().map(|row| row.median_ns))
+        .f64("deviations", rows().map(|row| row.deviations))
+}
+
+/// Table `heat_<level>`: time of tiles by row and column, which count from the tile around them.
+pub fn heat(name: &str, cells: &[Cell]) -> TableBuilder {
+    Table::build(name)
+        .i64("row", cells.iter().map(|cell| i64::from(cell.row)))
+        .i64("col", cells.iter().map(|cell| i64::from(cell.col)))
+        .u64("tiles", cells.iter().map(|cell| cell.tiles))
+        .i64("dur_ns", cells.iter().map(|cell| cell.dur_ns))
+}

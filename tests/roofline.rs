@@ -1,0 +1,182 @@
+//! Rooflines and tiles of recorded runs, from ceilings to gains.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source, TileLevel};
+
+use crate::harness::{Dir, section, spin};
+
+/// Ceilings so high that nothing lies above them.
+fn ceilings(rec: &Recorder) {
+    let ceiling = |kind, level: &'static str, precision: Option<&'static str>, value| Ceiling {
+        level: Some(level.into()),
+        precision: precision.map(Into::into),
+        threads: Some(1),
+        ..Ceiling::new("cpu", kind, value, Source::Measured)
+    };
+    for set in ["scalar", "avx2"] {
+        rec.ceiling(ceiling(CeilingKind::Compute, set, Some("f32"), 1e12));
+    }
+    for level in ["dram", "l2", "l1"] {
+        rec.ceiling(ceiling(CeilingKind::Bandwidth, level, None, 1e12));
+    }
+}
+
+/// Ten calls of a kernel of 1000 FLOPs and 2000 bytes, and one that says nothing.
+fn recorded(dir: &Dir, name: &str, backend: &'static str, with_ceilings: bool) -> PathBuf {
+    let path = dir.join(name);
+    let rec = Recorder::create(&path).expect("a recorder");
+    if with_ceilings {
+        ceilings(&rec);
+    }
+    for _ in 0..10 {
+        let mut brick = rec.brick("QkvProjection");
+        brick.flops(1000).bytes(1500, 500).backend(backend);
+        let mut kernel = rec.kernel("gemv");
+        kernel.flops(1000).bytes(2000).backend(backend);
+        let mut tile = rec.tile(TileLevel::Macro, 0, 0);
+        tile.flops(1000).bytes(2000);
+        spin(50);
+    }
+    {
+        let _silent = rec.brick("load");
+        spin(50);
+    }
+    rec.finish().expect("the recording ends");
+    path
+}
+
+fn rows(report: &Value, plugin: &str, table: &str) -> Vec<Value> {
+    let tables = section(report, plugin)["tables"].as_array().unwrap();
+    let found = tables.iter().find(|found| found["name"] == table);
+    let found = found.unwrap_or_else(|| panic!("{plugin} has no table {table}"));
+    found["rows"].as_array().unwrap().clone()
+}
+
+fn report(dir: &Dir, run: &Path, args: &[&str]) -> Value {
+    let args = [args, &["--json", "-"]].concat();
+    dir.report(run, &args).exits(0).json()
+}
+
+/// A cell by the name of its column.
+fn cell(report: &Value, plugin: &str, table: &str, row: usize, column: &str) -> Value {
+    let tables = section(report, plugin)["tables"].as_array().unwrap();
+    let found = tables.iter().find(|found| found["name"] == table).unwrap();
+    let columns = found["columns"].as_array().unwrap();
+    let at = columns.iter().position(|found| found["name"] == column);
+    let at = at.unwrap_or_else(|| panic!("{table} has no column {column}: {columns:?}"));
+    found["rows"][row][at].clone()
+}
+
+#[test]
+fn ceilings_of_the_run_make_a_roofline_and_gains() {
+    let dir = Dir::new();
+    let run = recorded(&dir, "one.run", "avx2", true);
+    let report = report(&dir, &run, &[]);
+    let of = |table, row, column| cell(&report, "roofline", table, row, column);
+    assert_eq!(rows(&report, "roofline", "points").len(), 2);
+    for row in 0..2 {
+        assert_eq!(of("points", row, "calls"), 10);
+        assert_eq!(of("points", row, "flops_per_byte"), 0.5);
+        assert_eq!(of("points", row, "instruction_set"), "avx2");
+        assert_eq!(of("points", row, "bound_by"), "memory");
+        let dur_ns = of("points", row, "dur_ns").as_f64().unwrap();
+        // 10,000 FLOPs, of which 0.5 × 10¹² a second are attainable: 20 ns.
+        let expected = 20.0 / dur_ns;
+        let share = of("points", row, "efficiency_share").as_f64().unwrap();
+        assert!(
+            (share / expected - 1.0).abs() < 1e-9,
+            "{share} is not {expected}"
+        );
+    }
+    // Only the kernels count: 10 calls, not 20.
+    assert_eq!(of("summary", 0, "calls"), 10);
+    let coverage = of("summary", 0, "coverage_share").as_f64().unwrap();
+    assert!(coverage > 0.3 && coverage < 1.0, "{coverage}");
+    assert_eq!(of("not_measurable", 0, "example"), "load");
+    assert_eq!(rows(&report, "roofline", "ceilings_used").len(), 2);
+
+    let gains = rows(&report, "critical_path", "at_roof");
+    assert_eq!(gains.len(), 3, "everything, gemv, QkvProjection: {gains:?}");
+    let gain_ns = |row| {
+        cell(&report, "critical_path", "at_roof", row, "gain_ns")
+            .as_i64()
+            .unwrap()
+    };
+    let wall_ns = report["run"]["wall_ns"].as_i64().unwrap();
+    for row in 0..3 {
+        assert!(
+            (400_000..wall_ns).contains(&gain_ns(row)),
+            "{gains:?} of {wall_ns}"
+        );
+    }
+    let level = |column| cell(&report, "tiles", "levels", 0, column);
+    assert_eq!(level("memory"), "dram");
+    assert_eq!(level("tiles"), 10);
+    assert!(level("efficiency_share").as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_run_without_ceilings_says_how_to_get_them() {
+    let dir = Dir::new();
+    let run = recorded(&dir, "one.run", "avx2", false);
+    dir.report(&run, &["--only", "roofline"])
+        .exits(0)
+        .stdout_has("2 of 2 points have no ceiling")
+        .stdout_has("trueno-record peaks");
+    let report = report(&dir, &run, &[]);
+    let tables = section(&report, "critical_path")["tables"]
+        .as_array()
+        .unwrap();
+    let is_there = tables
+        .iter()
+        .any(|table| table["name"] == "at_roof" && !table["rows"].as_array().unwrap().is_empty());
+    assert!(!is_there);
+}
+
+#[test]
+fn backends_of_two_runs_are_compared() {
+    let dir = Dir::new();
+    let base = recorded(&dir, "base.run", "scalar", true);
+    let run = recorded(&dir, "one.run", "avx2", true);
+    let args = ["--only", "roofline", "--baseline", base.to_str().unwrap()];
+    let report = report(&dir, &run, &args);
+    assert_eq!(rows(&report, "roofline", "backends").len(), 4);
+    let of = |row, column| cell(&report, "roofline", "backends", row, column);
+    assert_eq!(of(0, "backend"), "scalar");
+    assert_eq!(of(0, "run"), "baseline");
+    assert_eq!(of(1, "backend"), "avx2");
+    assert_eq!(of(1, "against"), "scalar (baseline)");
+    assert!(of(1, "speed_up").as_f64().unwrap() > 0.0);
+    assert!(of(1, "efficiency_share").as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn wrong_options_are_refused_with_what_there_is() {
+    let dir = Dir::new();
+    let run = recorded(&dir, "one.run", "avx2", false);
+    let text = dir
+        .report(
+            &run,
+            &[
+                "--only",
+                "roofline",
+                "--set",
+                "roofline.memory=ram",
+                "--json",
+                "-",
+            ],
+        )
+        .exits(2)
+        .stdout;
+    assert!(text.contains("expected one of l1, l2, l3, dram"), "{text}");
+    let text = dir
+        .report(
+            &run,
+            &["--only", "tiles", "--set", "tiles.top=3", "--json", "-"],
+        )
+        .exits(2)
+        .stdout;
+    assert!(text.contains("unknown option `top`"), "{text}");
+}
