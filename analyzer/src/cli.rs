@@ -1,5 +1,6 @@
 //! The command line as it was typed.
 
+pub mod compare;
 pub mod look;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::Level;
 use crate::window::{self, Wanted};
+pub use compare::{CompareArgs, CompareFail, CompareFormat};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 
 const EXAMPLES: &str = "\
@@ -19,6 +21,8 @@ EXAMPLES:
   See what ran inside what; walk through it:
     trueno-analyze tree decode.run --merge
     trueno-analyze tui decode.run
+  See what a change has made slower; gate a build on it:
+    trueno-analyze compare before.run after.run --fail-on slower
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
@@ -87,6 +91,8 @@ pub enum Verb {
     Tui(Box<TuiArgs>),
     /// Print the source of a kernel, with its launches.
     Ptx(PtxArgs),
+    /// Say what got slower or faster from one run, or several, to another.
+    Compare(Box<CompareArgs>),
     /// Run SQL over the tables of a run.
     Query(QueryArgs),
     /// List the tables of a run, or the columns of one.
