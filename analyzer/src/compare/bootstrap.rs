@@ -115,7 +115,7 @@ impl<'a> Resampled<'a> {
 /// autoregression (Carlstein 1986 and Künsch 1989), at most a fifth of the run.
 fn block(samples: &[f64]) -> usize {
     let n = samples.len();
-    let rho = dependence::of(samples).lag_one;
+    let rho = dependence::of(&[samples]).lag_one;
     let best = (6.0 * rho * rho / (1.0 - rho * rho).powi(2)).cbrt() * (n as f64).cbrt();
     (best.ceil() as usize).clamp(1, (n / 5).max(1))
 }

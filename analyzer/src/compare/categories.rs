@@ -9,21 +9,22 @@ use crate::rows::Rows;
 
 /// Self time on host threads of what an iteration ran: the duration of a row less those of the rows in it on its thread.
 const HOST: &str = "\
-SELECT b.category_id AS category, b.name_id AS name, b.name_id AS brick, b.iteration AS iteration, \
-  SUM(b.dur_ns - COALESCE(c.inner_ns, 0)) AS ns, COUNT(*) AS n \
-FROM bricks b LEFT JOIN \
+SELECT b.category, b.name, b.iteration, SUM(b.dur_ns - COALESCE(c.inner_ns, 0)) AS ns \
+FROM (SELECT id, thread, category_id AS category, name_id AS name, iteration, dur_ns FROM bricks \
+      WHERE iteration IS NOT NULL AND timing <> 'bound' AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer') b \
+LEFT JOIN \
   (SELECT parent, thread, SUM(dur_ns) AS inner_ns FROM bricks WHERE timing <> 'bound' GROUP BY parent, thread) c \
   ON b.id = c.parent AND b.thread = c.thread \
-WHERE b.iteration IS NOT NULL AND b.timing <> 'bound' AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' \
-GROUP BY b.category_id, b.name_id, b.iteration";
+GROUP BY b.category, b.name, b.iteration";
 
 /// Time of kernels on devices, in the iteration of the brick that launched them.
 const DEVICE: &str = "\
-SELECT b.category_id AS category, k.name_id AS name, b.name_id AS brick, b.iteration AS iteration, \
-  SUM(k.dur_ns) AS ns, COUNT(*) AS n \
-FROM kernels k INNER JOIN bricks b ON k.brick = b.id \
-WHERE b.iteration IS NOT NULL AND k.device IS NOT NULL AND k.valid AND k.timing <> 'bound' \
-GROUP BY b.category_id, k.name_id, b.name_id, b.iteration";
+SELECT b.category, k.name, b.of_name, b.iteration, SUM(k.dur_ns) AS ns \
+FROM (SELECT brick, name_id AS name, dur_ns FROM kernels \
+      WHERE device IS NOT NULL AND valid AND timing <> 'bound') k \
+INNER JOIN (SELECT id, category_id AS category, name_id AS of_name, iteration FROM bricks \
+      WHERE iteration IS NOT NULL) b ON k.brick = b.id \
+GROUP BY b.category, k.name, b.of_name, b.iteration";
 
 /// One sample an iteration; a category that is not there in an iteration has none for it.
 ///
@@ -34,9 +35,9 @@ pub fn categories(
     rules: &CategoryRules,
 ) -> Result<BTreeMap<Name, Sampled>, QueryError> {
     let mut all = BTreeMap::new();
-    for (kind, sql, table) in [
-        (Kind::Category, HOST, "bricks"),
-        (Kind::DeviceCategory, DEVICE, "kernels"),
+    for (kind, sql, table, brick) in [
+        (Kind::Category, HOST, "bricks", "name"),
+        (Kind::DeviceCategory, DEVICE, "kernels", "of_name"),
     ] {
         let frame = collect(database, sql)?;
         if frame.height() == 0 {
@@ -46,8 +47,7 @@ pub fn categories(
         let bricks = names(database, "bricks", "name")?;
         let named = names(database, table, "name")?;
         let rows = Rows::new(&frame);
-        let (category, name, brick) =
-            (rows.i64("category")?, rows.i64("name")?, rows.i64("brick")?);
+        let (category, name, brick) = (rows.i64("category")?, rows.i64("name")?, rows.i64(brick)?);
         let (iteration, ns) = (rows.i64("iteration")?, rows.i64("ns")?);
         let mut sums: BTreeMap<&str, BTreeMap<i64, i64>> = BTreeMap::new();
         for row in 0..frame.height() {

@@ -14,36 +14,35 @@ pub struct Dependence {
     pub inflation: f64,
 }
 
-/// Dependence of the samples of one run, in the order of time; of their ranks, so that rare long ones do not hide it.
+/// Dependence of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
+/// do not hide it. Autocorrelations are averaged over the runs: one short run says little about them.
 ///
 /// The inflation is the greater one of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and
 /// that of a first-order autoregression.
-pub fn of(values: &[f64]) -> Dependence {
-    let n = values.len();
-    let independent = Dependence {
-        lag_one: 0.0,
-        inflation: 1.0,
-    };
-    if n < 4 {
-        return independent;
-    }
-    let (mut ranks, _) = midranks(values);
-    let middle = (n as f64 + 1.0) / 2.0;
-    ranks.iter_mut().for_each(|rank| *rank -= middle);
-    let variance: f64 = ranks.iter().map(|rank| rank * rank).sum();
-    if variance == 0.0 {
-        return independent;
+pub fn of(runs: &[&[f64]]) -> Dependence {
+    let series: Vec<Vec<f64>> = runs.iter().filter_map(|run| centred_ranks(run)).collect();
+    let n: usize = series.iter().map(Vec::len).sum();
+    let variance: f64 = series.iter().flatten().map(|rank| rank * rank).sum();
+    if n == 0 || variance == 0.0 {
+        return Dependence {
+            lag_one: 0.0,
+            inflation: 1.0,
+        };
     }
     let at_lag = |lag: usize| -> f64 {
-        let products = ranks.iter().zip(&ranks[lag..]).map(|(a, b)| a * b);
-        products.sum::<f64>() / variance
+        let of_one = |ranks: &Vec<f64>| -> f64 {
+            let later = ranks.get(lag..).unwrap_or(&[]);
+            ranks.iter().zip(later).map(|(a, b)| a * b).sum()
+        };
+        series.iter().map(of_one).sum::<f64>() / variance
     };
+    let length = n as f64 / series.len() as f64;
     let raw = at_lag(1);
     // Of a first-order autoregression the estimate is too small by (1 + 3ρ) / n (Marriott and Pope 1954).
-    let lag_one = (raw + (1.0 + 3.0 * raw.max(0.0)) / n as f64).clamp(0.0, 0.95);
+    let lag_one = (raw + (1.0 + 3.0 * raw.max(0.0)) / length).clamp(0.0, 0.95);
     let autoregressive = (1.0 + lag_one) / (1.0 - lag_one);
     let (mut geyer, mut last, mut lag) = (-1.0, f64::INFINITY, 0);
-    while lag + 1 <= n / 3 {
+    while lag < (length / 3.0) as usize {
         let pair = (at_lag(lag) + at_lag(lag + 1)).min(last);
         if pair <= 0.0 {
             break;
@@ -53,8 +52,22 @@ pub fn of(values: &[f64]) -> Dependence {
         lag += 2;
     }
     // No series is worth less than two samples.
-    let inflation = f64::max(geyer, autoregressive).clamp(1.0, n as f64 / 2.0);
+    let inflation = f64::max(geyer, autoregressive).clamp(1.0, (length / 2.0).max(1.0));
     Dependence { lag_one, inflation }
+}
+
+/// `None`: too short to say anything.
+fn centred_ranks(values: &[f64]) -> Option<Vec<f64>> {
+    if values.len() < 4 {
+        return None;
+    }
+    let (mut ranks, _) = midranks(values);
+    // Runs of different lengths count by their samples, not by the size of their ranks.
+    let n = values.len() as f64;
+    ranks
+        .iter_mut()
+        .for_each(|rank| *rank = (*rank - (n + 1.0) / 2.0) / n);
+    Some(ranks)
 }
 
 #[cfg(test)]
@@ -78,7 +91,7 @@ mod tests {
     #[test]
     fn an_autoregression_is_worth_what_theory_says() {
         let mean = |phi: f64| {
-            let all = (0..50).map(|seed| of(&series(phi, 2000, seed)).inflation);
+            let all = (0..50).map(|seed| of(&[&series(phi, 2000, seed)]).inflation);
             all.sum::<f64>() / 50.0
         };
         for (phi, least, most) in [(0.0, 1.0, 1.15), (0.5, 2.7, 3.5), (0.8, 7.5, 10.5)] {
@@ -89,13 +102,13 @@ mod tests {
 
     #[test]
     fn one_value_again_and_again_is_no_evidence_of_dependence() {
-        assert_eq!(of(&[3.0; 20]).inflation, 1.0);
+        assert_eq!(of(&[&[3.0; 20]]).inflation, 1.0);
         assert_eq!(of(&[]).inflation, 1.0);
     }
 
     #[test]
     fn a_drift_leaves_little() {
         let drift: Vec<f64> = (0..60).map(f64::from).collect();
-        assert!(of(&drift).inflation > 10.0);
+        assert!(of(&[&drift]).inflation > 10.0);
     }
 }

@@ -32,11 +32,15 @@ pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<RankTest> {
     let delta = 2.0 * u / (n * m) - 1.0;
     let total = n + m;
     let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)).max(1.0));
-    // Samples that dependent ones are worth: each run by itself.
+    let length = |side: &[Vec<f64>]| -> usize { side.iter().map(Vec::len).sum() };
+    let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
+    let common = dependence::of(&together).inflation;
+    // Samples that dependent ones are worth. Both sides are taken to be alike in this, unless one plainly is not.
     let worth = |side: &[Vec<f64>]| -> f64 {
-        let runs = side.iter().filter(|run| !run.is_empty());
-        runs.map(|run| run.len() as f64 / dependence::of(run).inflation)
-            .sum()
+        let own: Vec<&[f64]> = side.iter().map(Vec::as_slice).collect();
+        let own = dependence::of(&own).inflation;
+        let inflation = if own > 2.0 * common { own } else { common };
+        length(side) as f64 / inflation
     };
     let (worth_n, worth_m) = (worth(base), worth(run));
     let inflation = (1.0 / worth_n + 1.0 / worth_m) / (1.0 / n + 1.0 / m);

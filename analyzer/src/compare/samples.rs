@@ -73,7 +73,7 @@ pub struct Sampled {
     pub total_ns: f64,
     /// Their durations in the order of their starts, nanoseconds; at most as many as were asked for, drawn from all.
     pub durations: Vec<f64>,
-    starts: Vec<i64>,
+    pub(super) starts: Vec<i64>,
 }
 
 impl Sampled {
