@@ -3,6 +3,7 @@
 pub mod allocated;
 pub mod catalog;
 pub mod categories;
+pub mod check;
 pub mod cli;
 pub mod compare;
 pub mod exit;

@@ -25,7 +25,11 @@ pub struct AntiPattern {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 enum Pattern {
     /// Copies between host and device: their share of the time of copies and kernels.
-    #[serde(rename = "PCIeBottleneck", alias = "PcieBottleneck", alias = "pcie_bottleneck")]
+    #[serde(
+        rename = "PCIeBottleneck",
+        alias = "PcieBottleneck",
+        alias = "pcie_bottleneck"
+    )]
     PcieBottleneck,
     /// Calls or host kernels of one name, one after the other on a thread: the share of wall time of the longest sequence.
     #[serde(alias = "tight_loop")]
@@ -34,7 +38,11 @@ enum Pattern {
     #[serde(alias = "god_process")]
     GodProcess,
     /// Several streams of a device that never run at once: the share of kernel time in which one ran alone.
-    #[serde(alias = "serialised_streams", alias = "SerializedStreams", alias = "serialized_streams")]
+    #[serde(
+        alias = "serialised_streams",
+        alias = "SerializedStreams",
+        alias = "serialized_streams"
+    )]
     SerialisedStreams,
 }
 
@@ -59,10 +67,19 @@ impl AntiPattern {
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let most = units::percent(self.threshold());
         let (of, place) = match self.pattern {
-            Pattern::PcieBottleneck => ("copies at most {} of the time of copies and kernels", "transfers, kernels"),
-            Pattern::TightLoop => ("a sequence of one name at most {} of wall", "calls, kernels"),
+            Pattern::PcieBottleneck => (
+                "copies at most {} of the time of copies and kernels",
+                "transfers, kernels",
+            ),
+            Pattern::TightLoop => (
+                "a sequence of one name at most {} of wall",
+                "calls, kernels",
+            ),
             Pattern::GodProcess => ("one rank at most {} of the busy time of all", "ranks"),
-            Pattern::SerialisedStreams => ("a stream runs alone at most {} of the time of kernels", "kernels"),
+            Pattern::SerialisedStreams => (
+                "a stream runs alone at most {} of the time of kernels",
+                "kernels",
+            ),
         };
         let expected = of.replace("{}", &most);
         let found = match self.pattern {
@@ -72,9 +89,12 @@ impl AntiPattern {
             Pattern::SerialisedStreams => serialised(subject),
         }?;
         Ok(match found {
-            Ok((share, words)) => {
-                Found::new(share <= self.threshold(), expected, format!("{}: {words}", units::percent(share)), place)
-            }
+            Ok((share, words)) => Found::new(
+                share <= self.threshold(),
+                expected,
+                format!("{}: {words}", units::percent(share)),
+                place,
+            ),
             Err(why) => Found::not_measurable(expected, why, place),
         })
     }
@@ -92,7 +112,11 @@ fn intervals(subject: &Subject<'_>, sql: &str) -> Result<Vec<(u32, i64, i64)>, S
     let rows = set.iter().zip(start.iter()).zip(dur.iter());
     Ok(rows
         .filter_map(|((set, start), dur)| {
-            Some((u32::try_from(set.unwrap_or(0)).ok()?, start?, start?.saturating_add(dur?)))
+            Some((
+                u32::try_from(set.unwrap_or(0)).ok()?,
+                start?,
+                start?.saturating_add(dur?),
+            ))
         })
         .collect())
 }
@@ -107,7 +131,9 @@ fn pcie(subject: &Subject<'_>) -> Result<Measured, String> {
         "SELECT 0 AS s, start_ns, dur_ns FROM kernels WHERE device IS NOT NULL AND valid AND timing <> 'bound'",
     )?;
     if copies.is_empty() || kernels.is_empty() {
-        return Ok(Err("no timed copies between host and device, or no timed kernels of a device, were recorded"));
+        return Ok(Err(
+            "no timed copies between host and device, or no timed kernels of a device, were recorded",
+        ));
     }
     let (copies_ns, _) = any_and_alone(&copies);
     let (kernels_ns, _) = any_and_alone(&kernels);
@@ -119,7 +145,10 @@ fn pcie(subject: &Subject<'_>) -> Result<Measured, String> {
         units::duration(copies_ns as f64),
         units::duration(kernels_ns as f64)
     );
-    Ok(Ok((copies_ns as f64 / (copies_ns + kernels_ns) as f64, words)))
+    Ok(Ok((
+        copies_ns as f64 / (copies_ns + kernels_ns) as f64,
+        words,
+    )))
 }
 
 fn tight_loop(subject: &Subject<'_>, least: usize) -> Result<Measured, String> {
@@ -129,15 +158,24 @@ fn tight_loop(subject: &Subject<'_>, least: usize) -> Result<Measured, String> {
     // The longest sequence: time, rows, name, table.
     let mut longest = (0_i64, 0_usize, String::new());
     let mut any = false;
-    for (table, rows) in [("calls", "dur_ns >= 0"), ("kernels", "device IS NULL AND valid AND timing <> 'bound'")] {
+    for (table, rows) in [
+        ("calls", "dur_ns >= 0"),
+        ("kernels", "device IS NULL AND valid AND timing <> 'bound'"),
+    ] {
         let sql = format!(
             "SELECT thread, CAST(name AS VARCHAR) AS name, start_ns, dur_ns FROM {table} WHERE {rows} ORDER BY thread, start_ns"
         );
         let frame = collect(&subject.database, &sql).map_err(|error| error.to_string())?;
         let rows = Rows::new(&frame);
         let wrong = |error: crate::query::QueryError| error.to_string();
-        let (thread, name) = (rows.i64("thread").map_err(wrong)?, rows.text("name").map_err(wrong)?);
-        let (start, dur) = (rows.i64("start_ns").map_err(wrong)?, rows.i64("dur_ns").map_err(wrong)?);
+        let (thread, name) = (
+            rows.i64("thread").map_err(wrong)?,
+            rows.text("name").map_err(wrong)?,
+        );
+        let (start, dur) = (
+            rows.i64("start_ns").map_err(wrong)?,
+            rows.i64("dur_ns").map_err(wrong)?,
+        );
         any |= frame.height() > 0;
         let mut first = 0;
         let mut end_ns = i64::MIN;
@@ -154,7 +192,11 @@ fn tight_loop(subject: &Subject<'_>, least: usize) -> Result<Measured, String> {
             let count = row - first + 1;
             let took = end_ns - start.get(first).unwrap_or(0);
             if count >= least && took > longest.0 {
-                longest = (took, count, format!("{} ({table})", name.get(first).unwrap_or_default()));
+                longest = (
+                    took,
+                    count,
+                    format!("{} ({table})", name.get(first).unwrap_or_default()),
+                );
             }
         }
     }
@@ -164,7 +206,10 @@ fn tight_loop(subject: &Subject<'_>, least: usize) -> Result<Measured, String> {
     let (took, count, name) = longest;
     let words = match count {
         0 => format!("no name comes {least} times in a row"),
-        _ => format!("{name} {count} times in a row, {}", units::duration(took as f64)),
+        _ => format!(
+            "{name} {count} times in a row, {}",
+            units::duration(took as f64)
+        ),
     };
     Ok(Ok((took as f64 / wall_ns as f64, words)))
 }
@@ -183,20 +228,33 @@ fn god_process(subject: &Subject<'_>) -> Result<Measured, String> {
     for interval in all {
         ranks.entry(interval.0).or_default().push(interval);
     }
-    let busy: Vec<(i64, u32)> = ranks.iter().map(|(rank, all)| (any_and_alone(all).0, *rank)).collect();
+    let busy: Vec<(i64, u32)> = ranks
+        .iter()
+        .map(|(rank, all)| (any_and_alone(all).0, *rank))
+        .collect();
     let total: i64 = busy.iter().map(|(ns, _)| ns).sum();
     let Some((most, rank)) = busy.iter().max().filter(|_| total > 0) else {
         return Ok(Err("no rank recorded any work"));
     };
-    let words = format!("rank {rank} is busy for {}, all together for {}", units::duration(*most as f64), units::duration(total as f64));
+    let words = format!(
+        "rank {rank} is busy for {}, all together for {}",
+        units::duration(*most as f64),
+        units::duration(total as f64)
+    );
     Ok(Ok((*most as f64 / total as f64, words)))
 }
 
 fn serialised(subject: &Subject<'_>) -> Result<Measured, String> {
     let mut devices: BTreeMap<u32, Vec<(u32, i64, i64)>> = BTreeMap::new();
     let kernels = "FROM kernels WHERE device IS NOT NULL AND stream IS NOT NULL AND valid AND timing <> 'bound' ORDER BY start_ns, dur_ns, device, stream";
-    let by_device = intervals(subject, &format!("SELECT device AS s, start_ns, dur_ns {kernels}"))?;
-    let by_stream = intervals(subject, &format!("SELECT stream AS s, start_ns, dur_ns {kernels}"))?;
+    let by_device = intervals(
+        subject,
+        &format!("SELECT device AS s, start_ns, dur_ns {kernels}"),
+    )?;
+    let by_stream = intervals(
+        subject,
+        &format!("SELECT stream AS s, start_ns, dur_ns {kernels}"),
+    )?;
     for ((device, ..), kernel) in by_device.iter().zip(by_stream) {
         devices.entry(*device).or_default().push(kernel);
     }

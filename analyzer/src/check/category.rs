@@ -56,8 +56,14 @@ impl CategoryShare {
             LaneKind::Device => "device",
         };
         let mut limits = Vec::new();
-        limits.extend(self.min_share.map(|min| format!("at least {}", units::percent(min))));
-        limits.extend(self.max_share.map(|max| format!("at most {}", units::percent(max))));
+        limits.extend(
+            self.min_share
+                .map(|min| format!("at least {}", units::percent(min))),
+        );
+        limits.extend(
+            self.max_share
+                .map(|max| format!("at most {}", units::percent(max))),
+        );
         let expected = format!("{} {} of {of} time", self.category, limits.join(" and "));
         let place = format!("category.by_category, {lanes}");
         let table = match subject.table("category", "by_category", None) {
@@ -68,20 +74,31 @@ impl CategoryShare {
         let kinds = table.text("lane_kind").map_err(wrong)?;
         let categories = table.text("category").map_err(wrong)?;
         let shares = table.f64(&format!("{of}_share")).map_err(wrong)?;
-        let rows: Vec<usize> = (0..table.rows()).filter(|row| kinds.get(*row) == Some(lanes)).collect();
-        if !rows.iter().any(|row| shares.get(*row).is_some_and(|share| share > 0.0)) {
+        let rows: Vec<usize> = (0..table.rows())
+            .filter(|row| kinds.get(*row) == Some(lanes))
+            .collect();
+        if !rows
+            .iter()
+            .any(|row| shares.get(*row).is_some_and(|share| share > 0.0))
+        {
             let why = format!("no {lanes} time was recorded");
             return Ok(Found::not_measurable(expected, why, place));
         }
         let found = rows.iter().find(|row| {
-            categories.get(**row).is_some_and(|name| name.eq_ignore_ascii_case(&self.category))
+            categories
+                .get(**row)
+                .is_some_and(|name| name.eq_ignore_ascii_case(&self.category))
         });
         let share = match found {
             None => 0.0,
             Some(row) => match shares.get(*row) {
                 Some(share) => share,
                 None => {
-                    return Ok(Found::not_measurable(expected, "its share was not measured", place));
+                    return Ok(Found::not_measurable(
+                        expected,
+                        "its share was not measured",
+                        place,
+                    ));
                 }
             },
         };

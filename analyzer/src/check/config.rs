@@ -242,7 +242,9 @@ fn kind(kind: Option<&str>, table: Table) -> Result<Kind, String> {
         "divergence" => Kind::Divergence(own(table)?),
         other => {
             let near = nearest(other, TYPES.into_iter());
-            let near = near.map_or_else(|| TYPES.join(", "), |near| format!("did you mean {near}?"));
+            let near = near
+                .first()
+                .map_or_else(|| TYPES.join(", "), |near| format!("did you mean {near}?"));
             return Err(format!("unknown type {other:?} (hint: {near})"));
         }
     })

@@ -54,7 +54,9 @@ impl SpanCount {
             None => limits,
         };
         let is_wanted = |table: &str| {
-            self.tables.as_ref().is_none_or(|all| all.iter().any(|name| name == table))
+            self.tables
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|name| name == table))
         };
         let (mut count, mut any, mut most) = (0, 0, (0, String::new()));
         let mut searched = Vec::new();
@@ -68,7 +70,10 @@ impl SpanCount {
             let names = rows.text("name").map_err(|error| error.to_string())?;
             let counts = rows.i64("n").map_err(|error| error.to_string())?;
             for (name, n) in names.iter().zip(counts.iter()) {
-                let (name, n) = (name.unwrap_or_default(), n.unwrap_or(0).max(0).cast_unsigned());
+                let (name, n) = (
+                    name.unwrap_or_default(),
+                    n.unwrap_or(0).max(0).cast_unsigned(),
+                );
                 any += n;
                 if pattern.is_none_or(|pattern| fits(pattern, name)) {
                     count += n;

@@ -21,12 +21,20 @@ impl Coverage {
     }
 
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
-        let expected = format!("recorded work runs in at least {} of wall", units::percent(self.min));
+        let expected = format!(
+            "recorded work runs in at least {} of wall",
+            units::percent(self.min)
+        );
         let place = "whole run";
         let wall_ns = subject.run.facts().wall_ns;
         let coverage = report::coverage(&subject.database, wall_ns);
         Ok(match coverage.map_err(|error| error.to_string())? {
-            Some(coverage) => Found::new(coverage >= self.min, expected, units::percent(coverage), place),
+            Some(coverage) => Found::new(
+                coverage >= self.min,
+                expected,
+                units::percent(coverage),
+                place,
+            ),
             None => Found::not_measurable(expected, "no work or no wall time was recorded", place),
         })
     }

@@ -22,7 +22,14 @@ pub struct CriticalPath {
     trace_name_pattern: Option<String>,
 }
 
-const KINDS: [&str; 6] = ["work", "transfer", "launch_delay", "queue", "sync_wait", "gap"];
+const KINDS: [&str; 6] = [
+    "work",
+    "transfer",
+    "launch_delay",
+    "queue",
+    "sync_wait",
+    "gap",
+];
 
 impl CriticalPath {
     pub(super) fn checked(self) -> Result<Self, String> {
@@ -33,16 +40,24 @@ impl CriticalPath {
         if let Some(window) = &self.window {
             Wanted::parse(window).map_err(|problem| format!("window: {problem}"))?;
         }
-        let unknown = self.kinds.iter().flatten().find(|kind| !KINDS.contains(&kind.as_str()));
+        let unknown = self
+            .kinds
+            .iter()
+            .flatten()
+            .find(|kind| !KINDS.contains(&kind.as_str()));
         match unknown {
-            Some(kind) => Err(format!("unknown kind {kind:?} (hint: {})", KINDS.join(", "))),
+            Some(kind) => Err(format!(
+                "unknown kind {kind:?} (hint: {})",
+                KINDS.join(", ")
+            )),
             None => Ok(self),
         }
     }
 
     fn max_ns(&self) -> f64 {
         let us = self.max_duration_us.map(|us| us * 1e3);
-        us.or(self.max_duration_ms.map(|ms| ms * 1e6)).unwrap_or(0.0)
+        us.or(self.max_duration_ms.map(|ms| ms * 1e6))
+            .unwrap_or(0.0)
     }
 
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
@@ -50,13 +65,20 @@ impl CriticalPath {
         let of = match (&self.kinds, &self.trace_name_pattern) {
             (None, None) => "the critical path".to_owned(),
             (kinds, name) => {
-                let kinds = kinds.as_ref().map_or("all pieces".to_owned(), |all| all.join(" and "));
-                let names = name.as_ref().map_or(String::new(), |name| format!(" named {name}"));
+                let kinds = kinds
+                    .as_ref()
+                    .map_or("all pieces".to_owned(), |all| all.join(" and "));
+                let names = name
+                    .as_ref()
+                    .map_or(String::new(), |name| format!(" named {name}"));
                 format!("{kinds}{names} on the critical path")
             }
         };
         let expected = format!("{of} at most {}", units::duration(max_ns));
-        let place = self.window.clone().unwrap_or_else(|| "whole run".to_owned());
+        let place = self
+            .window
+            .clone()
+            .unwrap_or_else(|| "whole run".to_owned());
         let window = self.window.as_deref().map(Wanted::parse).transpose()?;
         let table = match subject.table("critical_path", "by_name", window.as_ref()) {
             Ok(table) => table,
@@ -70,18 +92,35 @@ impl CriticalPath {
         let durations = table.i64("dur_ns").map_err(wrong)?;
         let mut pieces: Vec<(i64, String)> = Vec::new();
         for row in 0..table.rows() {
-            let (kind, name) = (kinds.get(row).unwrap_or_default(), names.get(row).unwrap_or_default());
-            let wanted = self.kinds.as_ref().is_none_or(|all| all.iter().any(|k| k == kind))
-                && self.trace_name_pattern.as_ref().is_none_or(|pattern| fits(pattern, name));
+            let (kind, name) = (
+                kinds.get(row).unwrap_or_default(),
+                names.get(row).unwrap_or_default(),
+            );
+            let wanted = self
+                .kinds
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|k| k == kind))
+                && self
+                    .trace_name_pattern
+                    .as_ref()
+                    .is_none_or(|pattern| fits(pattern, name));
             if wanted {
                 pieces.push((durations.get(row).unwrap_or(0), format!("{name} ({kind})")));
             }
         }
         if table.rows() == 0 {
-            return Ok(Found::not_measurable(expected, "the run has no critical path", place));
+            return Ok(Found::not_measurable(
+                expected,
+                "the run has no critical path",
+                place,
+            ));
         }
         if pieces.is_empty() && self.trace_name_pattern.is_some() {
-            return Ok(Found::not_measurable(expected, "no such name is on it", place));
+            return Ok(Found::not_measurable(
+                expected,
+                "no such name is on it",
+                place,
+            ));
         }
         let total: i64 = pieces.iter().map(|(ns, _)| ns).sum();
         pieces.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));

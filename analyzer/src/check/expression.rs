@@ -52,17 +52,22 @@ impl Expression {
                 frame.width()
             ));
         }
-        let value = frame.columns().first().and_then(|column| column.get(0).ok());
+        let value = frame
+            .columns()
+            .first()
+            .and_then(|column| column.get(0).ok());
         Ok(match value {
-            Some(AnyValue::Boolean(value)) => {
-                Found::new(value, expected, value.to_string(), place)
-            }
+            Some(AnyValue::Boolean(value)) => Found::new(value, expected, value.to_string(), place),
             None => Found::not_measurable(expected, "it returns no row", place),
-            Some(AnyValue::Null) => {
-                Found::not_measurable(expected, "it returns null: something in it was not recorded", place)
-            }
+            Some(AnyValue::Null) => Found::not_measurable(
+                expected,
+                "it returns null: something in it was not recorded",
+                place,
+            ),
             Some(other) => {
-                return Err(format!("it returns {other} (hint: one value, true or false)"));
+                return Err(format!(
+                    "it returns {other} (hint: one value, true or false)"
+                ));
             }
         })
     }

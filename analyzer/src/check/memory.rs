@@ -51,8 +51,14 @@ impl MemoryUsage {
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let show = |bytes: f64| units::scaled(bytes, "B");
         let mut limits = Vec::new();
-        limits.extend(self.max_bytes.map(|max| format!("peak at most {}", show(max as f64))));
-        limits.extend(self.max_growth_bytes.map(|max| format!("growth at most {}", show(max as f64))));
+        limits.extend(
+            self.max_bytes
+                .map(|max| format!("peak at most {}", show(max as f64))),
+        );
+        limits.extend(
+            self.max_growth_bytes
+                .map(|max| format!("growth at most {}", show(max as f64))),
+        );
         let expected = limits.join(", ");
         let (uses, table) = match self.tracking_mode {
             Mode::Allocations => (allocations(subject)?, "allocations"),
@@ -69,14 +75,21 @@ impl MemoryUsage {
         }
         let exceeds = |used: &&Use| {
             self.max_bytes.is_some_and(|max| used.peak > max as f64)
-                || self.max_growth_bytes.is_some_and(|max| used.growth > max as f64)
+                || self
+                    .max_growth_bytes
+                    .is_some_and(|max| used.growth > max as f64)
         };
         let worst = uses.iter().find(exceeds);
         let holds = worst.is_none();
         let shown = worst.or_else(|| uses.iter().max_by(|a, b| a.peak.total_cmp(&b.peak)));
         let actual = shown.map_or(String::new(), |used| {
             let at = units::duration(used.at_ns as f64);
-            format!("{}: peak {} at {at}, growth {}", used.place, show(used.peak), show(used.growth))
+            format!(
+                "{}: peak {} at {at}, growth {}",
+                used.place,
+                show(used.peak),
+                show(used.growth)
+            )
         });
         if holds && self.tracking_mode == Mode::Allocations && subject.is_incomplete() {
             let why = format!("{actual}, and rows are missing from the run");
@@ -113,9 +126,12 @@ fn rss(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
     let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
         return Ok(Vec::new());
     };
-    let peak = readings.iter().fold(*first, |peak, reading| {
-        if reading.1 > peak.1 { *reading } else { peak }
-    });
+    let peak = readings.iter().fold(
+        *first,
+        |peak, reading| {
+            if reading.1 > peak.1 { *reading } else { peak }
+        },
+    );
     Ok(vec![Use {
         place: "process".to_owned(),
         peak: peak.1,

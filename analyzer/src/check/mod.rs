@@ -20,7 +20,7 @@ pub mod render;
 mod subject;
 
 pub use config::{Assertion, CheckError, Config, Kind};
-pub use outcome::{Found, Outcome, Status};
+pub use outcome::{Found, Outcome, Status, exit_code};
 pub use subject::Subject;
 
 /// Checks all assertions of a file, in its order.

@@ -25,16 +25,25 @@ impl RooflineEfficiency {
 
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let of = self.name.as_deref().unwrap_or("*");
-        let expected = format!("{of} at {} of the roof or more", units::percent(self.min_efficiency));
+        let expected = format!(
+            "{of} at {} of the roof or more",
+            units::percent(self.min_efficiency)
+        );
         let place = "roofline.points";
         let table = match subject.table("roofline", "points", None) {
             Ok(table) => table,
             Err(why) => return Ok(Found::not_measurable(expected, why, place)),
         };
         let wrong = |error: trueno_plugin::Error| error.to_string();
-        let column = ["efficiency", "efficiency_share"].into_iter().find(|name| table.has(name));
+        let column = ["efficiency", "efficiency_share"]
+            .into_iter()
+            .find(|name| table.has(name));
         let Some(column) = column else {
-            return Ok(Found::not_measurable(expected, "the table has no column efficiency", place));
+            return Ok(Found::not_measurable(
+                expected,
+                "the table has no column efficiency",
+                place,
+            ));
         };
         let names = table.text("name").map_err(wrong)?;
         let values = table.f64(column).map_err(wrong)?;
@@ -45,11 +54,19 @@ impl RooflineEfficiency {
             .collect();
         measured.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
         Ok(match measured.first() {
-            None => Found::not_measurable(expected, "no point with such a name has an efficiency", place),
+            None => Found::not_measurable(
+                expected,
+                "no point with such a name has an efficiency",
+                place,
+            ),
             Some((least, name)) => Found::new(
                 *least >= self.min_efficiency,
                 expected,
-                format!("{name} at {}, the least of {}", units::percent(*least), measured.len()),
+                format!(
+                    "{name} at {}, the least of {}",
+                    units::percent(*least),
+                    measured.len()
+                ),
                 place,
             ),
         })
@@ -68,7 +85,10 @@ pub struct Divergence {
 
 impl Divergence {
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
-        let mut expected = format!("at most {} tensors diverged from the golden run", self.max_diverged);
+        let mut expected = format!(
+            "at most {} tensors diverged from the golden run",
+            self.max_diverged
+        );
         if let Some(max) = self.max_only_in_one {
             expected.push_str(&format!(", at most {max} in one run only"));
         }
@@ -92,10 +112,14 @@ impl Divergence {
         let alike = count("identical") + count("within_tolerance");
         let actual = format!("{diverged} diverged, {alike} alike, {alone} in one run only");
         if diverged + alike == 0 {
-            return Ok(Found::not_measurable(expected, format!("no pair of tensors could be compared: {actual}"), place));
+            return Ok(Found::not_measurable(
+                expected,
+                format!("no pair of tensors could be compared: {actual}"),
+                place,
+            ));
         }
-        let holds = diverged <= self.max_diverged
-            && self.max_only_in_one.is_none_or(|max| alone <= max);
+        let holds =
+            diverged <= self.max_diverged && self.max_only_in_one.is_none_or(|max| alone <= max);
         Ok(Found::new(holds, expected, actual, place))
     }
 }

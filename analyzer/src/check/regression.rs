@@ -27,9 +27,9 @@ impl Regression {
     pub(super) fn checked(self) -> Result<Self, String> {
         share("threshold", self.threshold)?;
         match self.confidence {
-            Some(confidence) if !(0.5..1.0).contains(&confidence) => {
-                Err(format!("confidence must lie between 0.5 and 1, not {confidence}"))
-            }
+            Some(confidence) if !(0.5..1.0).contains(&confidence) => Err(format!(
+                "confidence must lie between 0.5 and 1, not {confidence}"
+            )),
             _ => Ok(self),
         }
     }
@@ -37,7 +37,9 @@ impl Regression {
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let mut options = Options::default();
         options.threshold = self.threshold.unwrap_or(options.threshold);
-        options.alpha = self.confidence.map_or(options.alpha, |confidence| 1.0 - confidence);
+        options.alpha = self
+            .confidence
+            .map_or(options.alpha, |confidence| 1.0 - confidence);
         let of = self.name.as_deref().unwrap_or("*");
         let expected = format!(
             "{of} not slower by more than {}, at a confidence of {}",
@@ -55,13 +57,20 @@ impl Regression {
         };
         let (mut base, mut run) = (read(shown, golden)?, read(&subject.shown, subject.run)?);
         let is_wanted = |name: &compare::Name| {
-            fits(of, &name.name) && self.kinds.as_ref().is_none_or(|all| all.contains(&name.kind))
+            fits(of, &name.name)
+                && self
+                    .kinds
+                    .as_ref()
+                    .is_none_or(|all| all.contains(&name.kind))
         };
         base.names.retain(|name, _| is_wanted(name));
         run.names.retain(|name, _| is_wanted(name));
         let comparison = compare::compare(&[base], &[run], &options);
-        let slower: Vec<&Compared> =
-            comparison.names.iter().filter(|name| name.verdict == Verdict::Slower).collect();
+        let slower: Vec<&Compared> = comparison
+            .names
+            .iter()
+            .filter(|name| name.verdict == Verdict::Slower)
+            .collect();
         let counts = format!(
             "{} slower, {} faster, {} same, {} cannot be told",
             slower.len(),
@@ -75,11 +84,25 @@ impl Regression {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let place = format!("{} {}, against {}", worst.name.kind.word(), worst.name.name, comparison.base.join(", "));
-            return Ok(Found::new(false, expected, format!("{}{more}; {counts}", shown.join("; ")), place));
+            let place = format!(
+                "{} {}, against {}",
+                worst.name.kind.word(),
+                worst.name.name,
+                comparison.base.join(", ")
+            );
+            return Ok(Found::new(
+                false,
+                expected,
+                format!("{}{more}; {counts}", shown.join("; ")),
+                place,
+            ));
         }
         if comparison.with(Verdict::Same) + comparison.with(Verdict::Faster) == 0 {
-            return Ok(Found::not_measurable(expected, format!("nothing could be told: {counts}"), place));
+            return Ok(Found::not_measurable(
+                expected,
+                format!("nothing could be told: {counts}"),
+                place,
+            ));
         }
         Ok(Found::new(true, expected, counts, place))
     }
@@ -94,5 +117,9 @@ fn one(name: &Compared) -> String {
             (ratio.high - 1.0) * 100.0
         )
     });
-    format!("{} {} slower{change}", name.name.kind.word(), name.name.name)
+    format!(
+        "{} {} slower{change}",
+        name.name.kind.word(),
+        name.name.name
+    )
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::bootstrap::{Ratio, ratio_of_medians};
+use super::level_test::level_test;
 use super::random::Random;
 use super::rank_test::rank_test;
 use super::ranks::median;
@@ -56,10 +57,12 @@ pub struct Compared {
     pub ratio: Option<Ratio>,
     /// Cliff's delta.
     pub delta: Option<f64>,
-    /// Probability of the rank test.
+    /// Probability of the test of levels.
     pub p: Option<f64>,
     /// The same, adjusted for the number of names.
     pub q: Option<f64>,
+    /// Probability of the rank test.
+    pub rank_p: Option<f64>,
     /// Samples of the base that were looked at.
     pub base_samples: usize,
     /// Samples of the run.
@@ -125,6 +128,7 @@ fn measure(pair: &Pair<'_>, options: &Options) -> Compared {
         delta: None,
         p: None,
         q: None,
+        rank_p: None,
         base_samples: samples(&base),
         run_samples: samples(&run),
         base_count: count(&pair.base),
@@ -143,7 +147,9 @@ fn measure(pair: &Pair<'_>, options: &Options) -> Compared {
         (Some(ratio), Some(test)) => {
             compared.ratio = Some(ratio);
             compared.delta = Some(test.delta);
-            compared.p = Some(test.p);
+            // Where nothing scatters, ranks are all there is.
+            compared.p = Some(level_test(&base, &run).unwrap_or(test.p));
+            compared.rank_p = Some(test.p);
         }
         _ => compared.why = Some("a median of 0 has no ratio".to_owned()),
     }
@@ -189,7 +195,8 @@ fn judge(
             "the clock steps by {step:.0} ns, more than the threshold of so short a time"
         ));
     }
-    let sure = q <= options.alpha && ratio.excludes_one();
+    let is_confirmed = compared.rank_p.is_some_and(|p| p <= options.alpha);
+    let sure = q <= options.alpha && is_confirmed && ratio.excludes_one();
     if sure && ratio.value >= most {
         (Verdict::Slower, None)
     } else if sure && ratio.value <= 1.0 / most {
@@ -198,8 +205,10 @@ fn judge(
         (Verdict::Same, None)
     } else if sure {
         cannot("it differs, perhaps by less than the threshold".to_owned())
+    } else if ratio.excludes_one() {
+        cannot("too little evidence among so many names".to_owned())
     } else {
-        cannot("too much noise: the interval is wider than the threshold".to_owned())
+        cannot("too much noise: the interval reaches beyond the threshold".to_owned())
     }
 }
 

@@ -72,8 +72,8 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
             count(Verdict::CannotTell)
         ),
         format!(
-            "changes of medians beyond {}; 95 % block bootstrap interval ({} draws, seed {}); Mann-Whitney U corrected for dependence, \
-             at most {} false discoveries (Benjamini-Hochberg); delta: Cliff's",
+            "changes of medians beyond {}; 95 % block bootstrap interval ({} draws, seed {}); Yuen's test on logarithms, at most {} false \
+             discoveries (Benjamini-Hochberg), confirmed by Mann-Whitney U, both corrected for dependence; delta: Cliff's",
             units::percent(options.threshold),
             options.resamples,
             options.seed,
