@@ -218,7 +218,7 @@ fn overhead(member: &Member) -> (Standing, String) {
 /// What differs from one run of a program to the next is only seen with several.
 fn runs(base: &[Member], run: &[Member]) -> Aspect {
     let words = |members: &[Member]| match members.len() {
-        1 => "1 (what differs between runs of one program is not seen)".to_owned(),
+        1 => "one: no scatter between runs".to_owned(),
         n => n.to_string(),
     };
     let one = base.len() == 1 || run.len() == 1;

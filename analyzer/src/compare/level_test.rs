@@ -33,7 +33,8 @@ pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<f64> {
     };
     let (a, b) = (level(base, inflation(base))?, level(run, inflation(run))?);
     let variance = a.variance + b.variance;
-    if variance <= 0.0 {
+    // Rounding of logarithms is no scatter.
+    if variance <= 1e-24 {
         return None;
     }
     let freedom =

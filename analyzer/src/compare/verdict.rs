@@ -161,13 +161,11 @@ fn untestable(pair: &Pair<'_>, compared: &Compared) -> Option<String> {
         side.iter().any(|run| run.count > 0) && side.iter().all(|run| run.timed() == 0)
     };
     if untimed(&pair.base) || untimed(&pair.run) {
-        return Some("rows are bound to a wait or not valid: they have no duration".to_owned());
+        return Some("bound to a wait or not valid".to_owned());
     }
     let (base, run) = (compared.base_samples, compared.run_samples);
     if base.min(run) < LEAST_SAMPLES {
-        return Some(format!(
-            "too few samples: {base} and {run}, at least {LEAST_SAMPLES} are needed"
-        ));
+        return Some(format!("too few samples: {base} and {run}"));
     }
     None
 }
@@ -191,9 +189,7 @@ fn judge(
     if let Some(step) = step_ns.filter(|step| *step > options.threshold * base)
         && (run - base).abs() <= step
     {
-        return cannot(format!(
-            "the clock steps by {step:.0} ns, more than the threshold of so short a time"
-        ));
+        return cannot(format!("the clock steps by {step:.0} ns"));
     }
     let is_confirmed = compared.rank_p.is_some_and(|p| p <= options.alpha);
     let sure = q <= options.alpha && is_confirmed && ratio.excludes_one();
@@ -204,11 +200,11 @@ fn judge(
     } else if ratio.high <= most && ratio.low >= 1.0 / most {
         (Verdict::Same, None)
     } else if sure {
-        cannot("it differs, perhaps by less than the threshold".to_owned())
+        cannot("about the threshold".to_owned())
     } else if ratio.excludes_one() {
-        cannot("too little evidence among so many names".to_owned())
+        cannot("too little evidence".to_owned())
     } else {
-        cannot("too much noise: the interval reaches beyond the threshold".to_owned())
+        cannot("too much noise".to_owned())
     }
 }
 

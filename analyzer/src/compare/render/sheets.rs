@@ -3,7 +3,7 @@
 use super::words::{between, change, counts, interval, time};
 use super::{Grid, Sheet};
 use crate::compare::comparability::Standing;
-use crate::compare::{Compared, Comparison, Verdict};
+use crate::compare::{Compared, Comparison, LEAST_SAMPLES, Verdict};
 use crate::report::style::Meaning;
 use crate::report::units::{self, NOT_MEASURED};
 
@@ -153,7 +153,9 @@ fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
     });
     (!names.is_empty()).then(|| Sheet {
         heading: "What cannot be told",
-        lead: Vec::new(),
+        lead: vec![
+            format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {LEAST_SAMPLES} a side"),
+        ],
         left_out: names.len().saturating_sub(top),
         grid: Grid {
             columns: vec![
