@@ -1,7 +1,9 @@
 //! End-to-end tests: the built command, real plugins, real recordings.
 
 mod categories;
+mod check;
 mod cli;
+mod compare;
 mod counters;
 mod damage;
 mod divergence;

@@ -1,5 +1,7 @@
 //! The command line as it was typed.
 
+pub mod check;
+pub mod compare;
 pub mod look;
 
 use std::path::PathBuf;
@@ -8,6 +10,8 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::Level;
 use crate::window::{self, Wanted};
+pub use check::CheckArgs;
+pub use compare::{CompareArgs, CompareFail, CompareFormat};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 
 const EXAMPLES: &str = "\
@@ -19,6 +23,10 @@ EXAMPLES:
   See what ran inside what; walk through it:
     trueno-analyze tree decode.run --merge
     trueno-analyze tui decode.run
+  See what a change has made slower; gate a build on it:
+    trueno-analyze compare before.run after.run --fail-on slower
+  Check budgets and regressions in a build:
+    trueno-analyze check decode.run --assert trueno.toml --golden golden.run --junit check.xml
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
@@ -41,9 +49,11 @@ EXAMPLES:
 
 EXIT CODES:
   0  fine
-  1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost
+  1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
+     compare --fail-on: something is slower, or has changed; check: an assertion is violated
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
-  3  not measurable: the run holds no event";
+  3  not measurable: the run holds no event; compare: nothing could be compared; check: nothing is violated, and an
+     assertion cannot be measured";
 
 /// Reads recorded runs, runs analyses over them as plugins, and reports.
 #[derive(Debug, Parser)]
@@ -87,6 +97,10 @@ pub enum Verb {
     Tui(Box<TuiArgs>),
     /// Print the source of a kernel, with its launches.
     Ptx(PtxArgs),
+    /// Say what got slower or faster from one run, or several, to another.
+    Compare(Box<CompareArgs>),
+    /// Check what must hold of a run: budgets, patterns, regressions.
+    Check(Box<CheckArgs>),
     /// Run SQL over the tables of a run.
     Query(QueryArgs),
     /// List the tables of a run, or the columns of one.

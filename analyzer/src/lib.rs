@@ -1,8 +1,11 @@
 //! Reads recorded runs, runs analyses over them as plugins, and reports.
 
+pub mod allocated;
 pub mod catalog;
 pub mod categories;
+pub mod check;
 pub mod cli;
+pub mod compare;
 pub mod exit;
 pub mod export;
 pub mod graph;
@@ -14,6 +17,7 @@ pub mod plan;
 pub mod plugin;
 pub mod query;
 pub mod report;
+mod rows;
 pub mod run;
 pub mod verb;
 pub mod window;

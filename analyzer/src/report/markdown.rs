@@ -159,7 +159,7 @@ fn table_text(out: &mut String, name: &str, view: &View) {
 }
 
 /// Text that shows as itself: nothing in a name starts a table cell, a tag, a link or emphasis.
-fn text(plain: &str) -> String {
+pub(crate) fn text(plain: &str) -> String {
     let mut shown = String::with_capacity(plain.len());
     for c in width::printable(plain).chars() {
         match c {

@@ -1,5 +1,7 @@
 //! What the verbs of the command line do.
 
+mod check;
+mod compare;
 mod dot;
 mod export;
 mod import;
@@ -46,6 +48,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Dot(args) => dot::dot(args, &talk),
         Verb::Tui(args) => tui::tui(args, cli.color, &talk),
         Verb::Ptx(args) => ptx::ptx(args, &talk),
+        Verb::Check(args) => check::check(args, page, &talk),
+        Verb::Compare(args) => compare::compare(args, page, &talk),
         Verb::Query(args) => inspect::query(args),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),

@@ -1,0 +1,41 @@
+//! `coverage`: how much of the wall time recorded work must explain.
+
+use serde::Deserialize;
+
+use super::config::share;
+use super::outcome::Found;
+use super::subject::Subject;
+use crate::report::{self, units};
+
+/// See [`report::coverage`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    min: f64,
+}
+
+impl Coverage {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        share("min", Some(self.min))?;
+        Ok(self)
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let expected = format!(
+            "recorded work runs in at least {} of wall",
+            units::percent(self.min)
+        );
+        let place = "whole run";
+        let wall_ns = subject.run.facts().wall_ns;
+        let coverage = report::coverage(&subject.database, wall_ns);
+        Ok(match coverage.map_err(|error| error.to_string())? {
+            Some(coverage) => Found::new(
+                coverage >= self.min,
+                expected,
+                units::percent(coverage),
+                place,
+            ),
+            None => Found::not_measurable(expected, "no work or no wall time was recorded", place),
+        })
+    }
+}

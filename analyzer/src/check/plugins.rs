@@ -1,0 +1,125 @@
+//! `roofline_efficiency` and `divergence`: what the plugins of these names say.
+
+use serde::Deserialize;
+
+use super::config::share;
+use super::outcome::Found;
+use super::pattern::fits;
+use super::subject::Subject;
+use crate::report::units;
+
+/// The least share of what the machine could do, for each name of `roofline.points` that fits.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RooflineEfficiency {
+    min_efficiency: f64,
+    #[serde(alias = "name_pattern")]
+    name: Option<String>,
+}
+
+impl RooflineEfficiency {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        share("min_efficiency", Some(self.min_efficiency))?;
+        Ok(self)
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let of = self.name.as_deref().unwrap_or("*");
+        let expected = format!(
+            "{of} at {} of the roof or more",
+            units::percent(self.min_efficiency)
+        );
+        let place = "roofline.points";
+        let table = match subject.table("roofline", "points", None) {
+            Ok(table) => table,
+            Err(why) => return Ok(Found::not_measurable(expected, why, place)),
+        };
+        let wrong = |error: trueno_plugin::Error| error.to_string();
+        let column = ["efficiency", "efficiency_share"]
+            .into_iter()
+            .find(|name| table.has(name));
+        let Some(column) = column else {
+            return Ok(Found::not_measurable(
+                expected,
+                "the table has no column efficiency",
+                place,
+            ));
+        };
+        let names = table.text("name").map_err(wrong)?;
+        let values = table.f64(column).map_err(wrong)?;
+        let fitting = (0..table.rows()).filter(|row| fits(of, names.get(*row).unwrap_or_default()));
+        let mut measured: Vec<(f64, &str)> = fitting
+            .filter_map(|row| Some((values.get(row)?, names.get(row)?)))
+            .filter(|(value, _)| value.is_finite())
+            .collect();
+        measured.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
+        Ok(match measured.first() {
+            None => Found::not_measurable(
+                expected,
+                "no point with such a name has an efficiency",
+                place,
+            ),
+            Some((least, name)) => Found::new(
+                *least >= self.min_efficiency,
+                expected,
+                format!(
+                    "{name} at {}, the least of {}",
+                    units::percent(*least),
+                    measured.len()
+                ),
+                place,
+            ),
+        })
+    }
+}
+
+/// How many tensors may differ from those of the golden run, by `divergence.summary`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Divergence {
+    #[serde(default)]
+    max_diverged: u64,
+    /// How many may be in one of the runs only.
+    max_only_in_one: Option<u64>,
+}
+
+impl Divergence {
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let mut expected = format!(
+            "at most {} tensors diverged from the golden run",
+            self.max_diverged
+        );
+        if let Some(max) = self.max_only_in_one {
+            expected.push_str(&format!(", at most {max} in one run only"));
+        }
+        let place = "divergence.summary";
+        if subject.golden.is_none() {
+            let why = "there is no golden run (hint: --golden RUN)";
+            return Ok(Found::not_measurable(expected, why, place));
+        }
+        let table = match subject.table("divergence", "summary", None) {
+            Ok(table) => table,
+            Err(why) => return Ok(Found::not_measurable(expected, why, place)),
+        };
+        let wrong = |error: trueno_plugin::Error| error.to_string();
+        let verdicts = table.text("verdict").map_err(wrong)?;
+        let tensors = table.u64("tensors").map_err(wrong)?;
+        let count = |verdict: &str| -> u64 {
+            let rows = (0..table.rows()).filter(|row| verdicts.get(*row) == Some(verdict));
+            rows.filter_map(|row| tensors.get(row)).sum()
+        };
+        let (diverged, alone) = (count("diverged"), count("only_in_one"));
+        let alike = count("identical") + count("within_tolerance");
+        let actual = format!("{diverged} diverged, {alike} alike, {alone} in one run only");
+        if diverged + alike == 0 {
+            return Ok(Found::not_measurable(
+                expected,
+                format!("no pair of tensors could be compared: {actual}"),
+                place,
+            ));
+        }
+        let holds =
+            diverged <= self.max_diverged && self.max_only_in_one.is_none_or(|max| alone <= max);
+        Ok(Found::new(holds, expected, actual, place))
+    }
+}

@@ -1,0 +1,131 @@
+//! The run that is checked, and what plugins say of it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+use trueno_plugin::Table;
+
+use crate::categories::CategoryRules;
+use crate::plan::Wish;
+use crate::plugin::Roster;
+use crate::query::Database;
+use crate::report::{Report, Request, SectionStatus, build};
+use crate::run::{Run, RunError};
+use crate::window::Wanted;
+
+/// A run to be checked.
+pub struct Subject<'a> {
+    /// It.
+    pub run: &'a Run,
+    /// As it was typed.
+    pub shown: String,
+    /// Its tables.
+    pub database: Database,
+    /// The run it should be like, and how that was typed.
+    pub golden: Option<(&'a Run, String)>,
+    /// Plugins there are.
+    pub roster: &'a Roster,
+    /// Categories of names that have none.
+    pub rules: &'a CategoryRules,
+    /// Reports of plugins, by plugin and window: one assertion often asks what another has asked.
+    reports: RefCell<BTreeMap<String, Rc<Result<Report, String>>>>,
+}
+
+impl<'a> Subject<'a> {
+    /// Opens the tables.
+    ///
+    /// # Errors
+    /// They cannot be published.
+    pub fn new(
+        run: &'a Run,
+        shown: String,
+        golden: Option<(&'a Run, String)>,
+        roster: &'a Roster,
+        rules: &'a CategoryRules,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            run,
+            shown,
+            database: run.sql_context()?,
+            golden,
+            roster,
+            rules,
+            reports: RefCell::default(),
+        })
+    }
+
+    /// Whether rows are missing: a count may then be too small.
+    pub fn is_incomplete(&self) -> bool {
+        let facts = self.run.facts();
+        facts.dropped.is_some_and(|rows| rows > 0) || facts.rows_lost > 0
+    }
+
+    /// All tables of a plugin.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn tables(&self, plugin: &str, window: Option<&Wanted>) -> Result<Vec<Table>, String> {
+        if self.roster.get(plugin).is_none() {
+            return Err(format!("there is no plugin {plugin}"));
+        }
+        let key = format!("{plugin} {window:?}");
+        let known = self.reports.borrow().get(&key).cloned();
+        let report = known.unwrap_or_else(|| {
+            let report = Rc::new(self.report(plugin, window.cloned()));
+            self.reports.borrow_mut().insert(key, report.clone());
+            report
+        });
+        let report = report.as_ref().as_ref().map_err(String::clone)?;
+        let section = report.sections.first().ok_or("the plugin gave nothing")?;
+        match section.status {
+            SectionStatus::Ok => Ok(section.tables.clone()),
+            _ => Err(format!(
+                "plugin {plugin}: {}",
+                section.message.as_deref().unwrap_or("it failed")
+            )),
+        }
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub fn table(
+        &self,
+        plugin: &str,
+        table: &str,
+        window: Option<&Wanted>,
+    ) -> Result<Table, String> {
+        let tables = self.tables(plugin, window)?;
+        let found = tables.into_iter().find(|found| found.name() == table);
+        found.ok_or_else(|| format!("plugin {plugin} has no table {table}"))
+    }
+
+    fn report(&self, plugin: &str, window: Option<Wanted>) -> Result<Report, String> {
+        // Nobody asks what gains there would be, and they take the longest.
+        let few: Map<String, Value> = [("opportunity_names", 0), ("slack_rows", 0)]
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), Value::from(value)))
+            .collect();
+        let options = match plugin {
+            "critical_path" => BTreeMap::from([(plugin.to_owned(), few)]),
+            _ => BTreeMap::new(),
+        };
+        build(&Request {
+            run: self.run,
+            baseline: self.golden.as_ref().map(|(run, _)| *run),
+            roster: self.roster,
+            wish: &Wish {
+                only: vec![plugin.to_owned()],
+                skip: Vec::new(),
+            },
+            categories: self.rules,
+            window,
+            options: &options,
+            before_each: &|_| {},
+        })
+        .map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,35 @@
+//! `check`, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::PluginArgs;
+
+/// `check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// The assertions, in TOML.
+    #[arg(long = "assert", value_name = "FILE")]
+    pub assertions: PathBuf,
+    /// A run that was as it should be, for the assertions that compare.
+    #[arg(long, value_name = "RUN")]
+    pub golden: Option<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the outcomes as JUnit XML too; - is standard output, and nothing else goes there then.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Give names without a category one by the rules in FILE.
+    #[arg(long, value_name = "FILE")]
+    pub categories: Option<PathBuf>,
+    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    pub width: Option<u16>,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}

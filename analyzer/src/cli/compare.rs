@@ -1,0 +1,78 @@
+//! `compare`, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::PluginArgs;
+use super::look::percent;
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The run to compare with.
+    #[arg(value_name = "BASE")]
+    pub base: PathBuf,
+    /// The run that is judged; several are samples of one side.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// One more run of the base; may be given again.
+    #[arg(long, value_name = "RUN")]
+    pub baseline: Vec<PathBuf>,
+    /// Changes of a median by less are none.
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
+    pub threshold: f64,
+    /// So many of the names that are said to differ may do so by chance, on average.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    pub false_discoveries: f64,
+    /// Rows looked at of each name of a run, drawn from all.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    pub samples: u32,
+    /// Draws of the bootstrap.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    pub resamples: u32,
+    /// Seed of all that is drawn.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Exit with 1 when something got slower, or when anything differs (time, or number of rows).
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fail_on: Option<CompareFail>,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = CompareFormat::Table, value_name = "FORMAT")]
+    pub format: CompareFormat,
+    /// Rows shown of each table; JSON has all.
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub top: usize,
+    /// Do not compare critical paths, which take most of the time.
+    #[arg(long)]
+    pub no_path: bool,
+    /// Give names without a category one by the rules in FILE.
+    #[arg(long, value_name = "FILE")]
+    pub categories: Option<PathBuf>,
+    /// Columns of the page, 80 to 200; the terminal's own when not given, 100 without one.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    pub width: Option<u16>,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// What makes a comparison fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFail {
+    /// A name, or a time of the whole run, got slower.
+    Slower,
+    /// That, or anything got faster, or ran more or less often.
+    Changed,
+}
+
+/// Form of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// For people.
+    Table,
+    /// All of it, as data.
+    Json,
+    /// For a pull request.
+    Markdown,
+}

@@ -1,0 +1,175 @@
+//! The whole comparison, as data.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Options;
+use super::comparability::{Aspect, Standing, comparability};
+use super::counts::{CountRow, counts};
+use super::samples::{Name, Sampled};
+use super::side::Member;
+use super::totals::{self, TotalRow};
+use super::verdict::{Compared, Pair, Verdict, verdicts};
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// How it was made.
+    pub options: Options,
+    /// Runs of the base, as typed.
+    pub base: Vec<String>,
+    /// Runs of the other side.
+    pub run: Vec<String>,
+    /// What else differs.
+    pub comparability: Vec<Aspect>,
+    /// Names on both sides: slower ones first, by what the change costs.
+    pub names: Vec<Compared>,
+    /// One value a run.
+    pub totals: Vec<TotalRow>,
+    /// Where the critical path got longer or shorter, most first.
+    pub path: Vec<PathRow>,
+    /// Names whose number of rows differs.
+    pub counts: Vec<CountRow>,
+    /// Names of which only a part of the rows was looked at.
+    pub capped: usize,
+}
+
+/// One kind and name on the critical path.
+#[derive(Clone, Debug, Serialize)]
+pub struct PathRow {
+    /// `work`, `sync_wait`, …
+    pub kind: String,
+    /// Of its rows.
+    pub name: String,
+    /// Mean over the runs of the base, nanoseconds.
+    pub base_ns: f64,
+    /// Over those of the other side.
+    pub run_ns: f64,
+}
+
+impl PathRow {
+    /// By how much it got longer.
+    pub fn change_ns(&self) -> f64 {
+        self.run_ns - self.base_ns
+    }
+}
+
+impl Comparison {
+    /// Aspects that are not plainly the same.
+    pub fn doubts(&self) -> impl Iterator<Item = &Aspect> {
+        let aspects = self.comparability.iter();
+        aspects.filter(|aspect| aspect.standing != Standing::Same)
+    }
+
+    /// Names with that verdict.
+    pub fn with(&self, verdict: Verdict) -> usize {
+        let of = |name: &&Compared| name.verdict == verdict;
+        self.names.iter().filter(of).count()
+    }
+
+    /// Whether a name, or a time of whole runs, got slower.
+    pub fn is_slower(&self) -> bool {
+        let totals = self.totals.iter();
+        self.with(Verdict::Slower) > 0
+            || totals
+                .into_iter()
+                .any(|total| total.verdict == Some(Verdict::Slower))
+    }
+
+    /// Whether anything could be tested.
+    pub fn is_measurable(&self) -> bool {
+        let decided = |total: &TotalRow| {
+            total
+                .verdict
+                .is_some_and(|verdict| verdict != Verdict::CannotTell)
+        };
+        self.names.iter().any(Compared::is_tested) || self.totals.iter().any(decided)
+    }
+}
+
+/// Compares two sides of at least one run each.
+pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Comparison {
+    let named = |members: &[Member]| -> BTreeSet<Name> {
+        members
+            .iter()
+            .flat_map(|member| member.names.keys().cloned())
+            .collect()
+    };
+    let common: Vec<Name> = named(base).intersection(&named(run)).cloned().collect();
+    let steps = base.iter().chain(run);
+    let step_ns = steps
+        .filter_map(|member| member.facts.clock.resolution_ns)
+        .reduce(f64::max);
+    let pairs: Vec<Pair<'_>> = common
+        .iter()
+        .map(|name| Pair {
+            name,
+            base: base
+                .iter()
+                .filter_map(|member| member.names.get(name))
+                .collect(),
+            run: run
+                .iter()
+                .filter_map(|member| member.names.get(name))
+                .collect(),
+            step_ns,
+        })
+        .collect();
+    let is_capped = |s: &&Sampled| s.timed() > s.durations.len() as u64;
+    let capped = pairs
+        .iter()
+        .filter(|pair| pair.base.iter().chain(&pair.run).any(is_capped))
+        .count();
+    let mut names = verdicts(&pairs, options);
+    // What costs most in all comes first.
+    let cost = |c: &Compared| -(c.run_total_ns - c.base_total_ns).abs();
+    names.sort_by(|a, b| {
+        (a.verdict.cmp(&b.verdict))
+            .then(cost(a).total_cmp(&cost(b)))
+            .then(a.name.cmp(&b.name))
+    });
+    let shown = |members: &[Member]| members.iter().map(|member| member.shown.clone()).collect();
+    Comparison {
+        options: *options,
+        base: shown(base),
+        run: shown(run),
+        comparability: comparability(base, run),
+        names,
+        totals: totals::compare(base, run, options),
+        path: paths(base, run),
+        counts: counts(base, run),
+        capped,
+    }
+}
+
+/// Empty where a run has no path.
+fn paths(base: &[Member], run: &[Member]) -> Vec<PathRow> {
+    if base.iter().chain(run).any(|member| member.path.is_none()) {
+        return Vec::new();
+    }
+    let paths = base
+        .iter()
+        .chain(run)
+        .filter_map(|member| member.path.as_ref());
+    let keys: BTreeSet<&(String, String)> = paths.flat_map(|path| path.keys()).collect();
+    let mean = |members: &[Member], key: &(String, String)| {
+        let paths = members.iter().filter_map(|member| member.path.as_ref());
+        let sum: i64 = paths.map(|path| path.get(key).copied().unwrap_or(0)).sum();
+        sum as f64 / members.len() as f64
+    };
+    let mut rows: Vec<PathRow> = keys
+        .into_iter()
+        .map(|key| PathRow {
+            kind: key.0.clone(),
+            name: key.1.clone(),
+            base_ns: mean(base, key),
+            run_ns: mean(run, key),
+        })
+        .collect();
+    rows.sort_by(|a, b| {
+        let change = b.change_ns().abs().total_cmp(&a.change_ns().abs());
+        change.then_with(|| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)))
+    });
+    rows
+}

@@ -1,0 +1,117 @@
+//! How much samples that follow each other depend on each other.
+//!
+//! A program's durations drift and come in phases: 50 of them may say no more than 15 independent ones would. A test
+//! that takes them for independent finds differences where there are none.
+
+use super::ranks::midranks;
+
+/// Dependence within one series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dependence {
+    /// Autocorrelation of the ranks at lag one, corrected for its bias in short series, from 0 to 0.95.
+    pub lag_one: f64,
+    /// So many samples are worth one independent one; at least 1.
+    pub inflation: f64,
+}
+
+/// Dependence of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
+/// do not hide it. Autocorrelations are averaged over the runs: one short run says little about them.
+///
+/// The inflation is the greater one of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and
+/// that of a first-order autoregression; raised by half its standard error.
+pub fn of(runs: &[&[f64]]) -> Dependence {
+    let series: Vec<Vec<f64>> = runs.iter().filter_map(|run| centred_ranks(run)).collect();
+    let n: usize = series.iter().map(Vec::len).sum();
+    let variance: f64 = series.iter().flatten().map(|rank| rank * rank).sum();
+    if n == 0 || variance == 0.0 {
+        return Dependence {
+            lag_one: 0.0,
+            inflation: 1.0,
+        };
+    }
+    let at_lag = |lag: usize| -> f64 {
+        let of_one = |ranks: &Vec<f64>| -> f64 {
+            let later = ranks.get(lag..).unwrap_or(&[]);
+            ranks.iter().zip(later).map(|(a, b)| a * b).sum()
+        };
+        series.iter().map(of_one).sum::<f64>() / variance
+    };
+    let length = n as f64 / series.len() as f64;
+    let raw = at_lag(1);
+    // Of a first-order autoregression the estimate is too small by (1 + 3ρ) / n (Marriott and Pope 1954).
+    let lag_one = (raw + (1.0 + 3.0 * raw.max(0.0)) / length).clamp(0.0, 0.95);
+    let autoregressive = (1.0 + lag_one) / (1.0 - lag_one);
+    let (mut geyer, mut last, mut lag) = (-1.0, f64::INFINITY, 0);
+    while lag < (length / 3.0) as usize {
+        let pair = (at_lag(lag) + at_lag(lag + 1)).min(last);
+        if pair <= 0.0 {
+            break;
+        }
+        geyer += 2.0 * pair;
+        last = pair;
+        lag += 2;
+    }
+    // Half a standard error of the estimate, by that of ρ, is added: too little costs more than too much.
+    let doubt = 1.0 / ((1.0 - lag_one * lag_one) * n as f64).sqrt();
+    let inflation = f64::max(geyer, autoregressive) * (1.0 + doubt);
+    // No series is worth less than two samples.
+    let inflation = inflation.clamp(1.0, (length / 2.0).max(1.0));
+    Dependence { lag_one, inflation }
+}
+
+/// `None`: too short to say anything.
+fn centred_ranks(values: &[f64]) -> Option<Vec<f64>> {
+    if values.len() < 4 {
+        return None;
+    }
+    let (mut ranks, _) = midranks(values);
+    // Runs of different lengths count by their samples, not by the size of their ranks.
+    let n = values.len() as f64;
+    ranks
+        .iter_mut()
+        .for_each(|rank| *rank = (*rank - (n + 1.0) / 2.0) / n);
+    Some(ranks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::random::Random;
+
+    fn series(phi: f64, n: usize, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed, "series");
+        let mut state = 0.0;
+        let mut step = || {
+            state = phi * state + (0..6).map(|_| random.unit() - 0.5).sum::<f64>();
+            state
+        };
+        (0..100).for_each(|_| {
+            step();
+        });
+        (0..n).map(|_| step()).collect()
+    }
+
+    #[test]
+    fn an_autoregression_is_worth_what_theory_says() {
+        let mean = |phi: f64| {
+            let all = (0..50).map(|seed| of(&[&series(phi, 2000, seed)]).inflation);
+            all.sum::<f64>() / 50.0
+        };
+        for (phi, least, most) in [(0.0, 1.0, 1.15), (0.5, 2.7, 3.5), (0.8, 7.5, 10.5)] {
+            let got = mean(phi);
+            assert!((least..most).contains(&got), "{phi}: {got}");
+        }
+    }
+
+    #[test]
+    fn one_value_again_and_again_is_no_evidence_of_dependence() {
+        assert_eq!(of(&[&[3.0; 20]]).inflation, 1.0);
+        assert_eq!(of(&[]).inflation, 1.0);
+    }
+
+    #[test]
+    fn a_drift_leaves_little() {
+        let drift: Vec<f64> = (0..60).map(f64::from).collect();
+        assert!(of(&[&drift]).inflation > 10.0);
+    }
+}

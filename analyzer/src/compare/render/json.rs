@@ -1,0 +1,35 @@
+//! The comparison as JSON: `format`, and the fields of [`Comparison`].
+
+use serde::Serialize;
+
+use crate::compare::Comparison;
+
+#[derive(Serialize)]
+struct Format {
+    name: &'static str,
+    major: u32,
+    minor: u32,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    format: Format,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+}
+
+/// Times in nanoseconds, ratios as run over base; what was not measured is null.
+pub fn json(comparison: &Comparison) -> String {
+    let file = File {
+        format: Format {
+            name: "trueno-compare",
+            major: 1,
+            minor: 0,
+        },
+        comparison,
+    };
+    // Maps have text keys: this cannot fail.
+    let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+    text.push('\n');
+    text
+}

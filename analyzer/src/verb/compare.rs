@@ -1,0 +1,80 @@
+//! `trueno-analyze compare`.
+
+use std::path::{Path, PathBuf};
+
+use super::talk::Talk;
+use super::{page_width, search, to_stdout};
+use crate::categories::CategoryRules;
+use crate::cli::{CompareArgs, CompareFail, CompareFormat};
+use crate::compare::{self, Comparison, Member, Options, Verdict, render};
+use crate::exit;
+use crate::plugin::Roster;
+use crate::report::style::Palette;
+use crate::run::Run;
+
+/// Compares, prints, and judges.
+pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
+    let options = Options {
+        threshold: args.threshold,
+        alpha: args.false_discoveries,
+        cap: args.samples as usize,
+        resamples: args.resamples as usize,
+        seed: args.seed,
+    };
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    // A library that was named must be one, whether or not it is needed.
+    let roster = Roster::gather(&search(&args.plugins))?;
+    let roster = (!args.no_path).then_some(&roster);
+    let read = |path: &Path| -> anyhow::Result<Member> {
+        let shown = path.display().to_string();
+        talk.step(&format!("reading {shown}"));
+        let run = Run::open(path)?;
+        let warn = |text: &str| talk.warn(text);
+        Ok(compare::read(
+            &shown, &run, &rules, roster, &options, &warn,
+        )?)
+    };
+    let side = |paths: &mut dyn Iterator<Item = &PathBuf>| -> anyhow::Result<Vec<Member>> {
+        paths.map(|path| read(path)).collect()
+    };
+    let base = side(&mut std::iter::once(&args.base).chain(&args.baseline))?;
+    let run = side(&mut args.runs.iter())?;
+    talk.step("comparing");
+    let comparison = compare::compare(&base, &run, &options);
+    let text = match args.format {
+        CompareFormat::Json => render::json(&comparison),
+        CompareFormat::Markdown => render::markdown(&comparison, args.top),
+        CompareFormat::Table => {
+            let room = page_width(args.width).max(if args.width.is_some() { 80 } else { 100 });
+            render::terminal(&comparison, room, args.top, palette)
+        }
+    };
+    to_stdout(text.as_bytes())?;
+    Ok(code(&comparison, args.fail_on, talk))
+}
+
+fn code(comparison: &Comparison, fail_on: Option<CompareFail>, talk: &Talk) -> u8 {
+    let changed = || {
+        comparison.is_slower()
+            || comparison.with(Verdict::Faster) > 0
+            || !comparison.counts.is_empty()
+    };
+    let fails = match fail_on {
+        None => false,
+        Some(CompareFail::Slower) => comparison.is_slower(),
+        Some(CompareFail::Changed) => changed(),
+    };
+    if fails {
+        return exit::CHECK_FAILED;
+    }
+    if !comparison.is_measurable() {
+        talk.warn(
+            "nothing could be compared: no name has enough samples with durations on both sides",
+        );
+        return exit::NOT_MEASURABLE;
+    }
+    exit::FINE
+}
