@@ -143,6 +143,11 @@ const fn may(
     }
 }
 
+const fn sample(name: &'static str) -> Column {
+    let doc = "element at a place that the number of elements decides";
+    may(name, F64, Measured, doc)
+}
+
 /// Every table, in the order reports list them.
 pub const TABLES: &[Table] = &[
     Table {
@@ -438,102 +443,22 @@ pub const TABLES: &[Table] = &[
             may("absmax", F64, Measured, "largest finite magnitude"),
             may("mean", F64, Measured, "mean of the finite elements"),
             may("l2", F64, Measured, "Euclidean norm of the finite elements"),
-            may(
-                "sample_0",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_1",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_2",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_3",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_4",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_5",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_6",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_7",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_8",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_9",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_10",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_11",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_12",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_13",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_14",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
-            may(
-                "sample_15",
-                F64,
-                Measured,
-                "element at a place that the number of elements decides",
-            ),
+            sample("sample_0"),
+            sample("sample_1"),
+            sample("sample_2"),
+            sample("sample_3"),
+            sample("sample_4"),
+            sample("sample_5"),
+            sample("sample_6"),
+            sample("sample_7"),
+            sample("sample_8"),
+            sample("sample_9"),
+            sample("sample_10"),
+            sample("sample_11"),
+            sample("sample_12"),
+            sample("sample_13"),
+            sample("sample_14"),
+            sample("sample_15"),
         ],
     },
     Table {

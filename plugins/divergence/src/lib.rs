@@ -1,7 +1,7 @@
 //! Where the tensors of two runs stop being alike: the run against a baseline, neither presumed right.
 //!
 //! Rows of `checksums` are [aligned](align) by name, layer, iteration, position and occurrence; each
-//! pair gets a [verdict](judge) against a [tolerance](tolerance); what diverges is local or inherited
+//! pair gets a [verdict](judge) against a [tolerance]; what diverges is local or inherited
 //! by the [data flow](order) ([`origin`]). Runs with nothing in common are *not comparable*, which is
 //! an error, and never "no divergence".
 //!
