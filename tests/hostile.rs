@@ -276,7 +276,7 @@ fn a_library_that_describes_itself_wrongly_is_refused_and_the_rest_goes_on() {
             !text.contains(dir.path().to_str().unwrap()),
             "no paths in a report: {text}"
         );
-        assert_eq!(json["sections"].as_array().unwrap().len(), 3, "{source}");
+        assert_eq!(json["sections"].as_array().unwrap().len(), 5, "{source}");
         // Asked for by its file, it is an error.
         dir.report(&run, &["--plugin", file.to_str().unwrap()])
             .exits(2)

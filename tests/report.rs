@@ -247,7 +247,7 @@ fn only_and_skip_choose_sections() {
     );
     assert_eq!(
         plugins(&["--skip", "sanity"]),
-        ["category", "critical_path"]
+        ["category", "critical_path", "memory", "throughput"]
     );
 }
 
