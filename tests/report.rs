@@ -246,7 +246,7 @@ fn only_and_skip_choose_sections() {
     );
     assert_eq!(
         plugins(&["--skip", "sanity,tiles"]),
-        ["category", "roofline", "critical_path"]
+        ["category", "memory", "roofline", "critical_path", "throughput"]
     );
 }
 

@@ -1,6 +1,6 @@
 //! Live bytes over time, thinned to a fixed number of points without losing a peak.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_plugin::{Table, TableBuilder};
 
@@ -118,7 +118,7 @@ pub fn table(
                 of_tag.map(change).collect(),
             );
         }
-        let others: Vec<usize> = peaks[alone..].iter().map(|(tag, _)| *tag).collect();
+        let others: BTreeSet<usize> = peaks[alone..].iter().map(|(tag, _)| *tag).collect();
         if !others.is_empty() {
             let of_others = pool.steps.iter().filter(|step| others.contains(&step.tag));
             add("other tags".to_owned(), of_others.map(change).collect());
