@@ -359,8 +359,7 @@ fn anti_patterns_honour_their_threshold() {
 fn regression() {
     let dir = Dir::new();
     let (base, slow) = (dataset("simd.run"), dataset("simd_slow.run"));
-    let named =
-        "type = \"regression\"\nname = \"DownProjection\"\nthreshold = 0.05\nkinds = [\"brick\"]";
+    let named = "type = \"regression\"\nname_pattern = \"DownProjection\"\nthreshold = 0.05\nkinds = [\"brick\"]";
     let found = one(&dir, &slow, named, &["--golden", &base], 1);
     let place = found["place"].as_str().unwrap();
     assert!(place.starts_with("brick DownProjection"), "{found}");
@@ -369,7 +368,7 @@ fn regression() {
     one(
         &dir,
         &base,
-        "type = \"regression\"\nname = \"nobody\"",
+        "type = \"regression\"\nname_pattern = \"nobody\"",
         &["--golden", &base],
         3,
     );

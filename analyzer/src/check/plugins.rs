@@ -13,8 +13,7 @@ use crate::report::units;
 #[serde(deny_unknown_fields)]
 pub struct RooflineEfficiency {
     min_efficiency: f64,
-    #[serde(alias = "name_pattern")]
-    name: Option<String>,
+    name_pattern: Option<String>,
 }
 
 impl RooflineEfficiency {
@@ -24,7 +23,7 @@ impl RooflineEfficiency {
     }
 
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
-        let of = self.name.as_deref().unwrap_or("*");
+        let of = self.name_pattern.as_deref().unwrap_or("*");
         let expected = format!(
             "{of} at {} of the roof or more",
             units::percent(self.min_efficiency)

@@ -17,8 +17,8 @@ pub struct Regression {
     threshold: Option<f64>,
     /// 1 less the rate of false discoveries.
     confidence: Option<f64>,
-    #[serde(alias = "name_pattern")]
-    name: Option<String>,
+    /// Names that fit; all when not given.
+    name_pattern: Option<String>,
     /// brick, kernel, iteration, category, …; all when not given.
     kinds: Option<Vec<Kind>>,
 }
@@ -40,7 +40,7 @@ impl Regression {
         options.alpha = self
             .confidence
             .map_or(options.alpha, |confidence| 1.0 - confidence);
-        let of = self.name.as_deref().unwrap_or("*");
+        let of = self.name_pattern.as_deref().unwrap_or("*");
         let expected = format!(
             "{of} not slower by more than {}, at a confidence of {}",
             units::percent(options.threshold),

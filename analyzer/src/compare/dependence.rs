@@ -18,7 +18,7 @@ pub struct Dependence {
 /// do not hide it. Autocorrelations are averaged over the runs: one short run says little about them.
 ///
 /// The inflation is the greater one of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and
-/// that of a first-order autoregression; raised by half its standard error.
+/// that of a first-order autoregression; raised by a quarter of its standard error.
 pub fn of(runs: &[&[f64]]) -> Dependence {
     let series: Vec<Vec<f64>> = runs.iter().filter_map(|run| centred_ranks(run)).collect();
     let n: usize = series.iter().map(Vec::len).sum();
@@ -51,8 +51,8 @@ pub fn of(runs: &[&[f64]]) -> Dependence {
         last = pair;
         lag += 2;
     }
-    // Half a standard error of the estimate, by that of ρ, is added: too little costs more than too much.
-    let doubt = 1.0 / ((1.0 - lag_one * lag_one) * n as f64).sqrt();
+    // A quarter of a standard error of the estimate, by that of ρ, is added: too little costs more than too much.
+    let doubt = 0.5 / ((1.0 - lag_one * lag_one) * n as f64).sqrt();
     let inflation = f64::max(geyer, autoregressive) * (1.0 + doubt);
     // No series is worth less than two samples.
     let inflation = inflation.clamp(1.0, (length / 2.0).max(1.0));

@@ -8,7 +8,7 @@ use super::rank_test::pooled_t;
 use super::student;
 
 /// Cut from each end.
-const CUT: f64 = 0.2;
+const CUT: f64 = 0.15;
 /// Durations below count as this: the logarithm of 0 is none.
 const LEAST_NS: f64 = 0.5;
 
