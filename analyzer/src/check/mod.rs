@@ -1,6 +1,6 @@
 //! Assertions on a run: what must hold, in a file; what was found, one outcome each.
 //!
-//! [`config`] reads the file, and takes nothing that it does not know. [`subject`] is the run, with the tables of plugins.
+//! `config` reads the file, and takes nothing that it does not know. `subject` is the run, with the tables of plugins.
 //! Every other module is one type of assertion.
 
 mod anti_pattern;

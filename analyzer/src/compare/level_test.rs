@@ -15,7 +15,7 @@ const LEAST_NS: f64 = 0.5;
 /// Yuen's test (1974) on logarithms of durations: trimmed means, winsorised variances, Welch's degrees of freedom; two-sided.
 /// Samples of each side by run, in the order of time.
 ///
-/// Variances are raised by how much samples of a run [depend](dependence) on each other. With three runs or more
+/// Variances are raised by how much samples of a run depend on each other. With three runs or more
 /// in all, runs are the unit as well: a t test on their trimmed means, and the greater of both probabilities counts.
 /// `None`: all samples of both sides are alike, or there are too few.
 pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<f64> {

@@ -1,8 +1,8 @@
 //! Runs against runs: what got slower, by how much, and how sure that is.
 //!
-//! [`side`] reads runs: [`samples`] by name, [`totals`] with one value a run. [`comparability`] says first what else
-//! differs. [`verdict`] takes the [`bootstrap`] interval of the ratio of medians, the [`level_test`] with
-//! [`discovery`] control over all names, and the [`rank_test`] to confirm it.
+//! `side` reads runs: `samples` by name, `totals` with one value a run. `comparability` says first what else
+//! differs. `verdict` takes the `bootstrap` interval of the ratio of medians, the `level_test` with
+//! `discovery` control over all names, and the `rank_test` to confirm it.
 
 mod bootstrap;
 mod categories;

@@ -15,7 +15,7 @@ pub struct RankTest {
 
 /// Mann-Whitney U, two-sided, with the correction for ties; samples of each side by run, in the order of time.
 ///
-/// The variance is raised by how much the samples of a run [depend](dependence) on each other, and the tail is that of
+/// The variance is raised by how much the samples of a run depend on each other, and the tail is that of
 /// Student's t with as many degrees of freedom as there would be independent samples, less two. With three runs or more
 /// in all, runs are the unit as well: a t test on their mean ranks, and the greater of both probabilities counts.
 pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<RankTest> {
