@@ -246,7 +246,13 @@ fn only_and_skip_choose_sections() {
     );
     assert_eq!(
         plugins(&["--skip", "sanity,tiles"]),
-        ["category", "memory", "roofline", "critical_path", "throughput"]
+        [
+            "category",
+            "memory",
+            "roofline",
+            "critical_path",
+            "throughput"
+        ]
     );
 }
 
