@@ -35,8 +35,7 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
         units::show(Cell::U64(hidden as u64), units::Unit::None),
         rows(hidden)
     );
-    // Gains share time: they are no parts of a whole.
-    let Some(name) = column(table).filter(|name| !name.starts_with("gain")) else {
+    let Some(name) = column(table).filter(|name| adds_up(name)) else {
         return Some(text);
     };
     let Ok(shares) = table.column(name) else {
@@ -75,6 +74,12 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
         ));
     }
     Some(text)
+}
+
+/// Whether shares of a column are parts of one whole: gains share time, and an efficiency is each row's own.
+fn adds_up(column: &str) -> bool {
+    let own = ["gain", "efficiency", "distance", "coverage"];
+    !own.iter().any(|prefix| column.starts_with(prefix))
 }
 
 fn rows(count: usize) -> &'static str {
@@ -134,11 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn gains_are_no_parts_of_a_whole() {
-        let table = Table::build("t")
-            .f64("gain_100_share", [0.9, 0.8, 0.7])
-            .finish()
-            .unwrap();
-        assert_eq!(rest(&table, 1).unwrap(), "… and 2 more rows");
+    fn gains_and_efficiencies_are_no_parts_of_a_whole() {
+        for column in ["gain_100_share", "efficiency_share"] {
+            let table = Table::build("t").f64(column, [0.9, 0.8, 0.7]);
+            let table = table.finish().unwrap();
+            assert_eq!(rest(&table, 1).unwrap(), "… and 2 more rows");
+        }
     }
 }
