@@ -15,6 +15,8 @@
 //! Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
 //! higher correlation: by then it was.
 
+use trueno_plugin::rank::{of_key, of_place};
+
 use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
 use crate::lanes::{FastMap, LaneKey, Lanes};
@@ -159,12 +161,11 @@ fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
 
 /// What a wait waited for.
 fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, found: &mut Found) {
+    // Ranks never wait for each other's devices.
+    let rank = of_key(wait.id) as i64;
+    let own = || streams.iter().filter(move |s| of_place(s.device).0 == rank);
     let is_device = |stream: &&Stream| wait.device.is_none_or(|device| device == stream.device);
-    let several_devices = || {
-        streams
-            .iter()
-            .any(|stream| stream.device != streams[0].device)
-    };
+    let several_devices = || own().any(|s| Some(s.device) != own().next().map(|s| s.device));
     match wait.kind {
         WaitKind::Device if wait.device.is_none() && several_devices() => found.unclear_waits += 1,
         WaitKind::Stream if wait.stream.is_none() => found.unclear_waits += 1,
@@ -172,7 +173,7 @@ fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, fou
             let waited_for = |stream: &&Stream| {
                 is_device(stream) && (wait.kind == WaitKind::Device || stream.stream == wait.stream)
             };
-            for stream in streams.iter().filter(waited_for) {
+            for stream in own().filter(waited_for) {
                 if let Some(last) = stream.last_before(wait.called_ns) {
                     let edge = implied(id(run, stream, last), wait.id, DependencyKind::Joins);
                     found.edges.push(edge);
@@ -187,7 +188,7 @@ fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, fou
                 return;
             };
             let on = |device: Option<i64>, number: Option<i64>| {
-                streams.iter().find(move |stream| {
+                own().find(move |stream| {
                     device.is_none_or(|device| device == stream.device)
                         && number.is_some()
                         && number == stream.stream

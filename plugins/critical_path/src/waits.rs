@@ -1,5 +1,6 @@
 //! Waits, event records and streams as recorded.
 
+use trueno_plugin::rank::of_key;
 use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
@@ -205,8 +206,11 @@ impl Launched {
         let calls = waits.chain(records).filter_map(|(id, ns)| Some((id?, ns)));
         out.calls = calls.collect();
         out.calls.sort_unstable();
+        // Each rank counts for itself.
         for at in (1..out.calls.len()).rev() {
-            out.calls[at - 1].1 = out.calls[at - 1].1.min(out.calls[at].1);
+            if of_key(out.calls[at - 1].0) == of_key(out.calls[at].0) {
+                out.calls[at - 1].1 = out.calls[at - 1].1.min(out.calls[at].1);
+            }
         }
         Ok(out)
     }
@@ -215,7 +219,9 @@ impl Launched {
     pub fn before_ns(&self, id: u64) -> Option<i64> {
         let correlation = *self.correlations.get(&id)?;
         let after = self.calls.partition_point(|call| call.0 <= correlation);
-        self.calls.get(after).map(|call| call.1)
+        let call = self.calls.get(after);
+        call.filter(|call| of_key(call.0) == of_key(correlation))
+            .map(|call| call.1)
     }
 }
 

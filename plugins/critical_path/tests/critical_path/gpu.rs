@@ -339,3 +339,27 @@ fn correlations_tell_what_was_launched_before_a_wait() {
         path(&before)
     );
 }
+
+/// Upper bits of ids, correlations and devices are the rank.
+#[test]
+fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
+    let mut run = stream_sync("device", None);
+    run.waits[0].device = None;
+    let alone = path(&run.analyse());
+    assert!(alone.contains(&"work k 10-80".to_owned()), "{alone:?}");
+    // A stream of rank 1 beside it: the wait is still for the one device of its own rank.
+    let other = at(1 << 48, "", "far", 12, 84).stream(1 << 16, 7);
+    run.made.kernels.push(other);
+    assert_eq!(path(&run.analyse()), alone);
+    // A call of rank 1 says nothing about when work of rank 0 was launched.
+    let mut run = stream_sync("stream", Some(7));
+    run.launches.clear();
+    run.made.kernels = vec![at(4, "", "k", 30, 80).stream(0, 7)];
+    run.waits[0].correlation = Some((1 << 48) | 90);
+    run.unlaunched = vec![(4, 91)];
+    let out = path(&run.analyse());
+    assert!(
+        out.contains(&"sync_wait stream 20-85".to_owned()),
+        "{out:?}"
+    );
+}
