@@ -52,7 +52,7 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
             scenario: &all,
             free_ns: &free_ns,
         };
-        let path = walk_back(graph, &timing, 0..wall_ns, timing.last());
+        let path = walk_back(graph, &timing, wall_ns, timing.last());
         run.emit(tables::by_kind("what_if_by_kind", &path, wall_ns))?;
         run.emit(tables::by_name("what_if_by_name", graph, &path, wall_ns))?;
     }

@@ -4,8 +4,6 @@
 //! predecessor. Segments and the lags between them touch, so they add up to
 //! the window, to the nanosecond.
 
-use std::ops::Range;
-
 use crate::graph::{Graph, Link};
 use crate::lag;
 use crate::lanes::Class;
@@ -100,32 +98,31 @@ impl Timing for Graph<'_> {
 
 /// The path through the window `0..wall_ns` of the run, as measured.
 pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
-    walk_back(graph, graph, 0..wall_ns, graph.last())
+    walk_back(graph, graph, wall_ns, graph.last())
 }
 
-/// The path through a window, back from a segment that runs or ran at its end, in the order of
+/// The path through the window `0..wall_ns`, back from a segment that runs or ran at its end, in the order of
 /// time. Pieces without duration are left out, neighbours of one interval and kind are one.
 pub fn walk_back(
     graph: &Graph<'_>,
     timing: &impl Timing,
-    window: Range<i64>,
+    wall_ns: i64,
     from: Option<u32>,
 ) -> Vec<Piece> {
     let segments = &graph.segments;
     let mut path = Path {
-        from_ns: window.start,
-        until_ns: window.end,
+        until_ns: wall_ns,
         pieces: Vec::new(),
     };
     let Some(mut segment) = from else {
-        path.back_to(window.start, NONE, PieceKind::Gap);
+        path.back_to(0, NONE, PieceKind::Gap);
         return path.pieces;
     };
     let mut lane = segments.lane(segment);
     path.back_to(timing.end_ns(segment), segment, PieceKind::Gap);
     // Of what is left an elastic part is the wait itself.
     path.back_to(timing.free_ns(segment), segment, PieceKind::SyncWait);
-    while path.from_ns < path.until_ns {
+    while path.until_ns > 0 {
         let class = graph.run.labels.get(graph.span(segment, lane).label).class;
         let kind = match class {
             Class::Wait => PieceKind::SyncWait,
@@ -134,7 +131,7 @@ pub fn walk_back(
         };
         path.back_to(timing.start_ns(segment), segment, kind);
         let Some((source, link)) = timing.binding(segment, lane) else {
-            path.back_to(window.start, segment, PieceKind::Gap);
+            path.back_to(0, segment, PieceKind::Gap);
             break;
         };
         let lag = lag::kind(graph, source, link, lane);
@@ -150,14 +147,12 @@ pub fn walk_back(
 
 /// Pieces so far, last first, and where the earliest of them begins.
 struct Path {
-    from_ns: i64,
     until_ns: i64,
     pieces: Vec<Piece>,
 }
 
 impl Path {
     fn back_to(&mut self, start_ns: i64, segment: u32, kind: PieceKind) {
-        let start_ns = start_ns.max(self.from_ns);
         if start_ns < self.until_ns {
             self.pieces.push(Piece {
                 start_ns,

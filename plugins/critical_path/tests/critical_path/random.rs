@@ -388,7 +388,7 @@ proptest! {
         let free_ns = schedule::retime(&graph, &assumption);
         let [wall_ns] = schedule::wall_ns(&graph, &assumption, &free_ns);
         let timing = Predicted { graph: &graph, scenario: &assumption, free_ns: &free_ns };
-        let path = walk_back(&graph, &timing, 0..wall_ns, timing.last());
+        let path = walk_back(&graph, &timing, wall_ns, timing.last());
         if wall_ns > 0 {
             prop_assert_eq!(path[0].start_ns, 0);
         }
