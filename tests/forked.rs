@@ -103,7 +103,10 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
     assert_eq!(rest::is_recording(&path), Some(true));
     parent.kill().unwrap();
     parent.wait().unwrap();
-    assert_eq!(rest::is_recording(&path), Some(false));
+    // The child lets go of the run the first time that it gets to run.
+    wait_until("the run is let go", || {
+        rest::is_recording(&path) == Some(false)
+    });
     assert!(Path::new(&format!("/proc/{child}")).exists());
     let run = Run::open(&path).unwrap();
     assert_eq!(run.problems()[0].code, "unclean_end");
@@ -120,16 +123,14 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
 }
 
 fn wait_for(file: &Path) -> libc::pid_t {
+    wait_until("the child is there", || file.exists());
+    fs::read_to_string(file).unwrap().parse().unwrap()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
-    loop {
-        if let Ok(text) = fs::read_to_string(file) {
-            return text.parse().unwrap();
-        }
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "no {}",
-            file.display()
-        );
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
