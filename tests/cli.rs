@@ -131,6 +131,55 @@ fn a_query_that_names_what_is_not_there_exits_2_with_a_suggestion() {
 }
 
 #[test]
+fn a_query_reads_what_plugins_make_and_joins_it_to_what_was_recorded() {
+    let dir = Dir::new();
+    dir.run();
+    let plugins = crate::harness::standard_plugins(&dir);
+    let plugins = [
+        "--no-default-plugins",
+        "--plugin-dir",
+        plugins.to_str().unwrap(),
+    ];
+    let ask = |sql: &str, more: &[&str]| {
+        let args = ["query", "test.run", sql, "--format", "json"];
+        dir.command(&[&args[..], &plugins[..], more].concat())
+    };
+    let rows = ask(
+        "SELECT k.name, COUNT(*) AS n, MIN(s.slack_ns) >= 0 AS sound FROM kernels k \
+         JOIN critical_path.slack s ON s.id = k.id GROUP BY k.name",
+        &[],
+    );
+    assert_eq!(
+        rows.exits(0).json(),
+        serde_json::json!([{"name": "gemv", "n": 2, "sound": true}])
+    );
+    let sql = "SELECT wall_share FROM category.by_lane";
+    ask(sql, &["--set", "category.nonsense=1"])
+        .exits(2)
+        .stderr_has("nonsense");
+    ask(sql, &["--set", "nobody.key=1"])
+        .exits(2)
+        .stderr_has("nobody");
+    ask("SELECT 1 FROM category.by_lanes", &[])
+        .exits(2)
+        .stderr_has("category makes no table by_lanes of this run (hint: it makes by_category,");
+    ask("SELECT 1 FROM categry.by_lane", &[])
+        .exits(2)
+        .stderr_has("unknown table categry.by_lane");
+    ask("SELECT 1 FROM divergence.pairs", &[])
+        .exits(2)
+        .stderr_has("--baseline");
+    ask(
+        "SELECT COUNT(*) AS n FROM divergence.pairs",
+        &["--baseline", "test.run"],
+    )
+    .exits(0);
+    ask("SELECT 1 AS one", &["--baseline", "test.run"])
+        .exits(0)
+        .stderr_has("do nothing");
+}
+
+#[test]
 fn a_reader_that_stops_early_is_no_error() {
     use std::io::Read;
     use std::process::Stdio;

@@ -149,3 +149,26 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
         "{left:?}"
     );
 }
+
+/// The file is a pipe, so that the import waits for what never comes.
+#[test]
+fn an_interrupted_import_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    let dir = Dir::new();
+    let pipe = dir.join("trace.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let args = ["import", "trace.json", "--format", "kineto", "-o", "x.run"];
+    let mut child = dir.command(&args).command.spawn().unwrap();
+    let mut writer = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    std::io::Write::write_all(&mut writer, b"[{\"ph\":\"X\",").unwrap();
+    let entries = || std::fs::read_dir(dir.path()).unwrap().count();
+    while entries() < 2 {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    // SAFETY: the process is our child, and not waited for yet.
+    assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    assert_eq!(entries(), 1, "more than the pipe is left");
+}

@@ -102,7 +102,7 @@ pub enum Verb {
     /// Check what must hold of a run: budgets, patterns, regressions.
     Check(Box<CheckArgs>),
     /// Run SQL over the tables of a run.
-    Query(QueryArgs),
+    Query(Box<QueryArgs>),
     /// List the tables of a run, or the columns of one.
     Tables(TablesArgs),
     /// Say what a run holds and how complete it is.
@@ -211,7 +211,7 @@ pub struct ReportArgs {
 pub struct QueryArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// The query; `trueno-analyze tables RUN` lists what it can use.
+    /// The query; `trueno-analyze tables RUN` lists what it can use. A table PLUGIN.TABLE is made by running that plugin.
     pub sql: String,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
@@ -219,6 +219,18 @@ pub struct QueryArgs {
     /// Rows shown as a table; the other forms have all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
+    /// For tables of plugins: a run to compare with.
+    #[arg(long, value_name = "RUN")]
+    pub baseline: Option<PathBuf>,
+    /// For tables of plugins: set an option of one; may be given again.
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
+    pub set: Vec<Setting>,
+    /// For tables of plugins: give names without a category one by the rules in FILE.
+    #[arg(long, value_name = "FILE")]
+    pub categories: Option<PathBuf>,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
 }
 
 /// Form of a query's result.

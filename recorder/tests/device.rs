@@ -440,7 +440,8 @@ fn work_of_a_detached_brick_ends_where_the_brick_ends() {
     let kernels = table(&path, "kernels");
     assert_eq!(kernels.numbers("brick"), [Some(i128::from(id.get()))]);
     assert_eq!(kernels.numbers("thread"), [Some(0)]);
-    assert!(is_about(kernels.number("dur_ns", 0).unwrap(), 30_000));
+    let found = kernels.number("dur_ns", 0).unwrap();
+    assert!(is_about(found, 30_000), "{found}");
 }
 
 #[test]

@@ -1,33 +1,11 @@
-//! `trueno-analyze query`, `tables` and `info`: what a run holds, without plugins.
-
-use std::io::{self, BufWriter, Write};
+//! `trueno-analyze tables` and `info`: what a run holds, without plugins.
 
 use anyhow::bail;
 
 use super::{page_width, to_stdout};
-use crate::cli::{InfoArgs, QueryArgs, QueryFormat, TablesArgs};
-use crate::query::output::Format;
-use crate::query::{collect_in_order, output};
+use crate::cli::{InfoArgs, TablesArgs};
 use crate::run::Run;
 use crate::{exit, inspect};
-
-/// Runs one query and prints its rows.
-pub fn query(args: &QueryArgs) -> anyhow::Result<u8> {
-    let database = Run::open(&args.run)?.sql_context()?;
-    let frame = collect_in_order(&database, &args.sql)?;
-    let format = match args.format {
-        QueryFormat::Table => Format::Table {
-            room: page_width(None),
-            limit: args.top,
-        },
-        QueryFormat::Json => Format::Json,
-        QueryFormat::Csv => Format::Csv,
-    };
-    let mut to = BufWriter::new(io::stdout().lock());
-    output::write(&frame, format, &mut to)?;
-    to.flush()?;
-    Ok(exit::FINE)
-}
 
 /// Lists the published tables, or the columns of one.
 pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {

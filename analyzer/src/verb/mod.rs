@@ -6,11 +6,13 @@ mod dot;
 mod export;
 mod import;
 mod inspect;
+mod interrupt;
 mod look;
 mod output;
 mod parquet;
 mod plugins;
 mod ptx;
+mod query;
 mod recover;
 mod report;
 mod talk;
@@ -50,7 +52,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Ptx(args) => ptx::ptx(args, &talk),
         Verb::Check(args) => check::check(args, page, &talk),
         Verb::Compare(args) => compare::compare(args, page, &talk),
-        Verb::Query(args) => inspect::query(args),
+        Verb::Query(args) => query::query(args, &talk),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),
         Verb::Recover(args) => recover::recover(args, &talk),

@@ -133,7 +133,7 @@ fn wanted(args: &ReportArgs) -> Option<Wanted> {
 }
 
 /// The last of several settings of one key holds.
-fn options(set: &[Setting]) -> BTreeMap<String, Map<String, Value>> {
+pub(super) fn options(set: &[Setting]) -> BTreeMap<String, Map<String, Value>> {
     let mut options: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for Setting { plugin, key, value } in set {
         options

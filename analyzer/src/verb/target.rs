@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use trueno_recorder::rest;
 
+use super::interrupt::RemovedOnInterrupt;
 use crate::run::is_run;
 
 /// Where a run goes; what was made until it is dropped without [`Target::keep`] is removed.
@@ -14,6 +15,7 @@ pub(super) struct Target {
     place: PathBuf,
     work: PathBuf,
     is_kept: bool,
+    on_interrupt: Option<RemovedOnInterrupt>,
 }
 
 impl Target {
@@ -46,9 +48,11 @@ impl Target {
         let mut work = OsString::from(".");
         work.push(name);
         work.push(format!(".{doing}-{}", std::process::id()));
+        let work = place.with_file_name(work);
         Ok(Self {
             place: place.to_owned(),
-            work: place.with_file_name(work),
+            on_interrupt: Some(RemovedOnInterrupt::new(&work)),
+            work,
             is_kept: false,
         })
     }
@@ -60,6 +64,8 @@ impl Target {
 
     /// Puts the run in its place.
     pub(super) fn keep(mut self) -> anyhow::Result<()> {
+        // From here on it may be the only run there is.
+        self.on_interrupt = None;
         if self.place.symlink_metadata().is_ok() {
             fs::remove_dir_all(&self.place)
                 .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;

@@ -73,7 +73,8 @@ impl DeviceTimeline {
         let reached = self.at(pair.device_ns);
         let jumped = pair.ticks as f64 - reached as f64 > STEP_NS * nominal;
         self.knots.push(Knot {
-            device_ns: pair.device_ns,
+            // What had ended when the clocks were read ended before the jump.
+            device_ns: pair.device_ns.saturating_add(u64::from(jumped)),
             ticks: if jumped { pair.ticks } else { reached },
             rate: if base >= MIN_BASE_NS {
                 near(measured)
@@ -133,9 +134,9 @@ mod tests {
     fn a_jump_of_the_host_moves_later_work_and_stretches_none() {
         let mut timeline = DeviceTimeline::new(pair(0, 1_000), 1.0);
         timeline.add(pair(50_000_000, 90_000), 1.0);
-        let lasted = timeline.ticks(90_000 - 1) - timeline.ticks(1_000);
-        assert!(lasted.abs_diff(88_999) <= 90, "{lasted}");
-        assert_eq!(timeline.ticks(90_000), 50_000_000);
+        let lasted = timeline.ticks(90_000) - timeline.ticks(1_000);
+        assert!(lasted.abs_diff(89_000) <= 90, "{lasted}");
+        assert_eq!(timeline.ticks(90_001), 50_000_000);
     }
 
     proptest! {

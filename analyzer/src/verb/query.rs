@@ -1,0 +1,131 @@
+//! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+
+use anyhow::bail;
+use trueno_plugin::Table;
+
+use super::talk::Talk;
+use super::{page_width, report, search};
+use crate::categories::{self, CategoryRules};
+use crate::cli::{QueryArgs, QueryFormat};
+use crate::exit;
+use crate::plan::Wish;
+use crate::plugin::{Roster, frame};
+use crate::query::output::Format;
+use crate::query::{Database, collect_in_order, output};
+use crate::report::{Request, Section, SectionStatus, build};
+use crate::run::Run;
+
+/// Runs one query and prints its rows.
+pub fn query(args: &QueryArgs, talk: &Talk) -> anyhow::Result<u8> {
+    let run = Run::open(&args.run)?;
+    let mut database = run.sql_context()?;
+    let named = tables_of_plugins(&args.sql);
+    if !named.is_empty() {
+        publish(args, &run, &named, &mut database, talk)?;
+    } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
+        talk.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
+    }
+    let frame = collect_in_order(&database, &args.sql)?;
+    let format = match args.format {
+        QueryFormat::Table => Format::Table {
+            room: page_width(None),
+            limit: args.top,
+        },
+        QueryFormat::Json => Format::Json,
+        QueryFormat::Csv => Format::Csv,
+    };
+    let mut to = BufWriter::new(io::stdout().lock());
+    output::write(&frame, format, &mut to)?;
+    to.flush()?;
+    Ok(exit::FINE)
+}
+
+/// Plugin and name of the tables of a query that have a dot; none of one that cannot be
+/// parsed, which fails by itself when it is asked.
+fn tables_of_plugins(sql: &str) -> BTreeSet<(String, String)> {
+    let tables = polars::sql::extract_table_identifiers(sql, true, true).unwrap_or_default();
+    let parts = tables.iter().filter_map(|table| table.split_once('.'));
+    parts
+        .map(|(plugin, table)| (plugin.to_owned(), table.to_owned()))
+        .collect()
+}
+
+/// Runs the plugins of those tables, and what they read, and publishes what they make.
+fn publish(
+    args: &QueryArgs,
+    run: &Run,
+    named: &BTreeSet<(String, String)>,
+    database: &mut Database,
+    talk: &Talk,
+) -> anyhow::Result<()> {
+    let roster = Roster::gather(&search(&args.plugins))?;
+    let plugins: BTreeSet<&String> = named.iter().map(|(plugin, _)| plugin).collect();
+    let known = plugins.into_iter().filter(|id| roster.get(id).is_some());
+    let only: Vec<String> = known.cloned().collect();
+    if only.is_empty() {
+        // The query itself says which table there is not.
+        return Ok(());
+    }
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    if let Err(why) = categories::publish(&rules, database) {
+        talk.warn(&format!("names without a category have none: {why}"));
+    }
+    let baseline = args.baseline.as_deref().map(Run::open).transpose()?;
+    let report = build(&Request {
+        run,
+        baseline: baseline.as_ref(),
+        roster: &roster,
+        wish: &Wish {
+            only,
+            skip: Vec::new(),
+        },
+        categories: &rules,
+        window: None,
+        options: &report::options(&args.set),
+        before_each: &|id| talk.step(&format!("running {id}")),
+    })?;
+    for section in &report.sections {
+        let plugin = &section.plugin;
+        if section.status != SectionStatus::Ok {
+            // What it gave before it failed may be a part only.
+            let why = section.message.as_deref().unwrap_or("it gave no reason");
+            bail!("the query reads tables of {plugin}, which did not finish: {why}");
+        }
+        for table in &section.tables {
+            let name = format!("{plugin}.{}", table.name());
+            match frame::to_frame(table) {
+                Ok(frame) => database.register(&name, frame),
+                Err(why) => bail!("table {name} cannot be read: {why}"),
+            }
+        }
+        let made = |wanted: &str| section.tables.iter().any(|table| table.name() == wanted);
+        let missing = named
+            .iter()
+            .find(|(of, table)| of == plugin && !made(table));
+        if let Some((_, table)) = missing {
+            bail!("{}", not_made(section, table, args.baseline.is_some()));
+        }
+    }
+    Ok(())
+}
+
+fn not_made(section: &Section, table: &str, has_baseline: bool) -> String {
+    let made: Vec<&str> = section.tables.iter().map(Table::name).collect();
+    let made = match &made[..] {
+        [] => "none".to_owned(),
+        made => made.join(", "),
+    };
+    let more = if has_baseline {
+        ""
+    } else {
+        "; --baseline RUN may give it more to do"
+    };
+    let plugin = &section.plugin;
+    format!("{plugin} makes no table {table} of this run (hint: it makes {made}{more})")
+}
