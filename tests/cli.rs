@@ -166,12 +166,13 @@ fn a_query_reads_what_plugins_make_and_joins_it_to_what_was_recorded() {
     ask("SELECT 1 FROM categry.by_lane", &[])
         .exits(2)
         .stderr_has("unknown table categry.by_lane");
-    ask("SELECT 1 FROM divergence.pairs", &[])
-        .exits(2)
-        .stderr_has("--baseline");
+    let library = crate::harness::built_library("trueno_plugin_divergence");
+    let divergence = ["--plugin", library.to_str().unwrap()];
+    let pairs = "SELECT COUNT(*) AS n FROM divergence.pairs";
+    ask(pairs, &divergence).exits(2).stderr_has("--baseline");
     ask(
-        "SELECT COUNT(*) AS n FROM divergence.pairs",
-        &["--baseline", "test.run"],
+        pairs,
+        &[&divergence[..], &["--baseline", "test.run"]].concat(),
     )
     .exits(0);
     ask("SELECT 1 AS one", &["--baseline", "test.run"])
