@@ -33,7 +33,7 @@ pub enum Item<'s> {
 }
 
 /// What could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Chunks whose hash does not hold, or that do not hold what they should.
     pub chunks: u64,
