@@ -74,6 +74,9 @@ fn settle(session: &Session) -> bool {
     if session.cupti.get().is_none() {
         return true;
     }
+    // What is over already, first: what follows may take too long.
+    flush(session, false);
+    crate::pump::drain(session);
     // What follows is not the program's.
     subscribe::stop_calls(session);
     let waited = if session.device_failed.load(Ordering::Acquire) {

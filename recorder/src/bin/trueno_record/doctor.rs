@@ -127,7 +127,7 @@ fn look(args: &Args) -> Findings {
     let no_cuda = driver.problem.clone().or(no_cupti).or_else(|| no_ranges.clone());
     Findings {
         spans: Verdict::of(None),
-        gpu_counters: Verdict::of(driver.problem.clone().or_else(restricted)),
+        gpu_counters: Verdict::of(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
         ranges: Verdict::of(no_ranges),
         cuda: Verdict::of(no_cuda),
         driver,
@@ -136,6 +136,13 @@ fn look(args: &Args) -> Findings {
         inject: inject.ok().map(|path| path.display().to_string()),
         environment,
     }
+}
+
+/// Whether Nsight Compute is there.
+fn no_ncu() -> Option<String> {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&folders).any(|folder| folder.join("ncu").is_file());
+    (!found).then(|| "Nsight Compute (ncu) is not on the PATH".to_owned())
 }
 
 /// Why counters of the device are not for everybody here.

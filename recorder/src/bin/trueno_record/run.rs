@@ -201,7 +201,11 @@ pub fn tell(summary: &Summary, status: ExitStatus) {
         say(&format!("warning: {problem}"));
     }
     if summary.runs.is_empty() {
-        say("nothing was recorded: the program used neither CUDA nor NVTX");
+        say(match (summary.problems.is_empty(), summary.idle.is_empty()) {
+            (false, _) => "nothing was recorded, for the reason above",
+            (true, false) => "nothing was recorded: the program ended before anything was delivered (hint: a shorter --flush-ms)",
+            (true, true) => "nothing was recorded: the program used neither CUDA nor NVTX",
+        });
         return;
     }
     for collected in &summary.runs {
