@@ -99,13 +99,21 @@ pub fn collect(folder: &Path, path: &Path, here: bool) -> Result<Summary, Error>
     }
     gathered.sort_by_key(|process| (process.facts.start_realtime_ns, process.facts.pid));
     for process in &gathered {
-        let wrong = process.notes.iter().filter(|note| note.severity == Severity::Error);
+        let wrong = process
+            .notes
+            .iter()
+            .filter(|note| note.severity == Severity::Error);
         let pid = process.facts.pid;
-        summary.problems.extend(wrong.map(|note| format!("process {pid}: {}", note.text)));
+        summary
+            .problems
+            .extend(wrong.map(|note| format!("process {pid}: {}", note.text)));
     }
     let (busy, idle): (Vec<Gathered>, Vec<Gathered>) =
         gathered.into_iter().partition(Gathered::did_something);
-    summary.idle = idle.iter().map(|process| process.facts.argv.join(" ")).collect();
+    summary.idle = idle
+        .iter()
+        .map(|process| process.facts.argv.join(" "))
+        .collect();
     let numbers = ranks(busy.iter().map(|process| &process.facts));
     let alone = busy.len() == 1;
     for (process, rank) in busy.into_iter().zip(numbers) {

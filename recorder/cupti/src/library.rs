@@ -8,9 +8,9 @@ mod find;
 mod open;
 mod probe;
 
-pub use api::{Refused, 
-    ActivityBufferCompleted, ActivityBufferRequested, CallbackFunction, Cupti, SubscriberParams,
-    code_name,
+pub use api::{
+    ActivityBufferCompleted, ActivityBufferRequested, CallbackFunction, Cupti, Refused,
+    SubscriberParams, code_name,
 };
 pub use find::{CANDIDATES_VARIABLE, Candidate, Places, candidates, python_folders};
 pub use open::{Library, OpenError};

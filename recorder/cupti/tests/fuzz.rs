@@ -12,7 +12,9 @@ fn buffer() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![4 => kinds, 1 => any::<u32>()];
     let record = (kind, prop::collection::vec(any::<u8>(), 0..240));
     prop::collection::vec(record, 0..8).prop_map(|records| {
-        let parts = records.into_iter().map(|(kind, rest)| [&kind.to_le_bytes()[..], &rest].concat());
+        let parts = records
+            .into_iter()
+            .map(|(kind, rest)| [&kind.to_le_bytes()[..], &rest].concat());
         parts.flatten().collect()
     })
 }
@@ -23,21 +25,50 @@ fn spool() -> (Vec<u8>, usize) {
     let path = folder.path().join("a.spool");
     let mut writer = Writer::create(&path).unwrap();
     writer.chunk(Chunk::Facts, &[br#"{"pid":7}"#]).unwrap();
-    writer.chunk(Chunk::Clock, &[&ClockReading::default().bytes()]).unwrap();
-    writer.chunk(Chunk::Names, &[&1u32.to_le_bytes(), &4u32.to_le_bytes(), b"gemm"]).unwrap();
-    writer.chunk(Chunk::Callback, &[&1u32.to_le_bytes(), &307u32.to_le_bytes(), b"cuLaunchKernel"]).unwrap();
+    writer
+        .chunk(Chunk::Clock, &[&ClockReading::default().bytes()])
+        .unwrap();
+    writer
+        .chunk(
+            Chunk::Names,
+            &[&1u32.to_le_bytes(), &4u32.to_le_bytes(), b"gemm"],
+        )
+        .unwrap();
+    writer
+        .chunk(
+            Chunk::Callback,
+            &[
+                &1u32.to_le_bytes(),
+                &307u32.to_le_bytes(),
+                b"cuLaunchKernel",
+            ],
+        )
+        .unwrap();
     let mut call = vec![0u8; 40];
     call[0] = 4;
     let framed = [&40u32.to_le_bytes()[..], &call].concat().repeat(50);
     writer.chunk(Chunk::Records, &[&framed]).unwrap();
     let mut ranges = Vec::new();
     for kind in [RangeKind::Push, RangeKind::Pop] {
-        let event = RangeEvent { kind, thread: 1, realtime_ns: 2, domain: 0, category: 0, message: 1, range: 0 };
+        let event = RangeEvent {
+            kind,
+            thread: 1,
+            realtime_ns: 2,
+            domain: 0,
+            category: 0,
+            message: 1,
+            range: 0,
+        };
         event.write(&mut ranges);
-        assert_eq!(RangeEvent::read(&ranges[ranges.len() - RangeEvent::BYTES..]), Some(event));
+        assert_eq!(
+            RangeEvent::read(&ranges[ranges.len() - RangeEvent::BYTES..]),
+            Some(event)
+        );
     }
     writer.chunk(Chunk::Ranges, &[&ranges]).unwrap();
-    writer.chunk(Chunk::Dropped, &[&3u64.to_le_bytes()]).unwrap();
+    writer
+        .chunk(Chunk::Dropped, &[&3u64.to_le_bytes()])
+        .unwrap();
     writer.chunk(Chunk::End, &[b"{}"]).unwrap();
     (std::fs::read(&path).unwrap(), 4 + 50 + 2 + 2)
 }

@@ -18,7 +18,10 @@ fn library() -> Option<Cupti> {
     match cupti.version() {
         Ok(_) => Some(cupti),
         Err(refused) => {
-            eprintln!("skipped: {} says nothing without a driver: {refused}", path.display());
+            eprintln!(
+                "skipped: {} says nothing without a driver: {refused}",
+                path.display()
+            );
             None
         }
     }
@@ -31,7 +34,9 @@ fn its_records_are_as_long_as_we_think() {
     assert!(version >= LEAST_VERSION, "{version}");
     let sizes = record_sizes(&cupti).unwrap();
     for kind in KINDS {
-        let Some(bytes) = sizes.of(kind.number) else { continue };
+        let Some(bytes) = sizes.of(kind.number) else {
+            continue;
+        };
         assert!(bytes >= kind.least_bytes, "{}: {bytes}", kind.name);
         if version == 130_001 {
             assert_eq!(bytes, kind.bytes, "{}", kind.name);
@@ -49,7 +54,9 @@ fn it_walks_a_buffer_as_we_do() {
     let sizes = record_sizes(&cupti).unwrap();
     let mut buffer: Vec<u64> = Vec::new();
     for kind in KINDS.iter().chain(KINDS.iter().rev()) {
-        let Some(bytes) = sizes.of(kind.number) else { continue };
+        let Some(bytes) = sizes.of(kind.number) else {
+            continue;
+        };
         buffer.push(kind.number.into());
         buffer.extend(vec![0; bytes / 8 - 1]);
     }
@@ -57,7 +64,9 @@ fn it_walks_a_buffer_as_we_do() {
     let valid = buffer.len() * 8;
     // SAFETY: the buffer is that long.
     let bytes = unsafe { std::slice::from_raw_parts(base, valid) };
-    let ours: Vec<usize> = records(bytes, &sizes).map(|r| r.unwrap().as_ptr() as usize).collect();
+    let ours: Vec<usize> = records(bytes, &sizes)
+        .map(|r| r.unwrap().as_ptr() as usize)
+        .collect();
     let mut theirs = Vec::new();
     let mut record = ptr::null_mut();
     // SAFETY: as above.
@@ -70,7 +79,13 @@ fn it_walks_a_buffer_as_we_do() {
 #[test]
 fn it_names_functions() {
     let Some(cupti) = library() else { return };
-    assert_eq!(cupti.callback_name(1, 307).as_deref(), Some("cuLaunchKernel"));
-    assert_eq!(cupti.callback_name(2, 211).as_deref(), Some("cudaLaunchKernel_v7000"));
+    assert_eq!(
+        cupti.callback_name(1, 307).as_deref(),
+        Some("cuLaunchKernel")
+    );
+    assert_eq!(
+        cupti.callback_name(2, 211).as_deref(),
+        Some("cudaLaunchKernel_v7000")
+    );
     assert_eq!(cupti.callback_name(2, 100_000), None);
 }

@@ -105,7 +105,9 @@ pub unsafe extern "C" fn happened(
             }
             (domain::RESOURCE, resource::CONTEXT_DESTROY_STARTING) if !what.is_null() => {
                 // SAFETY: as above.
-                session.contexts.remove(unsafe { *what.cast::<*mut c_void>() });
+                session
+                    .contexts
+                    .remove(unsafe { *what.cast::<*mut c_void>() });
                 // Its records go with it.
                 flusher::flush(session, false);
             }
@@ -119,7 +121,11 @@ pub unsafe extern "C" fn happened(
                 if number == 1 {
                     session.device_failed.store(true, Ordering::Release);
                 }
-                session.note(severity, "cupti_state", &format!("CUPTI: error {code}: {text}"));
+                session.note(
+                    severity,
+                    "cupti_state",
+                    &format!("CUPTI: error {code}: {text}"),
+                );
             }
             (domain::RUNTIME | domain::DRIVER, _) => {
                 // SAFETY: CUpti_CallbackData begins with the site; 0: the function is entered.

@@ -42,8 +42,12 @@ impl Contexts {
         // SAFETY: these functions of the driver are of these types; a function and a pointer are of one size.
         let (push, pop, wait) = unsafe {
             (
-                std::mem::transmute::<*mut c_void, OnContext>(find(c"cuCtxPushCurrent_v2")?.as_ptr()),
-                std::mem::transmute::<*mut c_void, OutContext>(find(c"cuCtxPopCurrent_v2")?.as_ptr()),
+                std::mem::transmute::<*mut c_void, OnContext>(
+                    find(c"cuCtxPushCurrent_v2")?.as_ptr(),
+                ),
+                std::mem::transmute::<*mut c_void, OutContext>(
+                    find(c"cuCtxPopCurrent_v2")?.as_ptr(),
+                ),
                 std::mem::transmute::<*mut c_void, Plain>(find(c"cuCtxSynchronize")?.as_ptr()),
             )
         };
@@ -79,8 +83,7 @@ pub fn driver_version() -> Option<u32> {
     let address = driver()?.find(c"cuDriverGetVersion")?;
     let mut version = 0;
     // SAFETY: the function is of this type, needs no initialisation, and the pointer is valid for the write.
-    let code = unsafe {
-        std::mem::transmute::<*mut c_void, Version>(address.as_ptr())(&mut version)
-    };
+    let code =
+        unsafe { std::mem::transmute::<*mut c_void, Version>(address.as_ptr())(&mut version) };
     (code == 0).then(|| u32::try_from(version).ok())?
 }

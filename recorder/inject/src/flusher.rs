@@ -6,7 +6,7 @@ use std::ptr;
 use trueno_cupti::spool::Chunk;
 
 use crate::session::{Phase, Session};
-use crate::{close, clock};
+use crate::{clock, close};
 
 /// Until the program ends; then closes the recording.
 pub fn run(session: &'static Session) {

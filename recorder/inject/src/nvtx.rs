@@ -53,10 +53,7 @@ pub unsafe fn install(get: GetExportTable) -> bool {
         return false;
     };
     let mut any = false;
-    for (module, functions) in [
-        (CORE, handlers::TABLE),
-        (CORE2, handlers_of_domains::TABLE),
-    ] {
+    for (module, functions) in [(CORE, handlers::TABLE), (CORE2, handlers_of_domains::TABLE)] {
         let (mut table, mut slots): (Table, u32) = (ptr::null_mut(), 0);
         // SAFETY: valid for the writes.
         if unsafe { module_table(module, &mut table, &mut slots) } == 0 || table.is_null() {

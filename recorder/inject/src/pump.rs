@@ -118,7 +118,9 @@ fn frame(session: &Session, full: Full, known: &mut Known, to: &mut Vec<u8>) {
     };
     if let Some(last) = last {
         let rest = &bytes[last..];
-        let own = kind_of(rest).and_then(|number| sizes.of(number)).unwrap_or(rest.len());
+        let own = kind_of(rest)
+            .and_then(|number| sizes.of(number))
+            .unwrap_or(rest.len());
         one(session, &rest[..own.min(rest.len())], known, to);
     }
     let problem = match &stop {
@@ -157,7 +159,9 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
         name_text(session, copy, offset);
     }
     if matches!(number, kind::RUNTIME | kind::DRIVER) && bytes.len() >= 40 {
-        let word = |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let word = |at: usize| {
+            u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         let domain = if number == kind::DRIVER { 1 } else { 2 };
         name_callback(session, domain, word(4), known);
         name_thread(session, word(28), known);
@@ -185,9 +189,16 @@ fn name_callback(session: &Session, domain: u32, number: u32, known: &mut Known)
     if !known.callbacks.insert((domain, number)) {
         return;
     }
-    let name = session.cupti.get().and_then(|cupti| cupti.callback_name(domain, number));
+    let name = session
+        .cupti
+        .get()
+        .and_then(|cupti| cupti.callback_name(domain, number));
     if let Some(name) = name {
-        let parts = [&domain.to_le_bytes()[..], &number.to_le_bytes(), name.as_bytes()];
+        let parts = [
+            &domain.to_le_bytes()[..],
+            &number.to_le_bytes(),
+            name.as_bytes(),
+        ];
         session.write(Chunk::Callback, &parts);
     }
 }

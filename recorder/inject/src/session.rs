@@ -121,7 +121,11 @@ impl Session {
             level: settings.level.name().to_owned(),
             cupti: None,
         };
-        let name = format!("{pid}-{}.{}", reading.realtime_ns, trueno_cupti::spool::EXTENSION);
+        let name = format!(
+            "{pid}-{}.{}",
+            reading.realtime_ns,
+            trueno_cupti::spool::EXTENSION
+        );
         let path: PathBuf = settings.folder.join(name);
         let writer = Writer::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Self {
@@ -151,7 +155,11 @@ impl Session {
         self.write(Chunk::Clock, &[&clock::reading().bytes()]);
         close::at_exit();
         if let Err(error) = threads::spawn("trueno-pump", move || pump::run(self)) {
-            self.note(Severity::Error, "no_thread", &format!("cannot start a thread: {error}"));
+            self.note(
+                Severity::Error,
+                "no_thread",
+                &format!("cannot start a thread: {error}"),
+            );
         }
     }
 

@@ -79,7 +79,10 @@ pub fn start() -> bool {
         Ok(()) => true,
         Err(problem) => {
             session.note(Severity::Error, "no_cupti", &problem);
-            entry::say(&format!("no CUDA work of process {} is recorded: {problem}", session.pid));
+            entry::say(&format!(
+                "no CUDA work of process {} is recorded: {problem}",
+                session.pid
+            ));
             false
         }
     }
@@ -89,10 +92,15 @@ fn record(session: &'static Session) -> Result<(), String> {
     let mut facts = CuptiFacts::default();
     let cupti = find(&mut facts)?;
     let sizes = record_sizes(&cupti).unwrap_or_else(|refused| {
-        facts.refused.insert("record sizes".to_owned(), refused.to_string());
+        facts
+            .refused
+            .insert("record sizes".to_owned(), refused.to_string());
         Sizes::default()
     });
-    facts.record_bytes = sizes.iter().map(|(number, bytes)| (kind::name(number), bytes)).collect();
+    facts.record_bytes = sizes
+        .iter()
+        .map(|(number, bytes)| (kind::name(number), bytes))
+        .collect();
     let subscriber = subscribe(&cupti)?;
     let functions = functions(&cupti);
     ask_for_callbacks(&cupti, subscriber, &functions, &mut facts);
@@ -109,8 +117,9 @@ fn record(session: &'static Session) -> Result<(), String> {
         refuse(&mut facts, "stages of launches", &refused);
     }
     // SAFETY: as above.
-    let registered =
-        unsafe { cupti.register_callbacks(callbacks::buffer_requested, callbacks::buffer_completed) };
+    let registered = unsafe {
+        cupti.register_callbacks(callbacks::buffer_requested, callbacks::buffer_completed)
+    };
     registered.map_err(|refused| refused.to_string())?;
     // SAFETY: as above.
     if let Err(refused) = unsafe { cupti.enable_event_timestamps(1) } {
@@ -155,7 +164,9 @@ fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
         let usable = opened.and_then(|cupti| {
             let version = cupti.version().map_err(|refused| refused.to_string())?;
             if version < LEAST_VERSION {
-                return Err(format!("version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"));
+                return Err(format!(
+                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                ));
             }
             Ok((cupti, version))
         });
@@ -165,11 +176,15 @@ fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
                 facts.path = cupti.path().unwrap_or_else(|| path.display().to_string());
                 return Ok(cupti);
             }
-            Err(problem) => facts.passed_over.push(format!("{}: {problem}", path.display())),
+            Err(problem) => facts
+                .passed_over
+                .push(format!("{}: {problem}", path.display())),
         }
     }
     let tried = facts.passed_over.join("; ");
-    Err(format!("libcupti cannot be used (hint: give its path with --cupti): {tried}"))
+    Err(format!(
+        "libcupti cannot be used (hint: give its path with --cupti): {tried}"
+    ))
 }
 
 fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
@@ -183,7 +198,12 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
     };
     // SAFETY: all pointers are valid for the call; the callback lives as long as the process.
     let first = unsafe {
-        cupti.subscribe_v2(&mut subscriber, callbacks::happened, ptr::null_mut(), &mut params)
+        cupti.subscribe_v2(
+            &mut subscriber,
+            callbacks::happened,
+            ptr::null_mut(),
+            &mut params,
+        )
     };
     let done = match first {
         Err(Refused::Missing(_)) => {
@@ -198,8 +218,14 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
     if refused.code() != Some(HELD) {
         return Err(refused.to_string());
     }
-    let name = CStr::from_bytes_until_nul(&holder).unwrap_or_default().to_string_lossy();
-    let who = if name.is_empty() { "another tool".into() } else { name };
+    let name = CStr::from_bytes_until_nul(&holder)
+        .unwrap_or_default()
+        .to_string_lossy();
+    let who = if name.is_empty() {
+        "another tool".into()
+    } else {
+        name
+    };
     Err(format!(
         "{who} holds CUPTI in this process, and only one can (hint: run without nsys, ncu, a debugger or torch.profiler)"
     ))
@@ -226,7 +252,11 @@ fn functions(cupti: &Cupti) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
 fn plain(name: &str) -> &str {
     let name = name.trim_end_matches("_ptsz");
     match name.rsplit_once("_v") {
-        Some((plain, version)) if version.len() >= 4 && version.bytes().all(|b| b.is_ascii_digit()) => plain,
+        Some((plain, version))
+            if version.len() >= 4 && version.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            plain
+        }
         _ => name,
     }
 }

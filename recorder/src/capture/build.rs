@@ -154,7 +154,11 @@ impl Build {
 
     /// The device of a context.
     pub fn device_of(&self, context: u32) -> Option<u32> {
-        let known = self.from.contexts.get(&context).map(|context| context.device);
+        let known = self
+            .from
+            .contexts
+            .get(&context)
+            .map(|context| context.device);
         // A process with one device has its contexts there.
         known.or_else(|| match self.from.devices.len() {
             1 => self.from.devices.keys().next().copied(),
@@ -192,7 +196,11 @@ impl Build {
             let start = i64::try_from(call.start).unwrap_or(i64::MAX);
             (call.thread, start)
         });
-        let ranges = self.from.ranges.iter().map(|event| (event.thread, event.realtime_ns));
+        let ranges = self
+            .from
+            .ranges
+            .iter()
+            .map(|event| (event.thread, event.realtime_ns));
         for (thread, at) in calls.chain(ranges) {
             let known = first.entry(thread).or_insert(at);
             *known = at.min(*known);
@@ -210,7 +218,8 @@ impl Build {
 
     fn thread_rows(&mut self) -> Result<(), Error> {
         let table = self.table("threads")?;
-        let mut rows: Vec<(u32, ThreadRow)> = self.threads.iter().map(|(os, row)| (*os, *row)).collect();
+        let mut rows: Vec<(u32, ThreadRow)> =
+            self.threads.iter().map(|(os, row)| (*os, *row)).collect();
         rows.sort_by_key(|(_, row)| row.number);
         // Without the operating system's numbers they are some of pthread's own.
         let cupti = self.from.facts.cupti.as_ref();

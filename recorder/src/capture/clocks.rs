@@ -50,7 +50,11 @@ pub fn wall(build: &Build) -> Option<i64> {
     match &build.from.end {
         Some(end) => Some(build.own_time(end.realtime_ns).max(build.last())),
         None => {
-            let seen = build.from.clocks.last().map(|reading| build.own_time(reading.realtime_ns));
+            let seen = build
+                .from
+                .clocks
+                .last()
+                .map(|reading| build.own_time(reading.realtime_ns));
             Some(build.last().max(seen.unwrap_or(0)))
         }
     }

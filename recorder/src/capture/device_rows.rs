@@ -39,7 +39,8 @@ impl Build {
     fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
         let table = self.table("edges")?;
         let kind = self.text(kind);
-        self.into.row(table, &[Cell::U64(from), Cell::U64(to), kind])
+        self.into
+            .row(table, &[Cell::U64(from), Cell::U64(to), kind])
     }
 
     /// Links work to its call, and offers it to the waits.
@@ -50,7 +51,10 @@ impl Build {
         done: Work,
     ) -> Result<(), Error> {
         let Some(launch) = launch else {
-            *self.invalid.entry("work of devices: no call that began it".to_owned()).or_default() += 1;
+            *self
+                .invalid
+                .entry("work of devices: no call that began it".to_owned())
+                .or_default() += 1;
             return Ok(());
         };
         work.push(Work {
@@ -67,7 +71,9 @@ impl Build {
         let stated = self.interval(kernel.start, kernel.end);
         let too_early = |interval: &Interval| launch.is_some_and(|l| interval.start < l.start);
         let (interval, reason) = match stated {
-            Ok(interval) if too_early(&interval) => (interval, Some("starts before its launch call")),
+            Ok(interval) if too_early(&interval) => {
+                (interval, Some("starts before its launch call"))
+            }
             Ok(interval) => (interval, None),
             // The record is the only sign of the launch: kept as it is.
             Err(reason) => (self.as_stated(kernel.start, kernel.end), Some(reason)),
@@ -201,7 +207,9 @@ impl Build {
             let for_event = matches!(what, "event" | "stream_wait") && sync.event != u32::MAX;
             // A stream that waits for an event does not hold up the host.
             let launch = self.launch(sync.correlation);
-            let thread = launch.filter(|_| what != "stream_wait").map(|l| u64::from(l.thread));
+            let thread = launch
+                .filter(|_| what != "stream_wait")
+                .map(|l| u64::from(l.thread));
             let cells = [
                 Cell::U64(id),
                 self.text(what),
@@ -279,7 +287,8 @@ impl Build {
                     continue;
                 }
             };
-            let (Some(time), Ok(bytes)) = (self.time(memory.time), i64::try_from(memory.bytes)) else {
+            let (Some(time), Ok(bytes)) = (self.time(memory.time), i64::try_from(memory.bytes))
+            else {
                 self.not_sound("memory", "no time, or no number of bytes");
                 continue;
             };
@@ -310,7 +319,11 @@ impl Build {
             let number = self.stream(device.unwrap_or(u32::MAX), stream.context, stream.stream);
             let context = self.from.contexts.get(&stream.context);
             let is_null = context.is_some_and(|c| u32::from(c.null_stream) == stream.stream);
-            let kind = if is_null { Some("null") } else { words::stream(stream.flag) };
+            let kind = if is_null {
+                Some("null")
+            } else {
+                words::stream(stream.flag)
+            };
             let Some(number) = number else { continue };
             let cells = [
                 device.map(u64::from).into(),

@@ -94,14 +94,26 @@ fn capture(build: &Build) -> Capture {
         damaged_chunks: from.damage.chunks,
         cut_bytes: from.damage.cut_bytes,
         overhead_ns: build.overhead_ns.clone(),
-        devices: from.devices.values().map(|device| in_words(device, from)).collect(),
+        devices: from
+            .devices
+            .values()
+            .map(|device| in_words(device, from))
+            .collect(),
     }
 }
 
 fn in_words(device: &Device, from: &Gathered) -> String {
     let name = from.name(device.name).unwrap_or("device without a name");
-    let uuid: String = device.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    let part = if device.is_mig.unwrap_or(0) != 0 { ", a part of a device (MIG)" } else { "" };
+    let uuid: String = device
+        .uuid
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let part = if device.is_mig.unwrap_or(0) != 0 {
+        ", a part of a device (MIG)"
+    } else {
+        ""
+    };
     format!(
         "gpu{}: {name}, compute capability {}.{}, {} multiprocessors, {} MiB, uuid {uuid}{part}",
         device.device,
@@ -114,7 +126,12 @@ fn in_words(device: &Device, from: &Gathered) -> String {
 
 fn diagnostics(build: &mut Build, capture: &Capture, problems: &[String]) -> Result<(), Error> {
     let table = build.table("diagnostics")?;
-    let row = |build: &mut Build, time: Option<i64>, severity: &str, code: &str, text: &str, count: u64| {
+    let row = |build: &mut Build,
+               time: Option<i64>,
+               severity: &str,
+               code: &str,
+               text: &str,
+               count: u64| {
         let cells = [
             time.into(),
             build.text(severity),

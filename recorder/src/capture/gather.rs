@@ -8,9 +8,7 @@ use trueno_cupti::record::{
     Api, Context, CudaEvent, Device, Kernel, Memory, Overhead, Record, Stream, Synchronization,
     decode, kind_of,
 };
-use trueno_cupti::spool::{
-    ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read,
-};
+use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
 use crate::error::Error;
 

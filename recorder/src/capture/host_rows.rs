@@ -64,7 +64,10 @@ impl Build {
             .flatten()
             .and_then(|number| self.from.name((*number).into()))
             .map(str::to_owned);
-        let name = self.from.name(range.message.into()).unwrap_or("range without a name");
+        let name = self
+            .from
+            .name(range.message.into())
+            .unwrap_or("range without a name");
         let name = match self.from.name(range.domain.into()) {
             Some(domain) => format!("{domain}::{name}"),
             None => name.to_owned(),

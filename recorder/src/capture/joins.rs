@@ -34,11 +34,13 @@ pub fn of_work(mut work: Vec<Work>, waits: &[Wait]) -> Vec<(u64, u64)> {
     for wait in waits {
         let before = work.partition_point(|work| work.end <= wait.end);
         let candidates = work[..before].iter().rev();
-        let found = candidates.take_while(|work| work.end > wait.start).find(|work| {
-            work.launched < wait.start
-                && wait.device.is_none_or(|device| device == work.device)
-                && wait.stream.is_none_or(|stream| stream == work.stream)
-        });
+        let found = candidates
+            .take_while(|work| work.end > wait.start)
+            .find(|work| {
+                work.launched < wait.start
+                    && wait.device.is_none_or(|device| device == work.device)
+                    && wait.stream.is_none_or(|stream| stream == work.stream)
+            });
         pairs.extend(found.map(|work| (work.id, wait.id)));
     }
     pairs
@@ -69,10 +71,16 @@ pub fn of_events(records: &[OfEvent], waits: &[OfEvent]) -> Vec<(u64, u64)> {
         Some(number) => by_number.get(&(wait.context, number)).copied(),
         None => {
             let of_event = by_event.get(&(wait.context, wait.event))?;
-            of_event.range(..wait.correlation).next_back().map(|(_, id)| *id)
+            of_event
+                .range(..wait.correlation)
+                .next_back()
+                .map(|(_, id)| *id)
         }
     };
-    waits.iter().filter_map(|wait| Some((find(wait)?, wait.id))).collect()
+    waits
+        .iter()
+        .filter_map(|wait| Some((find(wait)?, wait.id)))
+        .collect()
 }
 
 #[cfg(test)]

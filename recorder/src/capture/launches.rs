@@ -33,9 +33,8 @@ impl Launches {
             self.calls.insert(correlation, Some(launch));
             return;
         };
-        let encloses = |a: &Launch, b: &Launch| {
-            a.thread == b.thread && a.start <= b.start && b.end <= a.end
-        };
+        let encloses =
+            |a: &Launch, b: &Launch| a.thread == b.thread && a.start <= b.start && b.end <= a.end;
         match known {
             Some(outer) if encloses(outer, &launch) => {}
             Some(inner) if encloses(&launch, inner) => *known = Some(launch),

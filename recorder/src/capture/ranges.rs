@@ -71,7 +71,8 @@ pub fn pair(events: &[RangeEvent]) -> Ranges {
         }
     }
     all.open = started.len() as u64 + pushed.values().map(|stack| stack.len() as u64).sum::<u64>();
-    all.ranges.sort_by_key(|range| (range.thread, range.start, -range.end));
+    all.ranges
+        .sort_by_key(|range| (range.thread, range.start, -range.end));
     all
 }
 
@@ -90,7 +91,10 @@ impl Open {
             self.0.pop();
         }
         let inner = self.0.iter().rev().take(DEEPEST);
-        inner.into_iter().find(|(_, until)| *until >= end).map(|(id, _)| *id)
+        inner
+            .into_iter()
+            .find(|(_, until)| *until >= end)
+            .map(|(id, _)| *id)
     }
 
     /// Opens one.
@@ -129,7 +133,11 @@ mod tests {
             event(Pop, 1, 70, 0, 0),
             event(End, 1, 80, 0, 9),
         ]);
-        let found: Vec<_> = all.ranges.iter().map(|r| (r.thread, r.start, r.end)).collect();
+        let found: Vec<_> = all
+            .ranges
+            .iter()
+            .map(|r| (r.thread, r.start, r.end))
+            .collect();
         assert_eq!(found, [(1, 10, 40), (1, 30, 50), (2, 60, 60)]);
         assert_eq!((all.open, all.stray), (2, 2));
     }

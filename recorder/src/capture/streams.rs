@@ -18,13 +18,16 @@ impl Streams {
     /// The number of a stream in the run.
     pub fn number(&mut self, device: u32, context: u32, stream: u32) -> u32 {
         let taken = &mut self.taken;
-        *self.numbers.entry((device, context, stream)).or_insert_with(|| {
-            let mut number = stream;
-            while !taken.insert((device, number)) {
-                number = number.wrapping_add(APART);
-            }
-            number
-        })
+        *self
+            .numbers
+            .entry((device, context, stream))
+            .or_insert_with(|| {
+                let mut number = stream;
+                while !taken.insert((device, number)) {
+                    number = number.wrapping_add(APART);
+                }
+                number
+            })
     }
 }
 

@@ -137,7 +137,10 @@ mod tests {
 
     #[test]
     fn versions_of_the_runtime_go_and_names_of_the_driver_stay() {
-        assert_eq!(without_version("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(
+            without_version("cudaLaunchKernel_v7000"),
+            "cudaLaunchKernel"
+        );
         assert_eq!(without_version("cuMemAlloc_v2"), "cuMemAlloc_v2");
         assert_eq!(overhead(3 << 16), "resource");
         assert_eq!(overhead(77), "kind 77");

@@ -9,8 +9,7 @@ use super::open::{Library, OpenError};
 /// CUPTI asks for memory: where, how long, how many records at most (0: as fit).
 pub type ActivityBufferRequested = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 /// CUPTI gives memory back: context, stream, where, how long, how much of it holds records.
-pub type ActivityBufferCompleted =
-    unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+pub type ActivityBufferCompleted = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 /// Own data, domain, number, data of the callback.
 pub type CallbackFunction = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
 
@@ -201,6 +200,10 @@ impl Cupti {
             return None;
         }
         // SAFETY: CUPTI gives a text of its own, which ends with a null byte.
-        Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+        Some(
+            unsafe { CStr::from_ptr(name) }
+                .to_string_lossy()
+                .into_owned(),
+        )
     }
 }

@@ -24,7 +24,11 @@ pub fn message_of(handle: *const c_void) -> u32 {
 
 fn number_of(handle: *const c_void) -> u32 {
     let address = handle as usize;
-    if address >> 32 == 1 { address as u32 } else { 0 }
+    if address >> 32 == 1 {
+        address as u32
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]

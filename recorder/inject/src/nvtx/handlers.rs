@@ -15,18 +15,48 @@ pub const TABLE: &[(usize, Slot)] = &[
     (1, slot!(mark_ex as unsafe extern "C" fn(*const c_void))),
     (2, slot!(mark_a as unsafe extern "C" fn(*const c_char))),
     (3, slot!(mark_w as unsafe extern "C" fn(*const wchar_t))),
-    (4, slot!(start_ex as unsafe extern "C" fn(*const c_void) -> u64)),
-    (5, slot!(start_a as unsafe extern "C" fn(*const c_char) -> u64)),
-    (6, slot!(start_w as unsafe extern "C" fn(*const wchar_t) -> u64)),
+    (
+        4,
+        slot!(start_ex as unsafe extern "C" fn(*const c_void) -> u64),
+    ),
+    (
+        5,
+        slot!(start_a as unsafe extern "C" fn(*const c_char) -> u64),
+    ),
+    (
+        6,
+        slot!(start_w as unsafe extern "C" fn(*const wchar_t) -> u64),
+    ),
     (7, slot!(end as unsafe extern "C" fn(u64))),
-    (8, slot!(push_ex as unsafe extern "C" fn(*const c_void) -> c_int)),
-    (9, slot!(push_a as unsafe extern "C" fn(*const c_char) -> c_int)),
-    (10, slot!(push_w as unsafe extern "C" fn(*const wchar_t) -> c_int)),
+    (
+        8,
+        slot!(push_ex as unsafe extern "C" fn(*const c_void) -> c_int),
+    ),
+    (
+        9,
+        slot!(push_a as unsafe extern "C" fn(*const c_char) -> c_int),
+    ),
+    (
+        10,
+        slot!(push_w as unsafe extern "C" fn(*const wchar_t) -> c_int),
+    ),
     (11, slot!(pop as unsafe extern "C" fn() -> c_int)),
-    (12, slot!(category_a as unsafe extern "C" fn(u32, *const c_char))),
-    (13, slot!(category_w as unsafe extern "C" fn(u32, *const wchar_t))),
-    (14, slot!(thread_a as unsafe extern "C" fn(u32, *const c_char))),
-    (15, slot!(thread_w as unsafe extern "C" fn(u32, *const wchar_t))),
+    (
+        12,
+        slot!(category_a as unsafe extern "C" fn(u32, *const c_char)),
+    ),
+    (
+        13,
+        slot!(category_w as unsafe extern "C" fn(u32, *const wchar_t)),
+    ),
+    (
+        14,
+        slot!(thread_a as unsafe extern "C" fn(u32, *const c_char)),
+    ),
+    (
+        15,
+        slot!(thread_w as unsafe extern "C" fn(u32, *const wchar_t)),
+    ),
 ];
 
 /// Records an event of the calling thread, now.
@@ -78,7 +108,13 @@ fn plain(message: u32) -> Attributes {
 
 /// Names a category of a domain.
 pub fn category(session: &Session, domain: u32, category: u32, message: u32) {
-    event(session, RangeKind::NameCategory, domain, Attributes { category, message }, 0);
+    event(
+        session,
+        RangeKind::NameCategory,
+        domain,
+        Attributes { category, message },
+        0,
+    );
 }
 
 fn thread(session: &Session, number: u32, name: &[u8]) {
@@ -116,36 +152,66 @@ unsafe extern "C" fn mark_w(text: *const wchar_t) {
 
 unsafe extern "C" fn start_ex(given: *const c_void) -> u64 {
     // SAFETY: above.
-    handle(0, |session| start(session, 0, unsafe { attributes::read(session, given) }))
+    handle(0, |session| {
+        start(session, 0, unsafe { attributes::read(session, given) })
+    })
 }
 
 unsafe extern "C" fn start_a(text: *const c_char) -> u64 {
     // SAFETY: above.
-    handle(0, |session| start(session, 0, plain(unsafe { attributes::ascii(session, text) })))
+    handle(0, |session| {
+        start(
+            session,
+            0,
+            plain(unsafe { attributes::ascii(session, text) }),
+        )
+    })
 }
 
 unsafe extern "C" fn start_w(text: *const wchar_t) -> u64 {
     // SAFETY: above.
-    handle(0, |session| start(session, 0, plain(unsafe { attributes::wide(session, text) })))
+    handle(0, |session| {
+        start(
+            session,
+            0,
+            plain(unsafe { attributes::wide(session, text) }),
+        )
+    })
 }
 
 unsafe extern "C" fn end(range: u64) {
-    handle((), |session| event(session, RangeKind::End, 0, Attributes::default(), range));
+    handle((), |session| {
+        event(session, RangeKind::End, 0, Attributes::default(), range)
+    });
 }
 
 unsafe extern "C" fn push_ex(given: *const c_void) -> c_int {
     // SAFETY: above.
-    handle(-2, |session| push(session, 0, unsafe { attributes::read(session, given) }))
+    handle(-2, |session| {
+        push(session, 0, unsafe { attributes::read(session, given) })
+    })
 }
 
 unsafe extern "C" fn push_a(text: *const c_char) -> c_int {
     // SAFETY: above.
-    handle(-2, |session| push(session, 0, plain(unsafe { attributes::ascii(session, text) })))
+    handle(-2, |session| {
+        push(
+            session,
+            0,
+            plain(unsafe { attributes::ascii(session, text) }),
+        )
+    })
 }
 
 unsafe extern "C" fn push_w(text: *const wchar_t) -> c_int {
     // SAFETY: above.
-    handle(-2, |session| push(session, 0, plain(unsafe { attributes::wide(session, text) })))
+    handle(-2, |session| {
+        push(
+            session,
+            0,
+            plain(unsafe { attributes::wide(session, text) }),
+        )
+    })
 }
 
 unsafe extern "C" fn pop() -> c_int {
@@ -154,19 +220,31 @@ unsafe extern "C" fn pop() -> c_int {
 
 unsafe extern "C" fn category_a(number: u32, text: *const c_char) {
     // SAFETY: above.
-    handle((), |session| category(session, 0, number, unsafe { attributes::ascii(session, text) }));
+    handle((), |session| {
+        category(session, 0, number, unsafe {
+            attributes::ascii(session, text)
+        })
+    });
 }
 
 unsafe extern "C" fn category_w(number: u32, text: *const wchar_t) {
     // SAFETY: above.
-    handle((), |session| category(session, 0, number, unsafe { attributes::wide(session, text) }));
+    handle((), |session| {
+        category(session, 0, number, unsafe {
+            attributes::wide(session, text)
+        })
+    });
 }
 
 unsafe extern "C" fn thread_a(number: u32, text: *const c_char) {
     handle((), |session| {
         if !text.is_null() {
             // SAFETY: above.
-            thread(session, number, unsafe { std::ffi::CStr::from_ptr(text) }.to_bytes());
+            thread(
+                session,
+                number,
+                unsafe { std::ffi::CStr::from_ptr(text) }.to_bytes(),
+            );
         }
     });
 }

@@ -32,10 +32,11 @@ pub fn pop(domain: u32) -> i32 {
 fn change(domain: u32, by: impl FnOnce(&mut i32) -> i32) -> i32 {
     LEVELS.with(|cell| {
         let mut levels = cell.get();
-        let place = levels
-            .iter()
-            .position(|(of, _)| *of == domain)
-            .or_else(|| levels.iter().position(|(of, depth)| *of == u32::MAX || *depth == 0));
+        let place = levels.iter().position(|(of, _)| *of == domain).or_else(|| {
+            levels
+                .iter()
+                .position(|(of, depth)| *of == u32::MAX || *depth == 0)
+        });
         let Some(place) = place else {
             return 0;
         };

@@ -124,7 +124,11 @@ fn look(args: &Args) -> Findings {
         .found
         .is_none()
         .then(|| "no usable libcupti was found (hint: `pip install nvidia-cuda-cupti`, or give it with --cupti)".to_owned());
-    let no_cuda = driver.problem.clone().or(no_cupti).or_else(|| no_ranges.clone());
+    let no_cuda = driver
+        .problem
+        .clone()
+        .or(no_cupti)
+        .or_else(|| no_ranges.clone());
     Findings {
         spans: Verdict::of(None),
         gpu_counters: Verdict::of(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
@@ -148,11 +152,14 @@ fn no_ncu() -> Option<String> {
 /// Why counters of the device are not for everybody here.
 fn restricted() -> Option<String> {
     let parameters = fs::read_to_string("/proc/driver/nvidia/params").ok()?;
-    let line = parameters.lines().find(|line| line.starts_with("RmProfilingAdminOnly"))?;
+    let line = parameters
+        .lines()
+        .find(|line| line.starts_with("RmProfilingAdminOnly"))?;
     // SAFETY: takes nothing.
     let is_root = unsafe { libc::geteuid() } == 0;
     (line.trim_end().ends_with('1') && !is_root).then(|| {
-        "the driver keeps them for administrators (RmProfilingAdminOnly; hint: run ncu as root)".to_owned()
+        "the driver keeps them for administrators (RmProfilingAdminOnly; hint: run ncu as root)"
+            .to_owned()
     })
 }
 
@@ -161,7 +168,10 @@ fn conflicts() -> Vec<String> {
         .iter()
         .filter_map(|name| {
             let value = env::var_os(name)?;
-            Some(format!("{name} is {} already: another tool records", value.display()))
+            Some(format!(
+                "{name} is {} already: another tool records",
+                value.display()
+            ))
         })
         .collect()
 }
@@ -183,13 +193,21 @@ fn in_words(findings: &Findings) -> String {
     let unknown = || "not known".to_owned();
     let _ = writeln!(out);
     if let Some(path) = &driver.path {
-        let version = driver.version.map_or_else(unknown, |v| format!("CUDA {}.{}", v / 1000, v % 1000 / 10));
+        let version = driver
+            .version
+            .map_or_else(unknown, |v| format!("CUDA {}.{}", v / 1000, v % 1000 / 10));
         let _ = writeln!(out, "driver: {path}, {version}");
     }
     for device in &driver.devices {
-        let memory = device.memory_bytes.map_or_else(unknown, |bytes| format!("{} MiB", bytes >> 20));
+        let memory = device
+            .memory_bytes
+            .map_or_else(unknown, |bytes| format!("{} MiB", bytes >> 20));
         let capability = device.compute_capability.clone().unwrap_or_else(unknown);
-        let _ = writeln!(out, "gpu{}: {}, compute capability {capability}, {memory}", device.number, device.name);
+        let _ = writeln!(
+            out,
+            "gpu{}: {}, compute capability {capability}, {memory}",
+            device.number, device.name
+        );
     }
     if let Some(found) = &findings.cupti.found {
         let _ = writeln!(out, "CUPTI: {}, version {}", found.path, found.version);
@@ -198,8 +216,15 @@ fn in_words(findings: &Findings) -> String {
         let _ = writeln!(out, "CUPTI passed over: {passed}");
     }
     if !findings.record_bytes.is_empty() {
-        let sizes = findings.record_bytes.iter().map(|(name, bytes)| format!("{name} {bytes}"));
-        let _ = writeln!(out, "bytes of its records: {}", sizes.collect::<Vec<_>>().join(", "));
+        let sizes = findings
+            .record_bytes
+            .iter()
+            .map(|(name, bytes)| format!("{name} {bytes}"));
+        let _ = writeln!(
+            out,
+            "bytes of its records: {}",
+            sizes.collect::<Vec<_>>().join(", ")
+        );
     }
     if let Some(path) = &findings.inject {
         let _ = writeln!(out, "library to inject: {path}");

@@ -16,13 +16,16 @@ const INJECT_VARIABLE: &str = "TRUENO_INJECT";
 
 /// Our library: as given, as the environment says, else beside this command.
 pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
-    let chosen = given
-        .map(Path::to_owned)
-        .or_else(|| env::var_os(INJECT_VARIABLE).filter(|p| !p.is_empty()).map(PathBuf::from));
+    let chosen = given.map(Path::to_owned).or_else(|| {
+        env::var_os(INJECT_VARIABLE)
+            .filter(|p| !p.is_empty())
+            .map(PathBuf::from)
+    });
     let tried: Vec<PathBuf> = match chosen {
         Some(path) => vec![path],
         None => {
-            let exe = env::current_exe().map_err(|e| format!("cannot tell where this command lies: {e}"))?;
+            let exe = env::current_exe()
+                .map_err(|e| format!("cannot tell where this command lies: {e}"))?;
             let folder = exe.parent().unwrap_or(Path::new("/"));
             ["", "deps", "../lib", "../lib/trueno"]
                 .iter()
@@ -30,7 +33,9 @@ pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
                 .collect()
         }
     };
-    let found = tried.iter().find_map(|path| fs::canonicalize(path).ok().filter(|p| p.is_file()));
+    let found = tried
+        .iter()
+        .find_map(|path| fs::canonicalize(path).ok().filter(|p| p.is_file()));
     found.ok_or_else(|| {
         let all: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
         format!(
@@ -74,7 +79,9 @@ pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<
             .map_err(|error| error.to_string())
             .and_then(|cupti| match cupti.version() {
                 Ok(version) if version >= LEAST_VERSION => Ok((cupti, version)),
-                Ok(version) => Err(format!("version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later")),
+                Ok(version) => Err(format!(
+                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                )),
                 Err(refused) => Err(refused.to_string()),
             });
         match usable {
@@ -103,11 +110,15 @@ fn python_of(program: &OsStr) -> Option<PathBuf> {
         path.to_owned()
     } else {
         let folders = env::var_os("PATH")?;
-        env::split_paths(&folders).map(|folder| folder.join(path)).find(|p| p.is_file())?
+        env::split_paths(&folders)
+            .map(|folder| folder.join(path))
+            .find(|p| p.is_file())?
     };
     let mut line = Vec::new();
     let mut reader = BufReader::new(fs::File::open(file).ok()?);
-    std::io::Read::take(&mut reader, 256).read_until(b'\n', &mut line).ok()?;
+    std::io::Read::take(&mut reader, 256)
+        .read_until(b'\n', &mut line)
+        .ok()?;
     let line = String::from_utf8(line).ok()?;
     let mut words = line.strip_prefix("#!")?.split_whitespace();
     let interpreter = words.find(|word| is_python(Path::new(word)))?;

@@ -42,7 +42,12 @@ pub struct Args {
     #[arg(long)]
     strict: bool,
     /// The program and its arguments.
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     command: Vec<OsString>,
 }
 
@@ -64,13 +69,20 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 pub fn run(args: &Args) -> Result<u8, Failure> {
     let output = output(args);
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
-    if let Some((name, value)) = INJECTIONS.iter().find_map(|name| Some((name, env::var_os(name)?))) {
+    if let Some((name, value)) = INJECTIONS
+        .iter()
+        .find_map(|name| Some((name, env::var_os(name)?)))
+    {
         return Err(Failure::NotStarted(format!(
             "{name} is {} already: another tool records; nothing was started (hint: unset it)",
             value.display()
         )));
     }
-    let cupti = if args.ranges_only { None } else { Some(check_cuda(args)?) };
+    let cupti = if args.ranges_only {
+        None
+    } else {
+        Some(check_cuda(args)?)
+    };
     let folder = make_room(args, &output)?;
     let status = start(args, &library, cupti.as_deref(), &folder);
     let status = match status {
@@ -110,7 +122,11 @@ fn output(args: &Args) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
         let program = args.command.first().map(PathBuf::from).unwrap_or_default();
         let name = program.file_stem().unwrap_or_default().to_owned();
-        let mut name = if name.is_empty() { OsString::from("program") } else { name };
+        let mut name = if name.is_empty() {
+            OsString::from("program")
+        } else {
+            name
+        };
         name.push(".run");
         name.into()
     })
@@ -124,7 +140,10 @@ fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
             driver::NAME
         )));
     }
-    let (search, _) = libraries::cupti(args.cupti.as_deref(), args.command.first().map(OsString::as_os_str));
+    let (search, _) = libraries::cupti(
+        args.cupti.as_deref(),
+        args.command.first().map(OsString::as_os_str),
+    );
     match search.found {
         Some(found) => Ok(found.path.into()),
         None => Err(Failure::NotMeasurable(format!(
@@ -142,7 +161,11 @@ fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
         fs::remove_dir_all(output)
             .map_err(|e| Failure::NotStarted(format!("{shown}: cannot be removed: {e}")))?;
     } else if output.symlink_metadata().is_ok() {
-        let hint = if is_ours { "give --overwrite, or another path with -o" } else { "give another path with -o" };
+        let hint = if is_ours {
+            "give --overwrite, or another path with -o"
+        } else {
+            "give another path with -o"
+        };
         return Err(Failure::NotStarted(format!(
             "{shown}: is there already, and nothing was started (hint: {hint})"
         )));
@@ -155,7 +178,12 @@ fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
         .map_err(|e| Failure::NotStarted(format!("{}: cannot be made: {e}", folder.display())))
 }
 
-fn start(args: &Args, library: &Path, cupti: Option<&Path>, folder: &Path) -> Result<ExitStatus, Failure> {
+fn start(
+    args: &Args,
+    library: &Path,
+    cupti: Option<&Path>,
+    folder: &Path,
+) -> Result<ExitStatus, Failure> {
     let (program, rest) = args
         .command
         .split_first()
@@ -177,7 +205,10 @@ fn start(args: &Args, library: &Path, cupti: Option<&Path>, folder: &Path) -> Re
     if let Some(found) = cupti {
         command.env("CUDA_INJECTION64_PATH", library);
         match &args.cupti {
-            Some(chosen) => command.env("TRUENO_CUPTI", fs::canonicalize(chosen).unwrap_or(chosen.clone())),
+            Some(chosen) => command.env(
+                "TRUENO_CUPTI",
+                fs::canonicalize(chosen).unwrap_or(chosen.clone()),
+            ),
             None => command.env(CANDIDATES_VARIABLE, found),
         };
     }
@@ -201,11 +232,15 @@ pub fn tell(summary: &Summary, status: ExitStatus) {
         say(&format!("warning: {problem}"));
     }
     if summary.runs.is_empty() {
-        say(match (summary.problems.is_empty(), summary.idle.is_empty()) {
-            (false, _) => "nothing was recorded, for the reason above",
-            (true, false) => "nothing was recorded: the program ended before anything was delivered (hint: a shorter --flush-ms)",
-            (true, true) => "nothing was recorded: the program used neither CUDA nor NVTX",
-        });
+        say(
+            match (summary.problems.is_empty(), summary.idle.is_empty()) {
+                (false, _) => "nothing was recorded, for the reason above",
+                (true, false) => {
+                    "nothing was recorded: the program ended before anything was delivered (hint: a shorter --flush-ms)"
+                }
+                (true, true) => "nothing was recorded: the program used neither CUDA nor NVTX",
+            },
+        );
         return;
     }
     for collected in &summary.runs {
@@ -224,7 +259,9 @@ pub fn tell(summary: &Summary, status: ExitStatus) {
         for problem in &run.problems {
             say(&format!("warning: {problem}"));
         }
-        let Some(capture) = &run.capture else { continue };
+        let Some(capture) = &run.capture else {
+            continue;
+        };
         for (what, count) in &capture.invalid {
             say(&format!("warning: {count} records are not sound: {what}"));
         }

@@ -1,9 +1,9 @@
 //! Signals while a program runs: those of the terminal reach it by themselves, others are passed on.
 
 use std::ffi::c_int;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::os::unix::process::ExitStatusExt;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 
