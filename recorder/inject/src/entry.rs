@@ -26,3 +26,17 @@ pub fn say(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "trueno-record: {text}");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_stays_here_and_ends_all_further_work() {
+        assert_eq!(guarded(0, || 1), 1);
+        assert_eq!(guarded(0, || panic!("on purpose")), 0);
+        let mut ran = false;
+        guarded((), || ran = true);
+        assert!(!ran, "nothing runs any more");
+    }
+}

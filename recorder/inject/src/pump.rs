@@ -204,7 +204,7 @@ fn name_callback(session: &Session, domain: u32, number: u32, known: &mut Known)
 }
 
 fn name_thread(session: &Session, number: u32, known: &mut Known) {
-    if !known.threads.insert(number) {
+    if !known.threads.insert(number) || lock(&session.named).contains(&number) {
         return;
     }
     if let Ok(name) = std::fs::read(format!("/proc/self/task/{number}/comm")) {

@@ -1,5 +1,6 @@
 //! The one recording of this process.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
@@ -35,6 +36,8 @@ pub struct Session {
     pub ranges: Mutex<Vec<u8>>,
     /// Texts that NVTX events refer to, and records once they are written.
     pub names: Mutex<Names>,
+    /// Threads that the program named itself.
+    pub named: Mutex<HashSet<u32>>,
     pub known: Mutex<pump::Known>,
     pub spool: Mutex<Spool>,
     /// The device met a fault: it must not be waited for.
@@ -138,6 +141,7 @@ impl Session {
             pool: Pool::default(),
             ranges: Mutex::default(),
             names: Mutex::default(),
+            named: Mutex::default(),
             known: Mutex::default(),
             spool: Mutex::new(Spool {
                 writer,

@@ -52,6 +52,12 @@ pub fn fakes() -> Option<&'static Path> {
             compile(&all, source, &into.join(name), &[]);
         };
         library("cuda.c", "libcuda.so.1", "driver", &[]);
+        library(
+            "driver_api.c",
+            "libcuda.so.1",
+            "driver_api",
+            &["-Wno-unused-function"],
+        );
         library("cupti.c", "libcupti.so.13", "new", &[]);
         library("cupti.c", "libcupti.so.12", "old", &["-DOLDER"]);
         library(

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod acceptance;
 mod commands;
 mod endings;
 mod fakes;

@@ -8,7 +8,7 @@ use trueno_cupti::spool::{Chunk, RangeEvent, RangeKind};
 
 use super::attributes::{self, Attributes};
 use super::{Slot, levels, slot};
-use crate::session::{self, Session};
+use crate::session::{self, Session, lock};
 use crate::{clock, entry, names, threads};
 
 pub const TABLE: &[(usize, Slot)] = &[
@@ -118,6 +118,8 @@ pub fn category(session: &Session, domain: u32, category: u32, message: u32) {
 }
 
 fn thread(session: &Session, number: u32, name: &[u8]) {
+    // Better than what the operating system calls it.
+    lock(&session.named).insert(number);
     let mut bytes = Vec::new();
     names::write(&mut bytes, number, name);
     session.write(Chunk::Thread, &[&bytes]);
