@@ -57,7 +57,7 @@ impl Buffer {
                 0,
             )
         };
-        (base != libc::MAP_FAILED).then(|| Self(base as usize))
+        (base != libc::MAP_FAILED).then_some(Self(base as usize))
     }
 }
 

@@ -37,7 +37,7 @@ pub fn of(from: &Gathered, here: bool) -> RunJson {
             sync_mode: "none".to_owned(),
             ..run_json::Options::default()
         },
-        recovery: from.end.is_none().then(|| Recovery {
+        recovery: from.end.is_none().then_some(Recovery {
             rows_from_live: 0,
             dropped_known: false,
         }),

@@ -139,7 +139,7 @@ mod tests {
         let wheel = site.join("nvidia/cu13/lib");
         fs::create_dir_all(&wheel).unwrap();
         fs::write(wheel.join("libcupti.so.13"), "").unwrap();
-        assert_eq!(python_folders(folder.path()), [site.clone()]);
+        assert_eq!(python_folders(folder.path()), std::slice::from_ref(&site));
         let mut places = Places {
             python: vec![site.clone(), site],
             first: vec!["/here/libcupti.so.13".into()],
