@@ -98,18 +98,16 @@ pub fn collect(folder: &Path, path: &Path, here: bool) -> Result<Summary, Error>
         }
     }
     gathered.sort_by_key(|process| (process.facts.start_realtime_ns, process.facts.pid));
-    for process in &gathered {
-        let wrong = process
-            .notes
-            .iter()
-            .filter(|note| note.severity == Severity::Error);
-        let pid = process.facts.pid;
-        summary
-            .problems
-            .extend(wrong.map(|note| format!("process {pid}: {}", note.text)));
-    }
     let (busy, idle): (Vec<Gathered>, Vec<Gathered>) =
         gathered.into_iter().partition(Gathered::did_something);
+    // Of the others, their runs say it.
+    for process in &idle {
+        let wrong = process.notes.iter();
+        let wrong = wrong.filter(|note| note.severity == Severity::Error);
+        let pid = process.facts.pid;
+        let said = wrong.map(|note| format!("process {pid}: {}", note.text));
+        summary.problems.extend(said);
+    }
     summary.idle = idle
         .iter()
         .map(|process| process.facts.argv.join(" "))

@@ -66,6 +66,10 @@ pub fn write(build: &mut Build) -> Result<(), Error> {
         ));
     }
     diagnostics(build, &capture, &problems)?;
+    // These stand in the diagnostics by themselves.
+    let said = build.from.notes.iter();
+    let wrong = said.filter(|note| note.severity != Severity::Info);
+    problems.extend(wrong.map(|note| note.text.clone()));
     let run = build.into.run();
     run.dropped = capture.dropped;
     run.problems = problems;

@@ -139,3 +139,41 @@ fn a_cupti_that_never_returns_does_not_hold_the_program_for_ever() {
     let codes = recording.table("diagnostics");
     assert!(codes.texts("code").contains(&Some("closing_took_too_long")));
 }
+
+#[test]
+fn a_fault_of_the_device_is_said_and_the_device_not_waited_for() {
+    let words = "init launch:gemm:7:5:20 sync fatal launch:gemm:7:5:20 sync exit:4";
+    let Some(recording) = record_with(Cupti::New, "", "", words) else {
+        return;
+    };
+    assert_eq!(recording.output.status.code(), Some(4));
+    let (launched, recorded) = recording.launched_and_recorded();
+    assert_eq!(launched, recorded);
+    assert!(!recording.capture().synchronized);
+    assert!(recording.said().contains("the device fell off the bus"));
+    assert!(recording.run().problems[0].contains("the device fell off the bus"));
+}
+
+#[test]
+fn records_behind_one_that_nobody_knows_are_missed() {
+    let words = "init current launch:gemm:7:5:20 sync unknown launch:gemm:7:5:20 sync";
+    let Some(recording) = record_with(Cupti::New, "", "--strict", words) else {
+        return;
+    };
+    assert_eq!(
+        recording.output.status.code(),
+        Some(1),
+        "{}",
+        recording.said()
+    );
+    let calls = recording.table("calls").rows;
+    assert!(
+        (21..42).contains(&calls),
+        "those before it are there: {calls}"
+    );
+    let problems = recording.run().problems;
+    assert!(
+        problems[0].contains("the rest of a buffer of records cannot be read"),
+        "{problems:?}"
+    );
+}

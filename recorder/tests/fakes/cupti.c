@@ -4,7 +4,7 @@
 //
 // FAKE_CUPTI in the environment: held (another tool has CUPTI), drop (drops every 10th kernel),
 // refuse (no synchronization records), notimes (kernels without times), backwards (kernels end before they
-// start), hang (a flush never returns), panic... see the tests.
+// start), hang (the last flush never returns).
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>
@@ -240,8 +240,6 @@ void fake_event(uint32_t correlation, uint32_t stream, uint32_t event, uint64_t 
 }
 
 void fake_context(void *context) {
-  static const struct { void *context; } none;
-  (void)none;
   struct { void *context, *handle, *descriptor; } data = {context, 0, 0};
   Device d = {.kind = DEVICE, .memory = 80ull << 30, .l2 = 50 << 20, .sms = 132, .major = 9, .minor = 0, .name = "Fake H100"};
   for (int i = 0; i < 16; i++) d.uuid[i] = (uint8_t)(i + 1);

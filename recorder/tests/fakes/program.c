@@ -90,7 +90,11 @@ int main(int count, char **words) {
     else if (IS("_exit")) { fflush(stdout); _exit((int)NUMBER(a)); }
     else if (IS("abort")) { fflush(stdout); abort(); }
     else if (IS("raise")) { fflush(stdout); raise((int)NUMBER(a)); }
-    else if (IS("env")) printf("env %s=%s\n", a, getenv(a) ? getenv(a) : "");
+    else if (IS("fatal") || IS("unknown")) {
+      void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+      void (*make)(void) = (void (*)(void))dlsym(cupti, IS("fatal") ? "fake_fatal" : "fake_unknown");
+      make();
+    } else if (IS("env")) printf("env %s=%s\n", a, getenv(a) ? getenv(a) : "");
     else { fprintf(stderr, "what is %s?\n", verb); return 99; }
   }
   return 0;
