@@ -71,6 +71,8 @@
 
 mod brick;
 mod builder;
+#[cfg(feature = "capture")]
+pub mod capture;
 mod checksum;
 mod clock;
 pub mod compat;

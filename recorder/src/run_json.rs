@@ -55,12 +55,55 @@ pub struct RunJson {
     /// Of a recovered run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+    /// Of a program that was recorded from outside, by an injected library.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
     /// What was added to the recording afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
     /// Of a run exported to Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported_from: Option<ExportedFrom>,
+}
+
+/// What an injected library was told about a program, and what not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Capture {
+    /// How much was asked for: `kernels`, `edges` or `full`.
+    pub level: String,
+    /// Whether the program ended in a way that let all records be brought in.
+    pub clean_end: bool,
+    /// Whether the end waited for the devices.
+    pub synchronized: bool,
+    /// Version of CUPTI, as it numbers itself: 130001 is 13.0.1. `None`: CUPTI did not record.
+    pub cupti_version: Option<u32>,
+    /// Where CUPTI was found.
+    pub cupti_path: Option<String>,
+    /// Version of the driver: 13000 is 13.0.
+    pub driver_version: Option<u32>,
+    /// Kinds of records that were made.
+    pub enabled: Vec<String>,
+    /// What was asked for and refused, with the reason: it is missing, and not because there was none.
+    pub refused: BTreeMap<String, String>,
+    /// Functions whose calls were not recorded.
+    pub muted: Vec<String>,
+    /// Records that were decoded, by kind.
+    pub records: BTreeMap<String, u64>,
+    /// Records that could not be decoded, by reason.
+    pub unreadable: BTreeMap<String, u64>,
+    /// Records that could not become a sound row, by kind and reason.
+    pub invalid: BTreeMap<String, u64>,
+    /// Records that CUPTI dropped, of all kinds together; it does not say which.
+    pub dropped: u64,
+    /// Chunks of the recorder's own file that were damaged.
+    pub damaged_chunks: u64,
+    /// Bytes at its end that were cut.
+    pub cut_bytes: u64,
+    /// What CUPTI itself cost, in nanoseconds, by its own records.
+    pub overhead_ns: BTreeMap<String, u64>,
+    /// Devices, in words.
+    pub devices: Vec<String>,
 }
 
 /// Rows that another tool measured, and that were added to a run.

@@ -156,7 +156,19 @@ impl RunWriter {
     ///
     /// # Errors
     /// Something cannot be written. The run stays unfinished then.
-    pub fn finish(mut self, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+    pub fn finish(self, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+        self.end(State::Finished, wall_ns)
+    }
+
+    /// As [`RunWriter::finish`], of a process that ended before its recording was closed.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn finish_recovered(self, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+        self.end(State::Recovered, wall_ns)
+    }
+
+    fn end(mut self, state: State, wall_ns: Option<i64>) -> Result<RunJson, Error> {
         for table in &mut self.tables {
             table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
             table.seal(&mut self.files, &mut self.texts)?;
@@ -166,7 +178,7 @@ impl RunWriter {
             }
         }
         self.run.wall_ns = wall_ns;
-        self.run.state = State::Finished;
+        self.run.state = state;
         self.files.run_json(&self.run)?;
         Ok(self.run)
     }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "capture")]
+pub(crate) use session::random_number;
 pub(crate) use session::{Session, start};
 
 use crate::clock::pairs::Pair;

@@ -37,9 +37,11 @@ pub const INPUTS: [Input; 18] = [
         "transfers",
         "SELECT id, brick AS parent, thread, device, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers",
     ),
+    // A wait for an event is joined with the record of that event, which is no interval.
     Input::sql(
         "edges",
-        "SELECT \"from\" AS from_id, \"to\" AS to_id FROM edges",
+        "SELECT \"from\" AS from_id, \"to\" AS to_id FROM edges \
+         WHERE \"from\" NOT IN (SELECT id FROM device_events)",
     ),
     Input::sql(
         "launches",

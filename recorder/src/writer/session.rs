@@ -173,7 +173,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
 }
 
 /// Tells runs apart: random where the system has randomness, else time and process.
-fn random_number() -> u64 {
+pub(crate) fn random_number() -> u64 {
     let mut bytes = [0u8; 8];
     // SAFETY: the pointer and the length describe `bytes`.
     let got =

@@ -1,9 +1,15 @@
 //! The command `trueno-record`.
 //!
 //! Exit codes are those of `trueno-analyze`: 0 fine, 2 it could not be done, 3 not measurable
-//! on this machine.
+//! on this machine. `run` ends as the program it ran did.
 
+mod collect;
+mod doctor;
+mod driver;
+mod libraries;
 mod peaks;
+mod run;
+mod signals;
 mod table;
 
 use std::io::{self, Write};
@@ -11,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Find out what this machine can do.
+/// Record programs as they are, and find out what this machine can do.
 #[derive(Debug, Parser)]
 #[command(name = "trueno-record", version, arg_required_else_help = true)]
 struct Cli {
@@ -21,24 +27,69 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Run a program and record its CUDA work and its NVTX ranges, without a change to it.
+    Run(run::Args),
+    /// Make a run of what `run` left behind when it was killed itself.
+    Collect(collect::Args),
+    /// Say what can be recorded on this machine, and why not.
+    Doctor(doctor::Args),
     /// Measure what this machine can do at most: bandwidths and arithmetic, for rooflines.
     Peaks(peaks::Args),
 }
 
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Peaks(#[from] peaks::Failure),
+    #[error(transparent)]
+    Recorder(#[from] trueno_recorder::Error),
+    #[error("cannot print: {0}")]
+    Output(#[source] io::Error),
+    /// Nothing was started.
+    #[error("{0}")]
+    NotStarted(String),
+    /// Nothing can be measured here.
+    #[error("{0}")]
+    NotMeasurable(String),
+}
+
+impl Failure {
+    fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotMeasurable(_) => NOT_MEASURABLE,
+            _ => 2,
+        }
+    }
+}
+
+/// The exit code for what cannot be measured.
+const NOT_MEASURABLE: u8 = 3;
+
 fn main() -> ExitCode {
     let done = match Cli::parse().verb {
-        Verb::Peaks(args) => peaks::run(&args),
+        Verb::Run(args) => run::run(&args),
+        Verb::Collect(args) => collect::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
+        Verb::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
     };
     match done {
         Ok(code) => ExitCode::from(code),
         // The reader has seen enough: `... | head`.
-        Err(peaks::Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => {
+        Err(Failure::Peaks(peaks::Failure::Output(e)) | Failure::Output(e))
+            if e.kind() == io::ErrorKind::BrokenPipe =>
+        {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // With standard error gone there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::from(2)
+            say(&format!("error: {error}"));
+            ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// A line on standard error.
+fn say(text: &str) {
+    // With standard error gone there is nobody left to tell.
+    let _ = writeln!(io::stderr(), "{text}");
 }

@@ -1,0 +1,83 @@
+//! Kinds of activity records (`CUpti_ActivityKind`).
+
+/// A kind that we ask for or can decode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// CUPTI's number.
+    pub number: u32,
+    /// For people and for `run.json`.
+    pub name: &'static str,
+    /// Bytes of a record in CUPTI 13.0.85.
+    pub bytes: usize,
+    /// Bytes that a record must have to be decoded: those of CUPTI 12.0.
+    pub least_bytes: usize,
+}
+
+const fn kind(number: u32, name: &'static str, bytes: usize, least_bytes: usize) -> Kind {
+    Kind {
+        number,
+        name,
+        bytes,
+        least_bytes,
+    }
+}
+
+/// Copies of memory.
+pub const MEMCPY: u32 = 1;
+/// Fills of memory.
+pub const MEMSET: u32 = 2;
+/// Calls of the driver.
+pub const DRIVER: u32 = 4;
+/// Calls of the runtime.
+pub const RUNTIME: u32 = 5;
+/// Devices.
+pub const DEVICE: u32 = 8;
+/// Contexts.
+pub const CONTEXT: u32 = 9;
+/// Kernels that may run side by side.
+pub const CONCURRENT_KERNEL: u32 = 10;
+/// What CUPTI itself cost.
+pub const OVERHEAD: u32 = 17;
+/// Copies between devices.
+pub const MEMCPY_PEER: u32 = 22;
+/// Records of events on streams.
+pub const CUDA_EVENT: u32 = 36;
+/// Streams.
+pub const STREAM: u32 = 37;
+/// Waits.
+pub const SYNCHRONIZATION: u32 = 38;
+/// Ids that other libraries gave to calls.
+pub const EXTERNAL_CORRELATION: u32 = 39;
+/// Launches inside the driver.
+pub const INTERNAL_LAUNCH_API: u32 = 48;
+/// Memory taken and given back.
+pub const MEMORY: u32 = 49;
+
+/// All of them.
+pub const KINDS: &[Kind] = &[
+    kind(MEMCPY, "memcpy", 96, 80),
+    kind(MEMSET, "memset", 88, 80),
+    kind(DRIVER, "driver", 40, 40),
+    kind(RUNTIME, "runtime", 40, 40),
+    kind(DEVICE, "device", 184, 144),
+    kind(CONTEXT, "context", 32, 16),
+    kind(CONCURRENT_KERNEL, "concurrent_kernel", 216, 176),
+    kind(OVERHEAD, "overhead", 56, 40),
+    kind(MEMCPY_PEER, "memcpy_peer", 96, 88),
+    kind(CUDA_EVENT, "cuda_event", 56, 24),
+    kind(STREAM, "stream", 24, 24),
+    kind(SYNCHRONIZATION, "synchronization", 56, 40),
+    kind(EXTERNAL_CORRELATION, "external_correlation", 24, 24),
+    kind(INTERNAL_LAUNCH_API, "internal_launch_api", 40, 40),
+    kind(MEMORY, "memory", 128, 80),
+];
+
+/// The kind of that number.
+pub fn of(number: u32) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.number == number)
+}
+
+/// Its name, or its number in words.
+pub fn name(number: u32) -> String {
+    of(number).map_or_else(|| format!("kind {number}"), |kind| kind.name.to_owned())
+}

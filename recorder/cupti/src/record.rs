@@ -1,0 +1,398 @@
+//! Activity records, decoded.
+//!
+//! Times are nanoseconds of `CLOCK_REALTIME`; 0 means that CUPTI did not collect one. Where a record holds
+//! the address of a text, the recorded process has put the number of a name in its place (see
+//! [`crate::spool`]).
+
+use crate::kind;
+use crate::layout::layout;
+
+layout! {
+    /// A kernel (`CUpti_ActivityKernel9` and later).
+    Kernel of 176 {
+        /// Of a thread.
+        registers: u16 = 6,
+        /// When it began.
+        start: u64 = 16,
+        /// When it ended.
+        end: u64 = 24,
+        /// Device of the process.
+        device: u32 = 40,
+        /// Context of the process.
+        context: u32 = 44,
+        /// Stream of the context.
+        stream: u32 = 48,
+        /// Launch grid.
+        grid_x: u32 = 52,
+        /// Launch grid.
+        grid_y: u32 = 56,
+        /// Launch grid.
+        grid_z: u32 = 60,
+        /// Threads of a block.
+        block_x: u32 = 64,
+        /// Threads of a block.
+        block_y: u32 = 68,
+        /// Threads of a block.
+        block_z: u32 = 72,
+        /// Bytes of static shared memory.
+        smem_static: u32 = 76,
+        /// Bytes of dynamic shared memory.
+        smem_dynamic: u32 = 80,
+        /// Of the call that launched it.
+        correlation: u32 = 92,
+        /// Number of its name.
+        name: u64 = 104,
+        /// When its command was made; 0: not collected.
+        queued: u64 = 120,
+        /// When its command was given to the device; 0: not collected.
+        submitted: u64 = 128,
+        /// Node of a replayed graph; 0: none.
+        graph_node: u64 = 144,
+        /// Graph; 0: none.
+        graph: u32 = 156,
+    }
+}
+
+layout! {
+    /// A copy (`CUpti_ActivityMemcpy5` and later).
+    Memcpy of 80 {
+        /// `CUpti_ActivityMemcpyKind`.
+        copy_kind: u8 = 4,
+        /// `CUpti_ActivityMemoryKind`.
+        src_kind: u8 = 5,
+        /// `CUpti_ActivityMemoryKind`.
+        dst_kind: u8 = 6,
+        /// Bit 0: asynchronous.
+        flags: u8 = 7,
+        /// Bytes moved.
+        bytes: u64 = 8,
+        /// When it began.
+        start: u64 = 16,
+        /// When it ended.
+        end: u64 = 24,
+        /// Device of the process.
+        device: u32 = 32,
+        /// Context of the process.
+        context: u32 = 36,
+        /// Stream of the context.
+        stream: u32 = 40,
+        /// Of the call that asked for it.
+        correlation: u32 = 44,
+        /// Node of a replayed graph; 0: none.
+        graph_node: u64 = 64,
+    }
+}
+
+layout! {
+    /// A copy between devices (`CUpti_ActivityMemcpyPtoP4`).
+    MemcpyPeer of 88 {
+        /// `CUpti_ActivityMemoryKind`.
+        src_kind: u8 = 5,
+        /// `CUpti_ActivityMemoryKind`.
+        dst_kind: u8 = 6,
+        /// Bit 0: asynchronous.
+        flags: u8 = 7,
+        /// Bytes moved.
+        bytes: u64 = 8,
+        /// When it began.
+        start: u64 = 16,
+        /// When it ended.
+        end: u64 = 24,
+        /// Device of the process.
+        device: u32 = 32,
+        /// Context of the process.
+        context: u32 = 36,
+        /// Stream of the context.
+        stream: u32 = 40,
+        /// Of the call that asked for it.
+        correlation: u32 = 60,
+        /// Node of a replayed graph; 0: none.
+        graph_node: u64 = 72,
+    }
+}
+
+layout! {
+    /// A fill (`CUpti_ActivityMemset4`).
+    Memset of 80 {
+        /// Bytes filled.
+        bytes: u64 = 8,
+        /// When it began.
+        start: u64 = 16,
+        /// When it ended.
+        end: u64 = 24,
+        /// Device of the process.
+        device: u32 = 32,
+        /// Context of the process.
+        context: u32 = 36,
+        /// Stream of the context.
+        stream: u32 = 40,
+        /// Of the call that asked for it.
+        correlation: u32 = 44,
+        /// Bit 0: asynchronous.
+        flags: u16 = 48,
+        /// `CUpti_ActivityMemoryKind`.
+        memory_kind: u16 = 50,
+        /// Node of a replayed graph; 0: none.
+        graph_node: u64 = 64,
+    }
+}
+
+layout! {
+    /// A call of the driver or the runtime (`CUpti_ActivityAPI`).
+    Api of 40 {
+        /// Which function.
+        callback: u32 = 4,
+        /// When it began.
+        start: u64 = 8,
+        /// When it returned.
+        end: u64 = 16,
+        /// Process.
+        process: u32 = 24,
+        /// Thread.
+        thread: u32 = 28,
+        /// Links it to what it began.
+        correlation: u32 = 32,
+        /// What it returned.
+        status: u32 = 36,
+    }
+}
+
+layout! {
+    /// A wait (`CUpti_ActivitySynchronization` and later).
+    Synchronization of 40 {
+        /// `CUpti_ActivitySynchronizationType`.
+        what: u32 = 4,
+        /// When it began.
+        start: u64 = 8,
+        /// When it ended.
+        end: u64 = 16,
+        /// Of the call that waited.
+        correlation: u32 = 24,
+        /// Context of the process.
+        context: u32 = 28,
+        /// Stream of the context.
+        stream: u32 = 32,
+        /// Event waited for.
+        event: u32 = 36,
+    }
+    later {
+        /// Which recording of the event.
+        event_sync: u64 = 40,
+    }
+}
+
+layout! {
+    /// A record of an event on a stream (`CUpti_ActivityCudaEvent` and later).
+    CudaEvent of 24 {
+        /// Of the call.
+        correlation: u32 = 4,
+        /// Context of the process.
+        context: u32 = 8,
+        /// Stream of the context.
+        stream: u32 = 12,
+        /// The event.
+        event: u32 = 16,
+    }
+    later {
+        /// Device of the process.
+        device: u32 = 24,
+        /// When the device reached it; 0: not collected.
+        time: u64 = 40,
+        /// Which recording of the event.
+        event_sync: u64 = 48,
+    }
+}
+
+layout! {
+    /// What CUPTI itself cost (`CUpti_ActivityOverhead` and later).
+    Overhead of 40 {
+        /// `CUpti_ActivityOverheadKind`.
+        what: u32 = 4,
+        /// 2: a thread.
+        object: u32 = 8,
+        /// Of a thread: its process.
+        process: u32 = 12,
+        /// Of a thread: its number.
+        thread: u32 = 16,
+        /// When it began.
+        start: u64 = 24,
+        /// When it ended.
+        end: u64 = 32,
+    }
+}
+
+layout! {
+    /// An id that another library gave to a call (`CUpti_ActivityExternalCorrelation`).
+    ExternalCorrelation of 24 {
+        /// Which library.
+        what: u32 = 4,
+        /// Its id.
+        external: u64 = 8,
+        /// Of the call.
+        correlation: u32 = 16,
+    }
+}
+
+layout! {
+    /// Memory taken or given back (`CUpti_ActivityMemory3` and later).
+    Memory of 80 {
+        /// 1 taken, 2 given back.
+        operation: u32 = 4,
+        /// `CUpti_ActivityMemoryKind`.
+        memory_kind: u32 = 8,
+        /// Of the call.
+        correlation: u32 = 12,
+        /// Where.
+        address: u64 = 16,
+        /// How much.
+        bytes: u64 = 24,
+        /// When.
+        time: u64 = 32,
+        /// Device of the process.
+        device: u32 = 52,
+        /// Number of the variable's name; 0: none.
+        name: u64 = 64,
+    }
+}
+
+layout! {
+    /// A context (`CUpti_ActivityContext` and later).
+    Context of 16 {
+        /// Its number.
+        context: u32 = 4,
+        /// Device of the process.
+        device: u32 = 8,
+        /// Its legacy default stream.
+        null_stream: u16 = 14,
+    }
+}
+
+layout! {
+    /// A stream (`CUpti_ActivityStream`).
+    Stream of 24 {
+        /// Context of the process.
+        context: u32 = 4,
+        /// Its number.
+        stream: u32 = 8,
+        /// Lower numbers run first.
+        priority: i32 = 12,
+        /// 1 default, 2 non-blocking, 3 null; the upper half is the per-thread default stream's.
+        flag: u32 = 16,
+    }
+}
+
+layout! {
+    /// A device (`CUpti_ActivityDevice5`).
+    Device of 144 {
+        /// Bytes of its memory.
+        memory_bytes: u64 = 16,
+        /// Bytes of its L2 cache.
+        l2_bytes: u32 = 28,
+        /// Multiprocessors.
+        multiprocessors: u32 = 44,
+        /// Compute capability.
+        compute_major: u32 = 104,
+        /// Compute capability.
+        compute_minor: u32 = 108,
+        /// Its number in the process.
+        device: u32 = 112,
+        /// Names the device everywhere.
+        uuid: [u8; 16] = 120,
+        /// Number of its name.
+        name: u64 = 136,
+    }
+    later {
+        /// Whether it is a part of a device.
+        is_mig: u8 = 145,
+    }
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the types say it")]
+pub enum Record {
+    Kernel(Kernel),
+    Memcpy(Memcpy),
+    MemcpyPeer(MemcpyPeer),
+    Memset(Memset),
+    Runtime(Api),
+    Driver(Api),
+    InternalLaunch(Api),
+    Synchronization(Synchronization),
+    CudaEvent(CudaEvent),
+    Overhead(Overhead),
+    ExternalCorrelation(ExternalCorrelation),
+    Memory(Memory),
+    Context(Context),
+    Stream(Stream),
+    Device(Device),
+}
+
+/// Why bytes are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// Not even a kind.
+    #[error("no kind")]
+    NoKind,
+    /// A kind that is not decoded.
+    #[error("kind {0} is not known")]
+    UnknownKind(u32),
+    /// Less than the fields need.
+    #[error("{} of {bytes} bytes, expected {least} or more", kind::name(*.kind))]
+    TooShort {
+        /// Its number.
+        kind: u32,
+        /// There are.
+        bytes: usize,
+        /// Expected.
+        least: usize,
+    },
+}
+
+/// The kind that a record says it is of.
+pub fn kind_of(bytes: &[u8]) -> Option<u32> {
+    crate::layout::Field::at(bytes, 0)
+}
+
+/// Decodes a record.
+///
+/// # Errors
+/// It is too short, or of a kind that is not decoded.
+pub fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
+    let number = kind_of(bytes).ok_or(Unreadable::NoKind)?;
+    let record = match number {
+        kind::CONCURRENT_KERNEL => Kernel::read(bytes).map(Record::Kernel),
+        kind::MEMCPY => Memcpy::read(bytes).map(Record::Memcpy),
+        kind::MEMCPY_PEER => MemcpyPeer::read(bytes).map(Record::MemcpyPeer),
+        kind::MEMSET => Memset::read(bytes).map(Record::Memset),
+        kind::RUNTIME => Api::read(bytes).map(Record::Runtime),
+        kind::DRIVER => Api::read(bytes).map(Record::Driver),
+        kind::INTERNAL_LAUNCH_API => Api::read(bytes).map(Record::InternalLaunch),
+        kind::SYNCHRONIZATION => Synchronization::read(bytes).map(Record::Synchronization),
+        kind::CUDA_EVENT => CudaEvent::read(bytes).map(Record::CudaEvent),
+        kind::OVERHEAD => Overhead::read(bytes).map(Record::Overhead),
+        kind::EXTERNAL_CORRELATION => {
+            ExternalCorrelation::read(bytes).map(Record::ExternalCorrelation)
+        }
+        kind::MEMORY => Memory::read(bytes).map(Record::Memory),
+        kind::CONTEXT => Context::read(bytes).map(Record::Context),
+        kind::STREAM => Stream::read(bytes).map(Record::Stream),
+        kind::DEVICE => Device::read(bytes).map(Record::Device),
+        other => return Err(Unreadable::UnknownKind(other)),
+    };
+    record.ok_or(Unreadable::TooShort {
+        kind: number,
+        bytes: bytes.len(),
+        least: kind::of(number).map_or(0, |kind| kind.least_bytes),
+    })
+}
+
+/// Offset of the address of a text in records of a kind.
+pub fn text_offset(number: u32) -> Option<usize> {
+    match number {
+        kind::CONCURRENT_KERNEL => Some(104),
+        kind::DEVICE => Some(136),
+        kind::MEMORY => Some(64),
+        _ => None,
+    }
+}

@@ -1,0 +1,103 @@
+//! What is known of a recording, and of its end.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Who records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Facts {
+    /// The recorded process.
+    pub pid: u32,
+    /// Its parent.
+    pub ppid: u32,
+    /// Its command line.
+    pub argv: Vec<String>,
+    /// `RANK` of its environment, which launchers of distributed programs set.
+    pub rank: Option<u32>,
+    /// What recorded it.
+    pub recorder_version: String,
+    /// Time 0 of the run, `CLOCK_REALTIME`.
+    pub start_realtime_ns: i64,
+    /// The same moment, `CLOCK_MONOTONIC`.
+    pub start_monotonic_ns: i64,
+    /// How much was asked for.
+    pub level: String,
+    /// Of CUPTI; `None`: only ranges are recorded, so far.
+    pub cupti: Option<CuptiFacts>,
+}
+
+/// What is recorded with which library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CuptiFacts {
+    /// Where it was found.
+    pub path: String,
+    /// What it says of itself: 130001 is 13.0.1.
+    pub version: u32,
+    /// What the driver says of itself: 13000 is 13.0.
+    pub driver_version: Option<u32>,
+    /// Libraries that were tried before, with the reason why not.
+    pub passed_over: Vec<String>,
+    /// Kinds of records that are made.
+    pub enabled: Vec<String>,
+    /// What was asked for and refused, with the reason.
+    pub refused: BTreeMap<String, String>,
+    /// Functions whose calls are not recorded, as programs call them all the time.
+    pub muted: Vec<String>,
+    /// Whether numbers of threads are those of the operating system.
+    pub system_threads: bool,
+    /// Bytes of a record, by kind, as the library itself steps over them.
+    pub record_bytes: BTreeMap<String, usize>,
+}
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Good to know.
+    #[default]
+    Info,
+    /// Something is missing or doubtful.
+    Warning,
+    /// Recording failed.
+    Error,
+}
+
+impl Severity {
+    /// As `diagnostics` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What the recorder has to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Note {
+    /// When, `CLOCK_REALTIME`.
+    pub realtime_ns: i64,
+    /// How bad.
+    pub severity: Severity,
+    /// Stable name of the case.
+    pub code: String,
+    /// For people.
+    pub text: String,
+}
+
+/// The process ended as it should.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct End {
+    /// When, `CLOCK_REALTIME`.
+    pub realtime_ns: i64,
+    /// When, `CLOCK_MONOTONIC`.
+    pub monotonic_ns: i64,
+    /// Whether all work of the devices was over, and all records were delivered.
+    pub synchronized: bool,
+}

@@ -1,0 +1,97 @@
+//! Memory that CUPTI writes records into.
+
+use std::ptr;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::session::lock;
+
+/// Bytes of a buffer.
+pub const BUFFER_BYTES: usize = 4 << 20;
+
+/// A buffer, by its address: it belongs to nobody while it is in the pool.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer(usize);
+
+/// A buffer that CUPTI gave back, and what of it holds records.
+#[derive(Clone, Copy, Debug)]
+pub struct Full {
+    pub buffer: Buffer,
+    pub valid_bytes: usize,
+}
+
+/// Buffers that are free, and those that wait to be read.
+#[derive(Debug, Default)]
+pub struct Pool {
+    free: Mutex<Vec<Buffer>>,
+    full: Mutex<Arrived>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Arrived {
+    buffers: Vec<Full>,
+    /// Nobody is to wait any more.
+    woken: bool,
+}
+
+impl Buffer {
+    pub fn base(self) -> *mut u8 {
+        self.0 as *mut u8
+    }
+
+    pub fn at(base: *mut u8) -> Self {
+        Self(base as usize)
+    }
+
+    /// Zeroed memory, aligned to a page. `None`: there is none.
+    fn new() -> Option<Self> {
+        // SAFETY: a new mapping of this process's own.
+        let base = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                BUFFER_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        (base != libc::MAP_FAILED).then_some(Self(base as usize))
+    }
+}
+
+impl Pool {
+    /// A buffer to fill. `None`: there is no memory.
+    pub fn take(&self) -> Option<Buffer> {
+        let free = lock(&self.free).pop();
+        free.or_else(Buffer::new)
+    }
+
+    /// A buffer that was read.
+    pub fn give_back(&self, buffer: Buffer) {
+        lock(&self.free).push(buffer);
+    }
+
+    /// A buffer to read.
+    pub fn push(&self, full: Full) {
+        lock(&self.full).buffers.push(full);
+        self.arrived.notify_one();
+    }
+
+    /// Buffers to read, in the order in which they came; waits for one so long.
+    pub fn wait(&self, at_most: Duration) -> Vec<Full> {
+        let full = lock(&self.full);
+        let waited = self
+            .arrived
+            .wait_timeout_while(full, at_most, |full| full.buffers.is_empty() && !full.woken);
+        let (mut full, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut full.buffers)
+    }
+
+    /// From now on nobody waits.
+    pub fn wake(&self) {
+        lock(&self.full).woken = true;
+        self.arrived.notify_all();
+    }
+}

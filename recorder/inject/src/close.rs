@@ -1,0 +1,98 @@
+//! The end of the program.
+
+use std::sync::Once;
+use std::time::Duration;
+
+use trueno_cupti::spool::{Chunk, End, Severity};
+
+use crate::flusher::{count_dropped, flush, read_clocks};
+use crate::session::{self, Phase, Session};
+use crate::{clock, entry, subscribe};
+use std::sync::atomic::Ordering;
+
+/// The program's end is held up so long at most: a kernel may never return.
+const MOST: Duration = Duration::from_secs(10);
+
+/// Has the recording closed when the program returns or calls `exit`.
+pub fn at_exit() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: functions that take nothing and never unwind.
+        unsafe {
+            libc::atexit(ending);
+            libc::pthread_atfork(None, None, Some(forked));
+        }
+    });
+}
+
+extern "C" fn ending() {
+    entry::guarded((), || {
+        // A child of vfork or clone shares or copies the parent's memory, and runs no handler of fork.
+        let mine = |session: &&Session| session.pid == std::process::id();
+        let Some(session) = session::current().filter(mine) else {
+            return;
+        };
+        session.enter(Phase::Closing);
+        session.pool.wake();
+        if !session.wait_for(Phase::Closed, MOST) {
+            session.note(
+                Severity::Warning,
+                "closing_took_too_long",
+                "devices or CUPTI did not come to an end within 10 s: the latest records may be missing",
+            );
+        }
+    });
+}
+
+unsafe extern "C" fn forked() {
+    session::forked();
+}
+
+/// Brings in what CUPTI still holds; on the flusher's thread, or the pump's where CUPTI does not record.
+pub fn finish(session: &'static Session) {
+    if session.phase() == Phase::Closed {
+        return;
+    }
+    let synchronized = settle(session);
+    session.pool.wake();
+    crate::pump::drain(session);
+    read_clocks(session);
+    let reading = clock::reading();
+    let end = End {
+        realtime_ns: reading.realtime_ns,
+        monotonic_ns: reading.monotonic_ns,
+        synchronized,
+    };
+    if let Ok(json) = serde_json::to_vec(&end) {
+        session.write(Chunk::End, &[&json]);
+    }
+    session.enter(Phase::Closed);
+}
+
+/// Whether all work of devices is over and recorded.
+fn settle(session: &Session) -> bool {
+    if session.cupti.get().is_none() {
+        return true;
+    }
+    // What is over already, first: what follows may take too long.
+    flush(session, false);
+    crate::pump::drain(session);
+    // What follows is not the program's.
+    subscribe::stop_calls(session);
+    let waited = if session.device_failed.load(Ordering::Acquire) {
+        Err("the device met a fault before".to_owned())
+    } else {
+        session.contexts.synchronize()
+    };
+    if let Err(problem) = &waited {
+        session.note(
+            Severity::Info,
+            "not_synchronized",
+            &format!("work of devices was not waited for at the end: {problem}"),
+        );
+    }
+    flush(session, true);
+    subscribe::stop_all(session);
+    count_dropped(session);
+    waited.is_ok()
+}

@@ -1,0 +1,45 @@
+//! Has CUPTI deliver what it holds, several times a second, from a thread of its own: what CUPTI does by
+//! itself is not to be relied upon, and a program may end without notice.
+
+use std::ptr;
+
+use trueno_cupti::spool::Chunk;
+
+use crate::session::{Phase, Session};
+use crate::{clock, close};
+
+/// Until the program ends; then closes the recording.
+pub fn run(session: &'static Session) {
+    while !session.wait_for(Phase::Closing, session.settings.flush) {
+        flush(session, false);
+        count_dropped(session);
+    }
+    close::finish(session);
+}
+
+/// Delivers buffers; `all`: also those that are not full, of work that is still running.
+pub fn flush(session: &Session, all: bool) {
+    if let Some(cupti) = session.cupti.get() {
+        // No lock of ours is held: buffers come back on this very thread.
+        // SAFETY: takes a number.
+        let _ = unsafe { cupti.flush_all(u32::from(all)) };
+    }
+}
+
+/// Writes how many records CUPTI dropped. It forgets them when asked.
+pub fn count_dropped(session: &Session) {
+    let Some(cupti) = session.cupti.get() else {
+        return;
+    };
+    let mut dropped = 0usize;
+    // SAFETY: valid for the write; no context and stream 0: all of them.
+    let asked = unsafe { cupti.get_dropped(ptr::null_mut(), 0, &mut dropped) };
+    if asked.is_ok() && dropped > 0 {
+        session.write(Chunk::Dropped, &[&(dropped as u64).to_le_bytes()]);
+    }
+}
+
+/// Writes what the clocks say.
+pub fn read_clocks(session: &Session) {
+    session.write(Chunk::Clock, &[&clock::reading().bytes()]);
+}

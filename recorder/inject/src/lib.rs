@@ -1,0 +1,51 @@
+//! The library that the CUDA driver (`CUDA_INJECTION64_PATH`) and NVTX (`NVTX_INJECTION64_PATH`) load into
+//! a program, to have it recorded without a change. `trueno-record run` sets both variables.
+//!
+//! It is a guest: no panic leaves it, it installs no signal handlers, makes no CUDA context, changes no exit
+//! code, and where it cannot record it says so once and stays away. It appends to one file of its own in
+//! the folder that [`FOLDER_VARIABLE`] names, from a thread of its own; another one has CUPTI deliver what
+//! it holds several times a second, so that a program that ends by `_exit` or a signal loses little.
+//!
+//! `trueno-record` makes a run directory of these files; this library knows nothing of runs.
+
+#![warn(missing_docs)]
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod buffers;
+mod callbacks;
+mod clock;
+mod close;
+mod contexts;
+mod entry;
+mod flusher;
+mod names;
+mod nvtx;
+mod pump;
+mod session;
+mod settings;
+mod subscribe;
+mod threads;
+
+use std::ffi::c_int;
+
+pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, LEVEL_VARIABLE};
+
+/// Called by the driver's `cuInit`. 1: recording.
+#[unsafe(no_mangle)]
+pub extern "C" fn InitializeInjection() -> c_int {
+    entry::guarded(0, || c_int::from(subscribe::start()))
+}
+
+/// Called by each copy of NVTX at its first use. 1: ranges are recorded.
+///
+/// # Safety
+/// `get_export_table` is as NVTX's injection interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn InitializeInjectionNvtx2(
+    get_export_table: Option<nvtx::GetExportTable>,
+) -> c_int {
+    entry::guarded(0, || {
+        // SAFETY: the caller promised it.
+        c_int::from(get_export_table.is_some_and(|get| unsafe { nvtx::install(get) }))
+    })
+}

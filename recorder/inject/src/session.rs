@@ -1,0 +1,236 @@
+//! The one recording of this process.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use trueno_cupti::library::Cupti;
+use trueno_cupti::spool::{Chunk, Facts, Note, RangeEvent, Severity, Writer};
+use trueno_cupti::walk::Sizes;
+
+use crate::buffers::Pool;
+use crate::contexts::Contexts;
+use crate::names::Names;
+use crate::settings::Settings;
+use crate::{clock, close, entry, pump, threads};
+
+/// Where the recording of this process is; null: there is none, or this is a forked child. It is never
+/// freed, as threads of the program may be using it.
+static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
+
+/// A recording.
+pub struct Session {
+    pub pid: u32,
+    pub settings: Settings,
+    pub facts: Mutex<Facts>,
+    /// Once CUPTI records.
+    pub cupti: OnceLock<Cupti>,
+    /// Bytes of its records.
+    pub sizes: OnceLock<Sizes>,
+    pub contexts: Contexts,
+    pub pool: Pool,
+    /// Events of NVTX that wait to be written, as bytes.
+    pub ranges: Mutex<Vec<u8>>,
+    /// Texts that NVTX events refer to, and records once they are written.
+    pub names: Mutex<Names>,
+    /// Threads that the program named itself.
+    pub named: Mutex<HashSet<u32>>,
+    pub known: Mutex<pump::Known>,
+    pub spool: Mutex<Spool>,
+    /// The device met a fault: it must not be waited for.
+    pub device_failed: AtomicBool,
+    pub next_range: AtomicU64,
+    pub phase: Mutex<Phase>,
+    pub changed: Condvar,
+}
+
+/// How far a recording is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Recording,
+    /// The program ends: what is left is to be written.
+    Closing,
+    /// It is.
+    Closed,
+}
+
+/// The file.
+pub struct Spool {
+    writer: Writer,
+    /// Writing failed: nothing is written any more.
+    pub failed: bool,
+}
+
+/// Locks; what a panicking thread left behind is used as it is.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The recording of this process.
+pub fn current() -> Option<&'static Session> {
+    // SAFETY: null, or a leaked box.
+    unsafe { SESSION.load(Ordering::Acquire).as_ref() }
+}
+
+/// The recording of this process; starts one if the environment asks for it. `None`: it does not, or it
+/// cannot be, which was said.
+pub fn current_or_new() -> Option<&'static Session> {
+    static STARTING: Mutex<()> = Mutex::new(());
+    if let Some(session) = current() {
+        return Some(session);
+    }
+    let _one_at_a_time = lock(&STARTING);
+    if let Some(session) = current() {
+        return Some(session);
+    }
+    let settings = Settings::here()?;
+    match Session::create(settings) {
+        Ok(session) => {
+            let session: &'static Session = Box::leak(Box::new(session));
+            SESSION.store(ptr::from_ref(session).cast_mut(), Ordering::Release);
+            session.begin();
+            Some(session)
+        }
+        Err(problem) => {
+            entry::say(&format!("nothing is recorded: {problem}"));
+            None
+        }
+    }
+}
+
+/// In a forked child: its parent's recording is none of its business.
+pub extern "C" fn forked() {
+    SESSION.store(ptr::null_mut(), Ordering::Release);
+    threads::forget_number();
+}
+
+impl Session {
+    fn create(settings: Settings) -> Result<Self, String> {
+        let reading = clock::reading();
+        let pid = std::process::id();
+        let facts = Facts {
+            pid,
+            ppid: std::os::unix::process::parent_id(),
+            argv: std::env::args_os()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect(),
+            rank: settings.rank,
+            recorder_version: env!("CARGO_PKG_VERSION").to_owned(),
+            start_realtime_ns: reading.realtime_ns,
+            start_monotonic_ns: reading.monotonic_ns,
+            level: settings.level.name().to_owned(),
+            cupti: None,
+        };
+        let name = format!(
+            "{pid}-{}.{}",
+            reading.realtime_ns,
+            trueno_cupti::spool::EXTENSION
+        );
+        let path: PathBuf = settings.folder.join(name);
+        let writer = Writer::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self {
+            pid,
+            settings,
+            facts: Mutex::new(facts),
+            cupti: OnceLock::new(),
+            sizes: OnceLock::new(),
+            contexts: Contexts::default(),
+            pool: Pool::default(),
+            ranges: Mutex::default(),
+            names: Mutex::default(),
+            named: Mutex::default(),
+            known: Mutex::default(),
+            spool: Mutex::new(Spool {
+                writer,
+                failed: false,
+            }),
+            device_failed: AtomicBool::new(false),
+            next_range: AtomicU64::new(1),
+            phase: Mutex::new(Phase::Recording),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn begin(&'static self) {
+        self.write_facts();
+        self.write(Chunk::Clock, &[&clock::reading().bytes()]);
+        close::at_exit();
+        if let Err(error) = threads::spawn("trueno-pump", move || pump::run(self)) {
+            self.note(
+                Severity::Error,
+                "no_thread",
+                &format!("cannot start a thread: {error}"),
+            );
+        }
+    }
+
+    /// Appends a chunk.
+    pub fn write(&self, kind: Chunk, parts: &[&[u8]]) {
+        let mut spool = lock(&self.spool);
+        if spool.failed {
+            return;
+        }
+        if let Err(error) = spool.writer.chunk(kind, parts) {
+            spool.failed = true;
+            drop(spool);
+            entry::say(&format!("recording stops: {error}"));
+        }
+    }
+
+    /// Writes the facts, again if they changed.
+    pub fn write_facts(&self) {
+        if let Ok(json) = serde_json::to_vec(&*lock(&self.facts)) {
+            self.write(Chunk::Facts, &[&json]);
+        }
+    }
+
+    /// Says something in the recording.
+    pub fn note(&self, severity: Severity, code: &str, text: &str) {
+        let note = Note {
+            realtime_ns: clock::realtime_ns(),
+            severity,
+            code: code.to_owned(),
+            text: text.to_owned(),
+        };
+        if let Ok(json) = serde_json::to_vec(&note) {
+            self.write(Chunk::Note, &[&json]);
+        }
+    }
+
+    /// The number of a text.
+    pub fn name(&self, text: &[u8]) -> u32 {
+        if text.is_empty() {
+            return 0;
+        }
+        lock(&self.names).number(text)
+    }
+
+    /// Takes an event of NVTX.
+    pub fn range(&self, event: &RangeEvent) {
+        event.write(&mut lock(&self.ranges));
+    }
+
+    /// How far it is.
+    pub fn phase(&self) -> Phase {
+        *lock(&self.phase)
+    }
+
+    /// It is further now.
+    pub fn enter(&self, phase: Phase) {
+        *lock(&self.phase) = phase;
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is so far; whether it is, within that time.
+    pub fn wait_for(&self, phase: Phase, at_most: Duration) -> bool {
+        let guard = lock(&self.phase);
+        let waited = self
+            .changed
+            .wait_timeout_while(guard, at_most, |now| *now < phase);
+        let (guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        *guard >= phase
+    }
+}

@@ -1,0 +1,62 @@
+//! What the environment asks for.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Folder to write to. Without it nothing is recorded.
+pub const FOLDER_VARIABLE: &str = "TRUENO_CAPTURE";
+/// How much: `kernels`, `edges` or `full`.
+pub const LEVEL_VARIABLE: &str = "TRUENO_CAPTURE_LEVEL";
+/// Milliseconds between deliveries.
+pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
+
+/// How much is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Kernels, transfers and the runtime's calls.
+    Kernels,
+    /// What a critical path needs beside them: driver's calls, waits, events.
+    Edges,
+    /// Memory and the stages of a launch too.
+    Full,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kernels => "kernels",
+            Self::Edges => "edges",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub folder: PathBuf,
+    pub level: Level,
+    pub flush: Duration,
+    pub rank: Option<u32>,
+}
+
+impl Settings {
+    /// `None`: nobody asked for a recording.
+    pub fn here() -> Option<Self> {
+        let folder = env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty())?;
+        let number = |name| env::var(name).ok()?.trim().parse::<u32>().ok();
+        let level = match env::var(LEVEL_VARIABLE).as_deref() {
+            Ok("kernels") => Level::Kernels,
+            Ok("full") => Level::Full,
+            _ => Level::Edges,
+        };
+        let flush = number(FLUSH_VARIABLE).unwrap_or(100).clamp(1, 60_000);
+        Some(Self {
+            folder: folder.into(),
+            level,
+            flush: Duration::from_millis(flush.into()),
+            rank: number("RANK"),
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! Takes hold of CUPTI, in the order that its documentation and other tools' scars ask for.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
+
+use trueno_cupti::kind;
+use trueno_cupti::library::{
+    Cupti, LEAST_VERSION, Places, Refused, SubscriberParams, candidates, record_sizes,
+};
+use trueno_cupti::spool::{CuptiFacts, Severity};
+use trueno_cupti::walk::Sizes;
+
+use crate::callbacks::{self, STATES, domain, resource};
+use crate::session::{Session, current_or_new, lock};
+use crate::settings::Level;
+use crate::{contexts, entry, flusher, threads};
+
+/// What every level records.
+const KERNELS: &[u32] = &[
+    kind::DEVICE,
+    kind::CONTEXT,
+    kind::STREAM,
+    kind::CONCURRENT_KERNEL,
+    kind::MEMCPY,
+    kind::MEMCPY_PEER,
+    kind::MEMSET,
+    kind::RUNTIME,
+    kind::OVERHEAD,
+];
+/// What a critical path needs beside it.
+const EDGES: &[u32] = &[
+    kind::DRIVER,
+    kind::SYNCHRONIZATION,
+    kind::CUDA_EVENT,
+    kind::EXTERNAL_CORRELATION,
+    kind::INTERNAL_LAUNCH_API,
+];
+const FULL: &[u32] = &[kind::MEMORY];
+/// Kinds whose records stand for calls of this library, too, while it closes.
+const CALLS: &[u32] = &[
+    kind::RUNTIME,
+    kind::DRIVER,
+    kind::SYNCHRONIZATION,
+    kind::INTERNAL_LAUNCH_API,
+];
+
+/// Functions that programs call all the time and that say nothing.
+const MUTED: &[&str] = &[
+    "cudaGetDevice",
+    "cudaGetLastError",
+    "cudaPeekAtLastError",
+    "cuCtxGetCurrent",
+    "cuKernelGetAttribute",
+    "cuDevicePrimaryCtxGetState",
+];
+/// Functions after which records of a device are gone.
+const ENDINGS: &[&str] = &[
+    "cudaDeviceReset",
+    "cuProfilerStop",
+    "cuCtxDestroy_v2",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxReset_v2",
+];
+/// More functions than any version has.
+const MOST_FUNCTIONS: u32 = 1_200;
+/// What the driver says where another tool has subscribed.
+const HELD: i32 = 39;
+
+/// Starts recording what CUPTI can tell; whether it does.
+pub fn start() -> bool {
+    let Some(session) = current_or_new() else {
+        return false;
+    };
+    if session.cupti.get().is_some() {
+        return true;
+    }
+    match record(session) {
+        Ok(()) => true,
+        Err(problem) => {
+            session.note(Severity::Error, "no_cupti", &problem);
+            entry::say(&format!(
+                "no CUDA work of process {} is recorded: {problem}",
+                session.pid
+            ));
+            false
+        }
+    }
+}
+
+fn record(session: &'static Session) -> Result<(), String> {
+    let mut facts = CuptiFacts::default();
+    let cupti = find(&mut facts)?;
+    let sizes = record_sizes(&cupti).unwrap_or_else(|refused| {
+        facts
+            .refused
+            .insert("record sizes".to_owned(), refused.to_string());
+        Sizes::default()
+    });
+    facts.record_bytes = sizes
+        .iter()
+        .map(|(number, bytes)| (kind::name(number), bytes))
+        .collect();
+    let subscriber = subscribe(&cupti)?;
+    let functions = functions(&cupti);
+    ask_for_callbacks(&cupti, subscriber, &functions, &mut facts);
+    // SAFETY (of this and the following calls): numbers, and functions that live as long as the process.
+    match unsafe { cupti.set_thread_id_type(1) } {
+        Ok(()) => facts.system_threads = true,
+        Err(refused) => refuse(&mut facts, "numbers of threads", &refused),
+    }
+    let level = session.settings.level;
+    if level == Level::Full
+        // SAFETY: as above.
+        && let Err(refused) = unsafe { cupti.enable_latency_timestamps(1) }
+    {
+        refuse(&mut facts, "stages of launches", &refused);
+    }
+    // SAFETY: as above.
+    let registered = unsafe {
+        cupti.register_callbacks(callbacks::buffer_requested, callbacks::buffer_completed)
+    };
+    registered.map_err(|refused| refused.to_string())?;
+    // SAFETY: as above.
+    if let Err(refused) = unsafe { cupti.enable_event_timestamps(1) } {
+        refuse(&mut facts, "times of events", &refused);
+    }
+    // Before the first buffer can come.
+    let _ = session.sizes.set(sizes.clone());
+    let _ = session.cupti.set(cupti);
+    for number in kinds(level) {
+        enable(&cupti, number, &sizes, &mut facts);
+    }
+    if facts.enabled.is_empty() {
+        let why = facts.refused.values().next().cloned().unwrap_or_default();
+        return Err(format!("CUPTI refuses every kind of record: {why}"));
+    }
+    mute(&cupti, &functions, &mut facts);
+    facts.driver_version = contexts::driver_version();
+    lock(&session.facts).cupti = Some(facts);
+    session.write_facts();
+    threads::spawn("trueno-flush", move || flusher::run(session))
+        .map_err(|error| format!("cannot start a thread: {error}"))
+}
+
+fn kinds(level: Level) -> impl Iterator<Item = u32> {
+    let edges = if level >= Level::Edges { EDGES } else { &[] };
+    let full = if level >= Level::Full { FULL } else { &[] };
+    KERNELS.iter().chain(edges).chain(full).copied()
+}
+
+/// The first library that can be used.
+fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
+    for candidate in candidates(&Places::here()) {
+        let path = &candidate.path;
+        let opened = if candidate.only_if_loaded {
+            match trueno_cupti::library::Library::loaded(path) {
+                Some(library) => Ok(Cupti::of(library)),
+                None => continue,
+            }
+        } else {
+            Cupti::open(path).map_err(|error| error.to_string())
+        };
+        let usable = opened.and_then(|cupti| {
+            let version = cupti.version().map_err(|refused| refused.to_string())?;
+            if version < LEAST_VERSION {
+                return Err(format!(
+                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                ));
+            }
+            Ok((cupti, version))
+        });
+        match usable {
+            Ok((cupti, version)) => {
+                facts.version = version;
+                facts.path = cupti.path().unwrap_or_else(|| path.display().to_string());
+                return Ok(cupti);
+            }
+            Err(problem) => facts
+                .passed_over
+                .push(format!("{}: {problem}", path.display())),
+        }
+    }
+    let tried = facts.passed_over.join("; ");
+    Err(format!(
+        "libcupti cannot be used (hint: give its path with --cupti): {tried}"
+    ))
+}
+
+fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
+    let mut subscriber = ptr::null_mut();
+    let mut holder = [0u8; 256];
+    let mut params = SubscriberParams {
+        struct_size: size_of::<SubscriberParams>(),
+        subscriber_name: c"trueno-record".as_ptr(),
+        old_subscriber_name: holder.as_mut_ptr().cast::<c_char>(),
+        old_subscriber_size: holder.len(),
+    };
+    // SAFETY: all pointers are valid for the call; the callback lives as long as the process.
+    let first = unsafe {
+        cupti.subscribe_v2(
+            &mut subscriber,
+            callbacks::happened,
+            ptr::null_mut(),
+            &mut params,
+        )
+    };
+    let done = match first {
+        Err(Refused::Missing(_)) => {
+            // SAFETY: as above.
+            unsafe { cupti.subscribe(&mut subscriber, callbacks::happened, ptr::null_mut()) }
+        }
+        other => other,
+    };
+    let Err(refused) = done else {
+        return Ok(subscriber);
+    };
+    if refused.code() != Some(HELD) {
+        return Err(refused.to_string());
+    }
+    let name = CStr::from_bytes_until_nul(&holder)
+        .unwrap_or_default()
+        .to_string_lossy();
+    let who = if name.is_empty() {
+        "another tool".into()
+    } else {
+        name
+    };
+    Err(format!(
+        "{who} holds CUPTI in this process, and only one can (hint: run without nsys, ncu, a debugger or torch.profiler)"
+    ))
+}
+
+/// Functions that are told about, by name: domain and number.
+fn functions(cupti: &Cupti) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
+    let mut found: BTreeMap<&'static str, Vec<(u32, u32)>> = BTreeMap::new();
+    for in_domain in [domain::DRIVER, domain::RUNTIME] {
+        for number in 1..MOST_FUNCTIONS {
+            let Some(name) = cupti.callback_name(in_domain, number) else {
+                continue;
+            };
+            let is_it = |wanted: &&&str| name == **wanted || plain(&name) == **wanted;
+            if let Some(wanted) = MUTED.iter().chain(ENDINGS).find(is_it) {
+                found.entry(wanted).or_default().push((in_domain, number));
+            }
+        }
+    }
+    found
+}
+
+/// `cudaGetDevice` of `cudaGetDevice_v3020`; also of its twins for per-thread streams.
+fn plain(name: &str) -> &str {
+    let name = name.trim_end_matches("_ptsz");
+    match name.rsplit_once("_v") {
+        Some((plain, version))
+            if version.len() >= 4 && version.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            plain
+        }
+        _ => name,
+    }
+}
+
+fn ask_for_callbacks(
+    cupti: &Cupti,
+    subscriber: *mut c_void,
+    functions: &BTreeMap<&'static str, Vec<(u32, u32)>>,
+    facts: &mut CuptiFacts,
+) {
+    let endings = ENDINGS.iter().filter_map(|name| functions.get(name));
+    let asked = STATES
+        .into_iter()
+        .map(|state| (domain::STATE, state))
+        .chain([
+            (domain::RESOURCE, resource::CONTEXT_CREATED),
+            (domain::RESOURCE, resource::CONTEXT_DESTROY_STARTING),
+        ])
+        .chain(endings.flatten().copied());
+    for (in_domain, number) in asked {
+        // SAFETY: numbers, and the handle that CUPTI gave.
+        if let Err(refused) = unsafe { cupti.enable_callback(1, subscriber, in_domain, number) } {
+            refuse(facts, &format!("callback {in_domain}/{number}"), &refused);
+        }
+    }
+}
+
+fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
+    let name = kind::name(number);
+    let least = kind::of(number).map_or(0, |kind| kind.least_bytes);
+    if let Some(bytes) = sizes.of(number).filter(|bytes| *bytes < least) {
+        let why = format!("its records have {bytes} bytes, expected {least} or more");
+        facts.refused.insert(name, why);
+        return;
+    }
+    // SAFETY: takes a number.
+    match unsafe { cupti.activity_enable(number) } {
+        Ok(()) => facts.enabled.push(name),
+        Err(refused) => refuse(facts, &name, &refused),
+    }
+}
+
+fn mute(
+    cupti: &Cupti,
+    functions: &BTreeMap<&'static str, Vec<(u32, u32)>>,
+    facts: &mut CuptiFacts,
+) {
+    for name in MUTED {
+        let mut muted = false;
+        for (in_domain, number) in functions.get(name).into_iter().flatten() {
+            // SAFETY: takes numbers.
+            let done = unsafe {
+                match *in_domain {
+                    domain::DRIVER => cupti.enable_driver_api(*number, 0),
+                    _ => cupti.enable_runtime_api(*number, 0),
+                }
+            };
+            muted |= done.is_ok();
+        }
+        if muted {
+            facts.muted.push((*name).to_owned());
+        }
+    }
+}
+
+fn refuse(facts: &mut CuptiFacts, what: &str, refused: &Refused) {
+    facts.refused.insert(what.to_owned(), refused.to_string());
+}
+
+/// Calls are no longer recorded: those that follow are this library's.
+pub fn stop_calls(session: &Session) {
+    disable(session, CALLS);
+}
+
+/// Nothing is recorded any more.
+pub fn stop_all(session: &Session) {
+    for kinds in [KERNELS, EDGES, FULL] {
+        disable(session, kinds);
+    }
+}
+
+fn disable(session: &Session, kinds: &[u32]) {
+    if let Some(cupti) = session.cupti.get() {
+        for number in kinds {
+            // SAFETY: takes a number.
+            let _ = unsafe { cupti.activity_disable(*number) };
+        }
+    }
+}

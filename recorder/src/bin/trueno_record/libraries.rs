@@ -1,0 +1,141 @@
+//! The libraries that a recording needs: our own, which is injected, and CUPTI.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use trueno_cupti::library::{Cupti, LEAST_VERSION, Places, candidates};
+
+/// Our library.
+const INJECT: &str = "libtrueno_inject.so";
+/// Variable that names it.
+const INJECT_VARIABLE: &str = "TRUENO_INJECT";
+
+/// Our library: as given, as the environment says, else beside this command.
+pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
+    let chosen = given.map(Path::to_owned).or_else(|| {
+        env::var_os(INJECT_VARIABLE)
+            .filter(|p| !p.is_empty())
+            .map(PathBuf::from)
+    });
+    let tried: Vec<PathBuf> = match chosen {
+        Some(path) => vec![path],
+        None => {
+            let exe = env::current_exe()
+                .map_err(|e| format!("cannot tell where this command lies: {e}"))?;
+            let folder = exe.parent().unwrap_or(Path::new("/"));
+            ["", "deps", "../lib", "../lib/trueno"]
+                .iter()
+                .map(|part| folder.join(part).join(INJECT))
+                .collect()
+        }
+    };
+    let found = tried
+        .iter()
+        .find_map(|path| fs::canonicalize(path).ok().filter(|p| p.is_file()));
+    found.ok_or_else(|| {
+        let all: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
+        format!(
+            "the library to inject was not found, tried {} (hint: build it with `cargo build -p trueno-inject`, or give it with --inject)",
+            all.join(", ")
+        )
+    })
+}
+
+/// A CUPTI that can be used.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Found {
+    pub path: String,
+    pub version: u32,
+}
+
+/// What was tried.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Search {
+    pub found: Option<Found>,
+    /// Each with the reason why not.
+    pub passed_over: Vec<String>,
+}
+
+/// Looks for CUPTI as the recorded program will, and in the packages of the Python that will run.
+pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<Cupti>) {
+    let mut places = Places::here();
+    if let Some(path) = chosen {
+        places.chosen = Some(path.to_owned());
+    }
+    if let Some(python) = program.and_then(python_of) {
+        places.python.splice(0..0, packages(&python));
+    }
+    let mut search = Search::default();
+    for candidate in candidates(&places) {
+        if candidate.only_if_loaded {
+            continue;
+        }
+        let shown = candidate.path.display().to_string();
+        let usable = Cupti::open(&candidate.path)
+            .map_err(|error| error.to_string())
+            .and_then(|cupti| match cupti.version() {
+                Ok(version) if version >= LEAST_VERSION => Ok((cupti, version)),
+                Ok(version) => Err(format!(
+                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                )),
+                Err(refused) => Err(refused.to_string()),
+            });
+        match usable {
+            Ok((cupti, version)) => {
+                let path = cupti.path().unwrap_or(shown);
+                search.found = Some(Found { path, version });
+                return (search, Some(cupti));
+            }
+            Err(problem) => search.passed_over.push(format!("{shown}: {problem}")),
+        }
+    }
+    (search, None)
+}
+
+/// The interpreter of a program: itself, or what its first line names.
+fn python_of(program: &OsStr) -> Option<PathBuf> {
+    let is_python = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("python"))
+    };
+    let path = Path::new(program);
+    if is_python(path) {
+        return Some(path.to_owned());
+    }
+    let file = if path.components().count() > 1 {
+        path.to_owned()
+    } else {
+        let folders = env::var_os("PATH")?;
+        env::split_paths(&folders)
+            .map(|folder| folder.join(path))
+            .find(|p| p.is_file())?
+    };
+    let mut line = Vec::new();
+    let mut reader = BufReader::new(fs::File::open(file).ok()?);
+    std::io::Read::take(&mut reader, 256)
+        .read_until(b'\n', &mut line)
+        .ok()?;
+    let line = String::from_utf8(line).ok()?;
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    let interpreter = words.find(|word| is_python(Path::new(word)))?;
+    Some(interpreter.into())
+}
+
+/// Folders where a Python finds packages.
+fn packages(python: &Path) -> Vec<PathBuf> {
+    let asked = Command::new(python)
+        .args(["-c", "import sys; print('\\n'.join(sys.path))"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output();
+    let Ok(output) = asked else { return Vec::new() };
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines()
+        .filter(|line| line.ends_with("-packages"))
+        .map(PathBuf::from)
+        .collect()
+}

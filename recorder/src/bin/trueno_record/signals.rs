@@ -1,0 +1,66 @@
+//! Signals while a program runs: those of the terminal reach it by themselves, others are passed on.
+
+use std::ffi::c_int;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static CHILD: AtomicI32 = AtomicI32::new(0);
+
+/// The terminal sends these to the program as well. Handlers, unlike ignoring, do not pass to it.
+const OF_TERMINAL: [c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
+const PASSED_ON: [c_int; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+
+/// Before the program starts.
+pub fn prepare() {
+    for signal in OF_TERMINAL {
+        handle(signal, nothing);
+    }
+    for signal in PASSED_ON {
+        handle(signal, pass_on);
+    }
+}
+
+/// The program that signals are passed on to.
+pub fn child(pid: u32) {
+    CHILD.store(pid as i32, Ordering::Release);
+}
+
+fn handle(signal: c_int, by: extern "C" fn(c_int)) {
+    // SAFETY: all zeros is a valid action; the handlers do only what is allowed in one.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = by as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+    }
+}
+
+extern "C" fn nothing(_: c_int) {}
+
+extern "C" fn pass_on(signal: c_int) {
+    let child = CHILD.load(Ordering::Acquire);
+    if child > 0 {
+        // SAFETY: allowed in a handler; takes numbers.
+        unsafe { libc::kill(child, signal) };
+    }
+}
+
+/// The exit code of a program; one that a signal ended ends this process in the same way.
+pub fn end_as(status: ExitStatus) -> u8 {
+    if let Some(code) = status.code() {
+        return code as u8;
+    }
+    let signal = status.signal().unwrap_or(libc::SIGKILL);
+    // SAFETY: takes numbers and a struct that is valid for the call. Its core is the interesting one.
+    unsafe {
+        let none = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+    128u8.saturating_add(signal as u8)
+}

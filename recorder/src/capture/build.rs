@@ -1,0 +1,240 @@
+//! One process becomes one run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use trueno_cupti::record::Api;
+
+use super::Collected;
+use super::clocks;
+use super::facts;
+use super::gather::{Domain, Gathered};
+use super::launches::{Launch, Launches};
+use super::streams::{self, Streams};
+use super::words;
+use crate::error::Error;
+use crate::run_writer::{Cell, RunWriter, TableId, Text};
+
+/// A run being made.
+pub struct Build {
+    pub into: RunWriter,
+    pub from: Gathered,
+    /// Time 0 of the run, `CLOCK_REALTIME`.
+    origin: i64,
+    pub launches: Launches,
+    streams: Streams,
+    /// Rows of `threads` by the operating system's number, in order of their first event.
+    threads: BTreeMap<u32, ThreadRow>,
+    last_id: u64,
+    /// Where the last row ends.
+    last: i64,
+    /// Records that could not become a sound row, by kind and reason.
+    pub invalid: BTreeMap<String, u64>,
+    pub overhead_ns: BTreeMap<String, u64>,
+    pub problems: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ThreadRow {
+    number: u32,
+    start: i64,
+}
+
+/// An interval on the run's timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Interval {
+    pub start: i64,
+    pub dur: i64,
+}
+
+/// Makes a run.
+pub fn build(from: Gathered, path: &Path, here: bool) -> Result<Collected, Error> {
+    let into = RunWriter::create(path, facts::of(&from, here))?;
+    let mut build = Build {
+        into,
+        origin: from.facts.start_realtime_ns,
+        from,
+        launches: Launches::default(),
+        streams: Streams::default(),
+        threads: BTreeMap::new(),
+        last_id: 0,
+        last: 0,
+        invalid: BTreeMap::new(),
+        overhead_ns: BTreeMap::new(),
+        problems: Vec::new(),
+    };
+    build.number_threads();
+    build.host_rows()?;
+    build.device_rows()?;
+    clocks::write(&mut build)?;
+    facts::write(&mut build)?;
+    build.thread_rows()?;
+    let wall = clocks::wall(&build);
+    let clean = build.from.end.is_some();
+    let run = if clean {
+        build.into.finish(wall)?
+    } else {
+        build.into.finish_recovered(wall)?
+    };
+    Ok(Collected {
+        path: path.to_owned(),
+        run,
+    })
+}
+
+impl Build {
+    /// The table of that name.
+    pub fn table(&self, name: &'static str) -> Result<TableId, Error> {
+        self.into.table(name).ok_or_else(|| Error::Row {
+            table: name,
+            problem: "no such table in a run".to_owned(),
+        })
+    }
+
+    /// A text cell.
+    pub fn text(&mut self, text: &str) -> Cell {
+        Cell::Text(self.into.text(text))
+    }
+
+    /// A text cell, null for none.
+    pub fn maybe(&mut self, text: Option<&str>) -> Cell {
+        text.map_or(Cell::Null, |text| self.text(text))
+    }
+
+    /// An id no other row has.
+    pub fn id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// A moment on the run's timeline. `None`: CUPTI did not collect it.
+    pub fn time(&self, realtime: u64) -> Option<i64> {
+        (realtime != 0).then(|| i64::try_from(realtime).ok()?.checked_sub(self.origin))?
+    }
+
+    /// A moment of this process's own clock.
+    pub fn own_time(&self, realtime: i64) -> i64 {
+        realtime.saturating_sub(self.origin)
+    }
+
+    /// A sound interval, or what is wrong with it.
+    pub fn interval(&self, start: u64, end: u64) -> Result<Interval, &'static str> {
+        match (self.time(start), self.time(end)) {
+            (None, None) => Err("CUPTI gave no times"),
+            (Some(_), None) => Err("it was not over when it was recorded"),
+            (None, Some(_)) => Err("CUPTI gave no start"),
+            (Some(start), Some(end)) if end < start => Err("end before start"),
+            (Some(start), Some(_)) if start < 0 => Err("before the recording"),
+            (Some(start), Some(end)) => Ok(Interval {
+                start,
+                dur: end - start,
+            }),
+        }
+    }
+
+    /// The run lasts at least until then.
+    pub fn reach(&mut self, interval: Interval) {
+        self.last = self.last.max(interval.start.saturating_add(interval.dur));
+    }
+
+    /// Where the last row ends.
+    pub fn last(&self) -> i64 {
+        self.last
+    }
+
+    /// A record that cannot be a sound row.
+    pub fn not_sound(&mut self, kind: &str, reason: &str) {
+        *self.invalid.entry(format!("{kind}: {reason}")).or_default() += 1;
+    }
+
+    /// The number of a stream in the run; `None`: no stream is meant.
+    pub fn stream(&mut self, device: u32, context: u32, stream: u32) -> Option<u32> {
+        (stream != streams::NONE).then(|| self.streams.number(device, context, stream))
+    }
+
+    /// The device of a context.
+    pub fn device_of(&self, context: u32) -> Option<u32> {
+        let known = self
+            .from
+            .contexts
+            .get(&context)
+            .map(|context| context.device);
+        // A process with one device has its contexts there.
+        known.or_else(|| match self.from.devices.len() {
+            1 => self.from.devices.keys().next().copied(),
+            _ => None,
+        })
+    }
+
+    /// The row of a thread.
+    pub fn thread(&self, os: u32) -> u32 {
+        self.threads.get(&os).map_or(0, |row| row.number)
+    }
+
+    /// The call that began something.
+    pub fn launch(&self, correlation: u32) -> Option<Launch> {
+        self.launches.get(correlation)
+    }
+
+    /// The name of a function.
+    pub fn function(&mut self, domain: Domain, call: &Api) -> Text {
+        let (number, what) = match domain {
+            Domain::Driver => (1, "driver"),
+            Domain::Runtime => (2, "runtime"),
+            Domain::Internal => (1, "internal launch"),
+        };
+        match self.from.callbacks.get(&(number, call.callback)) {
+            Some(name) => self.into.text(words::without_version(name)),
+            None => self.into.text(&format!("{what} call {}", call.callback)),
+        }
+    }
+
+    /// Threads in order of their first event.
+    fn number_threads(&mut self) {
+        let mut first: BTreeMap<u32, i64> = BTreeMap::new();
+        let calls = self.from.calls.iter().map(|(_, call)| {
+            let start = i64::try_from(call.start).unwrap_or(i64::MAX);
+            (call.thread, start)
+        });
+        let ranges = self
+            .from
+            .ranges
+            .iter()
+            .map(|event| (event.thread, event.realtime_ns));
+        for (thread, at) in calls.chain(ranges) {
+            let known = first.entry(thread).or_insert(at);
+            *known = at.min(*known);
+        }
+        let mut order: Vec<(i64, u32)> = first.into_iter().map(|(os, at)| (at, os)).collect();
+        order.sort_unstable();
+        for (number, (at, os)) in order.into_iter().enumerate() {
+            let row = ThreadRow {
+                number: number as u32,
+                start: at.saturating_sub(self.origin),
+            };
+            self.threads.insert(os, row);
+        }
+    }
+
+    fn thread_rows(&mut self) -> Result<(), Error> {
+        let table = self.table("threads")?;
+        let mut rows: Vec<(u32, ThreadRow)> =
+            self.threads.iter().map(|(os, row)| (*os, *row)).collect();
+        rows.sort_by_key(|(_, row)| row.number);
+        // Without the operating system's numbers they are some of pthread's own.
+        let cupti = self.from.facts.cupti.as_ref();
+        let system = cupti.is_none_or(|cupti| cupti.system_threads);
+        for (os, row) in rows {
+            let name = self.from.threads.get(&os).cloned();
+            let cells = [
+                Cell::U64(row.number.into()),
+                self.maybe(name.as_deref()),
+                system.then_some(u64::from(os)).into(),
+                Cell::I64(row.start),
+                Cell::Null, // dropped
+            ];
+            self.into.row(table, &cells)?;
+        }
+        Ok(())
+    }
+}

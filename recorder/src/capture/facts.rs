@@ -1,0 +1,173 @@
+//! What `run.json` and `diagnostics` say of a recording.
+
+use std::collections::BTreeMap;
+
+use trueno_cupti::record::Device;
+use trueno_cupti::spool::Severity;
+
+use super::build::Build;
+use super::gather::Gathered;
+use crate::error::Error;
+use crate::host;
+use crate::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
+use crate::run_writer::Cell;
+use crate::writer::random_number;
+
+/// What is known from the beginning.
+pub fn of(from: &Gathered, here: bool) -> RunJson {
+    RunJson {
+        producer: Producer {
+            name: "trueno-record run".to_owned(),
+            version: from.facts.recorder_version.clone(),
+        },
+        run_id: format!("{:016x}", random_number()),
+        program: Program {
+            argv: from.facts.argv.clone(),
+            pid: Some(from.facts.pid),
+        },
+        host: if here { host::facts() } else { Host::default() },
+        clock: run_json::Clock {
+            source: "realtime".to_owned(),
+            ticks_per_second: Some(1e9),
+            origin_realtime_ns: from.facts.start_realtime_ns,
+            resolution_ns: None,
+        },
+        recorder: run_json::Options {
+            overflow: "drop".to_owned(),
+            sync_mode: "none".to_owned(),
+            ..run_json::Options::default()
+        },
+        recovery: from.end.is_none().then_some(Recovery {
+            rows_from_live: 0,
+            dropped_known: false,
+        }),
+        ..RunJson::default()
+    }
+}
+
+/// What is known at the end.
+pub fn write(build: &mut Build) -> Result<(), Error> {
+    let capture = capture(build);
+    let mut problems = std::mem::take(&mut build.problems);
+    if capture.dropped > 0 {
+        problems.push(format!("CUPTI dropped {} records", capture.dropped));
+    }
+    if !capture.clean_end {
+        problems.push(
+            "the process ended before its recording was closed: the latest records are missing"
+                .to_owned(),
+        );
+    }
+    let damage = build.from.damage;
+    if damage.chunks > 0 || damage.cut_bytes > 0 {
+        problems.push(format!(
+            "the recording is damaged: {} chunks left out, {} bytes cut at its end",
+            damage.chunks, damage.cut_bytes
+        ));
+    }
+    diagnostics(build, &capture, &problems)?;
+    // These stand in the diagnostics by themselves.
+    let said = build.from.notes.iter();
+    let wrong = said.filter(|note| note.severity != Severity::Info);
+    problems.extend(wrong.map(|note| note.text.clone()));
+    let run = build.into.run();
+    run.dropped = capture.dropped;
+    run.problems = problems;
+    run.capture = Some(capture);
+    Ok(())
+}
+
+fn capture(build: &Build) -> Capture {
+    let from = &build.from;
+    let cupti = from.facts.cupti.clone().unwrap_or_default();
+    let known = from.facts.cupti.is_some();
+    Capture {
+        level: from.facts.level.clone(),
+        clean_end: from.end.is_some(),
+        synchronized: from.end.as_ref().is_some_and(|end| end.synchronized),
+        cupti_version: known.then_some(cupti.version),
+        cupti_path: known.then_some(cupti.path),
+        driver_version: cupti.driver_version,
+        enabled: cupti.enabled,
+        refused: cupti.refused,
+        muted: cupti.muted,
+        records: from.records.clone(),
+        unreadable: from.unreadable.clone(),
+        invalid: build.invalid.clone(),
+        dropped: from.dropped,
+        damaged_chunks: from.damage.chunks,
+        cut_bytes: from.damage.cut_bytes,
+        overhead_ns: build.overhead_ns.clone(),
+        devices: from
+            .devices
+            .values()
+            .map(|device| in_words(device, from))
+            .collect(),
+    }
+}
+
+fn in_words(device: &Device, from: &Gathered) -> String {
+    let name = from.name(device.name).unwrap_or("device without a name");
+    let uuid: String = device
+        .uuid
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let part = if device.is_mig.unwrap_or(0) != 0 {
+        ", a part of a device (MIG)"
+    } else {
+        ""
+    };
+    format!(
+        "gpu{}: {name}, compute capability {}.{}, {} multiprocessors, {} MiB, uuid {uuid}{part}",
+        device.device,
+        device.compute_major,
+        device.compute_minor,
+        device.multiprocessors,
+        device.memory_bytes >> 20,
+    )
+}
+
+fn diagnostics(build: &mut Build, capture: &Capture, problems: &[String]) -> Result<(), Error> {
+    let table = build.table("diagnostics")?;
+    let row = |build: &mut Build,
+               time: Option<i64>,
+               severity: &str,
+               code: &str,
+               text: &str,
+               count: u64| {
+        let cells = [
+            time.into(),
+            build.text(severity),
+            build.text(code),
+            build.text(text),
+            Cell::U64(count),
+        ];
+        build.into.row(table, &cells)
+    };
+    for problem in problems {
+        row(build, None, Severity::Warning.name(), "capture", problem, 1)?;
+    }
+    let counted: [(&str, &str, &BTreeMap<String, u64>); 2] = [
+        ("invalid_record", "warning", &capture.invalid),
+        ("unreadable_record", "warning", &capture.unreadable),
+    ];
+    for (code, severity, counts) in counted {
+        for (text, count) in counts {
+            row(build, None, severity, code, text, *count)?;
+        }
+    }
+    for (what, why) in &capture.refused {
+        let text = format!("{what} is not recorded: {why}");
+        row(build, None, "warning", "refused", &text, 1)?;
+    }
+    for name in &capture.muted {
+        let text = format!("calls of {name} are not recorded: programs make too many of them");
+        row(build, None, "info", "muted", &text, 1)?;
+    }
+    for note in build.from.notes.clone() {
+        let time = Some(build.own_time(note.realtime_ns));
+        row(build, time, note.severity.name(), &note.code, &note.text, 1)?;
+    }
+    Ok(())
+}

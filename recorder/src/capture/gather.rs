@@ -1,0 +1,152 @@
+//! A spool, in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use trueno_cupti::kind;
+use trueno_cupti::record::{
+    Api, Context, CudaEvent, Device, Kernel, Memory, Overhead, Record, Stream, Synchronization,
+    decode, kind_of,
+};
+use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
+
+use crate::error::Error;
+
+/// A copy or a fill.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    pub kind: u32,
+    pub direction: &'static str,
+    pub src_kind: Option<&'static str>,
+    pub dst_kind: Option<&'static str>,
+    pub is_async: bool,
+    pub bytes: u64,
+    pub start: u64,
+    pub end: u64,
+    pub device: u32,
+    pub context: u32,
+    pub stream: u32,
+    pub correlation: u32,
+}
+
+/// Which functions a call is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    Driver,
+    Runtime,
+    /// A launch inside the driver that no public function made.
+    Internal,
+}
+
+/// All that one process recorded.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    pub facts: Facts,
+    pub names: HashMap<u32, String>,
+    pub callbacks: HashMap<(u32, u32), String>,
+    /// By the operating system's number.
+    pub threads: BTreeMap<u32, String>,
+    pub clocks: Vec<ClockReading>,
+    pub notes: Vec<Note>,
+    pub end: Option<End>,
+    pub ranges: Vec<RangeEvent>,
+    pub kernels: Vec<Kernel>,
+    pub transfers: Vec<Transfer>,
+    pub calls: Vec<(Domain, Api)>,
+    pub syncs: Vec<Synchronization>,
+    pub events: Vec<CudaEvent>,
+    pub overheads: Vec<Overhead>,
+    pub memories: Vec<Memory>,
+    pub contexts: BTreeMap<u32, Context>,
+    pub streams: BTreeMap<(u32, u32), Stream>,
+    pub devices: BTreeMap<u32, Device>,
+    pub records: BTreeMap<String, u64>,
+    pub unreadable: BTreeMap<String, u64>,
+    pub dropped: u64,
+    pub damage: Damage,
+}
+
+impl Gathered {
+    /// `None`: it is no spool.
+    pub fn read(path: &Path) -> Result<Option<Self>, Error> {
+        let bytes = read(path).map_err(|e| Error::io(path, "read it", e))?;
+        Ok(Self::of(&bytes))
+    }
+
+    /// Of the bytes of a spool.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let mut all = Self::default();
+        let reader = Reader::new(bytes)?;
+        let damage = reader.read(|item| all.take(item));
+        all.damage = damage;
+        Some(all)
+    }
+
+    fn take(&mut self, item: Item<'_>) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match item {
+            Item::Facts(facts) => self.facts = *facts,
+            Item::Name(number, name) => {
+                self.names.insert(number, text(name));
+            }
+            Item::Callback(domain, number, name) => {
+                self.callbacks.insert((domain, number), text(name));
+            }
+            Item::Thread(number, name) => {
+                self.threads.insert(number, text(name));
+            }
+            Item::Record(bytes) => self.record(bytes),
+            Item::Range(event) => self.ranges.push(event),
+            Item::Clock(reading) => self.clocks.push(reading),
+            Item::Dropped(count) => self.dropped = self.dropped.saturating_add(count),
+            Item::Note(note) => self.notes.push(note),
+            Item::End(end) => self.end = Some(end),
+        }
+    }
+
+    fn record(&mut self, bytes: &[u8]) {
+        let record = match decode(bytes) {
+            Ok(record) => record,
+            Err(problem) => {
+                *self.unreadable.entry(problem.to_string()).or_default() += 1;
+                return;
+            }
+        };
+        let name = kind_of(bytes).map_or_else(String::new, kind::name);
+        *self.records.entry(name).or_default() += 1;
+        match record {
+            Record::Kernel(kernel) => self.kernels.push(kernel),
+            Record::Memcpy(_) | Record::MemcpyPeer(_) | Record::Memset(_) => {
+                self.transfers.extend(super::words::transfer(record));
+            }
+            Record::Runtime(call) => self.calls.push((Domain::Runtime, call)),
+            Record::Driver(call) => self.calls.push((Domain::Driver, call)),
+            Record::InternalLaunch(call) => self.calls.push((Domain::Internal, call)),
+            Record::Synchronization(sync) => self.syncs.push(sync),
+            Record::CudaEvent(event) => self.events.push(event),
+            Record::Overhead(overhead) => self.overheads.push(overhead),
+            Record::ExternalCorrelation(_) => {}
+            Record::Memory(memory) => self.memories.push(memory),
+            Record::Context(context) => {
+                self.contexts.insert(context.context, context);
+            }
+            Record::Stream(stream) => {
+                self.streams.insert((stream.context, stream.stream), stream);
+            }
+            Record::Device(device) => {
+                self.devices.insert(device.device, device);
+            }
+        }
+    }
+
+    /// Whether there is anything to make a run of.
+    pub fn did_something(&self) -> bool {
+        !self.ranges.is_empty() || !self.records.is_empty() || self.dropped > 0
+    }
+
+    /// The text of that number.
+    pub fn name(&self, number: u64) -> Option<&str> {
+        let number = u32::try_from(number).ok()?;
+        self.names.get(&number).map(String::as_str)
+    }
+}

@@ -1,0 +1,170 @@
+//! The host's part: ranges become bricks, calls find the range they lie in.
+
+use std::collections::BTreeMap;
+
+use super::build::{Build, Interval};
+use super::launches::Launch;
+use super::ranges::{Open, Range, pair};
+use super::words;
+use crate::error::Error;
+use crate::run_writer::Cell;
+
+/// What happens on a thread, in order.
+enum Event {
+    Range(Range),
+    Call(usize),
+}
+
+impl Build {
+    pub fn host_rows(&mut self) -> Result<(), Error> {
+        let events = std::mem::take(&mut self.from.ranges);
+        let ranges = pair(&events);
+        for (count, what) in [
+            (ranges.open, "NVTX range: never ended"),
+            (ranges.stray, "NVTX range: an end without a beginning"),
+        ] {
+            if count > 0 {
+                self.invalid.insert(what.to_owned(), count);
+            }
+        }
+        // By thread, start, and what encloses first.
+        let mut order: Vec<((u32, i64, i64, u8), Event)> = Vec::new();
+        for range in ranges.ranges {
+            let key = (range.thread, range.start, -range.end, 0);
+            order.push((key, Event::Range(range)));
+        }
+        for (at, (_, call)) in self.from.calls.iter().enumerate() {
+            let [start, end] = [call.start, call.end].map(|t| i64::try_from(t).unwrap_or(i64::MAX));
+            order.push(((call.thread, start, -end, 1), Event::Call(at)));
+        }
+        order.sort_by_key(|(key, _)| *key);
+        let mut open: BTreeMap<u32, Open> = BTreeMap::new();
+        for ((thread, ..), event) in order {
+            let open = open.entry(thread).or_default();
+            match event {
+                Event::Range(range) => self.range(range, &ranges.categories, open)?,
+                Event::Call(at) => self.call(at, open)?,
+            }
+        }
+        self.overheads()
+    }
+
+    fn range(
+        &mut self,
+        range: Range,
+        categories: &BTreeMap<(u32, u32), u32>,
+        open: &mut Open,
+    ) -> Result<(), Error> {
+        let table = self.table("bricks")?;
+        let id = self.id();
+        let parent = open.around(range.start, range.end);
+        open.push(id, range.end);
+        let category = (range.category != 0)
+            .then(|| categories.get(&(range.domain, range.category)))
+            .flatten()
+            .and_then(|number| self.from.name((*number).into()))
+            .map(str::to_owned);
+        let name = self
+            .from
+            .name(range.message.into())
+            .unwrap_or("range without a name");
+        let name = match self.from.name(range.domain.into()) {
+            Some(domain) => format!("{domain}::{name}"),
+            None => name.to_owned(),
+        };
+        let interval = Interval {
+            start: self.own_time(range.start),
+            dur: range.end - range.start,
+        };
+        let cells = [
+            Cell::U64(id),
+            parent.into(),
+            self.text("function"),
+            self.text(&name),
+            Cell::Null, // brick_id
+            self.maybe(category.as_deref()),
+            Cell::Null, // backend
+            Cell::U64(self.thread(range.thread).into()),
+            Cell::I64(interval.start),
+            Cell::I64(interval.dur),
+            self.text("host"),
+            Cell::Null, // iteration
+            Cell::Null, // layer
+            Cell::Null, // elements
+            Cell::Null, // flops
+            Cell::Null, // bytes_read
+            Cell::Null, // bytes_written
+        ];
+        self.reach(interval);
+        self.into.row(table, &cells)
+    }
+
+    fn call(&mut self, at: usize, open: &mut Open) -> Result<(), Error> {
+        let (domain, call) = self.from.calls[at];
+        let interval = match self.interval(call.start, call.end) {
+            Ok(interval) => interval,
+            Err(reason) => {
+                self.not_sound("call", reason);
+                return Ok(());
+            }
+        };
+        let table = self.table("calls")?;
+        let id = self.id();
+        let realtime = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let brick = open.around(realtime(call.start), realtime(call.end));
+        let thread = self.thread(call.thread);
+        let launch = Launch {
+            call: id,
+            brick,
+            start: interval.start,
+            end: interval.start + interval.dur,
+            thread,
+        };
+        self.launches.add(call.correlation, launch);
+        let cells = [
+            Cell::U64(id),
+            brick.into(),
+            Cell::Text(self.function(domain, &call)),
+            Cell::U64(thread.into()),
+            Cell::I64(interval.start),
+            Cell::I64(interval.dur),
+            correlation(call.correlation),
+            Cell::I64(call.status.into()),
+        ];
+        self.reach(interval);
+        self.into.row(table, &cells)
+    }
+
+    /// What CUPTI itself cost.
+    fn overheads(&mut self) -> Result<(), Error> {
+        let table = self.table("counters")?;
+        for overhead in std::mem::take(&mut self.from.overheads) {
+            let interval = match self.interval(overhead.start, overhead.end) {
+                Ok(interval) => interval,
+                Err(reason) => {
+                    self.not_sound("overhead", reason);
+                    continue;
+                }
+            };
+            let what = words::overhead(overhead.what);
+            let thread = (overhead.object == 2).then(|| self.thread(overhead.thread));
+            let cells = [
+                Cell::I64(interval.start),
+                Cell::Null, // span
+                thread.map(u64::from).into(),
+                self.text(&format!("cupti_overhead: {what}")),
+                Cell::F64(interval.dur as f64),
+                self.text("ns"),
+                self.text("measured"),
+            ];
+            *self.overhead_ns.entry(what).or_default() += interval.dur as u64;
+            self.into.row(table, &cells)?;
+        }
+        Ok(())
+    }
+}
+
+/// A correlation id; 0 is none.
+pub fn correlation(number: u32) -> Cell {
+    (number != 0).then_some(u64::from(number)).into()
+}

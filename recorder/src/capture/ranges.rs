@@ -1,0 +1,144 @@
+//! NVTX ranges: beginnings find their ends.
+
+use std::collections::{BTreeMap, HashMap};
+
+use trueno_cupti::spool::{RangeEvent, RangeKind};
+
+/// A range that ended, or a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Where it began.
+    pub thread: u32,
+    pub start: i64,
+    pub end: i64,
+    pub domain: u32,
+    pub category: u32,
+    pub message: u32,
+}
+
+/// All of a process.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ranges {
+    /// In order of thread and start; of two that start together the longer one first.
+    pub ranges: Vec<Range>,
+    /// Numbers of names of categories, by domain and the program's number.
+    pub categories: BTreeMap<(u32, u32), u32>,
+    /// Began, and never ended.
+    pub open: u64,
+    /// Ends of nothing.
+    pub stray: u64,
+}
+
+/// Matches beginnings and ends. Events of a thread come in their order.
+pub fn pair(events: &[RangeEvent]) -> Ranges {
+    let mut all = Ranges::default();
+    let mut pushed: HashMap<(u32, u32), Vec<RangeEvent>> = HashMap::new();
+    let mut started: HashMap<u64, RangeEvent> = HashMap::new();
+    for event in events {
+        let begun = match event.kind {
+            RangeKind::Push => {
+                let stack = pushed.entry((event.thread, event.domain)).or_default();
+                stack.push(*event);
+                continue;
+            }
+            RangeKind::Start => {
+                started.insert(event.range, *event);
+                continue;
+            }
+            RangeKind::NameCategory => {
+                let category = (event.domain, event.category);
+                all.categories.insert(category, event.message);
+                continue;
+            }
+            RangeKind::Mark => Some(*event),
+            RangeKind::Pop => {
+                let stack = pushed.get_mut(&(event.thread, event.domain));
+                stack.and_then(Vec::pop)
+            }
+            RangeKind::End => started.remove(&event.range),
+        };
+        match begun {
+            Some(begun) => all.ranges.push(Range {
+                thread: begun.thread,
+                start: begun.realtime_ns,
+                // A clock that was set back makes no interval.
+                end: event.realtime_ns.max(begun.realtime_ns),
+                domain: begun.domain,
+                category: begun.category,
+                message: begun.message,
+            }),
+            None => all.stray += 1,
+        }
+    }
+    all.open = started.len() as u64 + pushed.values().map(|stack| stack.len() as u64).sum::<u64>();
+    all.ranges
+        .sort_by_key(|range| (range.thread, range.start, -range.end));
+    all
+}
+
+/// Ranges that are open on a thread, innermost last.
+#[derive(Debug, Default)]
+pub struct Open(Vec<(u64, i64)>);
+
+/// How far down an enclosing range is looked for.
+const DEEPEST: usize = 1_024;
+
+impl Open {
+    /// The innermost one that encloses all of an interval, which starts no earlier than any before. Those
+    /// that were started and ended by hand may overlap without nesting.
+    pub fn around(&mut self, start: i64, end: i64) -> Option<u64> {
+        while self.0.last().is_some_and(|(_, until)| *until < start) {
+            self.0.pop();
+        }
+        let inner = self.0.iter().rev().take(DEEPEST);
+        inner
+            .into_iter()
+            .find(|(_, until)| *until >= end)
+            .map(|(id, _)| *id)
+    }
+
+    /// Opens one.
+    pub fn push(&mut self, id: u64, end: i64) {
+        self.0.push((id, end));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(kind: RangeKind, thread: u32, at: i64, domain: u32, range: u64) -> RangeEvent {
+        RangeEvent {
+            kind,
+            thread,
+            realtime_ns: at,
+            domain,
+            category: 0,
+            message: at as u32,
+            range,
+        }
+    }
+
+    #[test]
+    fn ends_find_their_beginnings_by_thread_domain_and_number() {
+        use RangeKind::{End, Mark, Pop, Push, Start};
+        let all = pair(&[
+            event(Push, 1, 10, 0, 0),
+            event(Push, 1, 20, 5, 0),
+            event(Push, 2, 25, 0, 0),
+            event(Start, 1, 30, 0, 9),
+            event(Pop, 1, 40, 0, 0),
+            event(End, 2, 50, 0, 9),
+            event(Mark, 2, 60, 0, 0),
+            event(Pop, 1, 70, 0, 0),
+            event(End, 1, 80, 0, 9),
+        ]);
+        let found: Vec<_> = all
+            .ranges
+            .iter()
+            .map(|r| (r.thread, r.start, r.end))
+            .collect();
+        assert_eq!(found, [(1, 10, 40), (1, 30, 50), (2, 60, 60)]);
+        assert_eq!((all.open, all.stray), (2, 2));
+    }
+}

@@ -1,0 +1,13 @@
+//! `trueno-record run` on a program, a driver and a CUPTI that the tests bring along: what was launched is
+//! what is recorded, however the program ends and whatever CUPTI does.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod acceptance;
+mod commands;
+mod endings;
+mod fakes;
+mod misbehaviour;
+mod nvtx;
+mod whole;

@@ -1,0 +1,185 @@
+// A driver without a device: `cuInit` loads the injected library as the real one does, and launches take the
+// time that the test says, stream by stream. A kernel is its name; the size of its block's y is its length in
+// microseconds.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+static uint32_t (*correlation)(void);
+static void (*call)(uint32_t, uint32_t, uint32_t, uint64_t, uint32_t);
+static void (*kernel)(uint32_t, const char *, uint32_t, uint32_t, uint64_t, uint64_t);
+static void (*copy)(uint32_t, uint8_t, uint64_t, uint32_t, uint8_t, uint64_t, uint64_t);
+static void (*fill)(uint32_t, uint64_t, uint32_t, uint64_t, uint64_t);
+static void (*synced)(uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
+static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
+static void (*context)(void *);
+static void (*stream_made)(uint32_t);
+
+enum { STREAMS = 64, EVENTS = 64 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t busy[STREAMS], reached[EVENTS], recording[EVENTS];
+static uint64_t recordings;
+static char the_context;
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void until(uint64_t time) {
+  for (uint64_t at = now(); at < time; at = now()) {
+    struct timespec rest = {(time_t)((time - at) / 1000000000u), (long)((time - at) % 1000000000u)};
+    nanosleep(&rest, NULL);
+  }
+}
+
+int cuInit(unsigned flags) {
+  (void)flags;
+  static int done;
+  if (done) return 0;
+  done = 1;
+  const char *path = getenv("CUDA_INJECTION64_PATH");
+  if (path) {
+    void *library = dlopen(path, RTLD_NOW);
+    int (*start)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+    if (start) start();
+  }
+  void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  if (!cupti) cupti = dlopen("libcupti.so.12", RTLD_NOW | RTLD_NOLOAD);
+  if (cupti) {
+    *(void **)&correlation = dlsym(cupti, "fake_correlation");
+    *(void **)&call = dlsym(cupti, "fake_call");
+    *(void **)&kernel = dlsym(cupti, "fake_kernel");
+    *(void **)&copy = dlsym(cupti, "fake_copy");
+    *(void **)&fill = dlsym(cupti, "fake_fill");
+    *(void **)&synced = dlsym(cupti, "fake_sync");
+    *(void **)&recorded = dlsym(cupti, "fake_event");
+    *(void **)&context = dlsym(cupti, "fake_context");
+    *(void **)&stream_made = dlsym(cupti, "fake_stream");
+  }
+  return 0;
+}
+
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { *count = getenv("FAKE_NO_DEVICE") ? 0 : 1; return *count ? 0 : 0; }
+int cuDeviceGet(int *device, int ordinal) { *device = ordinal; return 0; }
+int cuDeviceGetName(char *name, int room, int device) {
+  (void)device;
+  const char *all = "Fake H100";
+  int i = 0;
+  for (; all[i] && i + 1 < room; i++) name[i] = all[i];
+  name[i] = 0;
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; *value = attribute == 75 ? 9 : 0; return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = 80ull << 30; return 0; }
+
+int cuCtxCreate_v2(void **made, unsigned flags, int device) {
+  (void)flags; (void)device;
+  *made = &the_context;
+  if (context) context(&the_context);
+  return 0;
+}
+int cuCtxPushCurrent_v2(void *which) { return which == &the_context ? 0 : 201; }
+int cuCtxPopCurrent_v2(void **which) { *which = &the_context; return 0; }
+
+int cuStreamCreate(unsigned *stream, unsigned flags) {
+  (void)flags;
+  if (stream_made) stream_made(*stream);
+  return 0;
+}
+
+int cuCtxGetCurrent(void **which) {
+  uint64_t start = now();
+  *which = &the_context;
+  if (call) call(4, 304, correlation(), start, 0);
+  return 0;
+}
+
+int cuLaunchKernel(const char *name, unsigned gx, unsigned micros, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t begin = now() + 500;
+  if (busy[stream % STREAMS] > begin) begin = busy[stream % STREAMS];
+  uint64_t end = begin + 1000u * micros;
+  busy[stream % STREAMS] = end;
+  pthread_mutex_unlock(&lock);
+  if (kernel) kernel(id, name, stream, gx, begin, end);
+  if (call) call(4, 307, id, start, 0);
+  return 0;
+}
+
+static int copied(uint64_t bytes, unsigned stream, int async) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t begin = now() + 500;
+  if (busy[stream % STREAMS] > begin) begin = busy[stream % STREAMS];
+  uint64_t end = begin + bytes / 16 + 1;
+  busy[stream % STREAMS] = end;
+  pthread_mutex_unlock(&lock);
+  if (copy) copy(id, 1, bytes, stream, (uint8_t)async, begin, end);
+  if (!async) until(end);
+  if (call) call(4, async ? 279 : 276, id, start, 0);
+  return 0;
+}
+int cuMemcpyHtoD_v2(uint64_t bytes) { return copied(bytes, 7, 0); }
+int cuMemcpyHtoDAsync_v2(uint64_t bytes, unsigned stream) { return copied(bytes, stream, 1); }
+
+int cuMemsetD8Async(uint64_t bytes, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  uint64_t begin = now() + 500;
+  if (fill) fill(id, bytes, stream, begin, begin + 100);
+  if (call) call(4, 200, id, start, 0);
+  return 0;
+}
+
+int cuEventRecord(unsigned event, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t at = busy[stream % STREAMS] > start ? busy[stream % STREAMS] : start;
+  reached[event % EVENTS] = at;
+  uint64_t which = recording[event % EVENTS] = ++recordings;
+  pthread_mutex_unlock(&lock);
+  if (recorded) recorded(id, stream, event, which, at);
+  if (call) call(4, 119, id, start, 0);
+  return 0;
+}
+
+int cuStreamWaitEvent(unsigned stream, unsigned event) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  if (busy[stream % STREAMS] < reached[event % EVENTS]) busy[stream % STREAMS] = reached[event % EVENTS];
+  uint64_t which = recording[event % EVENTS];
+  pthread_mutex_unlock(&lock);
+  if (synced) synced(id, 2, stream, event, which, start);
+  if (call) call(4, 295, id, start, 0);
+  return 0;
+}
+
+int cuStreamSynchronize(unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  until(busy[stream % STREAMS]);
+  if (synced) synced(id, 3, stream, 0, 0, start);
+  if (call) call(4, 126, id, start, 0);
+  return 0;
+}
+
+int cuCtxSynchronize(void) {
+  uint64_t start = now(), last = 0;
+  uint32_t id = correlation ? correlation() : 0;
+  for (int i = 0; i < STREAMS; i++) if (busy[i] > last) last = busy[i];
+  until(last);
+  if (synced) synced(id, 4, 0xffffffffu, 0, 0, start);
+  if (call) call(4, 17, id, start, 0);
+  return 0;
+}

@@ -1,0 +1,421 @@
+// A CUPTI without a device: it makes the records that a device would have, in the layouts of CUPTI 13.0.85
+// (or of 12.0, with -DOLDER), and delivers them as CUPTI does. Structs are written out here from NVIDIA's
+// documentation, so that they check the decoder's offsets.
+//
+// FAKE_CUPTI in the environment: held (another tool has CUPTI), drop (drops every 10th kernel),
+// refuse (no synchronization records), notimes (kernels without times), backwards (kernels end before they
+// start), hang (the last flush never returns).
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PACKED __attribute__((packed, aligned(8)))
+
+typedef struct PACKED {
+  uint32_t kind; uint8_t cache_config, shared_config; uint16_t registers;
+  uint32_t partitioned_requested, partitioned_executed;
+  uint64_t start, end, completed;
+  uint32_t device, context, stream; int32_t grid[3], block[3];
+  int32_t smem_static, smem_dynamic; uint32_t local_per_thread, local_total, correlation;
+  int64_t grid_id; const char *name; void *reserved0; uint64_t queued, submitted;
+  uint8_t launch_type, is_shared_carveout, carveout, padding; uint32_t smem_executed;
+  uint64_t graph_node; uint32_t shmem_limit; uint32_t graph; void *access_policy;
+  uint32_t channel, channel_type, cluster[3], scheduling; uint64_t local_total_v2;
+#ifndef OLDER
+  uint32_t max_potential_cluster, max_active_clusters; uint8_t device_launched; uint8_t padding2[7];
+#else
+  uint32_t max_potential_cluster, max_active_clusters;
+#endif
+} Kernel;
+
+typedef struct PACKED {
+  uint32_t kind; uint8_t copy_kind, src_kind, dst_kind, flags; uint64_t bytes, start, end;
+  uint32_t device, context, stream, correlation, runtime_correlation, pad; void *reserved0;
+  uint64_t graph_node; uint32_t graph, channel, channel_type;
+#ifndef OLDER
+  uint8_t device_launched; uint8_t pad2[3]; uint64_t copy_count;
+#else
+  uint32_t pad2;
+#endif
+} Memcpy;
+
+typedef struct PACKED {
+  uint32_t kind, value; uint64_t bytes, start, end; uint32_t device, context, stream, correlation;
+  uint16_t flags, memory_kind; uint32_t pad; void *reserved0; uint64_t graph_node;
+  uint32_t graph, channel, channel_type, pad2;
+} Memset;
+
+typedef struct PACKED {
+  uint32_t kind, cbid; uint64_t start, end; uint32_t process, thread, correlation, status;
+} Api;
+
+typedef struct PACKED {
+  uint32_t kind, type; uint64_t start, end; uint32_t correlation, context, stream, event;
+#ifndef OLDER
+  uint64_t event_sync; uint32_t status, pad;
+#endif
+} Sync;
+
+typedef struct PACKED {
+  uint32_t kind, correlation, context, stream, event, pad;
+#ifndef OLDER
+  uint32_t device, pad2; void *reserved; uint64_t time, event_sync;
+#endif
+} Event;
+
+typedef struct PACKED {
+  uint32_t kind, overhead, object; uint32_t id[3]; uint64_t start, end;
+#ifndef OLDER
+  uint32_t correlation, reserved0; void *data;
+#endif
+} Overhead;
+
+typedef struct PACKED { uint32_t kind, context, device; uint16_t api, null_stream; uint32_t parent; uint8_t green, pad; uint16_t sms; uint32_t cig, pad2; } Context;
+typedef struct PACKED { uint32_t kind, context, stream, priority, flag, correlation; } Stream;
+
+typedef struct PACKED {
+  uint32_t kind, flags; uint64_t bandwidth, memory; uint32_t constant, l2, warp_threads, clock, engines, sms,
+  ipc, warps, blocks, smem_sm, regs_sm, regs_block, smem_block, threads_block, dims[6], major, minor, id, ecc;
+  uint8_t uuid[16]; const char *name; uint8_t visible, mig, reserved[6]; uint32_t gpu_instance, compute_instance;
+  uint8_t mig_uuid[16]; uint32_t numa[2];
+} Device;
+
+typedef struct PACKED { uint32_t kind, what; uint64_t id; uint32_t correlation, reserved; } External;
+
+enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, DEVICE = 8, CONTEXT = 9, KERNEL = 10, OVERHEAD = 17,
+       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48 };
+
+static size_t size_of(uint32_t kind) {
+  switch (kind) {
+  case KERNEL: return sizeof(Kernel);
+  case MEMCPY: return sizeof(Memcpy);
+  case MEMSET: return sizeof(Memset);
+  case DRIVER: case RUNTIME: case INTERNAL: return sizeof(Api);
+  case SYNC: return sizeof(Sync);
+  case CUDA_EVENT: return sizeof(Event);
+  case OVERHEAD: return sizeof(Overhead);
+  case CONTEXT: return sizeof(Context);
+  case STREAM: return sizeof(Stream);
+  case DEVICE: return sizeof(Device);
+  case EXTERNAL: return sizeof(External);
+  case PEER: return 96;
+  case 49: return 128;
+  default: return 0;
+  }
+}
+
+typedef void (*Requested)(uint8_t **, size_t *, size_t *);
+typedef void (*Completed)(void *, uint32_t, uint8_t *, size_t, size_t);
+typedef void (*Callback)(void *, uint32_t, uint32_t, const void *);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Requested requested;
+static Completed completed;
+static Callback callback;
+static uint64_t enabled;
+static uint8_t *buffer;
+static size_t buffer_size, filled;
+static uint32_t correlations;
+static size_t dropped;
+static Kernel *pending;
+static size_t pending_count, pending_room;
+static uint8_t muted[3][1024];
+
+static int says(const char *word) {
+  const char *all = getenv("FAKE_CUPTI");
+  return all && strstr(all, word) != NULL;
+}
+
+uint64_t fake_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void deliver(void) {
+  if (!buffer) return;
+  uint8_t *full = buffer;
+  size_t size = buffer_size, valid = filled;
+  buffer = NULL;
+  pthread_mutex_unlock(&lock);
+  completed(NULL, 0, full, size, valid);
+  pthread_mutex_lock(&lock);
+}
+
+static void append(const void *record, size_t size) {
+  if (buffer && filled + size > buffer_size) deliver();
+  if (!buffer) {
+    size_t most = 0;
+    uint8_t *fresh = NULL;
+    size_t fresh_size = 0;
+    pthread_mutex_unlock(&lock);
+    requested(&fresh, &fresh_size, &most);
+    pthread_mutex_lock(&lock);
+    if (!fresh || fresh_size < size) { dropped++; return; }
+    if (buffer) { /* another thread was first */ completed(NULL, 0, fresh, fresh_size, 0); }
+    else { buffer = fresh; buffer_size = fresh_size; filled = 0; }
+  }
+  memcpy(buffer + filled, record, size);
+  filled += size;
+}
+
+static int is_on(uint32_t kind) { return kind < 64 && (enabled >> kind & 1) && requested; }
+
+static void put(const void *record) {
+  uint32_t kind = *(const uint32_t *)record;
+  pthread_mutex_lock(&lock);
+  if (is_on(kind)) append(record, size_of(kind));
+  pthread_mutex_unlock(&lock);
+}
+
+// What the fake driver tells us.
+
+uint32_t fake_correlation(void) { return __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED); }
+
+void fake_call(uint32_t kind, uint32_t cbid, uint32_t correlation, uint64_t start, uint32_t status) {
+  int domain = kind == DRIVER ? 1 : 2;
+  if (cbid < 1024 && muted[domain][cbid]) return;
+  Api api = {kind, cbid, start, fake_now(), (uint32_t)getpid(), (uint32_t)gettid(), correlation, status};
+  put(&api);
+}
+
+void fake_kernel(uint32_t correlation, const char *name, uint32_t stream, uint32_t grid_x, uint64_t start, uint64_t end) {
+  static unsigned count;
+  Kernel k = {.kind = KERNEL, .registers = 32, .start = start, .end = end, .device = 0, .context = 1,
+              .stream = stream, .grid = {(int)grid_x, 2, 3}, .block = {128, 1, 1}, .smem_static = 48,
+              .smem_dynamic = 1024, .correlation = correlation, .grid_id = correlation, .name = name, .graph_node = 0};
+  if (says("notimes")) k.start = k.end = 0;
+  if (says("backwards")) k.end = k.start - 5;
+  pthread_mutex_lock(&lock);
+  if (is_on(KERNEL)) {
+    if (says("drop") && ++count % 10 == 0) dropped++;
+    else {
+      if (pending_count == pending_room) {
+        pending_room = pending_room ? 2 * pending_room : 1024;
+        pending = realloc(pending, pending_room * sizeof *pending);
+      }
+      pending[pending_count++] = k;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void fake_copy(uint32_t correlation, uint8_t kind, uint64_t bytes, uint32_t stream, uint8_t async, uint64_t start, uint64_t end) {
+  Memcpy m = {.kind = MEMCPY, .copy_kind = kind, .src_kind = 1, .dst_kind = 3, .flags = async, .bytes = bytes,
+              .start = start, .end = end, .context = 1, .stream = stream, .correlation = correlation};
+  put(&m);
+}
+
+void fake_fill(uint32_t correlation, uint64_t bytes, uint32_t stream, uint64_t start, uint64_t end) {
+  Memset m = {.kind = MEMSET, .bytes = bytes, .start = start, .end = end, .context = 1, .stream = stream,
+              .correlation = correlation, .memory_kind = 3};
+  put(&m);
+}
+
+void fake_sync(uint32_t correlation, uint32_t type, uint32_t stream, uint32_t event, uint64_t event_sync, uint64_t start) {
+  Sync s = {.kind = SYNC, .type = type, .start = start, .end = fake_now(), .correlation = correlation,
+            .context = 1, .stream = stream, .event = event};
+#ifndef OLDER
+  s.event_sync = event_sync;
+#else
+  (void)event_sync;
+#endif
+  put(&s);
+}
+
+void fake_event(uint32_t correlation, uint32_t stream, uint32_t event, uint64_t event_sync, uint64_t time) {
+  Event e = {.kind = CUDA_EVENT, .correlation = correlation, .context = 1, .stream = stream, .event = event};
+#ifndef OLDER
+  e.time = time;
+  e.event_sync = event_sync;
+#else
+  (void)event_sync; (void)time;
+#endif
+  put(&e);
+}
+
+void fake_context(void *context) {
+  struct { void *context, *handle, *descriptor; } data = {context, 0, 0};
+  Device d = {.kind = DEVICE, .memory = 80ull << 30, .l2 = 50 << 20, .sms = 132, .major = 9, .minor = 0, .name = "Fake H100"};
+  for (int i = 0; i < 16; i++) d.uuid[i] = (uint8_t)(i + 1);
+  put(&d);
+  Context c = {.kind = CONTEXT, .context = 1, .device = 0, .api = 1, .null_stream = 7};
+  put(&c);
+  Stream s = {.kind = STREAM, .context = 1, .stream = 7, .flag = 3};
+  put(&s);
+  Overhead o = {.kind = OVERHEAD, .overhead = 3 << 16, .object = 2, .id = {(uint32_t)getpid(), (uint32_t)gettid(), 0},
+                .start = fake_now() - 5000, .end = fake_now() - 1000};
+  put(&o);
+  if (callback) callback(NULL, 3, 1, &data);
+}
+
+void fake_stream(uint32_t stream) {
+  Stream s = {.kind = STREAM, .context = 1, .stream = stream, .flag = 2, .priority = 0};
+  put(&s);
+}
+
+void fake_fatal(void) {
+  struct { int code; const char *text; } state = {999, "the device fell off the bus"};
+  if (callback) callback(NULL, 6, 1, &state);
+}
+
+// A kind that nobody knows, in front of what follows.
+void fake_unknown(void) {
+  uint32_t words[4] = {63, 0, 0, 0};
+  pthread_mutex_lock(&lock);
+  if (requested) append(words, sizeof words);
+  pthread_mutex_unlock(&lock);
+}
+
+// What CUPTI exports.
+
+int cuptiGetVersion(uint32_t *version) {
+#ifdef ANCIENT
+  *version = 17;
+#elif defined(OLDER)
+  *version = 19;
+#else
+  *version = 130001;
+#endif
+  return 0;
+}
+
+int cuptiGetTimestamp(uint64_t *time) { *time = fake_now(); return 0; }
+
+int cuptiSubscribe(void **subscriber, Callback function, void *data) {
+  (void)data;
+  if (says("held")) return 39;
+  callback = function;
+  *subscriber = &callback;
+  return 0;
+}
+
+#ifndef OLDER
+typedef struct { size_t size; const char *name; char *old; size_t old_size; } Params;
+int cuptiSubscribe_v2(void **subscriber, Callback function, void *data, Params *params) {
+  if (says("held")) {
+    if (params && params->old && params->old_size > 16) strcpy(params->old, "CUPTI for Nsight");
+    return 39;
+  }
+  return cuptiSubscribe(subscriber, function, data);
+}
+int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) { (void)enable; return 0; }
+#endif
+
+int cuptiUnsubscribe(void *subscriber) { (void)subscriber; callback = NULL; return 0; }
+
+int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid) {
+  (void)enable; (void)subscriber; (void)domain; (void)cbid;
+  return 0;
+}
+
+int cuptiSetThreadIdType(uint32_t type) { return type == 1 ? 0 : 1; }
+
+int cuptiActivityRegisterCallbacks(Requested r, Completed c) {
+  requested = r;
+  completed = c;
+  return 0;
+}
+
+int cuptiActivityEnable(uint32_t kind) {
+  if (kind == 3) abort(); // it would serialise the program
+  if (kind == SYNC && says("refuse")) return 27;
+  if (kind >= 64 || !size_of(kind)) return 21;
+  pthread_mutex_lock(&lock);
+  enabled |= 1ull << kind;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+int cuptiActivityDisable(uint32_t kind) {
+  pthread_mutex_lock(&lock);
+  if (kind < 64) enabled &= ~(1ull << kind);
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable) { if (cbid < 1024) muted[2][cbid] = !enable; return 0; }
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable) { if (cbid < 1024) muted[1][cbid] = !enable; return 0; }
+int cuptiActivityEnableLatencyTimestamps(uint8_t enable) { (void)enable; return 0; }
+
+int cuptiActivityFlushAll(uint32_t flag) {
+  if (says("hang") && flag) for (;;) pause();
+  pthread_mutex_lock(&lock);
+  uint64_t now = fake_now();
+  size_t kept = 0, count = pending_count;
+  Kernel *work = pending;
+  pending = NULL;
+  pending_count = pending_room = 0;
+  for (size_t i = 0; i < count; i++) {
+    Kernel *k = &work[i];
+    if (k->end <= now) append(k, sizeof *k);
+    else if (flag) { k->end = 0; append(k, sizeof *k); }
+    else work[kept++] = *k;
+  }
+  if (kept) {
+    // New ones may have come while the lock was let go of.
+    Kernel *all = malloc((kept + pending_count) * sizeof *all);
+    memcpy(all, work, kept * sizeof *all);
+    if (pending_count) memcpy(all + kept, pending, pending_count * sizeof *all);
+    free(pending);
+    pending = all;
+    pending_count = pending_room = kept + pending_count;
+  }
+  free(work);
+  if (filled || flag) deliver();
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+#ifndef WITHOUT_GET_NEXT_RECORD
+int cuptiActivityGetNextRecord(uint8_t *base, size_t valid, uint8_t **record) {
+  uint8_t *next = base;
+  if (*record) {
+    size_t size = size_of(*(uint32_t *)*record);
+    if (!size) return 21;
+    next = *record + size;
+  }
+  if (next + 4 > base + valid) return 12;
+  if (!size_of(*(uint32_t *)next)) return 21;
+  *record = next;
+  return 0;
+}
+#endif
+
+int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count) {
+  (void)context; (void)stream;
+  pthread_mutex_lock(&lock);
+  *count = dropped;
+  dropped = 0;
+  pthread_mutex_unlock(&lock);
+  return 0;
+}
+
+#ifndef WITHOUT_NAMES
+int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name) {
+  static const struct { uint32_t domain, cbid; const char *name; } names[] = {
+      {1, 307, "cuLaunchKernel"}, {1, 119, "cuEventRecord"}, {1, 295, "cuStreamWaitEvent"},
+      {1, 126, "cuStreamSynchronize"}, {1, 17, "cuCtxSynchronize"}, {1, 276, "cuMemcpyHtoD_v2"},
+      {1, 279, "cuMemcpyHtoDAsync_v2"}, {1, 304, "cuCtxGetCurrent"}, {1, 121, "cuEventSynchronize"},
+      {1, 200, "cuMemsetD8Async"}, {2, 17, "cudaGetDevice_v3020"}, {2, 164, "cudaDeviceReset_v3020"},
+      {2, 211, "cudaLaunchKernel_v7000"}, {2, 10, "cudaGetLastError_v3020"}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (names[i].domain == domain && names[i].cbid == cbid) { *name = names[i].name; return 0; }
+  return 1;
+}
+#endif
+
+_Static_assert(offsetof(Kernel, correlation) == 92 && offsetof(Kernel, name) == 104, "as NVIDIA's headers");
+_Static_assert(offsetof(Kernel, graph_node) == 144, "as NVIDIA's headers");
+#ifndef OLDER
+_Static_assert(sizeof(Kernel) == 216 && sizeof(Memcpy) == 96 && sizeof(Sync) == 56 && sizeof(Event) == 56, "13.0");
+#else
+_Static_assert(sizeof(Kernel) == 208 && sizeof(Memcpy) == 88 && sizeof(Sync) == 40 && sizeof(Event) == 24, "12.0");
+#endif
+_Static_assert(sizeof(Memset) == 88 && sizeof(Api) == 40 && sizeof(Device) == 184 && sizeof(Stream) == 24, "as NVIDIA's headers");
+_Static_assert(offsetof(Device, name) == 136 && offsetof(Device, id) == 112 && sizeof(Context) == 32, "as NVIDIA's headers");

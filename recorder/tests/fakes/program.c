@@ -1,0 +1,101 @@
+// A program that does what its arguments say, and prints what it launched: the truth for the tests.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nvtx.h"
+
+int cuInit(unsigned);
+int cuCtxCreate_v2(void **, unsigned, int);
+int cuCtxGetCurrent(void **);
+int cuStreamCreate(unsigned *, unsigned);
+int cuLaunchKernel(const char *, unsigned, unsigned, unsigned);
+int cuMemcpyHtoD_v2(uint64_t);
+int cuMemcpyHtoDAsync_v2(uint64_t, unsigned);
+int cuMemsetD8Async(uint64_t, unsigned);
+int cuEventRecord(unsigned, unsigned);
+int cuStreamWaitEvent(unsigned, unsigned);
+int cuStreamSynchronize(unsigned);
+int cuCtxSynchronize(void);
+
+static unsigned launches;
+
+static void launch(const char *name, unsigned stream, unsigned micros, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    unsigned number = __atomic_add_fetch(&launches, 1, __ATOMIC_RELAXED);
+    cuLaunchKernel(name, number, micros, stream);
+    printf("kernel %s %u %u\n", name, stream, number);
+  }
+}
+
+static unsigned of_thread;
+static const char *name_of_thread;
+static void *thread(void *number) {
+  nvtx_push(name_of_thread);
+  launch(name_of_thread, 20 + (unsigned)(uintptr_t)number, 1, of_thread);
+  nvtx_pop();
+  return NULL;
+}
+
+int main(int count, char **words) {
+  for (int i = 1; i < count; i++) {
+    char *verb = strtok(words[i], ":"), *a = strtok(NULL, ":"), *b = strtok(NULL, ":"), *c = strtok(NULL, ":"), *d = strtok(NULL, ":");
+#define IS(word) (strcmp(verb, word) == 0)
+#define NUMBER(text) ((unsigned)strtoul((text) ? (text) : "0", NULL, 10))
+    if (IS("init")) { void *context; cuInit(0); cuCtxCreate_v2(&context, 0, 0); }
+    else if (IS("stream")) { unsigned s = NUMBER(a); cuStreamCreate(&s, 1); }
+    else if (IS("current")) { void *context; cuCtxGetCurrent(&context); }
+    else if (IS("launch")) launch(a, NUMBER(b), NUMBER(c), d ? NUMBER(d) : 1);
+    else if (IS("copy")) cuMemcpyHtoD_v2(NUMBER(a));
+    else if (IS("copyasync")) cuMemcpyHtoDAsync_v2(NUMBER(a), NUMBER(b));
+    else if (IS("fill")) cuMemsetD8Async(NUMBER(a), NUMBER(b));
+    else if (IS("event")) cuEventRecord(NUMBER(a), NUMBER(b));
+    else if (IS("wait")) cuStreamWaitEvent(NUMBER(a), NUMBER(b));
+    else if (IS("sync")) cuCtxSynchronize();
+    else if (IS("syncstream")) cuStreamSynchronize(NUMBER(a));
+    else if (IS("push")) printf("level %d\n", nvtx_push(a));
+    else if (IS("pop")) printf("level %d\n", nvtx_pop());
+    else if (IS("domain")) { nvtx_domain_push(a, b, NUMBER(c)); nvtx_domain_pop(a); }
+    else if (IS("category")) nvtx_name_category(NUMBER(a), b);
+    else if (IS("registered")) { nvtx_registered(a, b); }
+    else if (IS("wide")) { nvtx_wide_push(L"h\u00e9llo"); nvtx_pop(); }
+    else if (IS("range")) { uint64_t outer = nvtx_start(a), inner = nvtx_start(b); nvtx_end(outer); nvtx_end(inner); }
+    else if (IS("mark")) nvtx_mark(a);
+    else if (IS("namethread")) nvtx_name_thread(a);
+    else if (IS("sleep")) usleep(1000 * NUMBER(a));
+    else if (IS("threads")) {
+      pthread_t all[64];
+      unsigned n = NUMBER(a);
+      name_of_thread = b;
+      of_thread = NUMBER(c);
+      for (unsigned t = 0; t < n; t++) pthread_create(&all[t], NULL, thread, (void *)(uintptr_t)t);
+      for (unsigned t = 0; t < n; t++) pthread_join(all[t], NULL);
+    } else if (IS("fork")) {
+      fflush(stdout);
+      pid_t child = fork();
+      if (child == 0) { nvtx_push("in the child"); nvtx_pop(); if (a) _exit(0); exit(0); }
+      waitpid(child, NULL, 0);
+    } else if (IS("forkinit")) {
+      fflush(stdout);
+      pid_t child = fork();
+      if (child == 0) { void *context; cuInit(0); cuCtxCreate_v2(&context, 0, 0); launch(a, 7, 1, NUMBER(b)); cuCtxSynchronize(); exit(0); }
+      waitpid(child, NULL, 0);
+    } else if (IS("exit")) { fflush(stdout); exit((int)NUMBER(a)); }
+    else if (IS("_exit")) { fflush(stdout); _exit((int)NUMBER(a)); }
+    else if (IS("abort")) { fflush(stdout); abort(); }
+    else if (IS("raise")) { fflush(stdout); raise((int)NUMBER(a)); }
+    else if (IS("fatal") || IS("unknown")) {
+      void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+      void (*make)(void) = (void (*)(void))dlsym(cupti, IS("fatal") ? "fake_fatal" : "fake_unknown");
+      make();
+    } else if (IS("env")) printf("env %s=%s\n", a, getenv(a) ? getenv(a) : "");
+    else { fprintf(stderr, "what is %s?\n", verb); return 99; }
+  }
+  return 0;
+}
