@@ -191,10 +191,6 @@ impl Work for Moving {
         self.touch();
     }
 
-    fn least_rounds(&self) -> u64 {
-        self.pass()
-    }
-
     fn amount(&self) -> u64 {
         self.bytes_counted()
     }
