@@ -3,8 +3,9 @@
 //! FLOPs and bytes are what the program *declared*, or what a profiler *counted* (`counters` of source
 //! `ncu`); both stand side by side. Ceilings are the run's own (`ceilings`), measured ones unless nominal
 //! ones are asked for: the compute ceiling of the row's instruction set and precision, and the bandwidth of
-//! the stated level of memory, both of one thread. What was not recorded and had to be assumed stands in
-//! a column. The model: [`place`].
+//! the stated level of memory, both of one thread. That is the bandwidth of plain loads and stores; only
+//! work that is faster is held against stores that pass the caches by. What was not recorded and had to be
+//! assumed stands in a column. The model: [`place`].
 //!
 //! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
 //! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.

@@ -78,7 +78,8 @@ impl Made {
                 .i64("threads", ceilings().map(|_| 1))
                 .f64("value", ceilings().map(|row| row.1))
                 .text("unit", ceilings().map(|_| ""))
-                .text("source", ceilings().map(|_| "measured")),
+                .text("source", ceilings().map(|_| "measured"))
+                .text("operation", ceilings().map(|_| None::<&str>)),
         ];
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(

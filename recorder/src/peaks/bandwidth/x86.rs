@@ -69,10 +69,29 @@ macro_rules! avx {
             16 * $width,
             eight!("vpxor xmm\\r, xmm\\r, xmm\\r"),
             [
-                eight!("vpaddq ", $reg, "\\r, ", $reg, "\\r, [{b} + {at} + ", $width, " * \\r]"),
-                eight!("vpaddq ", $reg, "\\r, ", $reg, "\\r, [{b} + {at} + ", $width, " * (8 + \\r)]")
+                eight!(
+                    "vpaddq ",
+                    $reg,
+                    "\\r, ",
+                    $reg,
+                    "\\r, [{b} + {at} + ",
+                    $width,
+                    " * \\r]"
+                ),
+                eight!(
+                    "vpaddq ",
+                    $reg,
+                    "\\r, ",
+                    $reg,
+                    "\\r, [{b} + {at} + ",
+                    $width,
+                    " * (8 + \\r)]"
+                )
             ],
-            concat!(eight!("vmovaps [{out} + ", $width, " * \\r], ", $reg, "\\r"), "vzeroupper")
+            concat!(
+                eight!("vmovaps [{out} + ", $width, " * \\r], ", $reg, "\\r"),
+                "vzeroupper"
+            )
         );
         work!(
             $copy,
@@ -100,7 +119,15 @@ macro_rules! avx {
             concat!("vbroadcastsd ", $reg, "8, xmm8"),
             [
                 eight!("vmovaps ", $reg, "\\r, [{c} + {at} + ", $width, " * \\r]"),
-                eight!("vfmadd213pd ", $reg, "\\r, ", $reg, "8, [{b} + {at} + ", $width, " * \\r]"),
+                eight!(
+                    "vfmadd213pd ",
+                    $reg,
+                    "\\r, ",
+                    $reg,
+                    "8, [{b} + {at} + ",
+                    $width,
+                    " * \\r]"
+                ),
                 eight!("vmovaps [{a} + {at} + ", $width, " * \\r], ", $reg, "\\r")
             ],
             "vzeroupper"
@@ -109,7 +136,14 @@ macro_rules! avx {
 }
 
 avx!("ymm", 32, read_avx2, copy_avx2, stream_avx2, triad_avx2);
-avx!("zmm", 64, read_avx512, copy_avx512, stream_avx512, triad_avx512);
+avx!(
+    "zmm",
+    64,
+    read_avx512,
+    copy_avx512,
+    stream_avx512,
+    triad_avx512
+);
 
 work!(
     read_sse2,
