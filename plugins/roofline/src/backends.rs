@@ -1,5 +1,6 @@
 //! The same name under several backends, in this run and in the baseline.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::instruction_set::width_rank;
@@ -97,15 +98,19 @@ pub fn entries(
 }
 
 /// Keeps names with at least two entries and compares each with the first: the narrowest
-/// instruction set, of two equal ones the baseline's.
+/// instruction set, of two equal ones the baseline's. The names with the most time come first.
 pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
     let mut by_name: BTreeMap<(Source, String), Vec<Entry>> = BTreeMap::new();
     for entry in entries {
         let key = (entry.source, entry.name.clone());
         by_name.entry(key).or_default().push(entry);
     }
+    let mut groups: Vec<Vec<Entry>> = by_name.into_values().collect();
+    groups.retain(|group| group.len() > 1);
+    let time = |group: &[Entry]| group.iter().map(|entry| entry.dur_ns).sum::<i64>();
+    groups.sort_by_key(|group| Reverse(time(group)));
     let mut out = Vec::new();
-    for mut group in by_name.into_values().filter(|group| group.len() > 1) {
+    for mut group in groups {
         let rank = |entry: &Entry| entry.backend.as_deref().and_then(width_rank);
         group.sort_by_key(|entry| {
             let rank = rank(entry).unwrap_or(usize::MAX);

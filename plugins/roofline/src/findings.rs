@@ -130,3 +130,36 @@ pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
             .evidence("SELECT name, backend, run, median_ns, speed_up, against FROM roofline.backends WHERE NOT pays ORDER BY dur_ns DESC, name"),
     )
 }
+
+/// Where a comparison was asked for, and there is nothing to complain of.
+pub fn no_idle(entries: &[Entry]) -> Finding {
+    if entries.is_empty() {
+        return Finding::new(
+            "one_backend",
+            Severity::Info,
+            "no name ran under two backends",
+        )
+        .suggestion(
+            "record the program again with another backend, and give that run as --baseline",
+        );
+    }
+    let told = entries.iter().filter(|entry| entry.pays.is_some()).count();
+    if told == 0 {
+        let why = format!(
+            "it takes {} calls a backend of {} ns and more, and another instruction set",
+            crate::backends::FEWEST_CALLS,
+            crate::backends::SHORTEST_NS
+        );
+        return Finding::new(
+            "backends_not_told",
+            Severity::Info,
+            "whether SIMD pays cannot be told",
+        )
+        .detail(why);
+    }
+    Finding::new(
+        "simd_pays",
+        Severity::Info,
+        format!("SIMD pays in all {told} comparisons"),
+    )
+}

@@ -46,6 +46,8 @@ pub struct Options {
     pub precision: String,
     /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`.
     pub memory: String,
+    /// Gives the table `backends`, and the findings about it, alone.
+    pub compare_backends: bool,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             nominal: false,
             precision: "f32".to_owned(),
             memory: "dram".to_owned(),
+            compare_backends: false,
         }
     }
 }
@@ -82,6 +85,15 @@ impl Plugin for Roofline {
         let points = points::points(&mut rows, &standing, &limits, &options);
         run.check_cancelled()?;
         let mut compared = backends::entries(&rows, &standing, &points, false);
+        if options.compare_backends {
+            rows.lanes.clear();
+            compared.extend(of_baseline(run, &options)?);
+            let compared = backends::compare(compared);
+            run.emit(tables::backends(&compared))?;
+            return run.finding(
+                findings::of_backends(&compared).unwrap_or_else(|| findings::no_idle(&compared)),
+            );
+        }
         let summary = summary::summary(&mut rows, &standing, &points);
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();
