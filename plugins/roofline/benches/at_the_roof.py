@@ -3,7 +3,7 @@
 
     cargo build --release -p trueno-recorder --features peaks --example at_the_roof
     cargo build -p trueno-analyze -p trueno-plugin-roofline
-    plugins/roofline/benches/at_the_roof.py [ROUNDS]
+    plugins/roofline/benches/at_the_roof.py [ROUNDS [--small-pages]]
 
 Each round (default 3) measures the machine, records a triad in memory and a loop of fused multiplications and
 additions in registers, and reads the plugin's table. `all calls` is what the report says; `best call` is the fastest
@@ -52,7 +52,7 @@ def main() -> int:
         runs = [Path(folder) / f"{turn}.run" for turn in range(rounds)]
         # All recordings first: the analyses in between would disturb them.
         for run in runs:
-            out(RECORD, "--out", run)
+            out(RECORD, "--out", run, *sys.argv[2:])
         for run in runs:
             for point in points(run):
                 found.setdefault((point["name"], point["backend"]), []).append(point)

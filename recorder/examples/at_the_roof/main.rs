@@ -6,7 +6,7 @@
 //! Measures the ceilings of this machine, then records, on one thread and for each instruction set there is:
 //!
 //! - `triad`: `a[i] = b[i] + 0.5 * c[i]` over doubles, in arrays twelve times as large together as the
-//!   last cache. 2 FLOPs and 24 bytes an element.
+//!   last cache, in large pages. 2 FLOPs and 24 bytes an element.
 //! - `fma`: twelve chains of fused (SSE2: separate) multiplications and additions in f32, in registers.
 //!   Its bytes are the accumulators, read and written.
 //!

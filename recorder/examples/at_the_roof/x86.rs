@@ -23,6 +23,9 @@ struct Options {
     /// How often each kernel runs.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     calls: u64,
+    /// Take pages as the system gives them; by default large ones are asked for, as for the ceilings.
+    #[arg(long)]
+    small_pages: bool,
 }
 
 /// Steps of each chain in a call: about a millisecond.
@@ -38,9 +41,8 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     rec.peaks(&peaks);
     let last = peaks.machine.caches.last().map_or(64 << 20, |c| c.bytes);
     let lines = 4 * last as usize / size_of::<Line>();
-    let mut a = vec![Line([0.0; 8]); lines];
-    let b = vec![Line([2.0; 8]); lines];
-    let c = vec![Line([3.0; 8]); lines];
+    let array = |value| array(lines, value, !options.small_pages);
+    let (mut a, b, c) = (array(0.0), array(2.0), array(3.0));
     // Once without a record: the pages of `a`, the clock.
     for set in Set::there() {
         set.triad(&mut a, &b, &c);
@@ -72,4 +74,20 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     rec.finish()?;
     println!("run {}", options.out.display());
     Ok(())
+}
+
+/// Lines that begin at a cache line.
+fn array(lines: usize, value: f64, in_large_pages: bool) -> Vec<Line> {
+    let mut array: Vec<Line> = Vec::with_capacity(lines);
+    #[cfg(target_os = "linux")]
+    if in_large_pages {
+        const PAGE: usize = 4096;
+        let start = array.as_mut_ptr().cast::<u8>();
+        let skipped = start.align_offset(PAGE);
+        let bytes = (lines * size_of::<Line>()).saturating_sub(skipped);
+        // SAFETY: advice on memory that is the array's; refused, it changes nothing.
+        unsafe { libc::madvise(start.add(skipped).cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+    array.resize(lines, Line([value; 8]));
+    array
 }
