@@ -35,7 +35,7 @@ fn of_micro_tiles_one_in_eight_and_of_others_all() {
     for row in of("micro") {
         assert_eq!(tiles.cell("sampled_every", row), &Cell::U(8));
         assert_eq!(tiles.cell("flops", row), &Cell::U(1000));
-        cols.push(tiles.number("col", row));
+        cols.push(tiles.number("col", row).unwrap());
     }
     // 16 columns are two strata: one of the first eight, then one of the others, and not always the same.
     assert!(
