@@ -49,7 +49,9 @@ pub struct Entry {
     pub speed_up: Option<f64>,
     /// `time` where a call is the same work, else `flops_per_s`.
     pub compared_by: &'static str,
-    /// Whether a wider instruction set gains nothing.
+    /// How many times as fast as the fastest narrower instruction set, and which that is.
+    pub gain: Option<(f64, Option<String>)>,
+    /// Whether that is worth anything.
     pub pays: Option<bool>,
 }
 
@@ -91,6 +93,7 @@ pub fn entries(
             reference: None,
             speed_up: None,
             compared_by: "",
+            gain: None,
             pays: None,
         });
     }
@@ -122,23 +125,31 @@ pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
             )
         });
         let first = group[0].clone();
+        let mut done: Vec<Entry> = Vec::new();
         for (at, mut entry) in group.into_iter().enumerate() {
             if at > 0 {
                 entry.reference = Some((first.backend.clone(), first.is_baseline));
                 (entry.speed_up, entry.compared_by) = speed_up(&first, &entry);
-                let is_wider = match (rank(&first), rank(&entry)) {
-                    (Some(narrow), Some(wide)) => wide > narrow,
-                    _ => false,
-                };
-                let is_enough = first.calls.min(entry.calls) >= FEWEST_CALLS
-                    && first.median_ns.min(entry.median_ns) >= SHORTEST_NS;
-                entry.pays = entry
-                    .speed_up
-                    .filter(|_| is_wider && is_enough)
-                    .map(|speed_up| speed_up >= PAYS);
             }
-            out.push(entry);
+            done.push(entry);
         }
+        for at in 1..done.len() {
+            let entry = &done[at];
+            let narrower = done[..at].iter().filter(|other| {
+                let ranks = rank(other).zip(rank(entry));
+                ranks.is_some_and(|(narrow, wide)| narrow < wide)
+                    && other.calls.min(entry.calls) >= FEWEST_CALLS
+                    && other.median_ns.min(entry.median_ns) >= SHORTEST_NS
+            });
+            let gains = narrower.filter_map(|other| {
+                let (gain, _) = speed_up(other, entry);
+                Some((gain?, other.backend.clone()))
+            });
+            let least = gains.min_by(|a, b| a.0.total_cmp(&b.0));
+            done[at].pays = least.as_ref().map(|(gain, _)| *gain >= PAYS);
+            done[at].gain = least;
+        }
+        out.append(&mut done);
     }
     out
 }

@@ -62,7 +62,10 @@ fn each_against_its_own_ceiling_and_the_narrowest() {
         ]
     );
     let finding = out.finding("simd_does_not_pay").unwrap();
-    assert_eq!(finding.title, "SIMD does not pay for exp (avx2 × 1.03)");
+    assert_eq!(
+        finding.title,
+        "SIMD does not pay for exp (avx2 × 1.03 over scalar)"
+    );
     // Asked for, it is all there is.
     let alone = run.analyse_with(COMPARE);
     assert_eq!(
@@ -71,6 +74,36 @@ fn each_against_its_own_ceiling_and_the_narrowest() {
     );
     assert_eq!((alone.tables.len(), alone.findings.len()), (1, 1));
     assert_eq!(alone.findings[0].code, "simd_does_not_pay");
+}
+
+#[test]
+fn the_widest_has_to_beat_those_in_between() {
+    let run = Made {
+        kernels: [
+            calls(1, "dot", "scalar", 4000, 8000),
+            calls(11, "dot", "avx2", 1000, 8000),
+            calls(21, "dot", "avx512", 1250, 8000),
+        ]
+        .concat(),
+        ceilings: ceilings(),
+        ..Made::default()
+    };
+    let out = run.analyse();
+    assert_eq!(
+        lines(
+            out.table("backends"),
+            &["backend", "speed_up", "gain", "pays"]
+        ),
+        [
+            "scalar | - | - | -",
+            "avx2 | 4 | 4 | true",
+            "avx512 | 3.2 | 0.8 | false",
+        ]
+    );
+    assert_eq!(
+        out.finding("simd_does_not_pay").unwrap().title,
+        "SIMD does not pay for dot (avx512 × 0.80 over avx2)"
+    );
 }
 
 const COMPARE: &str = r#"{"compare_backends": true}"#;
