@@ -153,6 +153,77 @@ fn backends_of_two_runs_are_compared() {
 }
 
 #[test]
+fn several_baselines_are_compared_where_they_can_be_told_apart() {
+    let dir = Dir::new();
+    let scalar = recorded(&dir, "scalar.run", "scalar", true);
+    let sse2 = recorded(&dir, "sse2.run", "sse2", true);
+    let run = recorded(&dir, "one.run", "avx2", true);
+    let (scalar, sse2) = (scalar.to_str().unwrap(), sse2.to_str().unwrap());
+    let both = ["--baseline", scalar, "--baseline", sse2];
+    let args = [&both[..], &["--compare-backends"]].concat();
+    let found = report(&dir, &run, &args);
+    let tables = section(&found, "roofline")["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), 1, "{tables:?}");
+    let of = |row| {
+        let cell = |column| cell(&found, "roofline", "backends", row, column);
+        (cell("name"), cell("backend"), cell("run"), cell("calls"))
+    };
+    assert_eq!(rows(&found, "roofline", "backends").len(), 6);
+    let (first, _, _, _) = of(0);
+    for (row, backend, of_run) in [
+        (0, "scalar", "baseline"),
+        (1, "sse2", "baseline"),
+        (2, "avx2", "run"),
+    ] {
+        let expected = (first.clone(), backend.into(), of_run.into(), 10.into());
+        assert_eq!(of(row), expected);
+    }
+    dir.report(&run, &["--compare-backends"])
+        .exits(0)
+        .stdout_has("no name ran under two backends");
+    dir.report(&run, &both)
+        .exits(2)
+        .stderr_has("--compare-backends takes several");
+    dir.report(
+        &run,
+        &[
+            "--compare-backends",
+            "--baseline",
+            scalar,
+            "--baseline",
+            "no.run",
+        ],
+    )
+    .exits(2)
+    .stderr_has("no such run");
+}
+
+#[test]
+fn sampled_tiles_count_for_those_without_a_row() {
+    let dir = Dir::new();
+    let path = dir.join("sampled.run");
+    let rec = Recorder::builder(&path)
+        .tiles_every(TileLevel::Micro, 4)
+        .create()
+        .expect("a recorder");
+    for row in 0..10 {
+        let _macro_tile = rec.tile(TileLevel::Macro, row, 0);
+        for col in 0..8 {
+            rec.tile(TileLevel::Micro, row, col).flops(100).bytes(10);
+            spin(5);
+        }
+    }
+    rec.finish().expect("the recording ends");
+    let report = report(&dir, &path, &["--only", "tiles"]);
+    let of = |row, column| cell(&report, "tiles", "levels", row, column);
+    assert_eq!((of(0, "tiles"), of(0, "recorded")), (10.into(), 10.into()));
+    assert_eq!((of(1, "tiles"), of(1, "recorded")), (80.into(), 20.into()));
+    assert_eq!(of(1, "sampled_every"), 4);
+    assert_eq!(of(1, "flops"), 8000.0);
+    assert!(of(1, "recorder_share").as_f64().unwrap() > 0.0);
+}
+
+#[test]
 fn wrong_options_are_refused_with_what_there_is() {
     let dir = Dir::new();
     let run = recorded(&dir, "one.run", "avx2", false);

@@ -153,9 +153,12 @@ pub struct PluginArgs {
 pub struct ReportArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// A run to compare with, for the plugins that do.
+    /// A run to compare with, for the plugins that do; with --compare-backends there may be several.
     #[arg(long, value_name = "RUN")]
-    pub baseline: Option<PathBuf>,
+    pub baseline: Vec<PathBuf>,
+    /// Compare what ran under several backends, in this run and in the baselines, and nothing else: time, share of each one's own roof, speed-up, and where SIMD does not pay.
+    #[arg(long, conflicts_with_all = ["only", "skip"])]
+    pub compare_backends: bool,
     /// Show these plugins only; what they read is run as well.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub only: Vec<String>,

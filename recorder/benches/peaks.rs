@@ -3,30 +3,31 @@
 //! `cargo bench -p trueno-recorder --bench peaks`
 //!
 //! - `DRAM` beside loops written here in plain Rust, over arrays of their own of the same size:
-//!   a sum, the four of STREAM (McCalpin), and the C library's `memcpy`. Both take turns.
+//!   a sum, the four of STREAM (McCalpin), and the C library's `memcpy`. Both take turns; the loops
+//!   are compiled for the widest instructions there are, a sum for those of every x86-64 as well.
 //! - The same ceiling measured twice.
 //! - Arithmetic beside clock times lanes times operations: how many units that would be.
 
+#[path = "peaks/streams.rs"]
+mod streams;
+
 use std::collections::BTreeMap;
-use std::hint::black_box;
-use std::time::Instant;
 
 use trueno_recorder::peaks::{Effort, Peaks, measure, measure_clock_hz};
 use trueno_recorder::{Ceiling, CeilingKind};
-
-/// Times the same is measured; the best counts, as it does for ceilings.
-const TURNS: usize = 31;
 
 fn main() {
     let effort = Effort::default();
     let clock_before = measure_clock_hz(&effort);
     let first = measure(&effort, |_| {});
-    let others = streams(array_bytes(&first));
+    let mut arrays = streams::Arrays::new(array_bytes(&first));
+    arrays.take_turns();
     let second = measure(&effort, |_| {});
+    arrays.take_turns();
     let clock_after = measure_clock_hz(&effort);
 
     println!("DRAM, one thread: ceiling over a loop of the same kind");
-    for (operation, name, rate) in others {
+    for (operation, name, rate) in arrays.best() {
         let best = |peaks: &Peaks| find(peaks, "DRAM", operation).map_or(f64::NAN, |c| c.value);
         let ceiling = best(&first).max(best(&second));
         println!(
@@ -108,79 +109,6 @@ fn register_lanes(level: &str, precision: &str) -> Option<(f64, f64)> {
 
 /// As large together as what the ceilings of memory go over.
 fn array_bytes(peaks: &Peaks) -> usize {
-    let last = peaks.machine.caches.last().map_or(256 << 20, |c| c.bytes);
-    (4 * last as usize).max(64 << 20)
-}
-
-/// Best rates of loops the compiler made: the ceiling's operation, a name, bytes a second.
-fn streams(bytes: usize) -> Vec<(&'static str, &'static str, f64)> {
-    let (two, three) = (bytes / 16, bytes / 24);
-    let mut a = vec![1.0f64; bytes / 8];
-    let b = vec![2.0f64; two];
-    let c = vec![3.0f64; three];
-    let mut found = Vec::new();
-    let sum = best(bytes, || {
-        black_box(sum(black_box(&a)));
-    });
-    found.push(("read", "sum", sum));
-    let copied = best(2 * two * 8, || {
-        for (a, b) in black_box(&mut a[..two]).iter_mut().zip(black_box(&b)) {
-            *a = *b;
-        }
-        black_box(&mut a);
-    });
-    found.push(("copy", "STREAM copy", copied));
-    let scaled = best(2 * two * 8, || {
-        for (a, b) in black_box(&mut a[..two]).iter_mut().zip(black_box(&b)) {
-            *a = 3.0 * *b;
-        }
-        black_box(&mut a);
-    });
-    found.push(("copy", "STREAM scale", scaled));
-    let three = &mut a[..three];
-    let added = best(3 * size_of_val(three), || {
-        for ((a, b), c) in black_box(&mut *three).iter_mut().zip(black_box(&b)).zip(&c) {
-            *a = *b + *c;
-        }
-    });
-    found.push(("triad", "STREAM add", added));
-    let triad = best(3 * size_of_val(three), || {
-        for ((a, b), c) in black_box(&mut *three).iter_mut().zip(black_box(&b)).zip(&c) {
-            *a = *b + 3.0 * *c;
-        }
-    });
-    found.push(("triad", "STREAM triad", triad));
-    let copied = best(2 * two * 8, || {
-        // SAFETY: both are as long, and they are not the same.
-        unsafe {
-            libc::memcpy(
-                black_box(a.as_mut_ptr()).cast(),
-                black_box(b.as_ptr()).cast(),
-                two * 8,
-            )
-        };
-    });
-    found.push(("copy", "memcpy", copied));
-    found.push(("copy_nt", "memcpy", copied));
-    found
-}
-
-fn sum(values: &[f64]) -> f64 {
-    let (groups, _) = values.as_chunks::<16>();
-    let mut sums = [0.0; 16];
-    for group in groups {
-        for (sum, value) in sums.iter_mut().zip(group) {
-            *sum += value;
-        }
-    }
-    sums.iter().sum()
-}
-
-fn best(bytes: usize, mut work: impl FnMut()) -> f64 {
-    let rates = (0..TURNS).map(|_| {
-        let start = Instant::now();
-        work();
-        bytes as f64 / start.elapsed().as_secs_f64()
-    });
-    rates.fold(0.0, f64::max)
+    let last = peaks.machine.caches.last().map_or(86 << 20, |c| c.bytes);
+    (12 * last as usize).max(64 << 20)
 }

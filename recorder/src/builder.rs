@@ -12,6 +12,8 @@ use crate::rest;
 use crate::run_json::RUN_JSON;
 use crate::schema;
 use crate::sync_mode::SyncMode;
+use crate::tile::TileLevel;
+use crate::tile_sampling;
 use crate::writer;
 
 /// What happens to an event whose thread's ring is full.
@@ -66,6 +68,7 @@ pub struct Builder {
     pub(crate) peaks: Option<crate::peaks::Ask>,
     pub(crate) checksum_every: u64,
     pub(crate) checksum_samples: usize,
+    pub(crate) tiles_every: tile_sampling::Every,
     unknown_table: Option<String>,
     overwrite: bool,
 }
@@ -84,6 +87,7 @@ impl Builder {
             peaks: None,
             checksum_every: 1,
             checksum_samples: 0,
+            tiles_every: [1; TileLevel::ALL.len()],
             unknown_table: None,
             overwrite: false,
         }
@@ -144,6 +148,15 @@ impl Builder {
     /// the number of elements alone: so two runs can be compared element by element. Default: none.
     pub fn checksum_samples(mut self, samples: usize) -> Self {
         self.checksum_samples = samples.min(MOST_SAMPLES);
+        self
+    }
+
+    /// Records one of `n` tiles of a level on each thread, drawn at random from every `n` in a row; the
+    /// others read no clock. Up to 16,383; default: 1, every one. Rows say it (`tiles.sampled_every`), and
+    /// the plugin `tiles` puts it into its sums. For the innermost tiles: what lies in one that is not
+    /// recorded is recorded without it.
+    pub fn tiles_every(mut self, level: TileLevel, n: u32) -> Self {
+        self.tiles_every[level as usize] = n.clamp(1, tile_sampling::MOST) as u16;
         self
     }
 

@@ -9,6 +9,7 @@ use crate::clock::Clock;
 use crate::record::{Context, Record, TableNumber};
 use crate::ring::{Producer, Ring};
 use crate::shared::{Shared, ThreadInfo};
+use crate::tile_sampling::TileSampling;
 
 /// A ring that grows is followed by one twice as large, up to this many records.
 const LARGEST_RING: u64 = 1 << 20;
@@ -71,6 +72,8 @@ pub(crate) struct Lane {
     context: Context,
     /// The writer does not know the innermost context yet: it goes with the next group.
     context_unsent: bool,
+    /// Not there: every tile is recorded.
+    pub tile_sampling: Option<TileSampling>,
     thread: Arc<ThreadInfo>,
     shared: Arc<Shared>,
 }
@@ -86,6 +89,10 @@ impl Lane {
             scopes: Vec::with_capacity(16),
             context: Context::default(),
             context_unsent: false,
+            tile_sampling: shared
+                .tiles_every
+                .get()
+                .map(|every| TileSampling::new(*every, thread.index)),
             thread,
             shared,
         }

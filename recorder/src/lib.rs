@@ -109,6 +109,7 @@ mod sync_mode;
 mod task;
 mod threads;
 mod tile;
+mod tile_sampling;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod wait;

@@ -6,7 +6,7 @@
 //!   `copy_nt`, whose stores pass the caches by. Bytes are those a loop asks for: a store that
 //!   makes the processor read the line first counts once, as it does in a program's own count.
 //!   Working sets follow from the caches as Linux lists them: half of `L1`; all levels below and
-//!   half of the level itself; four times the last level, so that it is memory that is measured.
+//!   half of the level itself; twelve times the last level, so that it is memory that is measured.
 //!   `L1` to `L3` are shares where threads share them. Where Linux lists no caches, only `DRAM` is
 //!   measured and a note says so.
 //! - **compute** per instruction set (`scalar`, `sse2`, `avx2`, `avx512`, `neon`) in `f32` and

@@ -13,7 +13,7 @@ pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
 /// Raised by added tables or columns.
-pub const FORMAT_MINOR: u32 = 2;
+pub const FORMAT_MINOR: u32 = 3;
 
 /// How a column is stored in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -300,6 +300,12 @@ pub const TABLES: &[Table] = &[
             may("elements", U64, Declared, "elements processed"),
             may("flops", U64, Declared, "floating-point operations"),
             may("bytes", U64, Declared, "bytes moved"),
+            may(
+                "sampled_every",
+                U32,
+                Identity,
+                "how many tiles of its level and thread this row was drawn from; null: all were recorded",
+            ),
         ],
     },
     Table {

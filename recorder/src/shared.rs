@@ -16,6 +16,7 @@ use crate::record::{TABLE_COUNT, TableNumber};
 use crate::ring::Ring;
 use crate::roofline::Ceiling;
 use crate::schema::TABLES;
+use crate::tile_sampling;
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
@@ -68,6 +69,8 @@ pub(crate) struct Shared {
     pub overflow: Overflow,
     /// Not set: every checksum, no samples.
     pub sampling: OnceLock<Sampling>,
+    /// Not set: every tile.
+    pub tiles_every: OnceLock<tile_sampling::Every>,
     pub ring_records: usize,
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
@@ -148,6 +151,7 @@ impl Shared {
             clock,
             overflow,
             sampling: OnceLock::new(),
+            tiles_every: OnceLock::new(),
             ring_records,
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),

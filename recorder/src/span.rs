@@ -8,6 +8,7 @@ use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use crate::task::Detached;
 use crate::threads;
+use crate::tile::TileLevel;
 
 #[cfg(feature = "tracing")]
 mod owned;
@@ -57,6 +58,18 @@ impl<'r> Span<'r> {
                 seq,
             },
             None => Self::off(recorder),
+        }
+    }
+
+    /// As [`Span::begin`], if the tile is one of those that are recorded.
+    pub fn begin_sampled(recorder: &'r Recorder, level: TileLevel) -> Self {
+        let lane = threads::lane(recorder.shared());
+        // SAFETY: null, or as in `begin`; the reference ends before the lane is used again.
+        let sampling = unsafe { lane.as_mut() }.and_then(|lane| lane.tile_sampling.as_mut());
+        if sampling.is_none_or(|sampling| sampling.takes(level)) {
+            Self::begin(recorder, Class::Tile, TableNumber::Tiles)
+        } else {
+            Self::off(recorder)
         }
     }
 

@@ -5,6 +5,7 @@ use crate::record::{Record, TableNumber, kind, pair};
 use crate::recorder::Recorder;
 use crate::span::{Span, Work};
 use crate::span_id::SpanId;
+use crate::tile_sampling::packed;
 
 /// What a tile is held in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,6 +41,8 @@ impl TileLevel {
 pub struct TileGuard<'r> {
     span: Span<'r>,
     level: TileLevel,
+    /// One of so many is recorded; 0: nobody asked.
+    every: u16,
     depth: u32,
     work: Work,
 }
@@ -84,14 +87,19 @@ impl Drop for TileGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.span.is_on() {
-            close(self.span, self.level, self.depth, self.work);
+            close(
+                self.span,
+                packed(self.level, self.every),
+                self.depth,
+                self.work,
+            );
         }
     }
 }
 
 /// Takes copies, so that a guard lives in registers and one that is off costs nothing.
 #[inline(never)]
-fn close(mut span: Span<'_>, level: TileLevel, depth: u32, work: Work) {
+fn close(mut span: Span<'_>, level: u16, depth: u32, work: Work) {
     let (recorder, seq, start) = (span.recorder, span.seq, span.start);
     let Some(lane) = span.lane() else { return };
     let end = lane.now();
@@ -104,7 +112,7 @@ fn close(mut span: Span<'_>, level: TileLevel, depth: u32, work: Work) {
         name: depth,
         kind: kind::TILE,
         flags: work.given,
-        backend: level as u16,
+        backend: level,
         m: work.m,
     };
     if recorder.records(TableNumber::Tiles) {
@@ -118,10 +126,14 @@ impl Recorder {
     /// Opens the tile at (`row`, `col`).
     #[inline]
     pub fn tile(&self, level: TileLevel, row: u32, col: u32) -> TileGuard<'_> {
-        let span = if self.records(TableNumber::Tiles) {
-            Span::begin(self, Class::Tile, TableNumber::Tiles)
-        } else {
+        let mut every = 0;
+        let span = if !self.records(TableNumber::Tiles) {
             Span::off(self)
+        } else if let Some(sampled) = self.shared().tiles_every.get() {
+            every = sampled[level as usize];
+            Span::begin_sampled(self, level)
+        } else {
+            Span::begin(self, Class::Tile, TableNumber::Tiles)
         };
         let work = Work {
             m: [0, 0, 0, pair(row, col)],
@@ -130,6 +142,7 @@ impl Recorder {
         TileGuard {
             span,
             level,
+            every,
             depth: 0,
             work,
         }

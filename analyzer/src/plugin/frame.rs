@@ -88,10 +88,24 @@ pub fn lend(mut frame: DataFrame) -> ArrowArrayStream {
             Err(polars_err!(ComputeError: "the analyzer panicked while laying out a batch"))
         })
     });
+    let batches = batches.chain(std::iter::from_fn(|| {
+        give_back();
+        None
+    }));
     let stream = ffi::export_iterator(Box::new(batches), field);
     // SAFETY: both are the struct that the Arrow C stream interface fixes, repr(C) with the same five
     // fields in the same order; what was one is forgotten by the transmute, so it is released once.
     unsafe { std::mem::transmute::<ffi::ArrowArrayStream, ArrowArrayStream>(stream) }
+}
+
+/// Gives freed memory to the system: what frames leave behind lies in pieces that the C library would keep,
+/// while the plugin needs as much again.
+fn give_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it may be called at any time, by any thread.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }
 
 fn batch(chunk: DataFrame, dtype: &ArrowDataType) -> PolarsResult<ArrayRef> {

@@ -12,7 +12,7 @@ use super::assess;
 use super::gather::Gathered;
 use super::journal::Journal;
 use super::publish::Published;
-use super::ranks::{self, Found, Ranks};
+use super::ranks::{self, Folders, Found, Ranks};
 use super::segment::Segment;
 use super::sources::{SourceError, Sources};
 use super::{Problem, RunError, RunFacts, exported, left, manifest, reach, read, tables};
@@ -58,6 +58,30 @@ impl Run {
             }
             Found::Ranks(folders) => folders,
         };
+        Run::of_ranks(path, folders)
+    }
+
+    /// Opens several runs as one, as if each was a rank of it; none of them may hold ranks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::open`], of any of them; there is none.
+    pub fn open_together(paths: &[PathBuf]) -> Result<Run, RunError> {
+        for path in paths {
+            if matches!(ranks::find(path), Found::Ranks(_)) {
+                return Err(RunError::NotARun {
+                    path: path.clone(),
+                    reason: "it is a folder of ranks, which cannot be one of several runs",
+                });
+            }
+            // One that cannot be opened is no rank that is missing.
+            Run::open_one(path)?;
+        }
+        let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+        Run::of_ranks(first, Folders::of(paths))
+    }
+
+    fn of_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
         let (ranks, facts, problems) = Ranks::open(path, folders)?;
         Ok(Run {
             facts,

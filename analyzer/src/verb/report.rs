@@ -18,6 +18,9 @@ use crate::report::{self, Report, Request, SectionStatus, csv, json, markdown, t
 use crate::run::Run;
 use crate::window::Wanted;
 
+/// The plugin that compares backends.
+const ROOFLINE: &str = "roofline";
+
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
     let json_to = args
@@ -62,15 +65,22 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         ));
     }
     let run = Run::open(&args.run)?;
-    let baseline = args.baseline.as_deref().map(Run::open).transpose()?;
+    let baseline = baseline(args)?;
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
     }
-    let wish = Wish {
+    let mut wish = Wish {
         only: args.only.clone(),
         skip: args.skip.clone(),
     };
     let mut options = options(&args.set);
+    if args.compare_backends {
+        wish.only.push(ROOFLINE.to_owned());
+        options
+            .entry(ROOFLINE.to_owned())
+            .or_default()
+            .insert("compare_backends".to_owned(), Value::Bool(true));
+    }
     for Setting { plugin, key, value } in &args.tolerance {
         let keys = options.entry(plugin.clone()).or_default();
         keys.insert(key.clone(), value.clone());
@@ -121,6 +131,20 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         to_stdout(terminal::render(&report, page).as_bytes())?;
     }
     Ok(report.exit_code(args.fail_on))
+}
+
+/// The run to compare with; several only where a plugin can tell them apart.
+fn baseline(args: &ReportArgs) -> anyhow::Result<Option<Run>> {
+    Ok(match args.baseline.as_slice() {
+        [] => None,
+        [one] => Some(Run::open(one)?),
+        several if args.compare_backends => Some(Run::open_together(several)?),
+        several => anyhow::bail!(
+            "a report is compared with one run, not with {} (hint: --compare-backends takes several; \
+             `trueno-analyze compare` takes repetitions)",
+            several.len()
+        ),
+    })
 }
 
 /// The part of the run that was asked for.

@@ -1,5 +1,6 @@
 //! The same name under several backends, in this run and in the baseline.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::instruction_set::width_rank;
@@ -48,7 +49,9 @@ pub struct Entry {
     pub speed_up: Option<f64>,
     /// `time` where a call is the same work, else `flops_per_s`.
     pub compared_by: &'static str,
-    /// Whether a wider instruction set gains nothing.
+    /// How many times as fast as the fastest narrower instruction set, and which that is.
+    pub gain: Option<(f64, Option<String>)>,
+    /// Whether that is worth anything.
     pub pays: Option<bool>,
 }
 
@@ -90,6 +93,7 @@ pub fn entries(
             reference: None,
             speed_up: None,
             compared_by: "",
+            gain: None,
             pays: None,
         });
     }
@@ -97,15 +101,19 @@ pub fn entries(
 }
 
 /// Keeps names with at least two entries and compares each with the first: the narrowest
-/// instruction set, of two equal ones the baseline's.
+/// instruction set, of two equal ones the baseline's. The names with the most time come first.
 pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
     let mut by_name: BTreeMap<(Source, String), Vec<Entry>> = BTreeMap::new();
     for entry in entries {
         let key = (entry.source, entry.name.clone());
         by_name.entry(key).or_default().push(entry);
     }
+    let mut groups: Vec<Vec<Entry>> = by_name.into_values().collect();
+    groups.retain(|group| group.len() > 1);
+    let time = |group: &[Entry]| group.iter().map(|entry| entry.dur_ns).sum::<i64>();
+    groups.sort_by_key(|group| Reverse(time(group)));
     let mut out = Vec::new();
-    for mut group in by_name.into_values().filter(|group| group.len() > 1) {
+    for mut group in groups {
         let rank = |entry: &Entry| entry.backend.as_deref().and_then(width_rank);
         group.sort_by_key(|entry| {
             let rank = rank(entry).unwrap_or(usize::MAX);
@@ -117,23 +125,31 @@ pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
             )
         });
         let first = group[0].clone();
+        let mut done: Vec<Entry> = Vec::new();
         for (at, mut entry) in group.into_iter().enumerate() {
             if at > 0 {
                 entry.reference = Some((first.backend.clone(), first.is_baseline));
                 (entry.speed_up, entry.compared_by) = speed_up(&first, &entry);
-                let is_wider = match (rank(&first), rank(&entry)) {
-                    (Some(narrow), Some(wide)) => wide > narrow,
-                    _ => false,
-                };
-                let is_enough = first.calls.min(entry.calls) >= FEWEST_CALLS
-                    && first.median_ns.min(entry.median_ns) >= SHORTEST_NS;
-                entry.pays = entry
-                    .speed_up
-                    .filter(|_| is_wider && is_enough)
-                    .map(|speed_up| speed_up >= PAYS);
             }
-            out.push(entry);
+            done.push(entry);
         }
+        for at in 1..done.len() {
+            let entry = &done[at];
+            let narrower = done[..at].iter().filter(|other| {
+                let ranks = rank(other).zip(rank(entry));
+                ranks.is_some_and(|(narrow, wide)| narrow < wide)
+                    && other.calls.min(entry.calls) >= FEWEST_CALLS
+                    && other.median_ns.min(entry.median_ns) >= SHORTEST_NS
+            });
+            let gains = narrower.filter_map(|other| {
+                let (gain, _) = speed_up(other, entry);
+                Some((gain?, other.backend.clone()))
+            });
+            let least = gains.min_by(|a, b| a.0.total_cmp(&b.0));
+            done[at].pays = least.as_ref().map(|(gain, _)| *gain >= PAYS);
+            done[at].gain = least;
+        }
+        out.append(&mut done);
     }
     out
 }

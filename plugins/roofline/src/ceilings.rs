@@ -7,8 +7,8 @@ pub const CEILINGS: Input = Input::sql("ceilings", QUERY);
 /// The same of the baseline.
 pub const BASELINE_CEILINGS: Input = Input::sql("baseline_ceilings", QUERY).baseline().optional();
 
-const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source FROM ceilings \
-     ORDER BY device, kind, level, precision, threads, value, unit, source";
+const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source, operation FROM ceilings \
+     ORDER BY device, kind, level, precision, threads, value, unit, source, operation";
 
 /// One ceiling.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,11 +29,20 @@ pub struct Ceiling {
     pub unit: String,
     /// `measured` or `nominal`.
     pub source: String,
+    /// What it was measured with: `read`, `copy`, `copy_nt`, `triad`, `fma`, ...
+    pub operation: Option<String>,
 }
 
 impl Ceiling {
     fn is_sane(&self) -> bool {
         self.value.is_finite() && self.value > 0.0
+    }
+
+    /// Whether its stores passed the caches by. Plain ones make the processor read a line before it
+    /// is written, which nobody counts: so this ceiling lies above what plain code can reach.
+    fn is_streaming(&self) -> bool {
+        let operation = self.operation.as_deref();
+        operation.is_some_and(|operation| operation.ends_with("_nt"))
     }
 }
 
@@ -82,6 +91,7 @@ impl Ceilings {
         let (level, precision) = (table.text("level")?, table.text("precision")?);
         let (threads, value) = (table.i64("threads")?, table.f64("value")?);
         let (unit, source) = (table.text("unit")?, table.text("source")?);
+        let operation = table.text("operation")?;
         let row = |row: usize| Ceiling {
             device: lower(device.get(row)).unwrap_or_default(),
             kind: lower(kind.get(row)).unwrap_or_default(),
@@ -91,6 +101,7 @@ impl Ceilings {
             value: value.get(row).unwrap_or(f64::NAN),
             unit: unit.get(row).unwrap_or_default().to_owned(),
             source: lower(source.get(row)).unwrap_or_default(),
+            operation: lower(operation.get(row)),
         };
         Ok(Self {
             rows: (0..table.rows()).map(row).collect(),
@@ -140,7 +151,7 @@ impl Ceilings {
         Ok(found)
     }
 
-    /// The bandwidth of a level of memory.
+    /// The bandwidth of a level of memory, as plain loads and stores reach it.
     ///
     /// # Errors
     /// In words, that it is missing.
@@ -150,9 +161,12 @@ impl Ceilings {
         memory: &str,
         assumed: &mut Vec<String>,
     ) -> std::result::Result<usize, String> {
-        let of_kind = |row: &Ceiling| {
+        let is_plain = |row: &Ceiling| !row.is_streaming();
+        let of_level = |row: &Ceiling| {
             row.kind == "bandwidth" && row.device == device && row.level.as_deref() == Some(memory)
         };
+        let there_is = self.rows.iter().any(|row| of_level(row) && is_plain(row));
+        let of_kind = |row: &Ceiling| of_level(row) && (!there_is || is_plain(row));
         self.highest(
             device,
             &format!("{memory} bandwidth ceiling"),
@@ -203,6 +217,33 @@ impl Ceilings {
             " (what there is is not above zero, or no finite number)"
         };
         Err(format!("no measured {what}{of_threads} on {device}{why}"))
+    }
+
+    /// For work that is faster than plain stores are: the same with the bandwidth of stores that pass
+    /// the caches by, where that is higher.
+    pub fn streaming(&self, choice: &Choice) -> Option<Choice> {
+        let plain = &self.rows[choice.bandwidth];
+        let is_like = |row: &Ceiling| {
+            (&row.device, &row.kind, &row.level, row.threads, &row.source)
+                == (
+                    &plain.device,
+                    &plain.kind,
+                    &plain.level,
+                    plain.threads,
+                    &plain.source,
+                )
+        };
+        let faster = self.rows.iter().enumerate().filter(|(_, row)| {
+            row.is_streaming() && row.is_sane() && is_like(row) && row.value > plain.value
+        });
+        let (bandwidth, _) = faster.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+        let mut assumed = choice.assumed.clone();
+        assumed.push("stores that pass the caches by".to_owned());
+        Some(Choice {
+            compute: choice.compute,
+            bandwidth,
+            assumed,
+        })
     }
 
     /// The slowest level of a device's memory that is not slower than this, and its bandwidth.

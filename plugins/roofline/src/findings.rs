@@ -109,11 +109,15 @@ pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
     }
     let mut names: Vec<String> = Vec::new();
     for entry in &idle {
+        let Some((gain, over)) = &entry.gain else {
+            continue;
+        };
+        let told = |backend: &Option<String>| backend.clone().unwrap_or_else(|| "?".to_owned());
         let name = format!(
-            "{} ({} × {:.2})",
+            "{} ({} × {gain:.2} over {})",
             entry.name,
-            entry.backend.as_deref().unwrap_or("?"),
-            entry.speed_up.unwrap_or(f64::NAN)
+            told(&entry.backend),
+            told(over)
         );
         if !names.contains(&name) {
             names.push(name);
@@ -121,12 +125,45 @@ pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
     }
     let title = format!("SIMD does not pay for {}", listed(&names));
     let detail = format!(
-        "a gain below {PAYS} over the narrower instruction set counts as none; short calls, memory that binds and tails do this"
+        "a gain below {PAYS} over the fastest narrower instruction set counts as none; short calls, memory that binds and tails do this"
     );
     Some(
         Finding::new("simd_does_not_pay", Severity::Warning, title)
             .detail(detail)
             .suggestion("use the narrower one there, or give it more work a call")
-            .evidence("SELECT name, backend, run, median_ns, speed_up, against FROM roofline.backends WHERE NOT pays ORDER BY dur_ns DESC, name"),
+            .evidence("SELECT name, backend, run, median_ns, gain, speed_up, against FROM roofline.backends WHERE NOT pays ORDER BY dur_ns DESC, name"),
+    )
+}
+
+/// Where a comparison was asked for, and there is nothing to complain of.
+pub fn no_idle(entries: &[Entry]) -> Finding {
+    if entries.is_empty() {
+        return Finding::new(
+            "one_backend",
+            Severity::Info,
+            "no name ran under two backends",
+        )
+        .suggestion(
+            "record the program again with another backend, and give that run as --baseline",
+        );
+    }
+    let told = entries.iter().filter(|entry| entry.pays.is_some()).count();
+    if told == 0 {
+        let why = format!(
+            "it takes {} calls a backend of {} ns and more, and another instruction set",
+            crate::backends::FEWEST_CALLS,
+            crate::backends::SHORTEST_NS
+        );
+        return Finding::new(
+            "backends_not_told",
+            Severity::Info,
+            "whether SIMD pays cannot be told",
+        )
+        .detail(why);
+    }
+    Finding::new(
+        "simd_pays",
+        Severity::Info,
+        format!("SIMD pays in all {told} comparisons"),
     )
 }

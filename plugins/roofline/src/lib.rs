@@ -3,8 +3,9 @@
 //! FLOPs and bytes are what the program *declared*, or what a profiler *counted* (`counters` of source
 //! `ncu`); both stand side by side. Ceilings are the run's own (`ceilings`), measured ones unless nominal
 //! ones are asked for: the compute ceiling of the row's instruction set and precision, and the bandwidth of
-//! the stated level of memory, both of one thread. What was not recorded and had to be assumed stands in
-//! a column. The model: [`place`].
+//! the stated level of memory, both of one thread. That is the bandwidth of plain loads and stores; only
+//! work that is faster is held against stores that pass the caches by. What was not recorded and had to be
+//! assumed stands in a column. The model: [`place`].
 //!
 //! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
 //! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.
@@ -45,6 +46,8 @@ pub struct Options {
     pub precision: String,
     /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`.
     pub memory: String,
+    /// Gives the table `backends`, and the findings about it, alone.
+    pub compare_backends: bool,
 }
 
 impl Default for Options {
@@ -53,6 +56,7 @@ impl Default for Options {
             nominal: false,
             precision: "f32".to_owned(),
             memory: "dram".to_owned(),
+            compare_backends: false,
         }
     }
 }
@@ -81,6 +85,15 @@ impl Plugin for Roofline {
         let points = points::points(&mut rows, &standing, &limits, &options);
         run.check_cancelled()?;
         let mut compared = backends::entries(&rows, &standing, &points, false);
+        if options.compare_backends {
+            rows.lanes.clear();
+            compared.extend(of_baseline(run, &options)?);
+            let compared = backends::compare(compared);
+            run.emit(tables::backends(&compared))?;
+            return run.finding(
+                findings::of_backends(&compared).unwrap_or_else(|| findings::no_idle(&compared)),
+            );
+        }
         let summary = summary::summary(&mut rows, &standing, &points);
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();

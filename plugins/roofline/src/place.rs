@@ -207,11 +207,18 @@ pub fn place(work: &Work, roof: &Roof) -> Result<Place, Reason> {
     }
 }
 
+/// So far above, a ceiling is more likely too low than the work stated wrongly.
+const NEAR: f64 = 0.1;
+
 /// Why work seems to be faster than the machine: the likely reason, from which ceiling it passed.
 pub fn why_above(work: &Work, roof: &Roof, faster_memory: Option<(&str, f64)>) -> String {
     let Ok(found) = achieved(work) else {
         return String::new();
     };
+    if place(work, roof).is_ok_and(|place| place.efficiency <= 1.0 + NEAR) {
+        return "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)"
+            .to_owned();
+    }
     if found.flops_per_s > roof.compute {
         return "faster than the arithmetic allows: FLOPs stated too high, another instruction set or precision \
                 than stated, or a higher clock than when the ceiling was measured"

@@ -7,7 +7,7 @@ use crate::ceilings::{Ceilings, Choice, Need};
 use crate::instruction_set::{Backend, backend};
 use crate::label::Label;
 use crate::nest::Standing;
-use crate::place::{Achieved, Place, Roof, Work, achieved, place, why_above};
+use crate::place::{Achieved, Place, Reason, Roof, Work, achieved, place, why_above};
 use crate::rows::{NONE, Rows, WorkRow};
 
 /// Sums over calls.
@@ -176,26 +176,46 @@ fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Opt
             return out;
         }
     }
-    match &out.choice {
-        Err(why) => out.reason = Some(why.clone()),
-        Ok(choice) => {
-            let roof = roof(ceilings, choice);
-            match place(&work, &roof) {
-                Ok(found) => {
-                    if found.is_above() {
-                        let nearer = out
-                            .achieved
-                            .and_then(|found| ceilings.memory_for(&out.device, found.bytes_per_s))
-                            .filter(|(level, _)| *level != memory);
-                        out.reason = Some(why_above(&work, &roof, nearer));
-                    }
-                    out.place = Some(found);
-                }
-                Err(reason) => out.reason = Some(reason.to_string()),
-            }
+    let placed = match &out.choice {
+        Err(why) => {
+            out.reason = Some(why.clone());
+            return out;
         }
+        Ok(choice) => place_below(&work, ceilings, choice),
+    };
+    match placed {
+        Ok((found, choice)) => {
+            if found.is_above() {
+                let nearer = out
+                    .achieved
+                    .and_then(|found| ceilings.memory_for(&out.device, found.bytes_per_s))
+                    .filter(|(level, _)| *level != memory);
+                let roof = roof(ceilings, &choice);
+                out.reason = Some(why_above(&work, &roof, nearer));
+            }
+            out.place = Some(found);
+            out.choice = Ok(choice);
+        }
+        Err(reason) => out.reason = Some(reason.to_string()),
     }
     out
+}
+
+/// Below the ceilings chosen; below those of stores that pass the caches by where only that can be.
+fn place_below(
+    work: &Work,
+    ceilings: &Ceilings,
+    choice: &Choice,
+) -> Result<(Place, Choice), Reason> {
+    let plain = place(work, &roof(ceilings, choice))?;
+    if plain.is_above()
+        && let Some(streaming) = ceilings.streaming(choice)
+        && let Ok(found) = place(work, &roof(ceilings, &streaming))
+        && !found.is_above()
+    {
+        return Ok((found, streaming));
+    }
+    Ok((plain, choice.clone()))
 }
 
 /// The values behind a choice.

@@ -1,8 +1,12 @@
 //! From the published tables to rows with work, lane by lane.
 
+mod bricks;
+mod kernels;
+mod texts;
+
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Error, I64Column, Result, Run, Table, U64Column};
+use trueno_plugin::{Result, Run};
 
 use crate::counted::{self, Counted};
 use crate::hash::{FastMap, FastSet};
@@ -95,8 +99,6 @@ pub struct Rows {
 /// Category of what has none.
 pub const UNCATEGORISED: &str = "uncategorised";
 
-type TextsById = FastMap<Option<i64>, Option<u32>>;
-
 /// Reads the inputs whose names begin with `prefix`.
 ///
 /// # Errors
@@ -126,7 +128,7 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
     }
     rows.bricks(run, prefix, &mut bricks_of_kernels)?;
     run.check_cancelled()?;
-    rows.kernels(run, prefix, &kernels, &bricks_of_kernels, &counters)?;
+    rows.kernels(run, prefix, kernels, &bricks_of_kernels, &counters)?;
     Ok(rows)
 }
 
@@ -142,162 +144,6 @@ impl Rows {
             if let (Some(name), Some(category)) = (name, category) {
                 self.rules.insert(name.to_owned(), category.to_owned());
             }
-        }
-        Ok(())
-    }
-
-    fn bricks(
-        &mut self,
-        run: &mut Run,
-        prefix: &str,
-        of_kernels: &mut FastMap<u64, u32>,
-    ) -> Result<()> {
-        let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
-        let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
-        let backends = self.read_texts(run, &format!("{prefix}brick_backends"))?;
-        // Threads of tasks by what spawned them.
-        let mut spawned: FastMap<u64, Vec<Option<i64>>> = FastMap::default();
-        let tasks = run.table(&format!("{prefix}tasks"))?;
-        let (parent, thread) = (tasks.u64("parent")?, tasks.i64("thread")?);
-        for (parent, thread) in parent.iter().zip(thread.iter()) {
-            let threads = spawned.entry(parent.unwrap_or_default()).or_default();
-            if !threads.contains(&thread) {
-                threads.push(thread);
-            }
-        }
-        let table = run.table(&format!("{prefix}bricks"))?;
-        if table.rows() == 0 {
-            return Ok(());
-        }
-        let (id, thread) = (table.u64("id")?, table.i64("thread")?);
-        let is_frame = table.bool("is_frame")?;
-        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
-        let is_bound = table.bool("is_bound")?;
-        self.reserve(thread, flops, bytes);
-        let ids = [
-            table.i64("name_id")?,
-            table.i64("category_id")?,
-            table.i64("backend_id")?,
-        ];
-        for row in 0..table.rows() {
-            let number = id.value(row);
-            let name = known(&names, ids[0], row)?.unwrap_or_else(|| self.texts.number(""));
-            let of_kernel = of_kernels.get_mut(&number);
-            let is_declared = flops.get(row).is_some() || bytes.get(row).is_some();
-            let other_threads = (!spawned.is_empty())
-                .then(|| spawned.get(&number))
-                .flatten()
-                .is_some_and(|threads| threads.iter().any(|other| *other != thread.get(row)));
-            if other_threads {
-                self.several_threads.insert(number);
-            }
-            let is_frame = is_frame.value(row);
-            let tells =
-                other_threads || (!self.on_device.is_empty() && self.on_device.contains(&number));
-            if is_frame && !is_declared && !tells && of_kernel.is_none() {
-                continue;
-            }
-            let category = known(&categories, ids[1], row)?;
-            let group = self.group(Some(name), category);
-            if let Some(of_kernel) = of_kernel {
-                *of_kernel = group;
-            }
-            let row = Row {
-                source: Source::Brick,
-                id: number,
-                lane: (-1, thread.get(row).unwrap_or(-1)),
-                start_ns: start_ns.value(row),
-                dur_ns: dur_ns.value(row),
-                is_bound: is_bound.value(row),
-                is_valid: true,
-                name,
-                backend: known(&backends, ids[2], row)?,
-                device: None,
-                flops: flops.get(row),
-                bytes: bytes.get(row),
-                group,
-                is_top: !is_frame,
-                tells,
-            };
-            if is_frame && !is_declared {
-                // It has no work of its own to speak of, but it is around some.
-                if tells {
-                    self.push(&row, NONE, NONE);
-                }
-                continue;
-            }
-            self.row(&row, None);
-        }
-        Ok(())
-    }
-
-    /// Makes room for rows with work, so that large lanes are not moved while they grow.
-    fn reserve(&mut self, thread: &I64Column, flops: &U64Column, bytes: &U64Column) {
-        if self.window.is_some() {
-            return; // most rows are left out
-        }
-        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-        for row in 0..flops.len() {
-            if flops.get(row).is_some() && bytes.get(row).is_some() {
-                *counts.entry(thread.get(row).unwrap_or(-1)).or_default() += 1;
-            }
-        }
-        for (thread, count) in counts {
-            let lane = self.lanes.entry((-1, thread)).or_default();
-            lane.work.reserve_exact(count);
-        }
-    }
-
-    fn kernels(
-        &mut self,
-        run: &mut Run,
-        prefix: &str,
-        table: &Table,
-        groups: &FastMap<u64, u32>,
-        counters: &FastMap<u64, Counted>,
-    ) -> Result<()> {
-        let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;
-        let backends = self.read_texts(run, &format!("{prefix}kernel_backends"))?;
-        if table.rows() == 0 {
-            return Ok(());
-        }
-        let (id, brick) = (table.u64("id")?, table.u64("brick")?);
-        let (thread, device) = (table.i64("thread")?, table.i64("device")?);
-        let stream = table.i64("stream")?;
-        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
-        let (is_bound, valid) = (table.bool("is_bound")?, table.bool("valid")?);
-        let (name_id, backend_id) = (table.i64("name_id")?, table.i64("backend_id")?);
-        for row in 0..table.rows() {
-            let name = known(&names, name_id, row)?.unwrap_or_else(|| self.texts.number(""));
-            let group = brick.get(row).and_then(|brick| groups.get(&brick).copied());
-            let group = match group.filter(|group| *group != NONE) {
-                Some(group) => group,
-                None => self.group_of_kernel(name),
-            };
-            let device = device.get(row);
-            let row = Row {
-                source: Source::Kernel,
-                id: id.value(row),
-                lane: match device {
-                    Some(device) => (device, stream.get(row).unwrap_or(-1)),
-                    None => (-1, thread.get(row).unwrap_or(-1)),
-                },
-                start_ns: start_ns.value(row),
-                dur_ns: dur_ns.value(row),
-                is_bound: is_bound.value(row),
-                is_valid: valid.value(row),
-                name,
-                backend: known(&backends, backend_id, row)?,
-                device,
-                flops: flops.get(row),
-                bytes: bytes.get(row),
-                group,
-                is_top: true,
-                tells: false,
-            };
-            self.row(&row, counters.get(&row.id));
         }
         Ok(())
     }
@@ -405,37 +251,6 @@ impl Rows {
         });
         self.groups.number(Group { brick, category })
     }
-
-    fn group_of_kernel(&mut self, name: u32) -> u32 {
-        let rule = self.rules.get(self.texts.text(name)).cloned();
-        let category = self.texts.number(rule.as_deref().unwrap_or(UNCATEGORISED));
-        self.groups.number(Group {
-            brick: None,
-            category,
-        })
-    }
-
-    fn read_texts(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
-        let table = run.table(input)?;
-        let (id, text) = (table.i64("id")?, table.text("text")?);
-        let mut out = TextsById::default();
-        out.insert(None, None);
-        for row in 0..table.rows() {
-            if let (Some(id), Some(text)) = (id.get(row), text.get(row)) {
-                out.insert(Some(id), Some(self.texts.number(text)));
-            }
-        }
-        Ok(out)
-    }
-}
-
-fn known(texts: &TextsById, ids: &I64Column, row: usize) -> Result<Option<u32>> {
-    let id = ids.get(row);
-    texts.get(&id).copied().ok_or_else(|| {
-        Error::bad_input(format!(
-            "text number {id:?} is not among the distinct texts, which should list all of them"
-        ))
-    })
 }
 
 struct Row {

@@ -303,7 +303,8 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
 ///
 /// `median_ns`: by nearest rank; `efficiency_share`: against the entry's own ceilings; `speed_up`: over the
 /// narrowest instruction set of the name, by the medians where a call is the same work (FLOPs within 1 %),
-/// else by FLOP/s (`compared_by`); `pays`: whether a wider set gains at least a tenth, null for fewer than 5 calls and for medians below 200 ns.
+/// else by FLOP/s (`compared_by`); `gain`: the same over the fastest narrower set, null for fewer than 5 calls and for medians below
+/// 200 ns; `pays`: whether that is at least a tenth.
 pub fn backends(entries: &[Entry]) -> TableBuilder {
     let rows = || entries.iter();
     let run = |is_baseline: bool| if is_baseline { "baseline" } else { "run" };
@@ -312,11 +313,17 @@ pub fn backends(entries: &[Entry]) -> TableBuilder {
         .text("name", rows().map(|row| row.name.as_str()))
         .text("backend", rows().map(|row| row.backend.as_deref()))
         .text("run", rows().map(|row| run(row.is_baseline)))
-        .u64("calls", rows().map(|row| row.calls))
-        .i64("dur_ns", rows().map(|row| row.dur_ns))
         .i64("median_ns", rows().map(|row| row.median_ns))
+        .f64("speed_up", rows().map(|row| row.speed_up))
+        .f64(
+            "gain",
+            rows().map(|row| row.gain.as_ref().map(|(gain, _)| *gain)),
+        )
+        .bool("pays", rows().map(|row| row.pays))
         .f64("flops_per_s", rows().map(|row| row.flops_per_s))
         .f64("efficiency_share", rows().map(|row| row.efficiency))
+        .u64("calls", rows().map(|row| row.calls))
+        .i64("dur_ns", rows().map(|row| row.dur_ns))
         .text(
             "against",
             rows().map(|row| {
@@ -328,12 +335,10 @@ pub fn backends(entries: &[Entry]) -> TableBuilder {
                 ))
             }),
         )
-        .f64("speed_up", rows().map(|row| row.speed_up))
         .text(
             "compared_by",
             rows().map(|row| row.reference.is_some().then_some(row.compared_by)),
         )
-        .bool("pays", rows().map(|row| row.pays))
 }
 
 /// Table `at_roof`: how long all rows of a name would take if they reached their roofs; rows without a

@@ -11,6 +11,9 @@ pub const PACK_SHARE: f64 = 0.2;
 /// A longer time of one thread over the mean than this is said.
 pub const IMBALANCE: f64 = 1.2;
 
+/// A larger share of the time of a level that recording cost is said.
+pub const PERTURBED: f64 = 0.1;
+
 /// Packing, imbalance, levels above their roof, levels without one, outliers.
 pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<Finding> {
     const LEVELS: &str = "SELECT level, tiles, exclusive_ns, inclusive_ns, pack_share, efficiency_share, imbalance_ratio, reason FROM tiles.levels";
@@ -45,6 +48,20 @@ pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<F
         out.push(
             Finding::new("imbalance", Severity::Warning, title)
                 .evidence("SELECT thread, level, tiles, inclusive_ns FROM tiles.threads ORDER BY level, inclusive_ns DESC, thread"),
+        );
+    }
+    let cost = |level: &&Level| level.recorder_share.unwrap_or(0.0);
+    let perturbed = levels.iter().max_by(|a, b| cost(a).total_cmp(&cost(b)));
+    if let Some(level) = perturbed.filter(|level| cost(level) > PERTURBED) {
+        let title = format!(
+            "recording cost about {:.0} % of the time of {} tiles",
+            cost(&level) * 100.0,
+            level.name
+        );
+        out.push(
+            Finding::new("perturbed", Severity::Warning, title)
+                .suggestion("record one in many of them (`Builder::tiles_every`)")
+                .evidence(LEVELS),
         );
     }
     for level in levels

@@ -31,8 +31,8 @@ pub fn heat(loaded: &Loaded, level: u32, limit: u32) -> Vec<Cell> {
     for tile in tiles() {
         let at = (tile.row / rows * rows, tile.col / cols * cols);
         let cell = cells.entry(at).or_default();
-        cell.0 += 1;
-        cell.1 += tile.dur_ns();
+        cell.0 += u64::from(tile.weight);
+        cell.1 += i64::from(tile.weight) * tile.dur_ns();
     }
     let cell = |((row, col), (tiles, dur_ns))| Cell {
         row,

@@ -25,6 +25,10 @@ pub struct Level {
     pub work: (f64, f64),
     /// Longest inclusive time of a thread / mean over threads with tiles; `None`: one thread.
     pub imbalance: Option<f64>,
+    /// One of so many is recorded.
+    pub sampled_every: u32,
+    /// What recording cost, over the inclusive time.
+    pub recorder_share: Option<f64>,
     /// The memory whose bandwidth is its roof.
     pub memory: Option<String>,
     /// What was assumed to find its roof.
@@ -78,6 +82,7 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
                 name: name.clone(),
                 sum: Sum {
                     tiles: of_threads().map(|sum| sum.tiles).sum(),
+                    recorded: of_threads().map(|sum| sum.recorded).sum(),
                     exclusive_ns: add(|sum| sum.exclusive_ns),
                     inclusive_ns,
                     pack_ns: add(|sum| sum.pack_ns),
@@ -89,6 +94,8 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
                 work: (0.0, 0.0),
                 imbalance: (sums.len() > 1 && inclusive_ns > 0)
                     .then(|| longest_ns as f64 * sums.len() as f64 / inclusive_ns as f64),
+                sampled_every: 1,
+                recorder_share: None,
                 memory: None,
                 assumed: None,
                 achieved: None,
@@ -99,18 +106,27 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
         .collect();
     for tile in loaded.threads.values().flatten() {
         let level = &mut out[tile.level as usize];
+        let weight = f64::from(tile.weight);
         if let Some(flops) = tile.flops {
-            *level.flops.get_or_insert(0.0) += flops as f64;
+            *level.flops.get_or_insert(0.0) += weight * flops as f64;
         }
         if let Some(bytes) = tile.bytes {
-            *level.bytes.get_or_insert(0.0) += bytes as f64;
+            *level.bytes.get_or_insert(0.0) += weight * bytes as f64;
         }
         if let (Some(flops), Some(bytes)) = (tile.flops, tile.bytes) {
-            level.work_ns += tile.dur_ns();
-            level.work.0 += flops as f64;
-            level.work.1 += bytes as f64;
+            level.work_ns += i64::from(tile.weight) * tile.dur_ns();
+            level.work.0 += weight * flops as f64;
+            level.work.1 += weight * bytes as f64;
         }
+        level.sampled_every = level.sampled_every.max(tile.weight);
     }
     out.retain(|level| level.sum.tiles > 0);
+    for level in &mut out {
+        let inclusive_ns = level.sum.inclusive_ns as f64;
+        level.recorder_share = loaded
+            .cost_ns
+            .map(|cost_ns| cost_ns * level.sum.recorded as f64 / inclusive_ns)
+            .filter(|share| share.is_finite());
+    }
     out
 }

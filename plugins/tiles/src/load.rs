@@ -7,10 +7,10 @@ use trueno_plugin::{Error, Input, Result, Run};
 use crate::ceilings::CEILINGS;
 
 /// All inputs.
-pub const INPUTS: [Input; 5] = [
+pub const INPUTS: [Input; 6] = [
     Input::sql(
         "tiles",
-        "SELECT id, level_id, \"row\" AS at_row, col AS at_col, thread, start_ns, dur_ns, flops, bytes FROM tiles",
+        "SELECT id, level_id, \"row\" AS at_row, col AS at_col, thread, start_ns, dur_ns, flops, bytes, sampled_every FROM tiles",
     ),
     Input::sql(
         "tile_levels",
@@ -21,6 +21,11 @@ pub const INPUTS: [Input; 5] = [
         "SELECT DISTINCT k.backend AS backend FROM tiles AS t JOIN kernels AS k ON t.parent = k.id",
     ),
     CEILINGS,
+    Input::sql(
+        "recorder",
+        "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",
+    )
+    .optional(),
     Input::sql(
         "report_window",
         "SELECT from_ns, until_ns FROM report_window",
@@ -50,6 +55,8 @@ pub struct Tile {
     pub col: u32,
     /// Index into [`Loaded::levels`].
     pub level: u32,
+    /// How many tiles it stands for: it was drawn from as many.
+    pub weight: u32,
 }
 
 impl Tile {
@@ -70,6 +77,8 @@ pub struct Loaded {
     pub backends: Vec<String>,
     /// Rows with an impossible duration, and those that a window cuts.
     pub left_out: u64,
+    /// What a recorded tile cost its thread, as the recorder measured it.
+    pub cost_ns: Option<f64>,
 }
 
 /// Reads the inputs.
@@ -105,6 +114,9 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
         .collect();
     out.backends.sort();
 
+    let table = run.table("recorder")?;
+    out.cost_ns = table.f64("cost_ns_per_span")?.iter().next().flatten();
+
     let table = run.table("tiles")?;
     let (id, level_id, thread) = (
         table.u64("id")?,
@@ -114,6 +126,7 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
     let (at_row, at_col) = (table.i64("at_row")?, table.i64("at_col")?);
     let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
     let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
+    let sampled_every = table.i64("sampled_every")?;
     let small = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     for row in 0..table.rows() {
         let level = *numbers.get(&level_id.value(row)).ok_or_else(|| {
@@ -148,6 +161,7 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
                 row: small(at_row.value(row)),
                 col: small(at_col.value(row)),
                 level,
+                weight: sampled_every.get(row).map_or(1, small).max(1),
             });
     }
     Ok(out)

@@ -1,7 +1,7 @@
 //! Levels against the memory they are blocked for.
 
 use crate::Options;
-use crate::ceilings::{Ceilings, Need};
+use crate::ceilings::{Ceilings, Choice, Need};
 use crate::instruction_set::{Backend, backend};
 use crate::levels::Level;
 use crate::load::Loaded;
@@ -71,14 +71,22 @@ fn place_one(
             Err(why) => missing = why,
         }
     }
-    let choice = choice.ok_or(missing)?;
-    assumed.extend(choice.assumed.iter().cloned());
-    level.assumed = Some(assumed.join("; "));
-    let roof = Roof {
+    let mut choice = choice.ok_or(missing)?;
+    let roof = |choice: &Choice| Roof {
         compute: ceilings.rows[choice.compute].value,
         bandwidth: ceilings.rows[choice.bandwidth].value,
     };
-    let found = place(&work, &roof).map_err(|reason| reason.to_string())?;
+    let mut found = place(&work, &roof(&choice)).map_err(|reason| reason.to_string())?;
+    if found.is_above()
+        && let Some(streaming) = ceilings.streaming(&choice)
+        && let Ok(below) = place(&work, &roof(&streaming))
+        && !below.is_above()
+    {
+        (found, choice) = (below, streaming);
+    }
+    let roof = roof(&choice);
+    assumed.extend(choice.assumed.iter().cloned());
+    level.assumed = Some(assumed.join("; "));
     level.place = Some(found);
     if found.is_above() {
         return Err(format!("above the roof: {}", why_above(&work, &roof, None)));

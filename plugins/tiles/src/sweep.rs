@@ -7,8 +7,10 @@ use crate::load::{Loaded, Tile};
 /// Of one level on one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Tiles.
+    /// Tiles, those they stand for included.
     pub tiles: u64,
+    /// Tiles with a row of their own.
+    pub recorded: u64,
     /// Time in which a tile of the level was the innermost.
     pub exclusive_ns: i64,
     /// Time in which a tile of the level was open.
@@ -17,6 +19,10 @@ pub struct Sum {
     pub pack_ns: i64,
 }
 
+/// A tile that stands for `weight` tiles counts as often: the time of those without a row is taken from what lies
+/// around it, where they were. So exclusive times still add up to the time covered, and those of a sampled level
+/// and of what is around it are estimates (which, of few tiles, may come out below zero).
+///
 /// Sorts the tiles of each thread and adds up; by thread in order, then by level.
 pub fn sweep(loaded: &mut Loaded) -> Vec<Vec<Sum>> {
     let pack = loaded.levels.iter().position(|level| level == "pack");
@@ -33,23 +39,30 @@ pub fn sweep(loaded: &mut Loaded) -> Vec<Vec<Sum>> {
 
 fn thread(tiles: &[Tile], levels: usize, pack: Option<usize>) -> Vec<Sum> {
     let mut sums = vec![Sum::default(); levels];
-    // How many tiles of each level are open.
-    let mut open_of = vec![0_u32; levels];
+    // How many tiles of each level are open, and how many the last of them stands for.
+    let mut open_of = vec![(0_u32, 1_i64); levels];
     let mut open: Vec<Tile> = Vec::new();
     let mut now_ns = i64::MIN;
     let mut book =
-        |open: &mut Vec<Tile>, open_of: &mut Vec<u32>, now_ns: &mut i64, until_ns: i64| {
+        |open: &mut Vec<Tile>, open_of: &mut Vec<(u32, i64)>, now_ns: &mut i64, until_ns: i64| {
             while let Some(top) = open.last().copied() {
                 let end_ns = top.end_ns.min(until_ns);
                 if end_ns > *now_ns {
                     let dur_ns = end_ns - *now_ns;
                     let innermost = top.level as usize;
-                    sums[innermost].exclusive_ns += dur_ns;
-                    for (level, count) in open_of.iter().enumerate() {
+                    let weight = i64::from(top.weight);
+                    sums[innermost].exclusive_ns += weight * dur_ns;
+                    if let Some(around) = open.len().checked_sub(2).map(|at| open[at]) {
+                        let elsewhere_ns = (weight - 1) * dur_ns;
+                        sums[around.level as usize].exclusive_ns -=
+                            i64::from(around.weight) * elsewhere_ns;
+                    }
+                    for (level, (count, of_level)) in open_of.iter().enumerate() {
                         if *count > 0 {
-                            sums[level].inclusive_ns += dur_ns;
+                            sums[level].inclusive_ns += of_level * dur_ns;
                             if Some(innermost) == pack {
-                                sums[level].pack_ns += dur_ns;
+                                let inside = if level == innermost { 1 } else { weight };
+                                sums[level].pack_ns += of_level * inside * dur_ns;
                             }
                         }
                     }
@@ -58,7 +71,7 @@ fn thread(tiles: &[Tile], levels: usize, pack: Option<usize>) -> Vec<Sum> {
                 if top.end_ns > until_ns {
                     return;
                 }
-                open_of[top.level as usize] -= 1;
+                open_of[top.level as usize].0 -= 1;
                 open.pop();
             }
             *now_ns = until_ns;
@@ -67,11 +80,14 @@ fn thread(tiles: &[Tile], levels: usize, pack: Option<usize>) -> Vec<Sum> {
         book(&mut open, &mut open_of, &mut now_ns, tile.start_ns);
         now_ns = now_ns.max(tile.start_ns);
         open.push(*tile);
-        open_of[tile.level as usize] += 1;
+        let of_level = &mut open_of[tile.level as usize];
+        *of_level = (of_level.0 + 1, i64::from(tile.weight));
     }
     book(&mut open, &mut open_of, &mut now_ns, i64::MAX);
     for tile in tiles {
-        sums[tile.level as usize].tiles += 1;
+        let sum = &mut sums[tile.level as usize];
+        sum.tiles += u64::from(tile.weight);
+        sum.recorded += 1;
     }
     sums
 }

@@ -15,7 +15,9 @@ use crate::sweep::Sum;
 /// of the level's inclusive time, what went into packing inside it; `flops`, `bytes`: declared, null when
 /// none are; intensity and rates of tiles that declare both, over the sum of their durations;
 /// `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
-/// inclusive time of a thread / mean over all threads with tiles.
+/// inclusive time of a thread / mean over all threads with tiles; `recorded`: tiles with a row; `sampled_every`:
+/// a row of the level stands for so many tiles, and everything here and in the heat maps counts it so often
+/// (null: all have a row); `recorder_share`: `recorded` × the recorder's cost of a span / inclusive time.
 pub fn levels(levels: &[Level]) -> TableBuilder {
     let rows = || levels.iter();
     Table::build("levels")
@@ -63,6 +65,12 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
             "ridge_flops_per_byte",
             rows().map(|row| row.place.map(|place| place.ridge)),
         )
+        .u64("recorded", rows().map(|row| row.sum.recorded))
+        .u64(
+            "sampled_every",
+            rows().map(|row| (row.sampled_every > 1).then_some(u64::from(row.sampled_every))),
+        )
+        .f64("recorder_share", rows().map(|row| row.recorder_share))
         .text("assumed", rows().map(|row| row.assumed.as_deref()))
         .text("reason", rows().map(|row| row.reason.as_deref()))
 }

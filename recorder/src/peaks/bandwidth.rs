@@ -1,6 +1,6 @@
 //! Loops that read and write memory, and do as little else as can be.
 //!
-//! They go through their arrays in blocks, over and over: the way back to the start is a
+//! They go through their arrays in blocks, over and over, and go on where they stopped: the way back to the start is a
 //! conditional move, not a branch that is mispredicted at each end. As with the arithmetic, loops
 //! in assembly are what they are at any optimisation level.
 
@@ -64,6 +64,8 @@ struct Place {
     c: *const u8,
     /// Of each array.
     bytes: usize,
+    /// Where the next block begins in each.
+    at: usize,
 }
 
 /// One loop of one instruction set.
@@ -72,12 +74,12 @@ pub(super) struct Mover {
     pub operation: Operation,
     /// Bytes of each array in one round.
     block_bytes: usize,
-    /// Goes over so many blocks from the start, and gives the sum of the 64-bit words it read,
-    /// if it is `Read`.
+    /// Goes over the next so many blocks, and gives the sum of the 64-bit words it read, if it is
+    /// `Read`.
     ///
-    /// SAFETY: needs the instructions, and arrays of `bytes`, a multiple of the block, that
-    /// begin at multiples of 64; blocks are not 0.
-    run: unsafe fn(place: &Place, blocks: u64) -> u64,
+    /// SAFETY: needs the instructions, and arrays of `bytes` that begin at multiples of 64; `at`
+    /// is less than that, both are multiples of the block, and blocks are not 0.
+    run: unsafe fn(place: &mut Place, blocks: u64) -> u64,
 }
 
 impl Mover {
@@ -111,6 +113,8 @@ pub(super) struct Moving {
     memory: Memory,
     /// Of each array.
     bytes: usize,
+    /// Where it goes on. Each time from the start, and what lies there would still be in a cache.
+    at: usize,
 }
 
 impl Moving {
@@ -123,10 +127,12 @@ impl Moving {
             mover,
             memory,
             bytes: each,
+            at: 0,
         })
     }
 
     /// Blocks of one pass over the arrays.
+    #[cfg(test)]
     pub fn pass(&self) -> u64 {
         (self.bytes / self.mover.block_bytes) as u64
     }
@@ -151,7 +157,7 @@ impl Moving {
         }
     }
 
-    /// Goes over so many blocks.
+    /// Goes over the next so many blocks.
     pub fn run(&mut self, blocks: u64) -> u64 {
         if blocks == 0 {
             return 0;
@@ -161,15 +167,19 @@ impl Moving {
         let base = self.memory.bytes().as_mut_ptr();
         // SAFETY: the arrays lie within the memory.
         let [a, b, c] = starts.map(|start| unsafe { base.add(start) });
-        let place = Place {
+        let mut place = Place {
             a,
             b,
             c,
             bytes: self.bytes,
+            at: self.at,
         };
         // SAFETY: movers are made for instructions that are there; the arrays begin at multiples
-        // of 64 bytes and are whole blocks long, and there are blocks.
-        unsafe { (self.mover.run)(&place, blocks) }
+        // of 64 bytes and are whole blocks long, `at` is where a block begins, and there are
+        // blocks.
+        let sum = unsafe { (self.mover.run)(&mut place, blocks) };
+        self.at = place.at;
+        sum
     }
 
     /// Where array `k` begins.

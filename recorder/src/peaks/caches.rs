@@ -92,7 +92,7 @@ pub(super) fn numbers(list: &str) -> Vec<u32> {
 ///
 /// The first level: half of the thread's share. Each other one: all levels below and half of the
 /// share, so that little is left in a lower level, whether the level keeps copies of it or not.
-/// Memory: four times the last level of caches, of all threads together, and at least 64 MiB.
+/// Memory: [`memory_bytes`], of all threads together.
 pub(super) fn working_sets(caches: &[Cache], threads: u32, processors: u32) -> Vec<WorkingSet> {
     const NAMES: [&str; 3] = ["L1", "L2", "L3"];
     let mut sets = Vec::new();
@@ -119,7 +119,9 @@ pub(super) fn working_sets(caches: &[Cache], threads: u32, processors: u32) -> V
     sets
 }
 
-/// Of all threads together.
+/// Twelve times the last level of caches, and at least 64 MiB: each of three arrays has four times
+/// the level, as STREAM asks for. Over four times the level in all, a cache of 32 MiB that does not
+/// simply drop the oldest line made memory look 9 to 12 % faster than over 384 MiB and 1 GiB.
 fn memory_bytes(caches: &[Cache], threads: u32, processors: u32) -> u64 {
     const LEAST: u64 = 64 << 20;
     // Of a machine that does not tell its caches: more than almost any has.
@@ -132,7 +134,7 @@ fn memory_bytes(caches: &[Cache], threads: u32, processors: u32) -> u64 {
     } else {
         processors.div_ceil(last.shared_by)
     };
-    (4 * last.bytes * u64::from(instances)).max(LEAST)
+    (12 * last.bytes * u64::from(instances)).max(LEAST)
 }
 
 #[cfg(test)]
@@ -223,7 +225,7 @@ mod tests {
                 all_below += share;
             }
             let memory = sets.last().unwrap().bytes * u64::from(threads);
-            prop_assert!(memory + u64::from(threads) >= 4 * caches.last().unwrap().bytes);
+            prop_assert!(memory + u64::from(threads) >= 12 * caches.last().unwrap().bytes);
         }
     }
 }

@@ -12,11 +12,6 @@ pub(super) trait Work: Send {
     /// Once, on the thread that will run it.
     fn prepare(&mut self) {}
 
-    /// Rounds that are the least to make sense of.
-    fn least_rounds(&self) -> u64 {
-        1
-    }
-
     /// What a round counts for: bytes, operations.
     fn amount(&self) -> u64;
 
@@ -84,7 +79,7 @@ const MOST_ROUNDS: u64 = 1 << 50;
 fn repeat(work: &mut impl Work, number: usize, shared: &Shared, effort: &Effort) -> Option<()> {
     let mut meeting = Meeting { shared, count: 0 };
     // All threads see the same times and so come to the same number of rounds.
-    let mut rounds = work.least_rounds().max(1);
+    let mut rounds = 1;
     let target = effort.repetition.as_secs_f64();
     loop {
         // The shortest of a few and of all threads: one that was interrupted, or came late to a

@@ -7,6 +7,7 @@ use crate::clock::timeline::Timeline;
 use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
 use crate::record::{Context, Record, TableNumber, extension, kind, row_id, unpair};
+use crate::tile_sampling;
 
 /// Where a group comes from.
 #[derive(Clone, Copy)]
@@ -205,7 +206,9 @@ impl Rows {
 
     fn tile(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let (tile_row, col) = unpair(record.m[3]);
-        let level = self.words.levels[usize::from(record.backend & 3)];
+        let (level, every) = tile_sampling::unpacked(record.backend);
+        let level = self.words.levels[level];
+        let sampled_every = (every > 1).then_some(u64::from(every));
         let depth = (record.flags & 8 != 0).then_some(u64::from(record.name));
         let (start, dur) = self.interval(record);
         to.row(|row| {
@@ -220,7 +223,8 @@ impl Rows {
                 .signed(dur)
                 .put_if(record.metric(0))
                 .put_if(record.metric(1))
-                .put_if(record.metric(2));
+                .put_if(record.metric(2))
+                .put_if(sampled_every);
         });
     }
 

@@ -62,6 +62,9 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
             builder.checksum_samples,
         ));
     }
+    if builder.tiles_every.iter().any(|every| *every > 1) {
+        let _ = shared.tiles_every.set(builder.tiles_every);
+    }
     // For the first thread that records, most often this one.
     shared.stock();
     names::attach(&shared.live);

@@ -67,6 +67,14 @@ pub(in crate::run) fn find(path: &Path) -> Found {
 }
 
 impl Folders {
+    /// Runs that lie anywhere.
+    pub(in crate::run) fn of(paths: &[PathBuf]) -> Self {
+        Self {
+            ranks: (0..).zip(paths.iter().cloned()).collect(),
+            ..Self::default()
+        }
+    }
+
     fn add(&mut self, path: &Path, name: &str) {
         let number = &name[PREFIX.len()..];
         let rank = number.parse::<u32>().ok().filter(|rank| {

@@ -55,14 +55,84 @@ fn each_against_its_own_ceiling_and_the_narrowest() {
     assert_eq!(
         lines(out.table("backends"), &COLUMNS),
         [
-            "dot | scalar | run | 4000 | 0.2 | - | - | -",
-            "dot | avx2 | run | 1000 | 0.1 | scalar (run) | 4 | true",
             "exp | scalar | run | 4000 | 0.2 | - | - | -",
             "exp | avx2 | run | 3900 | 0.02564 | scalar (run) | 1.026 | false",
+            "dot | scalar | run | 4000 | 0.2 | - | - | -",
+            "dot | avx2 | run | 1000 | 0.1 | scalar (run) | 4 | true",
         ]
     );
     let finding = out.finding("simd_does_not_pay").unwrap();
-    assert_eq!(finding.title, "SIMD does not pay for exp (avx2 × 1.03)");
+    assert_eq!(
+        finding.title,
+        "SIMD does not pay for exp (avx2 × 1.03 over scalar)"
+    );
+    // Asked for, it is all there is.
+    let alone = run.analyse_with(COMPARE);
+    assert_eq!(
+        lines(alone.table("backends"), &COLUMNS),
+        lines(out.table("backends"), &COLUMNS)
+    );
+    assert_eq!((alone.tables.len(), alone.findings.len()), (1, 1));
+    assert_eq!(alone.findings[0].code, "simd_does_not_pay");
+}
+
+#[test]
+fn the_widest_has_to_beat_those_in_between() {
+    let run = Made {
+        kernels: [
+            calls(1, "dot", "scalar", 4000, 8000),
+            calls(11, "dot", "avx2", 1000, 8000),
+            calls(21, "dot", "avx512", 1250, 8000),
+        ]
+        .concat(),
+        ceilings: ceilings(),
+        ..Made::default()
+    };
+    let out = run.analyse();
+    assert_eq!(
+        lines(
+            out.table("backends"),
+            &["backend", "speed_up", "gain", "pays"]
+        ),
+        [
+            "scalar | - | - | -",
+            "avx2 | 4 | 4 | true",
+            "avx512 | 3.2 | 0.8 | false",
+        ]
+    );
+    assert_eq!(
+        out.finding("simd_does_not_pay").unwrap().title,
+        "SIMD does not pay for dot (avx512 × 0.80 over avx2)"
+    );
+}
+
+const COMPARE: &str = r#"{"compare_backends": true}"#;
+
+#[test]
+fn a_comparison_that_was_asked_for_always_says_something() {
+    let of = |kernels: Vec<Row>| {
+        let run = Made {
+            kernels,
+            ceilings: ceilings(),
+            ..Made::default()
+        };
+        let out = run.analyse_with(COMPARE);
+        (out.table("backends").rows(), out.findings[0].title.clone())
+    };
+    let scalar = |dur_ns| calls(1, "dot", "scalar", dur_ns, 80);
+    let avx2 = |dur_ns| calls(11, "dot", "avx2", dur_ns, 80);
+    assert_eq!(
+        of(scalar(4000)),
+        (0, "no name ran under two backends".to_owned())
+    );
+    assert_eq!(
+        of([scalar(100), avx2(100)].concat()),
+        (2, "whether SIMD pays cannot be told".to_owned())
+    );
+    assert_eq!(
+        of([scalar(4000), avx2(1000)].concat()),
+        (2, "SIMD pays in all 1 comparisons".to_owned())
+    );
 }
 
 #[test]

@@ -88,7 +88,13 @@ impl Row {
     }
 }
 
-/// Device, kind, level, precision, threads, value, source.
+/// Level and operation of `DRAM copy_nt`.
+fn level(text: &'static str) -> (&'static str, Option<&'static str>) {
+    text.split_once(' ')
+        .map_or((text, None), |(level, operation)| (level, Some(operation)))
+}
+
+/// Device, kind, level and perhaps the operation, precision, threads, value, source.
 pub type Ceiling = (
     &'static str,
     &'static str,
@@ -213,7 +219,7 @@ impl Made {
             Table::build(named("ceilings"))
                 .text("device", self.ceilings.iter().map(|row| row.0))
                 .text("kind", self.ceilings.iter().map(|row| row.1))
-                .text("level", self.ceilings.iter().map(|row| row.2))
+                .text("level", self.ceilings.iter().map(|row| level(row.2).0))
                 .text("precision", self.ceilings.iter().map(|row| row.3))
                 .i64("threads", self.ceilings.iter().map(|row| row.4))
                 .f64("value", self.ceilings.iter().map(|row| row.5))
@@ -227,7 +233,8 @@ impl Made {
                         }
                     }),
                 )
-                .text("source", self.ceilings.iter().map(|row| row.6)),
+                .text("source", self.ceilings.iter().map(|row| row.6))
+                .text("operation", self.ceilings.iter().map(|row| level(row.2).1)),
         ]
     }
 

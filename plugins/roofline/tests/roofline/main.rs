@@ -7,3 +7,4 @@ mod made;
 mod model;
 mod nesting;
 mod points;
+mod pure;

@@ -25,6 +25,9 @@ pub struct Made {
     pub backends: Vec<&'static str>,
     pub ceilings: Vec<Ceiling>,
     pub window: Option<(i64, i64)>,
+    /// Micro tiles were drawn from so many.
+    pub micro_every: Option<i64>,
+    pub cost_ns: Option<f64>,
 }
 
 const LEVELS: [&str; 5] = ["pack", "micro", "midi", "macro", "other"];
@@ -53,7 +56,12 @@ impl Made {
                 .i64("start_ns", tiles().map(|row| row.2))
                 .i64("dur_ns", tiles().map(|row| row.3))
                 .u64("flops", tiles().map(|row| row.4))
-                .u64("bytes", tiles().map(|row| row.5)),
+                .u64("bytes", tiles().map(|row| row.5))
+                .i64(
+                    "sampled_every",
+                    tiles().map(|row| self.micro_every.filter(|_| row.0 == "micro")),
+                ),
+            Table::build("recorder").f64("cost_ns_per_span", self.cost_ns),
             Table::build("tile_levels")
                 .i64("id", used.iter().map(|level| number(level)))
                 .text("text", &used),
@@ -78,7 +86,8 @@ impl Made {
                 .i64("threads", ceilings().map(|_| 1))
                 .f64("value", ceilings().map(|row| row.1))
                 .text("unit", ceilings().map(|_| ""))
-                .text("source", ceilings().map(|_| "measured")),
+                .text("source", ceilings().map(|_| "measured"))
+                .text("operation", ceilings().map(|_| None::<&str>)),
         ];
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(

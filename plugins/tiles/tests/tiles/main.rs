@@ -3,4 +3,5 @@
 mod levels;
 mod made;
 mod outliers;
+mod sampled;
 mod sweep;

@@ -7,7 +7,7 @@ use super::{FACTOR, Mover, Operation, Place};
 macro_rules! work {
     ($name:ident, [$($before:literal),*], [$($body:literal),+], [$($after:literal),*]) => {
         /// SAFETY: as of [`Mover::run`].
-        unsafe fn $name(place: &Place, blocks: u64) -> u64 {
+        unsafe fn $name(place: &mut Place, blocks: u64) -> u64 {
             let mut sums = [0u64; 16];
             // SAFETY: reads and writes the arrays that the caller gave, and `sums`; all registers
             // are named.
@@ -32,7 +32,7 @@ macro_rules! work {
                     bytes = in(reg) place.bytes,
                     out = in(reg) sums.as_mut_ptr(),
                     factor = in(reg) FACTOR.to_bits(),
-                    at = inout(reg) 0usize => _,
+                    at = inout(reg) place.at,
                     blocks = inout(reg) blocks => _,
                     pa = out(reg) _,
                     pb = out(reg) _,

@@ -64,7 +64,8 @@ fn one_pass_goes_over_every_element_once() {
     }
 }
 
-/// What lies behind the last block asked for is not touched, and after the end the start comes.
+/// What lies behind the last block asked for is not touched, the next time goes on there, and after
+/// the end the start comes.
 #[test]
 fn blocks_are_counted_and_wrap_round() {
     for mover in Mover::all(Operation::Copy) {
@@ -78,14 +79,20 @@ fn blocks_are_counted_and_wrap_round() {
         assert_eq!(a[..words], b[..words]);
         assert_eq!(a[words..], before[words..]);
         assert_ne!(a[words..], b[words..]);
+        moving.run(1);
+        let a = doubles(&mut moving, 0);
+        assert_eq!(a[..2 * words], b[..2 * words]);
+        assert_eq!(a[2 * words..], before[2 * words..]);
     }
     for mover in Mover::all(Operation::Read) {
         let mut moving = Moving::new(mover, 2 * BLOCK_MULTIPLE).unwrap();
         moving.touch();
         number(&mut moving);
         let (pass, first) = (moving.pass(), moving.run(1));
-        let whole = moving.run(pass);
+        let rest = moving.run(pass - 1);
+        let whole = first.wrapping_add(rest);
         assert_eq!(moving.run(pass + 1), whole.wrapping_add(first));
+        assert_eq!(moving.run(pass - 1), rest);
     }
 }
 

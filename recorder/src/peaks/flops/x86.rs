@@ -4,50 +4,10 @@ use std::arch::asm;
 
 use super::{Lanes, Loop};
 
-/// An instruction for each accumulator: its number between two texts.
+/// A line for each accumulator; `\r` in it is the number.
 macro_rules! each {
-    ($before:literal, $after:literal) => {
-        concat!(
-            each!(@ $before, $after, "0"), each!(@ $before, $after, "1"),
-            each!(@ $before, $after, "2"), each!(@ $before, $after, "3"),
-            each!(@ $before, $after, "4"), each!(@ $before, $after, "5"),
-            each!(@ $before, $after, "6"), each!(@ $before, $after, "7"),
-            each!(@ $before, $after, "8"), each!(@ $before, $after, "9"),
-            each!(@ $before, $after, "10"), each!(@ $before, $after, "11"),
-        )
-    };
-    (@ $before:literal, $after:literal, $number:literal) => {
-        concat!($before, $number, $after, "\n")
-    };
-}
-
-/// Moves of all accumulators: `store` or `load`.
-macro_rules! moves {
-    (load, $mov:literal, $register:literal, $width:literal) => {
-        concat!(
-            moves!(@ $mov, $register, $width, "0"), moves!(@ $mov, $register, $width, "1"),
-            moves!(@ $mov, $register, $width, "2"), moves!(@ $mov, $register, $width, "3"),
-            moves!(@ $mov, $register, $width, "4"), moves!(@ $mov, $register, $width, "5"),
-            moves!(@ $mov, $register, $width, "6"), moves!(@ $mov, $register, $width, "7"),
-            moves!(@ $mov, $register, $width, "8"), moves!(@ $mov, $register, $width, "9"),
-            moves!(@ $mov, $register, $width, "10"), moves!(@ $mov, $register, $width, "11"),
-        )
-    };
-    (store, $mov:literal, $register:literal, $width:literal) => {
-        concat!(
-            moves!(= $mov, $register, $width, "0"), moves!(= $mov, $register, $width, "1"),
-            moves!(= $mov, $register, $width, "2"), moves!(= $mov, $register, $width, "3"),
-            moves!(= $mov, $register, $width, "4"), moves!(= $mov, $register, $width, "5"),
-            moves!(= $mov, $register, $width, "6"), moves!(= $mov, $register, $width, "7"),
-            moves!(= $mov, $register, $width, "8"), moves!(= $mov, $register, $width, "9"),
-            moves!(= $mov, $register, $width, "10"), moves!(= $mov, $register, $width, "11"),
-        )
-    };
-    (@ $mov:literal, $register:literal, $width:literal, $number:literal) => {
-        concat!($mov, " ", $register, $number, ", [{to} + ", $width, " * ", $number, "]\n")
-    };
-    (= $mov:literal, $register:literal, $width:literal, $number:literal) => {
-        concat!($mov, " [{to} + ", $width, " * ", $number, "], ", $register, $number, "\n")
+    ($($text:literal),+) => {
+        concat!(".irp r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11\n", $($text,)+ "\n.endr\n")
     };
 }
 
@@ -58,16 +18,16 @@ macro_rules! work {
             // SAFETY: reads and writes what the caller gave; all registers are named.
             unsafe {
                 asm!(
-                    moves!(load, $mov, $register, $width),
+                    each!($mov, " ", $register, "\\r, [{to} + ", $width, " * \\r]"),
                     concat!($mov, " ", $register, "12, [{from}]"),
                     concat!($mov, " ", $register, "13, [{from} + 64]"),
                     ".p2align 5",
                     "2:",
-                    $(each!($before, $after),)+
-                    $(each!($before, $after),)+
+                    $(each!($before, "\\r", $after),)+
+                    $(each!($before, "\\r", $after),)+
                     "dec {rounds}",
                     "jnz 2b",
-                    moves!(store, $mov, $register, $width),
+                    each!($mov, " [{to} + ", $width, " * \\r], ", $register, "\\r"),
                     $end,
                     to = in(reg) accumulators,
                     from = in(reg) operands,

@@ -1,0 +1,85 @@
+//! Work that does one thing only, against ceilings as `trueno-record peaks` writes them.
+
+use crate::made::{Made, Row, at, ceiling, lines};
+
+/// What `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles and `n` fused operations in
+/// f32, in so many ns.
+fn triad(id: u64, n: u64, dur_ns: i64) -> Row {
+    at(id, "triad", 0, dur_ns)
+        .work(2 * n, 24 * n)
+        .backend("avx512")
+}
+
+fn fma(id: u64, n: u64, dur_ns: i64) -> Row {
+    at(id, "fma", 0, dur_ns).work(2 * n, 64).backend("avx512")
+}
+
+/// 40 GB/s by plain loops, 60 GB/s by streaming stores, 250 GFLOP/s.
+fn placed(kernels: Vec<Row>) -> Vec<String> {
+    let run = Made {
+        kernels,
+        ceilings: vec![
+            ceiling("bandwidth", "DRAM read", 39e9),
+            ceiling("bandwidth", "DRAM copy", 38e9),
+            ceiling("bandwidth", "DRAM triad", 40e9),
+            ceiling("bandwidth", "DRAM copy_nt", 60e9),
+            ceiling("bandwidth", "L3 triad", 100e9),
+            ceiling("compute", "avx512 fma", 250e9),
+        ],
+        ..Made::default()
+    };
+    lines(
+        run.analyse().table("points"),
+        &[
+            "efficiency_share",
+            "bound_by",
+            "is_valid",
+            "assumed",
+            "reason",
+        ],
+    )
+}
+
+#[test]
+fn a_triad_and_a_loop_of_fma_have_their_own_roofs() {
+    // 24 MB in 0.75 ms are 32 GB/s; 200,000 FLOPs in 1 µs are 200 GFLOP/s.
+    assert_eq!(
+        placed(vec![triad(1, 1_000_000, 750_000), fma(2, 100_000, 1000)]),
+        [
+            "0.8 | memory | true | precision f32 | -",
+            "0.8 | compute | true | precision f32 | -",
+        ]
+    );
+}
+
+#[test]
+fn what_only_streaming_stores_reach_is_placed_below_those() {
+    // 24 MB in 0.5 ms: 48 GB/s.
+    assert_eq!(
+        placed(vec![triad(1, 1_000_000, 500_000)]),
+        ["0.8 | memory | true | precision f32; stores that pass the caches by | -"]
+    );
+}
+
+#[test]
+fn what_beats_its_ceiling_says_that_it_is_too_low_or_the_work_wrong() {
+    // 255 GFLOP/s, 80 GB/s, 1000 GFLOP/s.
+    let low = "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)";
+    assert_eq!(
+        placed(vec![fma(1, 127_500, 1000)]),
+        [format!("1.02 | compute | false | precision f32 | {low}")]
+    );
+    let found = placed(vec![triad(1, 1_000_000, 300_000)]);
+    assert!(
+        found[0].starts_with(
+            "2 | memory | false | precision f32 | faster than the memory allows, not faster than l3"
+        ),
+        "{found:?}"
+    );
+    let found = placed(vec![fma(1, 500_000, 1000)]);
+    assert!(
+        found[0]
+            .starts_with("4 | compute | false | precision f32 | faster than the arithmetic allows"),
+        "{found:?}"
+    );
+}

@@ -1,0 +1,104 @@
+//! Which tiles are recorded where not all of them are.
+//!
+//! The tiles of a level on a thread are taken in strata of N, and of each stratum one, wherever chance
+//! puts it. So every tile has the same chance of 1/N, sums times N are not biased, and a blocked loop
+//! whose length is a multiple of N does not show the same column for ever.
+
+use crate::tile::TileLevel;
+
+/// Beside the level there are 14 bits for it in a record.
+pub(crate) const MOST: u32 = (1 << 14) - 1;
+
+/// N by level.
+pub(crate) type Every = [u16; TileLevel::ALL.len()];
+
+/// Of one thread.
+pub(crate) struct TileSampling {
+    every: Every,
+    /// Place in the stratum, and the one that is taken.
+    strata: [(u16, u16); TileLevel::ALL.len()],
+    random: u64,
+}
+
+impl TileSampling {
+    /// `thread`: its number, so that threads draw differently and runs alike.
+    pub fn new(every: Every, thread: u32) -> Self {
+        let mut new = Self {
+            every,
+            strata: Default::default(),
+            random: (u64::from(thread) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        };
+        for level in 0..every.len() {
+            new.strata[level] = (0, new.drawn(level));
+        }
+        new
+    }
+
+    /// Whether the next tile of a level is recorded.
+    #[inline]
+    pub fn takes(&mut self, level: TileLevel) -> bool {
+        let level = level as usize;
+        if self.every[level] <= 1 {
+            return true;
+        }
+        let (at, taken) = self.strata[level];
+        self.strata[level] = if at + 1 < self.every[level] {
+            (at + 1, taken)
+        } else {
+            (0, self.drawn(level))
+        };
+        at == taken
+    }
+
+    /// A place in a stratum (xorshift).
+    fn drawn(&mut self, level: usize) -> u16 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let every = u64::from(self.every[level].max(1));
+        ((self.random >> 32) * every >> 32) as u16
+    }
+}
+
+/// Level and N as they stand in a record.
+pub(crate) fn packed(level: TileLevel, every: u16) -> u16 {
+    level as u16 | every << 2
+}
+
+/// The number of the level, and N; 0: nobody asked.
+pub(crate) fn unpacked(word: u16) -> (usize, u16) {
+    (usize::from(word & 3), word >> 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_are_unpacked_as_they_were_packed() {
+        for level in TileLevel::ALL {
+            for every in [0, 1, 64, MOST as u16] {
+                assert_eq!(unpacked(packed(level, every)), (level as usize, every));
+            }
+        }
+    }
+
+    proptest! {
+        /// One of every N, in every stratum, and over many strata every place.
+        #[test]
+        fn of_each_stratum_one_is_taken(every in 1u16..40, thread in 0u32..9) {
+            let mut sampling = TileSampling::new([1, 1, every, 1], thread);
+            let mut places = vec![0; usize::from(every)];
+            for _ in 0..2000 {
+                let taken: Vec<usize> = (0..usize::from(every))
+                    .filter(|_| sampling.takes(TileLevel::Micro))
+                    .collect();
+                prop_assert_eq!(taken.len(), 1);
+                places[taken[0]] += 1;
+            }
+            prop_assert!(places.iter().all(|count| *count > 0), "{:?}", places);
+            prop_assert!(sampling.takes(TileLevel::Macro));
+        }
+    }
+}
