@@ -1,0 +1,104 @@
+//! Serialisation: what could run side by side runs one after another.
+//!
+//! Evidence, one of:
+//! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
+//!   the device's work, no more than the path spends on the host.
+//! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
+//!   of the window, with other lanes that are busy at times. Gain: that time over all those lanes.
+
+use super::{Draft, gaps_sql, host_path_ns, other_causes};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Cause, Facts, Idle};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, quoted, short, time};
+
+/// Fewer gaps are no habit.
+const LEAST: u64 = 3;
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    for (device, first, last, busy) in &facts.idle.spans {
+        let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
+        if n < LEAST {
+            continue;
+        }
+        let name = Idle::device_name(*device);
+        let held = facts.idle.gaps.iter().filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some()).count() as u64;
+        let does = busiest_host_name(facts).map_or(String::new(), |name| format!(", mostly {}", short(&name)));
+        Draft {
+            class: Class::Serialisation,
+            code: "host_prepares",
+            scope_kind: "device",
+            scope: name.clone(),
+            place: name.clone(),
+            confidence: if facts.path.is_known {
+                (Confidence::Medium, "the gaps and the launches after them are on record; that the host can prepare ahead is assumed".into())
+            } else {
+                (Confidence::Low, super::NO_PATH.into())
+            },
+            lead: format!(
+                "{name} idles {} of the time while the host prepares{does}",
+                percent(ns as f64 / (last - first).max(1) as f64)
+            ),
+            fix: "preparing ahead".into(),
+            evidence: gaps_sql(facts, *device, Cause::Host),
+            assumption: "the host prepares the next piece while the device works on this one".into(),
+            considered: format!(
+                "{} of {} gaps began with a wait of the host; {}",
+                count(held),
+                count(n),
+                other_causes(facts, *device, Cause::Host)
+            ),
+            suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
+        }
+        .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts)), verdicts);
+    }
+    alone(facts, options, verdicts);
+}
+
+fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    if !facts.idle.spans.is_empty() {
+        return;
+    }
+    let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
+    let lanes = facts.bricks.host_busy_ns.iter().filter(|lane| lane.1 >= least.max(1)).count();
+    let loads = |name: &String| facts.bricks.loader_names.contains(name);
+    let rows: Vec<_> = facts.path.alone.iter().filter(|row| row.1 != "waiting" && !loads(&row.0)).collect();
+    let all_ns: i64 = rows.iter().map(|row| row.2).sum();
+    let Some(most) = rows.iter().max_by_key(|row| (row.2, std::cmp::Reverse(&row.0))) else { return };
+    if lanes < 2 || facts.share(all_ns) < options.alone_share {
+        return;
+    }
+    Draft {
+        class: Class::Serialisation,
+        code: "one_lane",
+        scope_kind: "brick",
+        scope: most.0.clone(),
+        place: "host".into(),
+        confidence: (Confidence::Low, "whether the work depends on itself step by step is not recorded".into()),
+        lead: format!(
+            "{} of the wall one thread works and {} idle, mostly in {}",
+            percent(facts.share(all_ns)),
+            if lanes == 2 { "the other".to_owned() } else { format!("{} others", lanes - 1) },
+            short(&most.0)
+        ),
+        fix: format!("spreading it over {lanes}"),
+        evidence: format!(
+            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name = {}{} ORDER BY start_ns",
+            quoted(&most.0),
+            facts.window.sql(" AND")
+        ),
+        assumption: format!("the work splits evenly over the {lanes} lanes that are busy at times"),
+        considered: format!("{} of it is {}", time(most.2), short(&most.0)),
+        suggestion: "split it into tasks, or begin it while the others still work".into(),
+    }
+    .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
+}
+
+/// The host name with the most time of its own on the path.
+fn busiest_host_name(facts: &Facts) -> Option<String> {
+    let device: std::collections::BTreeSet<&str> = facts.device.names.iter().map(String::as_str).collect();
+    let rows = facts.path.names.iter();
+    let mut own = rows.filter(|row| row.1 == "work" && !device.contains(row.0.as_str()) && row.2.as_deref() != Some("outside bricks"));
+    own.next().map(|row| row.0.clone())
+}
