@@ -87,6 +87,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
             "memory",
             "roofline",
             "critical_path",
+            "bottleneck",
             "sanity",
             "throughput",
             "tiles"
@@ -251,6 +252,7 @@ fn only_and_skip_choose_sections() {
             "memory",
             "roofline",
             "critical_path",
+            "bottleneck",
             "throughput"
         ]
     );

@@ -14,23 +14,15 @@ use crate::verdict::{Bottleneck, Verdicts};
 pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
-    let mut group: Vec<usize> = (0..findings.len()).collect();
-    for a in 0..findings.len() {
-        for b in 0..a {
-            if related(&findings[a], &findings[b]) {
-                let (from, to) = (group[a].max(group[b]), group[a].min(group[b]));
-                group.iter_mut().filter(|group| **group == from).for_each(|group| *group = to);
-            }
-        }
-    }
-    // Numbers from 1 in the order of leaders, which come first in the sorted list.
-    let mut numbers: Vec<usize> = Vec::new();
-    for (at, finding) in findings.iter_mut().enumerate() {
-        let number = numbers.iter().position(|first| *first == group[at]).unwrap_or_else(|| {
-            numbers.push(group[at]);
-            numbers.len() - 1
+    // The first that it is related to among those that lead; else it leads a group of its own.
+    let mut leaders: Vec<usize> = Vec::new();
+    for at in 0..findings.len() {
+        let known = leaders.iter().position(|leader| related(&findings[*leader], &findings[at]));
+        let group = known.unwrap_or_else(|| {
+            leaders.push(at);
+            leaders.len() - 1
         });
-        finding.group = number as u64 + 1;
+        findings[at].group = group as u64 + 1;
     }
     findings.sort_by_key(|finding| finding.group);
     verdicts.findings = findings;

@@ -97,9 +97,16 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a name is that of something that gets input: one of its words is in `loader_words`.
+    /// Whether a name is that of something that gets input: one of its words is in `loader_words`. Names of stack
+    /// frames (`dir/file.py(12): read`, `a::read`) say what code is called, not what the program does with it.
     pub fn is_loader(&self, name: &str) -> bool {
-        name.split(|letter: char| !letter.is_alphanumeric())
-            .any(|word| self.loader_words.iter().any(|other| word.eq_ignore_ascii_case(other)))
+        if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
+            return false;
+        }
+        let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+        words.any(|word| {
+            let is_word = |other: &String| word.eq_ignore_ascii_case(other);
+            self.loader_words.iter().any(is_word)
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Fragmented memory: much of it is free, in pieces too small to use.
 //!
 //! Evidence: `memory.fragmentation`, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
-//! least `free_share` of the footprint and `least_free_bytes`. No gain in time is claimed.
+//! least `free_share` of the footprint (and not nearly all of it) and `least_free_bytes`. No gain in time is claimed.
 
 use super::Draft;
 use crate::Options;
@@ -9,6 +9,9 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::words::{bytes, percent};
+
+/// Free, of the footprint.
+const NOTHING_LIVES: f64 = 0.95;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let table = &facts.fragmentation;
@@ -30,7 +33,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut worst: Vec<(usize, f64)> = Vec::new();
     for row in 0..table.rows() {
         let (Some(in_pieces), Some(of_all), Some(free)) = (share.get(row), free_share.get(row), free.get(row)) else { continue };
-        if in_pieces < options.fragmentation || of_all < options.free_share || free < options.least_free_bytes {
+        // Where next to nothing lives, nothing is in the way.
+        let nothing_lives = of_all > NOTHING_LIVES;
+        if nothing_lives || in_pieces < options.fragmentation || of_all < options.free_share || free < options.least_free_bytes {
             continue;
         }
         match worst.iter_mut().find(|(other, _)| place.get(*other) == place.get(row)) {

@@ -116,10 +116,10 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         code: "unexplained_wait",
         scope_kind: "run",
         scope: "waits".into(),
-        place: "host".into(),
+        place: "waits".into(),
         confidence: (Confidence::Low, "what the waits waited for is not recorded".into()),
         lead: format!("the host waits {} of the wall{during}", percent(facts.share(wait_ns))),
-        fix: "without it the path".into(),
+        fix: "without the run".into(),
         evidence: format!(
             "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs{} ORDER BY dur_ns DESC",
             facts.window.sql(" WHERE")
