@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 24] = [
+pub const INPUTS: [Input; 26] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may("report_window", "SELECT from_ns, until_ns FROM report_window"),
     may("ranks", "SELECT rank FROM ranks"),
@@ -75,10 +75,28 @@ pub const INPUTS: [Input; 24] = [
         "category_rules",
         "SELECT name, category FROM category_rules WHERE category = 'data loading' ORDER BY name",
     ),
+    // Only rows whose names can be those of loaders: a run may have millions of others.
     may(
-        "outer_bricks",
-        "SELECT name_id, thread, start_ns, dur_ns FROM bricks WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'iteration' \
-         AND kind <> 'layer' ORDER BY start_ns, id",
+        "loader_rows",
+        "SELECT b.name_id AS name_id, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+         WHERE b.timing <> 'bound' AND (b.category = 'data loading' \
+         OR b.name IN (SELECT name FROM category_rules WHERE category = 'data loading') \
+         OR LOWER(b.name) LIKE '%load%' OR LOWER(b.name) LIKE '%fetch%' OR LOWER(b.name) LIKE '%dataset%' \
+         OR LOWER(b.name) LIKE '%input%' OR LOWER(b.name) LIKE '%ingest%' OR LOWER(b.name) LIKE '%read%') \
+         ORDER BY start_ns",
+    ),
+    // When bricks began on threads that copy.
+    may(
+        "copying_rows",
+        "SELECT start_ns FROM bricks WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \
+         AND thread IN (SELECT DISTINCT thread FROM transfers WHERE thread IS NOT NULL) ORDER BY start_ns",
+    ),
+    // Time of ranks; only there where the run holds ranks.
+    may(
+        "rank_rows",
+        "SELECT b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+         WHERE b.timing <> 'bound' AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' \
+         AND b.rank IN (SELECT rank FROM ranks) ORDER BY start_ns",
     ),
     may(
         "tasks",

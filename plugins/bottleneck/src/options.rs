@@ -29,7 +29,6 @@ use serde::Deserialize;
 /// | `alone_share` | 0.4 | serialisation | share of the window in which one lane works and all others idle |
 /// | `lanes_busy` | 0.05 | serialisation | a lane that is busy for less is not counted among those that could help |
 /// | `set_up_share` | 0.3 | set-up | share of one-time calls |
-/// | `loader_words` | load, loader, fetch, … | data loading | words in names of bricks that get input, beside the category `data loading` |
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the table above documents them")]
@@ -58,14 +57,10 @@ pub struct Options {
     pub alone_share: f64,
     pub lanes_busy: f64,
     pub set_up_share: f64,
-    pub loader_words: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        let words = [
-            "load", "loader", "dataloader", "fetch", "prefetch", "dataset", "input", "ingest", "read",
-        ];
         Self {
             findings: 5,
             least_share: 0.03,
@@ -91,22 +86,22 @@ impl Default for Options {
             alone_share: 0.4,
             lanes_busy: 0.05,
             set_up_share: 0.3,
-            loader_words: words.map(str::to_owned).to_vec(),
         }
     }
 }
 
-impl Options {
-    /// Whether a name is that of something that gets input: one of its words is in `loader_words`. Names of stack
-    /// frames (`dir/file.py(12): read`, `a::read`) say what code is called, not what the program does with it.
-    pub fn is_loader(&self, name: &str) -> bool {
-        if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
-            return false;
-        }
-        let mut words = name.split(|letter: char| !letter.is_alphanumeric());
-        words.any(|word| {
-            let is_word = |other: &String| word.eq_ignore_ascii_case(other);
-            self.loader_words.iter().any(is_word)
-        })
+/// Words in names of bricks that get input. Others can have the category `data loading`. The input `loader_rows` looks
+/// for the same.
+const LOADER_WORDS: [&str; 9] = [
+    "load", "loader", "dataloader", "fetch", "prefetch", "dataset", "input", "ingest", "read",
+];
+
+/// Whether a name is that of something that gets input: one of its words is a loader's. Names of stack frames
+/// (`dir/file.py(12): read`, `a::read`) say what code is called, not what the program does with it.
+pub fn is_loader(name: &str) -> bool {
+    if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
+        return false;
     }
+    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| LOADER_WORDS.iter().any(|other| word.eq_ignore_ascii_case(other)))
 }

@@ -6,7 +6,7 @@ use trueno_plugin::{Result, Run};
 
 use super::ranges::{Ranges, common, total, union};
 use super::{Device, Window};
-use crate::Options;
+use crate::options::is_loader;
 
 /// A row of `category.by_brick`.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,9 +51,9 @@ pub struct Bricks {
     pub loaders: Vec<(String, (i64, i64))>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
-    /// When bricks began that load nothing, sorted.
+    /// When bricks began on threads that copy, sorted.
     pub other_starts_ns: Vec<i64>,
-    /// Threads with bricks.
+    /// Lanes of the host.
     pub threads: usize,
     /// Sizes by name.
     pub sizes: BTreeMap<String, Vec<Size>>,
@@ -72,7 +72,7 @@ impl Bricks {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, options: &Options, window: &Window) -> Result<Self> {
+    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("by_brick")?;
         let (lane_kind, kind, name) = (table.text("lane_kind")?, table.text("kind")?, table.text("name")?);
@@ -91,7 +91,7 @@ impl Bricks {
                 median_ns: median.get(row),
             });
         }
-        out.loaders(run, options, window)?;
+        out.loaders(run, window)?;
         let table = run.table("sizes")?;
         let name = table.text("name")?;
         let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
@@ -115,11 +115,12 @@ impl Bricks {
         for row in (0..table.rows()).filter(|row| kind.value(*row) == "host") {
             out.host_busy_ns.push((lane.value(row).to_owned(), busy.value(row)));
         }
+        out.threads = out.host_busy_ns.len();
         out.host_busy_ns.sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
         Ok(out)
     }
 
-    fn loaders(&mut self, run: &mut Run, options: &Options, window: &Window) -> Result<()> {
+    fn loaders(&mut self, run: &mut Run, window: &Window) -> Result<()> {
         let rules = run.table("category_rules")?;
         let ruled: BTreeSet<String> = rules.text("name")?.iter().flatten().map(str::to_owned).collect();
         let table = run.table("brick_names")?;
@@ -129,31 +130,30 @@ impl Bricks {
             let Some(text) = name.get(row) else { continue };
             let is_loader = match category.get(row) {
                 Some(category) => category == "data loading",
-                None => ruled.contains(text) || options.is_loader(text),
+                None => ruled.contains(text) || is_loader(text),
             };
             if is_loader {
                 numbers.insert(id.value(row), text.to_owned());
                 self.loader_names.insert(text.to_owned());
             }
         }
-        let table = run.table("outer_bricks")?;
-        let (id, thread) = (table.i64("name_id")?, table.i64("thread")?);
-        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let mut threads = BTreeSet::new();
+        let table = run.table("loader_rows")?;
+        let (id, start, dur) = (table.i64("name_id")?, table.i64("start_ns")?, table.i64("dur_ns")?);
         for row in 0..table.rows() {
-            threads.insert(thread.value(row));
             let range = window.cut(start.value(row), start.value(row) + dur.value(row));
-            if let Some(range) = range.filter(|_| window.ranks > 1) {
-                self.by_thread.entry(thread.value(row)).or_default().push(range);
-            }
-            match (numbers.get(&id.value(row)), range) {
-                (Some(name), Some(range)) => self.loaders.push((name.clone(), range)),
-                (None, Some(range)) => self.other_starts_ns.push(range.0),
-                _ => {}
+            if let (Some(name), Some(range)) = (numbers.get(&id.value(row)), range) {
+                self.loaders.push((name.clone(), range));
             }
         }
+        self.other_starts_ns = run.table("copying_rows")?.i64("start_ns")?.iter().flatten().collect();
         self.other_starts_ns.sort_unstable();
-        self.threads = threads.len();
+        let table = run.table("rank_rows")?;
+        let (thread, start, dur) = (table.i64("thread")?, table.i64("start_ns")?, table.i64("dur_ns")?);
+        for row in 0..table.rows() {
+            if let Some(range) = window.cut(start.value(row), start.value(row) + dur.value(row)) {
+                self.by_thread.entry(thread.value(row)).or_default().push(range);
+            }
+        }
         Ok(())
     }
 

@@ -56,7 +56,7 @@ impl Facts {
     pub fn load(run: &mut Run, options: &Options) -> Result<Self> {
         let window = Window::load(run)?;
         let path = Path::load(run)?;
-        let bricks = Bricks::load(run, options, &window)?;
+        let bricks = Bricks::load(run, &window)?;
         let device = Device::load(run, &window)?;
         let mut bricks = bricks;
         bricks.busy_by_rank(&device, &window);

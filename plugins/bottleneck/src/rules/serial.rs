@@ -24,7 +24,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         let name = Idle::device_name(*device);
         let held = facts.idle.gaps.iter().filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some()).count() as u64;
-        let does = busiest_host_name(facts).map_or(String::new(), |name| format!(", mostly {}", short(&name)));
         Draft {
             class: Class::Serialisation,
             code: "host_prepares",
@@ -37,8 +36,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 (Confidence::Low, super::NO_PATH.into())
             },
             lead: format!(
-                "{name} idles {} of the time while the host prepares{does}",
-                percent(ns as f64 / (last - first).max(1) as f64)
+                "{name} idles {} of the time while the host prepares ({} gaps)",
+                percent(ns as f64 / (last - first).max(1) as f64),
+                count(n)
             ),
             fix: "preparing ahead".into(),
             evidence: gaps_sql(facts, *device, Cause::Host),
@@ -54,6 +54,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts)), verdicts);
     }
     alone(facts, options, verdicts);
+    let gap_ns = facts.path.kind_ns("gap");
+    if facts.share(gap_ns) >= options.set_up_share {
+        verdicts.cannot(
+            Class::Serialisation,
+            "host",
+            format!("what the host did in {} of the critical path ({} of the wall), where nothing is on record", time(gap_ns), percent(facts.share(gap_ns))),
+            "record bricks around what the host does there, or the waits and what they wait for",
+        );
+    }
 }
 
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -93,12 +102,4 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "split it into tasks, or begin it while the others still work".into(),
     }
     .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
-}
-
-/// The host name with the most time of its own on the path.
-fn busiest_host_name(facts: &Facts) -> Option<String> {
-    let device: std::collections::BTreeSet<&str> = facts.device.names.iter().map(String::as_str).collect();
-    let rows = facts.path.names.iter();
-    let mut own = rows.filter(|row| row.1 == "work" && !device.contains(row.0.as_str()) && row.2.as_deref() != Some("outside bricks"));
-    own.next().map(|row| row.0.clone())
 }

@@ -1,7 +1,8 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
 //! Evidence: names of API calls of which one call is most of the time and at least 2 % of the window, on the critical path, waits
-//! and copies not counted; together at least `set_up_share`. Gain: their time on the path.
+//! and copies not counted; or the time until a device first works, as far as the path has work of the host. The longer of the
+//! two is at least `set_up_share`. Gain: that time.
 
 use super::Draft;
 use crate::Options;
@@ -28,7 +29,10 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
     }
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let all_ns: i64 = rows.iter().map(|row| row.0).sum();
+    let single_ns: i64 = rows.iter().map(|row| row.0).sum();
+    let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
+    let before_ns = first_work.map_or(0, |first| first - facts.window.from_ns).min(facts.path.kind_ns("work"));
+    let all_ns = single_ns.max(before_ns);
     if facts.share(all_ns) < options.set_up_share {
         return;
     }
@@ -39,15 +43,29 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "run",
         scope: rows.first().map_or("", |row| row.1).to_owned(),
         place: "host".into(),
-        confidence: (Confidence::High, "single calls on the critical path".into()),
-        lead: format!("one-time set-up is {} of the wall ({})", percent(facts.share(all_ns)), names.first().cloned().unwrap_or_default()),
+        confidence: if single_ns >= before_ns {
+            (Confidence::High, "single calls on the critical path".into())
+        } else {
+            (Confidence::Medium, "that all of the time before the first device work is set-up is assumed".into())
+        },
+        lead: match names.first() {
+            Some(first) => format!("one-time set-up is {} of the wall ({first})", percent(facts.share(all_ns))),
+            None => format!("a device first works after {} of the wall", percent(facts.share(all_ns))),
+        },
         fix: "a warm start".into(),
-        evidence: format!(
-            "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name IN ({}) ORDER BY dur_ns DESC",
-            rows.iter().map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
-        ),
+        evidence: if single_ns >= before_ns {
+            format!(
+                "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name IN ({}) ORDER BY dur_ns DESC",
+                rows.iter().map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
+            )
+        } else {
+            format!(
+                "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls WHERE start_ns < {} GROUP BY name ORDER BY dur_ns DESC",
+                first_work.unwrap_or(0)
+            )
+        },
         assumption: "a process that is up already does not pay it again".into(),
-        considered: names.join(", "),
+        considered: format!("{} until a device first works; single calls: {}", time(before_ns), if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
         suggestion: "record after a warm-up if the steady state is what matters; else keep the process up, or load less at the start".into(),
     }
     .with_gain(facts, options, all_ns, verdicts);
