@@ -95,8 +95,8 @@ pub const INPUTS: [Input; 26] = [
     may(
         "rank_rows",
         "SELECT b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
-         WHERE b.timing <> 'bound' AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' \
-         AND b.rank IN (SELECT rank FROM ranks) ORDER BY start_ns",
+         CROSS JOIN (SELECT MAX(rank) AS most FROM ranks) AS r WHERE r.most > 0 AND b.timing <> 'bound' \
+         AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' ORDER BY start_ns",
     ),
     may(
         "tasks",
