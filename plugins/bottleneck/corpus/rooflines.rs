@@ -46,8 +46,8 @@ fn chain(steps: usize) -> f32 {
     sum
 }
 
-/// Rates of the two loops, in bytes/s and FLOP/s.
-fn ceilings(rec: &Recorder, bandwidth: Option<f64>, compute: Option<f64>) {
+/// Rates of the two loops, in bytes/s and FLOP/s, the best of four. Before the recording, of which they are no part.
+fn best_rates() -> (f64, f64) {
     let (mut a, b, c) = (vec![0.0_f32; LARGE], vec![1.0; LARGE], vec![2.0; LARGE]);
     let rate = |work: f64, of: &mut dyn FnMut()| {
         of();
@@ -63,16 +63,20 @@ fn ceilings(rec: &Recorder, bandwidth: Option<f64>, compute: Option<f64>) {
     let flops = rate((2 * STEPS) as f64, &mut || {
         std::hint::black_box(multiply_add(STEPS));
     });
+    (bytes, flops)
+}
+
+fn ceilings(rec: &Recorder, (bytes, flops): (f64, f64)) {
     rec.ceiling(Ceiling {
         level: Some("DRAM".into()),
         threads: Some(1),
-        ..Ceiling::new("cpu", CeilingKind::Bandwidth, bandwidth.unwrap_or(bytes), Source::Measured)
+        ..Ceiling::new("cpu", CeilingKind::Bandwidth, bytes, Source::Measured)
     });
     rec.ceiling(Ceiling {
         level: Some("scalar".into()),
         precision: Some("f32".into()),
         threads: Some(1),
-        ..Ceiling::new("cpu", CeilingKind::Compute, compute.unwrap_or(flops), Source::Measured)
+        ..Ceiling::new("cpu", CeilingKind::Compute, flops, Source::Measured)
     });
 }
 
@@ -89,19 +93,21 @@ fn rounds(rec: &Recorder, name: &'static str, (flops, read, written): (usize, us
 
 fn memory_loop(path: &Path, name: &'static str, (flops, read, written): (usize, usize, usize), mut run: impl FnMut()) {
     run();
+    let (_, flops_per_s) = best_rates();
     let rec = recorder(path);
     let seconds = rounds(&rec, name, (flops, read, written), run);
-    ceilings(&rec, Some(1.25 * (read + written) as f64 / seconds), None);
+    ceilings(&rec, (1.25 * (read + written) as f64 / seconds, flops_per_s));
     rec.finish().expect("the recording ends");
 }
 
 fn compute_loop(path: &Path, name: &'static str, mut run: impl FnMut() -> f32) {
     std::hint::black_box(run());
+    let (bytes_per_s, _) = best_rates();
     let rec = recorder(path);
     let seconds = rounds(&rec, name, (2 * STEPS, 4096, 4096), || {
         std::hint::black_box(run());
     });
-    ceilings(&rec, None, Some(1.25 * (2 * STEPS) as f64 / seconds));
+    ceilings(&rec, (bytes_per_s, 1.25 * (2 * STEPS) as f64 / seconds));
     rec.finish().expect("the recording ends");
 }
 
@@ -142,16 +148,18 @@ pub fn polynomial(path: &Path) {
 
 /// Each multiply-add waits for the one before.
 pub fn one_accumulator(path: &Path) {
+    let rates = best_rates();
     let rec = recorder(path);
     rounds(&rec, "dot", (2 * STEPS, 4096, 4096), || {
         std::hint::black_box(chain(STEPS));
     });
-    ceilings(&rec, None, None);
+    ceilings(&rec, rates);
     rec.finish().expect("the recording ends");
 }
 
 /// Divides where it could multiply.
 pub fn divided(path: &Path) {
+    let rates = best_rates();
     let rec = recorder(path);
     rounds(&rec, "normalise", (2 * STEPS, 4096, 4096), || {
         let mut sum = 1.0_f64;
@@ -160,12 +168,13 @@ pub fn divided(path: &Path) {
         }
         std::hint::black_box(sum);
     });
-    ceilings(&rec, None, None);
+    ceilings(&rec, rates);
     rec.finish().expect("the recording ends");
 }
 
 /// A bad loop that takes next to nothing of the run.
 pub fn off_the_path(path: &Path) {
+    let rates = best_rates();
     let rec = recorder(path);
     rounds(&rec, "dot", (2 * STEPS / 1000, 4096, 4096), || {
         std::hint::black_box(chain(STEPS / 1000));
@@ -174,7 +183,7 @@ pub fn off_the_path(path: &Path) {
         let _b = rec.brick("everything else");
         work(60_000);
     }
-    ceilings(&rec, None, None);
+    ceilings(&rec, rates);
     rec.finish().expect("the recording ends");
 }
 
@@ -189,6 +198,7 @@ fn walk(path: &Path, name: &'static str, places: usize, hops: usize) {
         random ^= random << 17;
         next.swap(at, (random % at as u64) as usize);
     }
+    let rates = best_rates();
     let rec = recorder(path);
     let mut at = 0_u32;
     rounds(&rec, name, (hops / 8, 4 * hops, 0), || {
@@ -197,7 +207,7 @@ fn walk(path: &Path, name: &'static str, places: usize, hops: usize) {
         }
         std::hint::black_box(at);
     });
-    ceilings(&rec, None, None);
+    ceilings(&rec, rates);
     rec.finish().expect("the recording ends");
 }
 

@@ -121,23 +121,24 @@ fn loaded(path: &Path, load_micros: u64, work_micros: u64) {
     let parent = rec.brick("epoch");
     let id = parent.id();
     std::thread::scope(|scope| {
-        let (give, take) = mpsc::sync_channel::<SpanId>(8);
+        let (begin, begun) = mpsc::channel::<SpanId>();
+        let (give, take) = mpsc::sync_channel::<()>(8);
         let loader = rec.clone();
         scope.spawn(move || {
             for _ in 0..25 {
                 let task = loader.task("load batch", Some(id));
-                let batch = task.id();
+                let _ = begin.send(task.id());
                 sleep(load_micros);
                 drop(task);
-                let _ = give.send(batch);
+                let _ = give.send(());
             }
         });
-        loop {
-            let from = std::time::Instant::now();
-            let Ok(batch) = take.recv() else { break };
-            let _ = from;
-            let step = rec.brick("train step");
-            rec.depends(batch, step.id());
+        while let Ok(batch) = begun.recv() {
+            {
+                let _wait = rec.wait("next batch", &[batch]);
+                let _ = take.recv();
+            }
+            let _step = rec.brick("train step");
             sleep(work_micros);
         }
     });

@@ -10,6 +10,7 @@ use serde::Deserialize;
 /// | `least_share` | 0.03 | all | predicted gains below this share are not reported |
 /// | `medium_share`, `high_share` | 0.10, 0.25 | all | severity by predicted gain |
 /// | `least_gaps` | 10 | device | fewer pieces of evidence are no pattern |
+/// | `launch_ns` | 10,000 | launch | a launch that began no longer before the device fell idle was still under way |
 /// | `prepare_ns` | 200,000 | launch, sync, serialisation | host time before a launch from which on the host *prepares*, not just launches |
 /// | `near_roof` | 0.6 | memory, compute | efficiency from which on the roof is what holds it |
 /// | `far_roof` | 0.3 | unoptimised, latency | efficiency below which the roof is not what holds it |
@@ -38,6 +39,7 @@ pub struct Options {
     pub medium_share: f64,
     pub high_share: f64,
     pub least_gaps: u64,
+    pub launch_ns: i64,
     pub prepare_ns: i64,
     pub near_roof: f64,
     pub far_roof: f64,
@@ -67,6 +69,7 @@ impl Default for Options {
             medium_share: 0.10,
             high_share: 0.25,
             least_gaps: 10,
+            launch_ns: 10_000,
             prepare_ns: 200_000,
             near_roof: 0.6,
             far_roof: 0.3,

@@ -4,7 +4,7 @@
 //!
 //! | cause | when |
 //! | --- | --- |
-//! | `device` | the host had asked for `w` before the gap began |
+//! | `device` | the host had asked for `w` at least `launch_ns` before the gap began |
 //! | `loader` | the host got input for at least half of the time until it asked |
 //! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
 //! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
@@ -156,11 +156,11 @@ fn gap(
     let Some((called_ns, _)) = next.launch else {
         return out;
     };
-    if called_ns <= start_ns {
+    if called_ns + options.launch_ns <= start_ns {
         out.cause = Cause::Device;
         return out;
     }
-    let asked_ns = called_ns.min(end_ns);
+    let asked_ns = called_ns.clamp(start_ns, end_ns);
     // The last wait that was over when the host asked, if it was still on when the gap began.
     let before = holds.partition_point(|hold| hold.1 <= asked_ns);
     let hold = holds[..before].last().filter(|hold| hold.1 >= start_ns && hold.0 <= start_ns);

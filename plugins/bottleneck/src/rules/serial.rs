@@ -72,7 +72,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
     let lanes = facts.bricks.host_busy_ns.iter().filter(|lane| lane.1 >= least.max(1)).count();
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
-    let rows: Vec<_> = facts.path.alone.iter().filter(|row| row.1 != "waiting" && !loads(&row.0)).collect();
+    // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
+    let tasks: std::collections::BTreeSet<&str> = facts.tasks.tasks.iter().map(|task| task.name.as_str()).collect();
+    let counts = |row: &&(String, String, i64)| row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str());
+    let rows: Vec<_> = facts.path.alone.iter().filter(counts).collect();
     let all_ns: i64 = rows.iter().map(|row| row.2).sum();
     let Some(most) = rows.iter().max_by_key(|row| (row.2, std::cmp::Reverse(&row.0))) else { return };
     if lanes < 2 || facts.share(all_ns) < options.alone_share {
