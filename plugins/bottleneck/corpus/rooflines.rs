@@ -82,13 +82,15 @@ fn ceilings(rec: &Recorder, (bytes, flops): (f64, f64)) {
 
 /// Runs a loop so many times, and measures.
 fn rounds(rec: &Recorder, name: &'static str, (flops, read, written): (usize, usize, usize), mut run: impl FnMut()) -> f64 {
-    let from = Instant::now();
+    let mut seconds = 0.0;
     for _ in 0..ROUNDS {
         let mut b = rec.brick(name);
         b.flops(flops as u64).bytes(read as u64, written as u64).backend("scalar");
+        let from = Instant::now();
         run();
+        seconds += from.elapsed().as_secs_f64();
     }
-    from.elapsed().as_secs_f64() / ROUNDS as f64
+    seconds / ROUNDS as f64
 }
 
 fn memory_loop(path: &Path, name: &'static str, (flops, read, written): (usize, usize, usize), mut run: impl FnMut()) {

@@ -169,7 +169,7 @@ fn gap(
         (out.held_ns, out.wait, out.by_copy) = (free_ns - start_ns, Some(hold.2), hold.3);
     }
     let loading = within(loaders, start_ns, asked_ns);
-    out.cause = if loading * 2 >= asked_ns - start_ns {
+    out.cause = if loading > 0 && loading * 2 >= asked_ns - start_ns {
         Cause::Loader
     } else if asked_ns - free_ns >= options.prepare_ns {
         Cause::Host
