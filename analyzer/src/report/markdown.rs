@@ -65,7 +65,12 @@ fn holds_back(out: &mut String, top: &Top) {
     for one in &top.findings {
         line(
             out,
-            format_args!("{}. **{}** {}", one.rank, text(&one.severity), text(&one.sentence)),
+            format_args!(
+                "{}. **{}** {}",
+                one.rank,
+                text(&one.severity),
+                text(&one.sentence)
+            ),
         );
     }
 }

@@ -153,7 +153,11 @@ fn top_findings(report: &Report, out: &mut Out) {
     findings.retain(|(plugin, _)| *plugin != top::PLUGIN);
     out.blank();
     if findings.is_empty() {
-        let none = if all > 0 { "no other findings" } else { "no findings" };
+        let none = if all > 0 {
+            "no other findings"
+        } else {
+            "no findings"
+        };
         out.line(&out.paint(Meaning::Faint, none));
         return;
     }

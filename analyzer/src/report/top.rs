@@ -65,20 +65,39 @@ impl Top {
             more: 0,
             cannot_tell: None,
         };
-        let Some(section) = report.sections.iter().find(|section| section.plugin == PLUGIN) else {
+        let Some(section) = report
+            .sections
+            .iter()
+            .find(|section| section.plugin == PLUGIN)
+        else {
             return not_judged(format!("the plugin {PLUGIN} did not run"));
         };
-        let why = || section.message.clone().unwrap_or_else(|| "no reason given".into());
+        let why = || {
+            section
+                .message
+                .clone()
+                .unwrap_or_else(|| "no reason given".into())
+        };
         match section.status {
             SectionStatus::Ok => {}
-            SectionStatus::Failed => return not_judged(format!("the plugin {PLUGIN} failed: {}", why())),
-            SectionStatus::Skipped => return not_judged(format!("the plugin {PLUGIN} was skipped: {}", why())),
+            SectionStatus::Failed => {
+                return not_judged(format!("the plugin {PLUGIN} failed: {}", why()));
+            }
+            SectionStatus::Skipped => {
+                return not_judged(format!("the plugin {PLUGIN} was skipped: {}", why()));
+            }
         }
         let lines = table(section, TABLE).map_or_else(Vec::new, lines);
-        let all = table(section, "bottlenecks").map_or(lines.len(), Table::rows).max(lines.len());
+        let all = table(section, "bottlenecks")
+            .map_or(lines.len(), Table::rows)
+            .max(lines.len());
         let findings: Vec<Line> = lines.into_iter().take(SHOWN).collect();
         Self {
-            status: if findings.is_empty() { Judged::NothingFound } else { Judged::Found },
+            status: if findings.is_empty() {
+                Judged::NothingFound
+            } else {
+                Judged::Found
+            },
             reason: None,
             more: (all - findings.len()) as u64,
             findings,

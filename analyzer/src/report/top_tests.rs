@@ -9,7 +9,10 @@ fn section(rows: usize) -> Section {
         .u64("rank", 1..=rows as u64)
         .text("class", (0..rows).map(|_| "sync_bound"))
         .text("severity", (0..rows).map(|_| "high"))
-        .i64("gain_ns", (0..rows).map(|row| (row > 0).then_some(row as i64 * 1_000_000)))
+        .i64(
+            "gain_ns",
+            (0..rows).map(|row| (row > 0).then_some(row as i64 * 1_000_000)),
+        )
         .f64("gain_share", (0..rows).map(|row| row as f64 / 100.0))
         .text("sentence", (0..rows).map(sentence));
     let cannot = Table::build("cannot_tell").text("class", ["memory_bound", "compute_bound"]);
@@ -41,7 +44,10 @@ fn three_lines_open_the_report_before_any_section() {
     // The same is not said again among the findings of all plugins.
     assert!(text.contains("\nno other findings\n"), "{text}");
     let text = markdown::render(&report, 10);
-    assert!(text.contains("### What holds it back\n\n1. **high** finding 0; fixing it"), "{text}");
+    assert!(
+        text.contains("### What holds it back\n\n1. **high** finding 0; fixing it"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -50,7 +56,10 @@ fn json_has_the_same_as_key_top() {
     json::write(&testing::report(vec![section(2)]), &mut out).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let top = &value["top"];
-    assert_eq!((&top["status"], &top["more"], &top["cannot_tell"]), (&"found".into(), &0.into(), &2.into()));
+    assert_eq!(
+        (&top["status"], &top["more"], &top["cannot_tell"]),
+        (&"found".into(), &0.into(), &2.into())
+    );
     assert_eq!(top["findings"][0]["gain_ns"], serde_json::Value::Null);
     assert_eq!(top["findings"][1]["gain_ns"], 1_000_000);
     assert_eq!(top["findings"][1]["rank"], 2);
@@ -59,13 +68,25 @@ fn json_has_the_same_as_key_top() {
 #[test]
 fn what_was_not_judged_is_not_called_fine() {
     let absent = testing::report(vec![]);
-    assert_eq!(Top::of(&absent).none(), "not judged: the plugin bottleneck did not run");
-    assert!(render(&absent, page()).contains("what holds it back: not judged: the plugin bottleneck did not run\n"));
+    assert_eq!(
+        Top::of(&absent).none(),
+        "not judged: the plugin bottleneck did not run"
+    );
+    assert!(
+        render(&absent, page())
+            .contains("what holds it back: not judged: the plugin bottleneck did not run\n")
+    );
     let mut failed = section(0);
     failed.status = SectionStatus::Failed;
     failed.message = Some("panicked".into());
-    assert_eq!(Top::of(&testing::report(vec![failed])).status, Judged::NotJudged);
+    assert_eq!(
+        Top::of(&testing::report(vec![failed])).status,
+        Judged::NotJudged
+    );
     let nothing = Top::of(&testing::report(vec![section(0)]));
     assert_eq!(nothing.status, Judged::NothingFound);
-    assert_eq!(nothing.none(), "nothing worth a word was found; 2 things cannot be told, see bottleneck: cannot tell");
+    assert_eq!(
+        nothing.none(),
+        "nothing worth a word was found; 2 things cannot be told, see bottleneck: cannot tell"
+    );
 }

@@ -7,7 +7,10 @@ use trueno_recorder::Recorder;
 
 /// A recording.
 pub fn recorder(path: &Path) -> Recorder {
-    Recorder::builder(path).overwrite(true).create().expect("the run can be written")
+    Recorder::builder(path)
+        .overwrite(true)
+        .create()
+        .expect("the run can be written")
 }
 
 /// Keeps the thread at work for so long.
@@ -30,7 +33,10 @@ fn steps(path: &Path, number: u64, step: impl Fn(&Recorder, u64)) {
 /// Loads, then computes, then loads.
 pub fn loader_before_work(path: &Path) {
     steps(path, 30, |rec, _| {
-        { let _b = rec.brick("load batch"); work(800); }
+        {
+            let _b = rec.brick("load batch");
+            work(800);
+        }
         let _b = rec.brick("train step");
         work(900);
     });
@@ -39,7 +45,10 @@ pub fn loader_before_work(path: &Path) {
 /// Loading that nobody notices.
 pub fn loader_small(path: &Path) {
     steps(path, 30, |rec, _| {
-        { let _b = rec.brick("load batch"); work(10); }
+        {
+            let _b = rec.brick("load batch");
+            work(10);
+        }
         let _b = rec.brick("train step");
         work(1500);
     });
@@ -80,7 +89,9 @@ pub fn an_element_a_call(path: &Path) {
     let mut sum = 0.0_f64;
     for n in 0..60_000 {
         let _b = rec.brick("axpy element");
-        for k in 0..60 { sum += std::hint::black_box(f64::from(n + k) * 1.5); }
+        for k in 0..60 {
+            sum += std::hint::black_box(f64::from(n + k) * 1.5);
+        }
     }
     std::hint::black_box(sum);
     rec.finish().expect("the recording ends");
@@ -92,7 +103,9 @@ pub fn a_hash_a_call(path: &Path) {
     let mut hash = 14_695_981_039_346_656_037_u64;
     for n in 0..40_000_u64 {
         let _f = rec.function("hash key");
-        for byte in 0..100 { hash = std::hint::black_box(hash ^ (n + byte)).wrapping_mul(1_099_511_628_211); }
+        for byte in 0..100 {
+            hash = std::hint::black_box(hash ^ (n + byte)).wrapping_mul(1_099_511_628_211);
+        }
     }
     std::hint::black_box(hash);
     rec.finish().expect("the recording ends");
@@ -112,7 +125,10 @@ pub fn many_real_calls(path: &Path) {
 pub fn few_tiny_calls(path: &Path) {
     let rec = recorder(path);
     for n in 0..2_000 {
-        { let _b = rec.brick("index"); std::hint::black_box(n * 7); }
+        {
+            let _b = rec.brick("index");
+            std::hint::black_box(n * 7);
+        }
         let _b = rec.brick("row of the image");
         work(12);
     }
@@ -122,7 +138,11 @@ pub fn few_tiny_calls(path: &Path) {
 /// The same mask for every step.
 pub fn mask_again(path: &Path) {
     steps(path, 20, |rec, n| {
-        { let _b = rec.brick("build mask"); work(400); rec.checksum("mask", None, &[1.0_f32; 256], &[256]); }
+        {
+            let _b = rec.brick("build mask");
+            work(400);
+            rec.checksum("mask", None, &[1.0_f32; 256], &[256]);
+        }
         let _b = rec.brick("attend");
         work(600);
         rec.checksum("out", None, &[n as f32 + 0.5; 256], &[256]);

@@ -81,11 +81,18 @@ fn ceilings(rec: &Recorder, (bytes, flops): (f64, f64)) {
 }
 
 /// Runs a loop so many times, and measures.
-fn rounds(rec: &Recorder, name: &'static str, (flops, read, written): (usize, usize, usize), mut run: impl FnMut()) -> f64 {
+fn rounds(
+    rec: &Recorder,
+    name: &'static str,
+    (flops, read, written): (usize, usize, usize),
+    mut run: impl FnMut(),
+) -> f64 {
     let mut seconds = 0.0;
     for _ in 0..ROUNDS {
         let mut b = rec.brick(name);
-        b.flops(flops as u64).bytes(read as u64, written as u64).backend("scalar");
+        b.flops(flops as u64)
+            .bytes(read as u64, written as u64)
+            .backend("scalar");
         let from = Instant::now();
         run();
         seconds += from.elapsed().as_secs_f64();
@@ -93,12 +100,20 @@ fn rounds(rec: &Recorder, name: &'static str, (flops, read, written): (usize, us
     seconds / ROUNDS as f64
 }
 
-fn memory_loop(path: &Path, name: &'static str, (flops, read, written): (usize, usize, usize), mut run: impl FnMut()) {
+fn memory_loop(
+    path: &Path,
+    name: &'static str,
+    (flops, read, written): (usize, usize, usize),
+    mut run: impl FnMut(),
+) {
     run();
     let (_, flops_per_s) = best_rates();
     let rec = recorder(path);
     let seconds = rounds(&rec, name, (flops, read, written), run);
-    ceilings(&rec, (1.25 * (read + written) as f64 / seconds, flops_per_s));
+    ceilings(
+        &rec,
+        (1.25 * (read + written) as f64 / seconds, flops_per_s),
+    );
     rec.finish().expect("the recording ends");
 }
 
@@ -116,7 +131,9 @@ fn compute_loop(path: &Path, name: &'static str, mut run: impl FnMut() -> f32) {
 /// Two vectors in, one out.
 pub fn triad(path: &Path) {
     let (mut a, b, c) = (vec![0.0_f32; LARGE], vec![1.0; LARGE], vec![2.0; LARGE]);
-    memory_loop(path, "triad", (2 * LARGE, 8 * LARGE, 4 * LARGE), || read_write(&mut a, &b, &c));
+    memory_loop(path, "triad", (2 * LARGE, 8 * LARGE, 4 * LARGE), || {
+        read_write(&mut a, &b, &c)
+    });
 }
 
 /// One vector in, one out, scaled.

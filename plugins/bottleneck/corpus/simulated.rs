@@ -44,12 +44,22 @@ impl Default for Machine {
 impl Machine {
     /// A few per cent more or less, as real times have.
     fn about(&mut self, ns: i64) -> i64 {
-        self.jitter = self.jitter.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.jitter = self
+            .jitter
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let share = (self.jitter >> 40) as f64 / (1_u64 << 24) as f64;
         (ns as f64 * (0.97 + 0.06 * share)) as i64
     }
 
-    fn event(&mut self, category: &str, name: &str, tid: i64, (start_ns, end_ns): (i64, i64), args: &str) {
+    fn event(
+        &mut self,
+        category: &str,
+        name: &str,
+        tid: i64,
+        (start_ns, end_ns): (i64, i64),
+        args: &str,
+    ) {
         let comma = if self.events.is_empty() { "" } else { ",\n" };
         let micros = |ns: i64| format!("{}.{:03}", ns / 1000, ns % 1000);
         let _ = write!(
@@ -101,10 +111,20 @@ impl Machine {
         let per_ns = if pinned { 12 } else { 4 };
         let (start_ns, end_ns) = self.queue(stream, 5_000 + bytes / per_ns);
         let from_ns = self.now_ns;
-        self.now_ns = if pinned { from_ns + LAUNCH_NS } else { end_ns + 2_000 };
+        self.now_ns = if pinned {
+            from_ns + LAUNCH_NS
+        } else {
+            end_ns + 2_000
+        };
         self.correlation += 1;
         let args = format!(r#""correlation":{}"#, self.correlation);
-        self.event("cuda_runtime", "cudaMemcpyAsync", 1, (from_ns, self.now_ns), &args);
+        self.event(
+            "cuda_runtime",
+            "cudaMemcpyAsync",
+            1,
+            (from_ns, self.now_ns),
+            &args,
+        );
         let host = if pinned { "Pinned" } else { "Pageable" };
         let name = match way {
             Way::Up => format!("Memcpy HtoD ({host} -> Device)"),
@@ -124,7 +144,13 @@ impl Machine {
         self.now_ns = (from_ns + 1_000).max(done + 3_000);
         self.correlation += 1;
         let args = format!(r#""correlation":{}"#, self.correlation);
-        self.event("cuda_runtime", "cudaDeviceSynchronize", 1, (from_ns, self.now_ns), &args);
+        self.event(
+            "cuda_runtime",
+            "cudaDeviceSynchronize",
+            1,
+            (from_ns, self.now_ns),
+            &args,
+        );
     }
 
     /// The trace.

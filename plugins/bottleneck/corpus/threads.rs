@@ -13,7 +13,12 @@ fn sleep(micros: u64) {
 }
 
 /// Rounds of tasks on threads of their own, which the first thread waits for.
-fn rounds(rec: &Recorder, number: u64, names: &[&'static str], micros: impl Fn(u64, u64) -> u64 + Sync) {
+fn rounds(
+    rec: &Recorder,
+    number: u64,
+    names: &[&'static str],
+    micros: impl Fn(u64, u64) -> u64 + Sync,
+) {
     let threads = names.len();
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
@@ -37,7 +42,10 @@ fn rounds(rec: &Recorder, number: u64, names: &[&'static str], micros: impl Fn(u
             for worker in &workers {
                 let _ = worker.0.send((round, step.id()));
             }
-            let ids: Vec<SpanId> = workers.iter().filter_map(|worker| worker.1.recv().ok()).collect();
+            let ids: Vec<SpanId> = workers
+                .iter()
+                .filter_map(|worker| worker.1.recv().ok())
+                .collect();
             assert_eq!(ids.len(), threads);
             let _wait = rec.wait("join", &ids);
             for worker in &workers {
@@ -51,14 +59,30 @@ fn rounds(rec: &Recorder, number: u64, names: &[&'static str], micros: impl Fn(u
 /// The third of four threads takes three times as long.
 pub fn one_slow_thread(path: &Path) {
     let rec = recorder(path);
-    rounds(&rec, 15, &["part 0", "part 1", "part 2", "part 3"], |_, index| if index == 2 { 6_000 } else { 2_000 });
+    rounds(
+        &rec,
+        15,
+        &["part 0", "part 1", "part 2", "part 3"],
+        |_, index| if index == 2 { 6_000 } else { 2_000 },
+    );
     rec.finish().expect("the recording ends");
 }
 
 /// Another thread is the last each time.
 pub fn uneven_pieces(path: &Path) {
     let rec = recorder(path);
-    rounds(&rec, 16, &["part 0", "part 1", "part 2", "part 3"], |round, index| if (round + index) % 4 == 0 { 7_000 } else { 2_500 });
+    rounds(
+        &rec,
+        16,
+        &["part 0", "part 1", "part 2", "part 3"],
+        |round, index| {
+            if (round + index) % 4 == 0 {
+                7_000
+            } else {
+                2_500
+            }
+        },
+    );
     rec.finish().expect("the recording ends");
 }
 

@@ -20,9 +20,16 @@ fn main() -> std::io::Result<()> {
     for case in corpus::CASES {
         match case.make {
             Make::Recorded(make) => make(&folder.join(format!("{}.run", case.name))),
-            Make::Simulated(make) => std::fs::write(folder.join(format!("{}.json", case.name)), make())?,
+            Make::Simulated(make) => {
+                std::fs::write(folder.join(format!("{}.json", case.name)), make())?
+            }
         }
-        labels += &format!("{}\t{}\t{}\n", case.name, case.truth.unwrap_or("-"), case.not.unwrap_or("-"));
+        labels += &format!(
+            "{}\t{}\t{}\n",
+            case.name,
+            case.truth.unwrap_or("-"),
+            case.not.unwrap_or("-")
+        );
     }
     std::fs::write(folder.join("labels.tsv"), labels)
 }

@@ -70,12 +70,18 @@ impl Class {
             (self, other),
             (SmallBatches, LaunchBound | LatencyBound | SyncBound)
                 | (TightLoop, LaunchBound | SmallBatches)
-                | (RedundantTransfers, TransferBound | SyncBound | Serialisation)
+                | (
+                    RedundantTransfers,
+                    TransferBound | SyncBound | Serialisation
+                )
                 | (DataLoadBound, Serialisation | TransferBound)
                 | (LoadImbalance, SyncBound | Serialisation)
                 | (SyncBound, LaunchBound | Serialisation)
                 | (TransferBound, SyncBound | Serialisation)
-                | (Recomputation, MemoryBound | ComputeBound | LatencyBound | Unoptimised)
+                | (
+                    Recomputation,
+                    MemoryBound | ComputeBound | LatencyBound | Unoptimised
+                )
                 | (MemoryGrowth, FragmentedMemory)
         )
     }

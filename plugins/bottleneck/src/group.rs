@@ -17,7 +17,9 @@ pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
     // The first that it is related to among those that lead; else it leads a group of its own.
     let mut leaders: Vec<usize> = Vec::new();
     for at in 0..findings.len() {
-        let known = leaders.iter().position(|leader| related(&findings[*leader], &findings[at]));
+        let known = leaders
+            .iter()
+            .position(|leader| related(&findings[*leader], &findings[at]));
         let group = known.unwrap_or_else(|| {
             leaders.push(at);
             leaders.len() - 1
@@ -26,7 +28,9 @@ pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
     }
     findings.sort_by_key(|finding| finding.group);
     verdicts.findings = findings;
-    verdicts.cannot.sort_by(|a, b| (a.class, &a.scope, &a.missing).cmp(&(b.class, &b.scope, &b.missing)));
+    verdicts
+        .cannot
+        .sort_by(|a, b| (a.class, &a.scope, &a.missing).cmp(&(b.class, &b.scope, &b.missing)));
     verdicts.cannot.dedup();
     verdicts
 }
@@ -42,7 +46,8 @@ fn key(finding: &Bottleneck) -> impl Ord + '_ {
 }
 
 fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
-    let same_kind = a.class == b.class && a.code == b.code && matches!(a.scope_kind, "brick" | "kernel");
+    let same_kind =
+        a.class == b.class && a.code == b.code && matches!(a.scope_kind, "brick" | "kernel");
     let explains = a.class.explains(b.class) || b.class.explains(a.class);
     same_kind || (explains && (a.place == b.place || touches(a, b) || touches(b, a)))
 }

@@ -10,14 +10,32 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 /// All inputs.
 pub const INPUTS: [Input; 26] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
-    may("report_window", "SELECT from_ns, until_ns FROM report_window"),
+    may(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    ),
     may("ranks", "SELECT rank FROM ranks"),
     // What other plugins say.
-    may("path_kinds", "SELECT kind, dur_ns FROM critical_path.by_kind"),
-    may("path_names", "SELECT name, kind, category, dur_ns FROM critical_path.by_name"),
-    may("opportunity", "SELECT name, path_ns, gain_50_ns, gain_100_ns FROM critical_path.opportunity"),
-    may("path_alone", "SELECT name, category, alone_ns FROM critical_path.alone"),
-    may("at_roof", "SELECT source, name, path_ns, gain_ns FROM critical_path.at_roof"),
+    may(
+        "path_kinds",
+        "SELECT kind, dur_ns FROM critical_path.by_kind",
+    ),
+    may(
+        "path_names",
+        "SELECT name, kind, category, dur_ns FROM critical_path.by_name",
+    ),
+    may(
+        "opportunity",
+        "SELECT name, path_ns, gain_50_ns, gain_100_ns FROM critical_path.opportunity",
+    ),
+    may(
+        "path_alone",
+        "SELECT name, category, alone_ns FROM critical_path.alone",
+    ),
+    may(
+        "at_roof",
+        "SELECT source, name, path_ns, gain_ns FROM critical_path.at_roof",
+    ),
     may(
         "points",
         "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
@@ -27,7 +45,10 @@ pub const INPUTS: [Input; 26] = [
         "by_brick",
         "SELECT lane_kind, kind, name, category, calls, self_ns, inclusive_ns, min_ns, median_ns FROM category.by_brick",
     ),
-    may("by_lane", "SELECT lane, lane_kind, busy_ns FROM category.by_lane"),
+    may(
+        "by_lane",
+        "SELECT lane, lane_kind, busy_ns FROM category.by_lane",
+    ),
     may(
         "growth",
         "SELECT place, tag, iterations, first_bytes, last_bytes, bytes_per_iteration, growth_share, p, verdict FROM memory.growth",

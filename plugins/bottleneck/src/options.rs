@@ -96,7 +96,15 @@ impl Default for Options {
 /// Words in names of bricks that get input. Others can have the category `data loading`. The input `loader_rows` looks
 /// for the same.
 const LOADER_WORDS: [&str; 9] = [
-    "load", "loader", "dataloader", "fetch", "prefetch", "dataset", "input", "ingest", "read",
+    "load",
+    "loader",
+    "dataloader",
+    "fetch",
+    "prefetch",
+    "dataset",
+    "input",
+    "ingest",
+    "read",
 ];
 
 /// Whether a name is that of something that gets input: one of its words is a loader's. Names of stack frames
@@ -106,5 +114,9 @@ pub fn is_loader(name: &str) -> bool {
         return false;
     }
     let mut words = name.split(|letter: char| !letter.is_alphanumeric());
-    words.any(|word| LOADER_WORDS.iter().any(|other| word.eq_ignore_ascii_case(other)))
+    words.any(|word| {
+        LOADER_WORDS
+            .iter()
+            .any(|other| word.eq_ignore_ascii_case(other))
+    })
 }

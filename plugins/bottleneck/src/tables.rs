@@ -59,7 +59,11 @@ pub fn idle(facts: &Facts) -> TableBuilder {
     let mut rows = Vec::new();
     for (device, first, last, _) in &facts.idle.spans {
         for cause in Cause::ALL {
-            let of = facts.idle.gaps.iter().filter(|gap| gap.device == *device && gap.cause == cause);
+            let of = facts
+                .idle
+                .gaps
+                .iter()
+                .filter(|gap| gap.device == *device && gap.cause == cause);
             let longest = of.map(|gap| gap.dur_ns()).max();
             let (n, ns) = facts.idle.of_cause(*device, cause);
             if let Some(longest) = longest {
@@ -97,5 +101,7 @@ pub fn finding(one: &Bottleneck) -> Finding {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

@@ -109,7 +109,13 @@ pub struct Verdicts {
 
 impl Verdicts {
     /// Notes what is missing.
-    pub fn cannot(&mut self, class: Class, scope: &str, missing: impl Into<String>, how: impl Into<String>) {
+    pub fn cannot(
+        &mut self,
+        class: Class,
+        scope: &str,
+        missing: impl Into<String>,
+        how: impl Into<String>,
+    ) {
         self.cannot.push(CannotTell {
             class,
             scope: scope.to_owned(),

@@ -58,9 +58,18 @@ pub fn short(name: &str) -> String {
     const MOST: usize = 36;
     let name = name.trim();
     let plain = name.strip_prefix("void ").unwrap_or(name);
-    let head = plain.split(['<', '(']).next().unwrap_or(plain);
+    let is_cpp = plain.len() < name.len() || plain.contains("::");
+    let head = if is_cpp {
+        plain.split(['<', '(']).next().unwrap_or(plain)
+    } else {
+        plain
+    };
     let head = if head.is_empty() { plain } else { head };
-    let head = if head.chars().count() > MOST { head.rsplit("::").next().unwrap_or(head) } else { head };
+    let head = if head.chars().count() > MOST {
+        head.rsplit("::").next().unwrap_or(head)
+    } else {
+        head
+    };
     if head.chars().count() <= MOST {
         return head.to_owned();
     }
@@ -91,7 +100,10 @@ mod tests {
 
     #[test]
     fn names_are_cut_and_quoted() {
-        assert_eq!(short("void at::native::gemm<float>(int)"), "at::native::gemm");
+        assert_eq!(
+            short("void at::native::gemm<float>(int)"),
+            "at::native::gemm"
+        );
         assert_eq!(short(&"ä".repeat(50)).chars().count(), 36);
         assert_eq!(quoted("it's"), "'it''s'");
     }

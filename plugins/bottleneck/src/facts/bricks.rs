@@ -75,7 +75,11 @@ impl Bricks {
     pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("by_brick")?;
-        let (lane_kind, kind, name) = (table.text("lane_kind")?, table.text("kind")?, table.text("name")?);
+        let (lane_kind, kind, name) = (
+            table.text("lane_kind")?,
+            table.text("kind")?,
+            table.text("name")?,
+        );
         let (own, inclusive) = (table.i64("self_ns")?, table.i64("inclusive_ns")?);
         let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
         for row in 0..table.rows() {
@@ -102,29 +106,56 @@ impl Bricks {
                 median_ns: median[row],
                 dur_ns: dur.value(row),
             };
-            out.sizes.entry(name.value(row).to_owned()).or_default().push(size);
+            out.sizes
+                .entry(name.value(row).to_owned())
+                .or_default()
+                .push(size);
         }
         let table = run.table("call_names")?;
-        let (name, dur, longest) = (table.text("name")?, table.i64("dur_ns")?, table.i64("longest_ns")?);
+        let (name, dur, longest) = (
+            table.text("name")?,
+            table.i64("dur_ns")?,
+            table.i64("longest_ns")?,
+        );
         for row in 0..table.rows() {
             let calls = count(&table, "calls", row)?;
-            out.calls.push((name.value(row).to_owned(), calls, dur.value(row), longest.value(row)));
+            out.calls.push((
+                name.value(row).to_owned(),
+                calls,
+                dur.value(row),
+                longest.value(row),
+            ));
         }
         let table = run.table("by_lane")?;
-        let (lane, kind, busy) = (table.text("lane")?, table.text("lane_kind")?, table.i64("busy_ns")?);
+        let (lane, kind, busy) = (
+            table.text("lane")?,
+            table.text("lane_kind")?,
+            table.i64("busy_ns")?,
+        );
         for row in (0..table.rows()).filter(|row| kind.value(*row) == "host") {
-            out.host_busy_ns.push((lane.value(row).to_owned(), busy.value(row)));
+            out.host_busy_ns
+                .push((lane.value(row).to_owned(), busy.value(row)));
         }
         out.threads = out.host_busy_ns.len();
-        out.host_busy_ns.sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
+        out.host_busy_ns
+            .sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
         Ok(out)
     }
 
     fn loaders(&mut self, run: &mut Run, window: &Window) -> Result<()> {
         let rules = run.table("category_rules")?;
-        let ruled: BTreeSet<String> = rules.text("name")?.iter().flatten().map(str::to_owned).collect();
+        let ruled: BTreeSet<String> = rules
+            .text("name")?
+            .iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect();
         let table = run.table("brick_names")?;
-        let (id, name, category) = (table.i64("name_id")?, table.text("name")?, table.text("category")?);
+        let (id, name, category) = (
+            table.i64("name_id")?,
+            table.text("name")?,
+            table.text("category")?,
+        );
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {
             let Some(text) = name.get(row) else { continue };
@@ -138,20 +169,36 @@ impl Bricks {
             }
         }
         let table = run.table("loader_rows")?;
-        let (id, start, dur) = (table.i64("name_id")?, table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (id, start, dur) = (
+            table.i64("name_id")?,
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+        );
         for row in 0..table.rows() {
             let range = window.cut(start.value(row), start.value(row) + dur.value(row));
             if let (Some(name), Some(range)) = (numbers.get(&id.value(row)), range) {
                 self.loaders.push((name.clone(), range));
             }
         }
-        self.other_starts_ns = run.table("copying_rows")?.i64("start_ns")?.iter().flatten().collect();
+        self.other_starts_ns = run
+            .table("copying_rows")?
+            .i64("start_ns")?
+            .iter()
+            .flatten()
+            .collect();
         self.other_starts_ns.sort_unstable();
         let table = run.table("rank_rows")?;
-        let (thread, start, dur) = (table.i64("thread")?, table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (thread, start, dur) = (
+            table.i64("thread")?,
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+        );
         for row in 0..table.rows() {
             if let Some(range) = window.cut(start.value(row), start.value(row) + dur.value(row)) {
-                self.by_thread.entry(thread.value(row)).or_default().push(range);
+                self.by_thread
+                    .entry(thread.value(row))
+                    .or_default()
+                    .push(range);
             }
         }
         Ok(())
@@ -160,16 +207,23 @@ impl Bricks {
     /// Sums up time of bricks by rank, without the waits of the thread.
     pub fn busy_by_rank(&mut self, device: &Device, window: &Window) {
         for (thread, ranges) in std::mem::take(&mut self.by_thread) {
-            let waits = device.waits.iter().filter(|wait| wait.thread == Some(thread));
+            let waits = device
+                .waits
+                .iter()
+                .filter(|wait| wait.thread == Some(thread));
             let waits = waits.filter_map(|wait| window.cut(wait.start_ns, wait.end_ns));
             let (ranges, waits) = (union(ranges), union(waits.collect()));
-            *self.rank_busy_ns.entry(thread >> 16).or_default() += total(&ranges) - common(&ranges, &waits);
+            *self.rank_busy_ns.entry(thread >> 16).or_default() +=
+                total(&ranges) - common(&ranges, &waits);
         }
     }
 
     /// The row of a host name with the most time.
     pub fn host(&self, name: &str) -> Option<&Name> {
-        let rows = self.names.iter().filter(|row| row.name == name && row.lane_kind == "host");
+        let rows = self
+            .names
+            .iter()
+            .filter(|row| row.name == name && row.lane_kind == "host");
         rows.max_by_key(|row| (row.inclusive_ns, row.calls))
     }
 }
@@ -185,7 +239,14 @@ pub fn count(table: &trueno_plugin::Table, column: &str, row: usize) -> Result<u
 /// Whole nanoseconds of a column that may be a mean of two.
 fn number(table: &trueno_plugin::Table, column: &str) -> Result<Vec<i64>> {
     match table.f64(column) {
-        Ok(column) => Ok(column.iter().map(|value| value.unwrap_or(0.0) as i64).collect()),
-        Err(_) => Ok(table.i64(column)?.iter().map(|value| value.unwrap_or(0)).collect()),
+        Ok(column) => Ok(column
+            .iter()
+            .map(|value| value.unwrap_or(0.0) as i64)
+            .collect()),
+        Err(_) => Ok(table
+            .i64(column)?
+            .iter()
+            .map(|value| value.unwrap_or(0))
+            .collect()),
     }
 }

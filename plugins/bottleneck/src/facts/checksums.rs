@@ -31,7 +31,11 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
     let table = run.table("checksums")?;
     let (tensor, hash) = (table.text("tensor")?, table.u64("hash")?);
     let (elements, zeros) = (table.u64("elements")?, table.u64("zeros")?);
-    let (time, span, brick) = (table.i64("time_ns")?, table.u64("span")?, table.text("brick")?);
+    let (time, span, brick) = (
+        table.i64("time_ns")?,
+        table.u64("span")?,
+        table.text("brick")?,
+    );
     let dur = table.i64("dur_ns")?;
     let inside = |row: &usize| (window.from_ns..=window.until_ns).contains(&time.value(*row));
     let rows = (0..table.rows()).filter(inside);
@@ -39,7 +43,8 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
         .map(|row| Tensor {
             tensor: tensor.value(row).to_owned(),
             hash: hash.value(row),
-            is_zero: elements.get(row) == Some(0) || (zeros.get(row).is_some() && zeros.get(row) == elements.get(row)),
+            is_zero: elements.get(row) == Some(0)
+                || (zeros.get(row).is_some() && zeros.get(row) == elements.get(row)),
             time_ns: time.value(row),
             span: span.value(row),
             brick: brick.value(row).to_owned(),

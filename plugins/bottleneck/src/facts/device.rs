@@ -90,7 +90,8 @@ impl Device {
         out.rows(&kernels, "name", window, &mut numbers)?;
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
-        out.work.sort_by_key(|work| (work.start_ns, work.end_ns, work.id));
+        out.work
+            .sort_by_key(|work| (work.start_ns, work.end_ns, work.id));
         let waits = run.table("waits")?;
         let (id, kind, thread) = (waits.u64("id")?, waits.text("kind")?, waits.i64("thread")?);
         let (start, dur) = (waits.i64("start_ns")?, waits.i64("dur_ns")?);
@@ -119,7 +120,11 @@ impl Device {
         let is_copy = name == "direction";
         let (id, name) = (table.u64("id")?, table.text(name)?);
         let (device, stream) = (table.i64("device")?, table.i64("stream")?);
-        let (start, dur, bound) = (table.i64("start_ns")?, table.i64("dur_ns")?, table.bool("is_bound")?);
+        let (start, dur, bound) = (
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+            table.bool("is_bound")?,
+        );
         let (called, returned) = (table.i64("called_ns")?, table.i64("returned_ns")?);
         let (brick, brick_end) = (table.i64("brick_ns")?, table.i64("brick_end_ns")?);
         let mut last = None;
@@ -145,7 +150,10 @@ impl Device {
             }
             let call = called.get(row).zip(returned.get(row));
             let copy = if is_copy {
-                let kinds = [table.text("src_kind")?.get(row), table.text("dst_kind")?.get(row)];
+                let kinds = [
+                    table.text("src_kind")?.get(row),
+                    table.text("dst_kind")?.get(row),
+                ];
                 let is_pageable = kinds.contains(&Some("pageable"));
                 Some(Copy {
                     bytes: table.u64("bytes")?.value(row),
@@ -164,7 +172,11 @@ impl Device {
                 start_ns,
                 end_ns,
                 launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
-                blocks: if is_copy { None } else { table.i64("blocks")?.get(row) },
+                blocks: if is_copy {
+                    None
+                } else {
+                    table.i64("blocks")?.get(row)
+                },
                 copy,
             });
         }
@@ -173,7 +185,12 @@ impl Device {
 
     /// Devices with kernels, by number.
     pub fn devices(&self) -> Vec<i64> {
-        let mut out: Vec<i64> = self.work.iter().filter(|work| work.is_kernel()).map(|work| work.device).collect();
+        let mut out: Vec<i64> = self
+            .work
+            .iter()
+            .filter(|work| work.is_kernel())
+            .map(|work| work.device)
+            .collect();
         out.sort_unstable();
         out.dedup();
         out
@@ -181,7 +198,10 @@ impl Device {
 
     /// When work of a device that is wanted ran.
     pub fn busy(&self, device: i64, wanted: impl Fn(&Work) -> bool) -> Ranges {
-        let of = self.work.iter().filter(|work| work.device == device && wanted(work));
+        let of = self
+            .work
+            .iter()
+            .filter(|work| work.device == device && wanted(work));
         union(of.map(|work| (work.start_ns, work.end_ns)).collect())
     }
 

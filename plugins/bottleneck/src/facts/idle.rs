@@ -32,7 +32,14 @@ pub enum Cause {
 
 impl Cause {
     /// All, in the order of tables.
-    pub const ALL: [Self; 6] = [Self::Device, Self::Loader, Self::Host, Self::Sync, Self::Launch, Self::Unknown];
+    pub const ALL: [Self; 6] = [
+        Self::Device,
+        Self::Loader,
+        Self::Host,
+        Self::Sync,
+        Self::Launch,
+        Self::Unknown,
+    ];
 
     /// As tables write it.
     pub fn name(self) -> &'static str {
@@ -99,20 +106,27 @@ impl Idle {
                 }
                 busy_until = Some(until.max(work.end_ns));
             }
-            out.spans.push((number, first, busy_until.unwrap_or(first), busy));
+            out.spans
+                .push((number, first, busy_until.unwrap_or(first), busy));
         }
         out
     }
 
     /// Gaps of a device by cause: how many, how long.
     pub fn of_cause(&self, device: i64, cause: Cause) -> (u64, i64) {
-        let gaps = self.gaps.iter().filter(|gap| gap.device == device && gap.cause == cause);
+        let gaps = self
+            .gaps
+            .iter()
+            .filter(|gap| gap.device == device && gap.cause == cause);
         gaps.fold((0, 0), |(n, ns), gap| (n + 1, ns + gap.dur_ns()))
     }
 
     /// Busy time of a device.
     pub fn busy_ns(&self, device: i64) -> i64 {
-        self.spans.iter().find(|span| span.0 == device).map_or(0, |span| span.3)
+        self.spans
+            .iter()
+            .find(|span| span.0 == device)
+            .map_or(0, |span| span.3)
     }
 
     /// The name of a device.
@@ -126,7 +140,9 @@ fn holds(device: &Device) -> Vec<(i64, i64, u64, bool)> {
     let waits = device.waits.iter().filter(|wait| !wait.is_join);
     let waits = waits.map(|wait| (wait.start_ns, wait.end_ns, wait.id, false));
     let copies = device.work.iter().filter_map(|work| {
-        let (from, to) = work.launch.filter(|_| work.copy.is_some_and(|copy| copy.blocks))?;
+        let (from, to) = work
+            .launch
+            .filter(|_| work.copy.is_some_and(|copy| copy.blocks))?;
         // A call that came back before the copy ended held nobody.
         (to >= work.end_ns).then_some((from, to, work.id, true))
     });
@@ -163,7 +179,9 @@ fn gap(
     let asked_ns = called_ns.clamp(start_ns, end_ns);
     // The last wait that was over when the host asked, if it was still on when the gap began.
     let before = holds.partition_point(|hold| hold.1 <= asked_ns);
-    let hold = holds[..before].last().filter(|hold| hold.1 >= start_ns && hold.0 <= start_ns);
+    let hold = holds[..before]
+        .last()
+        .filter(|hold| hold.1 >= start_ns && hold.0 <= start_ns);
     let free_ns = hold.map_or(start_ns, |hold| hold.1);
     if let Some(hold) = hold {
         (out.held_ns, out.wait, out.by_copy) = (free_ns - start_ns, Some(hold.2), hold.3);

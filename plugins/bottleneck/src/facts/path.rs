@@ -49,7 +49,12 @@ impl Path {
         for row in 0..names.rows() {
             if let Some(name) = name.get(row) {
                 let category = category.get(row).map(str::to_owned);
-                out.names.push((name.to_owned(), kind.value(row).to_owned(), category, dur.value(row)));
+                out.names.push((
+                    name.to_owned(),
+                    kind.value(row).to_owned(),
+                    category,
+                    dur.value(row),
+                ));
             }
         }
         let table = run.table("opportunity")?;
@@ -66,13 +71,22 @@ impl Path {
         let (name, category) = (table.text("name")?, table.text("category")?);
         let alone = table.i64("alone_ns")?;
         for row in 0..table.rows() {
-            out.alone.push((name.value(row).to_owned(), category.value(row).to_owned(), alone.value(row)));
+            out.alone.push((
+                name.value(row).to_owned(),
+                category.value(row).to_owned(),
+                alone.value(row),
+            ));
         }
         let table = run.table("at_roof")?;
-        let (source, name, gain) = (table.text("source")?, table.text("name")?, table.i64("gain_ns")?);
+        let (source, name, gain) = (
+            table.text("source")?,
+            table.text("name")?,
+            table.i64("gain_ns")?,
+        );
         for row in 0..table.rows() {
             if let (Some(source), Some(gain)) = (source.get(row), gain.get(row)) {
-                out.at_roof.insert((source.to_owned(), name.value(row).to_owned()), gain);
+                out.at_roof
+                    .insert((source.to_owned(), name.value(row).to_owned()), gain);
             }
         }
         Ok(out)
@@ -86,10 +100,15 @@ impl Path {
     /// Time on the path of a name and what belongs to it.
     pub fn name_ns(&self, name: &str) -> i64 {
         let own = || {
-            let of_name = self.names.iter().filter(|row| row.0 == name && row.1 != "sync_wait");
+            let of_name = self
+                .names
+                .iter()
+                .filter(|row| row.0 == name && row.1 != "sync_wait");
             of_name.map(|row| row.3).sum()
         };
-        self.opportunities.get(name).map_or_else(own, |one| one.path_ns)
+        self.opportunities
+            .get(name)
+            .map_or_else(own, |one| one.path_ns)
     }
 
     /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half
@@ -99,7 +118,11 @@ impl Path {
         match self.opportunities.get(name).and_then(|one| one.gains_ns) {
             Some((half, all)) => {
                 let (half, all) = (half as f64, all as f64);
-                let gain = if less <= 0.5 { half * less * 2.0 } else { half + (all - half) * (less - 0.5) * 2.0 };
+                let gain = if less <= 0.5 {
+                    half * less * 2.0
+                } else {
+                    half + (all - half) * (less - 0.5) * 2.0
+                };
                 gain as i64
             }
             None => (self.name_ns(name) as f64 * less) as i64,

@@ -45,7 +45,10 @@ mod tests {
     fn sets_of_times() {
         let a = union(vec![(5, 9), (0, 3), (3, 4), (8, 12), (20, 20)]);
         assert_eq!(a, [(0, 4), (5, 12)]);
-        assert_eq!((total(&a), within(&a, 2, 6), within(&a, 12, 30)), (11, 3, 0));
+        assert_eq!(
+            (total(&a), within(&a, 2, 6), within(&a, 12, 30)),
+            (11, 3, 0)
+        );
         assert_eq!(common(&a, &[(3, 6), (11, 40)]), 3);
     }
 }

@@ -52,7 +52,11 @@ impl Roof {
     pub fn load(run: &mut Run) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("points")?;
-        let (source, name, device) = (table.text("source")?, table.text("name")?, table.text("device")?);
+        let (source, name, device) = (
+            table.text("source")?,
+            table.text("name")?,
+            table.text("device")?,
+        );
         let (provenance, assumed) = (table.text("provenance")?, table.text("assumed")?);
         let (threads, dur) = (table.i64("threads")?, table.i64("dur_ns")?);
         let (intensity, flops) = (table.f64("flops_per_byte")?, table.f64("flops_per_s")?);
@@ -81,7 +85,8 @@ impl Roof {
                 efficiency,
             });
         }
-        out.points.sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
+        out.points
+            .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
         Ok(out)
     }
 }

@@ -64,10 +64,13 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut at: BTreeMap<u64, usize> = BTreeMap::new();
         for row in 0..table.rows() {
-            let Some(place) = places.get(&task.value(row)) else { continue };
+            let Some(place) = places.get(&task.value(row)) else {
+                continue;
+            };
             let end_ns = start.value(row) + dur.value(row);
             let join = *at.entry(wait.value(row)).or_insert_with(|| {
-                out.joins.push((wait.value(row), start.value(row), end_ns, Vec::new()));
+                out.joins
+                    .push((wait.value(row), start.value(row), end_ns, Vec::new()));
                 out.joins.len() - 1
             });
             out.joins[join].3.push(*place);
@@ -97,11 +100,21 @@ impl Tasks {
             *first_end = (*first_end).min(task.end_ns);
         }
         out.extend(open.into_values().map(|(group, _)| group));
-        let end = |group: &Vec<usize>| group.iter().map(|at| self.tasks[*at].end_ns).max().unwrap_or(0);
-        let mut out: Vec<_> = out.into_iter().filter(|group| group.len() > 1).map(|group| {
-            let end_ns = end(&group);
-            (group, end_ns)
-        }).collect();
+        let end = |group: &Vec<usize>| {
+            group
+                .iter()
+                .map(|at| self.tasks[*at].end_ns)
+                .max()
+                .unwrap_or(0)
+        };
+        let mut out: Vec<_> = out
+            .into_iter()
+            .filter(|group| group.len() > 1)
+            .map(|group| {
+                let end_ns = end(&group);
+                (group, end_ns)
+            })
+            .collect();
         out.sort();
         out
     }
@@ -109,5 +122,7 @@ impl Tasks {
 
 /// A name without its numbers: `head 3` and `head 4` are of one kind.
 pub fn stem(name: &str) -> String {
-    name.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+    name.chars()
+        .filter(|letter| !letter.is_ascii_digit())
+        .collect()
 }

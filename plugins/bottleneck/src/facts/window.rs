@@ -26,10 +26,17 @@ impl Window {
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let table = run.table("run")?;
-        let wall_ns = table.i64("wall_ns").ok().and_then(|wall| wall.iter().flatten().next());
-        let cost = table.f64("cost_ns_per_span").ok().and_then(|cost| cost.iter().flatten().next());
+        let wall_ns = table
+            .i64("wall_ns")
+            .ok()
+            .and_then(|wall| wall.iter().flatten().next());
+        let cost = table
+            .f64("cost_ns_per_span")
+            .ok()
+            .and_then(|cost| cost.iter().flatten().next());
         let part = run.table("report_window")?;
-        let first = |name: &str| -> Result<Option<i64>> { Ok(part.i64(name)?.iter().flatten().next()) };
+        let first =
+            |name: &str| -> Result<Option<i64>> { Ok(part.i64(name)?.iter().flatten().next()) };
         let (from, until) = (first("from_ns")?, first("until_ns")?);
         let from_ns = from.unwrap_or(0);
         let until_ns = until.or(wall_ns).unwrap_or(0).max(from_ns);

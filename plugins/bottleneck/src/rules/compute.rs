@@ -19,7 +19,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         } else {
             "FLOPs and bytes of kernels or bricks, and ceilings of the machine"
         };
-        for class in [Class::MemoryBound, Class::ComputeBound, Class::Unoptimised, Class::LatencyBound] {
+        for class in [
+            Class::MemoryBound,
+            Class::ComputeBound,
+            Class::Unoptimised,
+            Class::LatencyBound,
+        ] {
             verdicts.cannot(
                 class,
                 "run",
@@ -31,7 +36,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for point in roofs::points(facts, options.least_share) {
         if point.efficiency >= options.near_roof {
             at_the_roof(facts, options, point, verdicts);
-        } else if point.efficiency < options.far_roof && latency::why(facts, options, point).is_none() {
+        } else if point.efficiency < options.far_roof
+            && latency::why(facts, options, point).is_none()
+        {
             far_below(facts, options, point, verdicts);
         }
     }
@@ -66,16 +73,30 @@ fn at_the_roof(facts: &Facts, options: &Options, point: &Point, verdicts: &mut V
         lead: format!("{name} {what}, {} of the roof", percent(point.efficiency)),
         fix: fix.into(),
         evidence: roofs::evidence(facts, point),
-        assumption: "it stays as near to the roof as it is, with half of what the roof limits".into(),
-        considered: format!("{}: tuning alone has no more than the rest of that roof to gain", roofs::place(point)),
+        assumption: "it stays as near to the roof as it is, with half of what the roof limits"
+            .into(),
+        considered: format!(
+            "{}: tuning alone has no more than the rest of that roof to gain",
+            roofs::place(point)
+        ),
         suggestion: suggestion.into(),
     }
-    .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
+    .with_gain(
+        facts,
+        options,
+        facts.path.gain_ns(&point.name, 0.5),
+        verdicts,
+    );
 }
 
 fn far_below(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
-    let computed = facts.path.at_roof.get(&(point.source.clone(), point.name.clone())).copied();
-    let gain_ns = computed.unwrap_or_else(|| facts.path.gain_ns(&point.name, 1.0 - point.efficiency));
+    let computed = facts
+        .path
+        .at_roof
+        .get(&(point.source.clone(), point.name.clone()))
+        .copied();
+    let gain_ns =
+        computed.unwrap_or_else(|| facts.path.gain_ns(&point.name, 1.0 - point.efficiency));
     Draft {
         class: Class::Unoptimised,
         code: "unoptimised",

@@ -24,21 +24,38 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         );
         return;
     }
-    let (Ok(place), Ok(moment), Ok(free), Ok(largest)) =
-        (table.text("place"), table.text("moment"), table.i64("free_bytes"), table.i64("largest_free_bytes"))
+    let (Ok(place), Ok(moment), Ok(free), Ok(largest)) = (
+        table.text("place"),
+        table.text("moment"),
+        table.i64("free_bytes"),
+        table.i64("largest_free_bytes"),
+    ) else {
+        return;
+    };
+    let (Ok(share), Ok(free_share)) = (table.f64("fragmentation_share"), table.f64("free_share"))
     else {
         return;
     };
-    let (Ok(share), Ok(free_share)) = (table.f64("fragmentation_share"), table.f64("free_share")) else { return };
     let mut worst: Vec<(usize, f64)> = Vec::new();
     for row in 0..table.rows() {
-        let (Some(in_pieces), Some(of_all), Some(free)) = (share.get(row), free_share.get(row), free.get(row)) else { continue };
+        let (Some(in_pieces), Some(of_all), Some(free)) =
+            (share.get(row), free_share.get(row), free.get(row))
+        else {
+            continue;
+        };
         // Where next to nothing lives, nothing is in the way.
         let nothing_lives = of_all > NOTHING_LIVES;
-        if nothing_lives || in_pieces < options.fragmentation || of_all < options.free_share || free < options.least_free_bytes {
+        if nothing_lives
+            || in_pieces < options.fragmentation
+            || of_all < options.free_share
+            || free < options.least_free_bytes
+        {
             continue;
         }
-        match worst.iter_mut().find(|(other, _)| place.get(*other) == place.get(row)) {
+        match worst
+            .iter_mut()
+            .find(|(other, _)| place.get(*other) == place.get(row))
+        {
             Some(other) if other.1 < of_all => *other = (row, of_all),
             Some(_) => {}
             None => worst.push((row, of_all)),

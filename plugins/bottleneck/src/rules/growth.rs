@@ -12,9 +12,12 @@ use crate::words::{bytes, count};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let table = &facts.growth;
-    let (Ok(place), Ok(tag), Ok(share), Ok(verdict)) =
-        (table.text("place"), table.text("tag"), table.f64("growth_share"), table.text("verdict"))
-    else {
+    let (Ok(place), Ok(tag), Ok(share), Ok(verdict)) = (
+        table.text("place"),
+        table.text("tag"),
+        table.f64("growth_share"),
+        table.text("verdict"),
+    ) else {
         return;
     };
     let (Ok(each), Ok(first), Ok(last), Ok(p)) = (
@@ -46,16 +49,27 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             );
             continue;
         }
-        let (Some("grows"), Some(share)) = (verdict.get(row), share.get(row)) else { continue };
+        let (Some("grows"), Some(share)) = (verdict.get(row), share.get(row)) else {
+            continue;
+        };
         // All tags together come first; a tag of its own says where.
         if share < options.growth_share || told.iter().any(|other| other == name) {
             continue;
         }
         told.push(name.to_owned());
         let tags = (0..table.rows()).filter(|other| {
-            place.get(*other) == place.get(row) && tag.get(*other) != Some("all tags") && verdict.get(*other) == Some("grows")
+            place.get(*other) == place.get(row)
+                && tag.get(*other) != Some("all tags")
+                && verdict.get(*other) == Some("grows")
         });
-        let tag_name = tags.max_by(|a, b| each.get(*a).partial_cmp(&each.get(*b)).unwrap_or(std::cmp::Ordering::Equal)).and_then(|at| tag.get(at)).or(tag.get(row));
+        let tag_name = tags
+            .max_by(|a, b| {
+                each.get(*a)
+                    .partial_cmp(&each.get(*b))
+                    .unwrap_or(std::cmp::Ordering::Equal)
+            })
+            .and_then(|at| tag.get(at))
+            .or(tag.get(row));
         let iterations = crate::facts::count(table, "iterations", row).unwrap_or(0);
         Draft {
             class: Class::MemoryGrowth,

@@ -21,7 +21,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 /// Longest and mean of a group, and which member is the longest.
 fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
-    let (who, longest) = sums.iter().max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)))?;
+    let (who, longest) = sums
+        .iter()
+        .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)))?;
     let mean = sums.values().sum::<i64>() / sums.len() as i64;
     (sums.len() > 1).then_some((*longest, mean, *who))
 }
@@ -55,10 +57,17 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if n == 0 || imbalance < options.imbalance {
         return;
     }
-    let (who, times) = slow.iter().max_by_key(|(who, times)| (**times, std::cmp::Reverse(**who))).map_or((0, 0), |(a, b)| (*a, *b));
+    let (who, times) = slow
+        .iter()
+        .max_by_key(|(who, times)| (**times, std::cmp::Reverse(**who)))
+        .map_or((0, 0), |(a, b)| (*a, *b));
     let is_same = times * 2 > n && (n > 1 || slow.len() == 1);
     let whom = if is_same && n > 1 {
-        format!("thread {who} is the last in {} of {} rounds", count(times), count(n))
+        format!(
+            "thread {who} is the last in {} of {} rounds",
+            count(times),
+            count(n)
+        )
     } else {
         format!("{} rounds end with one thread at work", count(n))
     };
@@ -98,13 +107,21 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for device in facts.device.devices() {
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
-        let kernels = facts.device.work.iter().filter(|work| work.device == device && work.is_kernel());
+        let kernels = facts
+            .device
+            .work
+            .iter()
+            .filter(|work| work.device == device && work.is_kernel());
         for work in kernels.filter(|work| !sync::is_collective(facts.device.name(work))) {
             *sums.entry(work.stream).or_default() += work.end_ns - work.start_ns;
             names.entry(work.stream).or_default().insert(work.name);
         }
         // Only streams that share most of their kernels share a piece of work.
-        let Some(main) = sums.iter().max_by_key(|(stream, ns)| (**ns, std::cmp::Reverse(**stream))).map(|(stream, _)| *stream) else {
+        let Some(main) = sums
+            .iter()
+            .max_by_key(|(stream, ns)| (**ns, std::cmp::Reverse(**stream)))
+            .map(|(stream, _)| *stream)
+        else {
             continue;
         };
         let kin = |stream: &i64| {
@@ -112,7 +129,9 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             common * 2 >= names[stream].len().max(names[&main].len())
         };
         sums.retain(|stream, _| kin(stream));
-        let Some((longest, mean, who)) = uneven(&sums) else { continue };
+        let Some((longest, mean, who)) = uneven(&sums) else {
+            continue;
+        };
         if ((longest - mean) as f64) < options.imbalance * longest as f64 {
             continue;
         }
@@ -140,7 +159,11 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     }
     let mut sums: BTreeMap<i64, i64> = facts.bricks.rank_busy_ns.clone();
-    let kernels = facts.device.work.iter().filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
+    let kernels = facts
+        .device
+        .work
+        .iter()
+        .filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
     let mut of_devices: BTreeMap<i64, i64> = BTreeMap::new();
     for work in kernels {
         *of_devices.entry(work.device >> 16).or_default() += work.end_ns - work.start_ns;
@@ -151,7 +174,9 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     } else {
         "bricks outside of waits"
     };
-    let Some((longest, mean, who)) = uneven(&sums) else { return };
+    let Some((longest, mean, who)) = uneven(&sums) else {
+        return;
+    };
     if ((longest - mean) as f64) < options.imbalance * longest as f64 {
         return;
     }

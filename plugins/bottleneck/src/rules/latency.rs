@@ -15,7 +15,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         if point.efficiency >= options.far_roof {
             continue;
         }
-        let Some(why) = why(facts, options, point) else { continue };
+        let Some(why) = why(facts, options, point) else {
+            continue;
+        };
         Draft {
             class: Class::LatencyBound,
             code: "latency_bound",
@@ -42,7 +44,12 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
         return is_slow.then(|| format!("{:.2} GB/s a thread", per_thread / 1e9));
     }
     let (mut few, mut known) = (0_u64, 0_u64);
-    for work in facts.device.work.iter().filter(|work| facts.device.name(work) == point.name) {
+    for work in facts
+        .device
+        .work
+        .iter()
+        .filter(|work| facts.device.name(work) == point.name)
+    {
         if let Some(blocks) = work.blocks {
             known += 1;
             few += u64::from(blocks < options.few_blocks);

@@ -28,7 +28,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         let span = (last - first).max(1);
-        let kernels = facts.device.work.iter().filter(|work| work.device == *device && work.is_kernel()).count() as u64;
+        let kernels = facts
+            .device
+            .work
+            .iter()
+            .filter(|work| work.device == *device && work.is_kernel())
+            .count() as u64;
         let mean = busy / (kernels.max(1) as i64);
         Draft {
             class: Class::LaunchBound,

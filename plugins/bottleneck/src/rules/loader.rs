@@ -22,13 +22,31 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         );
         return;
     }
-    let loading = union(facts.bricks.loaders.iter().map(|(_, range)| *range).collect());
+    let loading = union(
+        facts
+            .bricks
+            .loaders
+            .iter()
+            .map(|(_, range)| *range)
+            .collect(),
+    );
     let all_ns = total(&loading);
-    let mut names: Vec<(i64, &String)> = facts.bricks.loader_names.iter().map(|name| (facts.path.name_ns(name), name)).collect();
+    let mut names: Vec<(i64, &String)> = facts
+        .bricks
+        .loader_names
+        .iter()
+        .map(|name| (facts.path.name_ns(name), name))
+        .collect();
     names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     let on_path: i64 = names.iter().map(|row| row.0).sum();
-    let path_ns = if facts.path.is_known { on_path.min(all_ns) } else { all_ns };
-    let Some((_, name)) = names.first() else { return };
+    let path_ns = if facts.path.is_known {
+        on_path.min(all_ns)
+    } else {
+        all_ns
+    };
+    let Some((_, name)) = names.first() else {
+        return;
+    };
     if facts.share(path_ns) < options.least_share {
         return;
     }
@@ -45,12 +63,23 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         (
             path_ns.min(rest_ns),
             "loading ahead",
-            format!("the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}", time(all_ns)),
+            format!(
+                "the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}",
+                time(all_ns)
+            ),
         )
     };
-    let idle_ns: i64 = facts.idle.gaps.iter().filter(|gap| gap.cause == Cause::Loader).map(|gap| gap.dur_ns()).sum();
+    let idle_ns: i64 = facts
+        .idle
+        .gaps
+        .iter()
+        .filter(|gap| gap.cause == Cause::Loader)
+        .map(|gap| gap.dur_ns())
+        .sum();
     let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
-    let place = facts.idle.spans.first().map_or("host".to_owned(), |span| crate::facts::Idle::device_name(span.0));
+    let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
+        crate::facts::Idle::device_name(span.0)
+    });
     Draft {
         class: Class::DataLoadBound,
         code: "data_load_bound",

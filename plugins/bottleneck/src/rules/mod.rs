@@ -93,7 +93,9 @@ impl Draft {
     fn with_gain(self, facts: &Facts, options: &Options, gain_ns: i64, verdicts: &mut Verdicts) {
         let share = facts.share(gain_ns);
         if gain_ns > 0 && share >= options.least_share {
-            verdicts.findings.push(self.finish(Severity::of(share, options), Some((gain_ns, share))));
+            verdicts
+                .findings
+                .push(self.finish(Severity::of(share, options), Some((gain_ns, share))));
         }
     }
 
@@ -131,7 +133,12 @@ fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != not) {
         let (n, ns) = facts.idle.of_cause(device, cause);
         if n > 0 {
-            out.push(format!("{} for {} ({} gaps)", cause.name(), words::time(ns), words::count(n)));
+            out.push(format!(
+                "{} for {} ({} gaps)",
+                cause.name(),
+                words::time(ns),
+                words::count(n)
+            ));
         }
     }
     if out.is_empty() {
@@ -144,25 +151,43 @@ fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
 /// The work after the longest gaps of a cause.
 fn gaps_sql(facts: &Facts, device: i64, cause: Cause) -> String {
     const SHOWN: usize = 20;
-    let of = facts.idle.gaps.iter().filter(|gap| gap.device == device && gap.cause == cause);
+    let of = facts
+        .idle
+        .gaps
+        .iter()
+        .filter(|gap| gap.device == device && gap.cause == cause);
     let mut gaps: Vec<_> = of.collect();
     gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
     let is_copy = gaps.first().is_some_and(|gap| gap.next_is_copy);
-    let ids = gaps.iter().filter(|gap| gap.next_is_copy == is_copy).take(SHOWN);
+    let ids = gaps
+        .iter()
+        .filter(|gap| gap.next_is_copy == is_copy)
+        .take(SHOWN);
     let ids: Vec<String> = ids.map(|gap| gap.next.to_string()).collect();
-    let (table, what) = if is_copy { ("transfers", "direction") } else { ("kernels", "name") };
-    format!("SELECT id, {what}, device, stream, start_ns, dur_ns, correlation FROM {table} WHERE id IN ({}) ORDER BY start_ns", ids.join(", "))
+    let (table, what) = if is_copy {
+        ("transfers", "direction")
+    } else {
+        ("kernels", "name")
+    };
+    format!(
+        "SELECT id, {what}, device, stream, start_ns, dur_ns, correlation FROM {table} WHERE id IN ({}) ORDER BY start_ns",
+        ids.join(", ")
+    )
 }
 
 /// Why a gain is no better than a bound.
-const NO_PATH: &str = "the critical path is not known, so the gain is only bounded by the device's own time";
+const NO_PATH: &str =
+    "the critical path is not known, so the gain is only bounded by the device's own time";
 
 /// Confidence of what rests on gaps.
 fn of_gaps(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
     if !facts.path.is_known {
         (Confidence::Low, NO_PATH.to_owned())
     } else if n >= 10 * options.least_gaps {
-        (Confidence::High, format!("{} gaps, each with its launch on record", words::count(n)))
+        (
+            Confidence::High,
+            format!("{} gaps, each with its launch on record", words::count(n)),
+        )
     } else {
         (Confidence::Medium, format!("only {} gaps", words::count(n)))
     }

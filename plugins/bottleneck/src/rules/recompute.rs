@@ -35,7 +35,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // By run of a brick: its tensors.
     let mut runs: BTreeMap<u64, (&str, i64, bool, Vec<(&str, u64)>)> = BTreeMap::new();
     for tensor in &facts.tensors {
-        let run = runs.entry(tensor.span).or_insert((&tensor.brick, tensor.dur_ns, true, Vec::new()));
+        let run =
+            runs.entry(tensor.span)
+                .or_insert((&tensor.brick, tensor.dur_ns, true, Vec::new()));
         run.2 &= tensor.is_zero;
         run.3.push((&tensor.tensor, tensor.hash));
     }
@@ -51,10 +53,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
     }
     for (brick, (all_ns, results)) in bricks {
-        let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs >= options.repeats).collect();
+        let repeated: Vec<_> = results
+            .iter()
+            .filter(|(_, equal)| equal.runs >= options.repeats)
+            .collect();
         let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
         let again_ns: i64 = repeated.iter().map(|(_, equal)| equal.again_ns).sum();
-        let Some((tensors, _)) = repeated.first() else { continue };
+        let Some((tensors, _)) = repeated.first() else {
+            continue;
+        };
         let less = again_ns as f64 / all_ns.max(1) as f64;
         Draft {
             class: Class::Recomputation,

@@ -24,15 +24,25 @@ struct Trips {
 }
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> = std::collections::BTreeMap::new();
+    let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
+        std::collections::BTreeMap::new();
     for work in &facts.device.work {
         let Some(copy) = work.copy else { continue };
         if matches!(facts.device.name(work), "h2d" | "d2h") {
-            series.entry((work.device, copy.bytes)).or_default().push(work);
+            series
+                .entry((work.device, copy.bytes))
+                .or_default()
+                .push(work);
         }
     }
     let device_path = facts.path.kind_ns("transfer")
-        + facts.path.names.iter().filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy")).map(|row| row.3).sum::<i64>();
+        + facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"))
+            .map(|row| row.3)
+            .sum::<i64>();
     for ((device, size), copies) in series {
         let kernels = facts.device.busy(device, Work::is_kernel);
         let trips = trips(facts, options, &copies, size, &kernels);
@@ -42,14 +52,22 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 verdicts.cannot(
                     Class::RedundantTransfers,
                     &Idle::device_name(device),
-                    format!("whether the {} round trips of {} carry the same bytes", count(trips.other), bytes(size as f64)),
+                    format!(
+                        "whether the {} round trips of {} carry the same bytes",
+                        count(trips.other),
+                        bytes(size as f64)
+                    ),
                     "take Recorder::checksum of the buffer in the bricks around the copies",
                 );
             }
             continue;
         }
         let name = Idle::device_name(device);
-        let gain_ns = if facts.path.is_known { trips.copies_ns.min(device_path) } else { trips.copies_ns };
+        let gain_ns = if facts.path.is_known {
+            trips.copies_ns.min(device_path)
+        } else {
+            trips.copies_ns
+        };
         let sure = trips.on_device >= n.div_ceil(2);
         Draft {
             class: Class::RedundantTransfers,
@@ -81,7 +99,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
 }
 
-fn trips(facts: &Facts, options: &Options, copies: &[&Work], size: u64, kernels: &[(i64, i64)]) -> Trips {
+fn trips(
+    facts: &Facts,
+    options: &Options,
+    copies: &[&Work],
+    size: u64,
+    kernels: &[(i64, i64)],
+) -> Trips {
     let mut out = Trips::default();
     let mut at = 0;
     while at + 1 < copies.len() {
@@ -117,14 +141,24 @@ fn is_same_on_host(facts: &Facts, options: &Options, down: &Work, up: &Work, siz
     // Checksums of the bricks of both copies, where there are.
     let of = |work: &Work| {
         let brick = work.copy.and_then(|copy| copy.brick);
-        facts.tensors.iter().filter(|tensor| Some(tensor.span) == brick).map(|tensor| tensor.hash).next()
+        facts
+            .tensors
+            .iter()
+            .filter(|tensor| Some(tensor.span) == brick)
+            .map(|tensor| tensor.hash)
+            .next()
     };
     if let (Some(a), Some(b)) = (of(down), of(up)) {
         return a == b;
     }
-    let Some((called_ns, _)) = up.launch else { return false };
+    let Some((called_ns, _)) = up.launch else {
+        return false;
+    };
     let had_ns = called_ns - down.end_ns;
     let starts = &facts.bricks.other_starts_ns;
-    let begins = starts.partition_point(|start| *start < called_ns) > starts.partition_point(|start| *start <= down.end_ns);
-    down.copy.is_some_and(|copy| copy.blocks) && !begins && had_ns < (size as i64) / options.touch_bytes_per_ns.max(1)
+    let begins = starts.partition_point(|start| *start < called_ns)
+        > starts.partition_point(|start| *start <= down.end_ns);
+    down.copy.is_some_and(|copy| copy.blocks)
+        && !begins
+        && had_ns < (size as i64) / options.touch_bytes_per_ns.max(1)
 }

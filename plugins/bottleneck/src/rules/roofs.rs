@@ -8,16 +8,29 @@ use crate::words::{quoted, short};
 /// is left out where kernels of its own hold its work.
 pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
     let mut out: Vec<&Point> = Vec::new();
-    let has_kernels = facts.roof.points.iter().any(|point| point.source == "kernel");
+    let has_kernels = facts
+        .roof
+        .points
+        .iter()
+        .any(|point| point.source == "kernel");
     for point in &facts.roof.points {
         let path_ns = facts.path.name_ns(&point.name);
-        let path_ns = if facts.path.is_known { path_ns } else { point.dur_ns };
+        let path_ns = if facts.path.is_known {
+            path_ns
+        } else {
+            point.dur_ns
+        };
         let is_known = out.iter().any(|other| other.name == point.name);
         // The same work, once declared on the kernel and once on the brick around it.
-        let is_outer = has_kernels && point.source == "brick" && facts.roof.points.iter().any(|kernel| {
-            kernel.source == "kernel" && (kernel.flops_per_s * kernel.dur_ns as f64 - point.flops_per_s * point.dur_ns as f64).abs()
-                <= 0.02 * point.flops_per_s * point.dur_ns as f64
-        });
+        let is_outer = has_kernels
+            && point.source == "brick"
+            && facts.roof.points.iter().any(|kernel| {
+                kernel.source == "kernel"
+                    && (kernel.flops_per_s * kernel.dur_ns as f64
+                        - point.flops_per_s * point.dur_ns as f64)
+                        .abs()
+                        <= 0.02 * point.flops_per_s * point.dur_ns as f64
+            });
         if !is_known && !is_outer && facts.share(path_ns) >= least_share {
             out.push(point);
         }
@@ -27,7 +40,11 @@ pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
 
 /// Where such a name runs.
 pub fn scope_kind(point: &Point) -> &'static str {
-    if point.source == "kernel" { "kernel" } else { "brick" }
+    if point.source == "kernel" {
+        "kernel"
+    } else {
+        "brick"
+    }
 }
 
 /// As words around it see it.
@@ -37,7 +54,11 @@ pub fn name(point: &Point) -> String {
 
 /// The rows of a point.
 pub fn evidence(facts: &Facts, point: &Point) -> String {
-    let (table, bytes) = if point.source == "kernel" { ("kernels", "bytes") } else { ("bricks", "bytes_read + bytes_written AS bytes") };
+    let (table, bytes) = if point.source == "kernel" {
+        ("kernels", "bytes")
+    } else {
+        ("bricks", "bytes_read + bytes_written AS bytes")
+    };
     format!(
         "SELECT id, name, start_ns, dur_ns, flops, {bytes} FROM {table} WHERE name = {}{} ORDER BY dur_ns DESC",
         quoted(&point.name),
@@ -49,9 +70,18 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
 pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     match (&point.assumed, facts.path.is_known) {
         (_, false) => (Confidence::Low, super::NO_PATH.into()),
-        (Some(assumed), _) => (Confidence::Medium, format!("of the ceiling is assumed: {assumed}")),
-        (None, _) if point.provenance == "declared" => (Confidence::Medium, "work as the program declares it, times and ceilings measured".into()),
-        (None, _) => (Confidence::High, "work, times and ceilings are measured".into()),
+        (Some(assumed), _) => (
+            Confidence::Medium,
+            format!("of the ceiling is assumed: {assumed}"),
+        ),
+        (None, _) if point.provenance == "declared" => (
+            Confidence::Medium,
+            "work as the program declares it, times and ceilings measured".into(),
+        ),
+        (None, _) => (
+            Confidence::High,
+            "work, times and ceilings are measured".into(),
+        ),
     }
 }
 

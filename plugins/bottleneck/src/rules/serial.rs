@@ -23,7 +23,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         let name = Idle::device_name(*device);
-        let held = facts.idle.gaps.iter().filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some()).count() as u64;
+        let held = facts
+            .idle
+            .gaps
+            .iter()
+            .filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some())
+            .count() as u64;
         Draft {
             class: Class::Serialisation,
             code: "host_prepares",
@@ -70,14 +75,31 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     }
     let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
-    let lanes = facts.bricks.host_busy_ns.iter().filter(|lane| lane.1 >= least.max(1)).count();
+    let lanes = facts
+        .bricks
+        .host_busy_ns
+        .iter()
+        .filter(|lane| lane.1 >= least.max(1))
+        .count();
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
-    let tasks: std::collections::BTreeSet<&str> = facts.tasks.tasks.iter().map(|task| task.name.as_str()).collect();
-    let counts = |row: &&(String, String, i64)| row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str());
+    let tasks: std::collections::BTreeSet<&str> = facts
+        .tasks
+        .tasks
+        .iter()
+        .map(|task| task.name.as_str())
+        .collect();
+    let counts = |row: &&(String, String, i64)| {
+        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
+    };
     let rows: Vec<_> = facts.path.alone.iter().filter(counts).collect();
     let all_ns: i64 = rows.iter().map(|row| row.2).sum();
-    let Some(most) = rows.iter().max_by_key(|row| (row.2, std::cmp::Reverse(&row.0))) else { return };
+    let Some(most) = rows
+        .iter()
+        .max_by_key(|row| (row.2, std::cmp::Reverse(&row.0)))
+    else {
+        return;
+    };
     if lanes < 2 || facts.share(all_ns) < options.alone_share {
         return;
     }

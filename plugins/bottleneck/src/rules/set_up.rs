@@ -13,30 +13,51 @@ use crate::words::{percent, quoted, short, time};
 
 /// A single call below this share of the window is no set-up.
 const LEAST: f64 = 0.02;
-const NOT: [&str; 8] = ["synchronize", "memcpy", "memset", "wait", "poll", "sleep", "mpi_send", "mpi_recv"];
+const NOT: [&str; 8] = [
+    "synchronize",
+    "memcpy",
+    "memset",
+    "wait",
+    "poll",
+    "sleep",
+    "mpi_send",
+    "mpi_recv",
+];
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let own_ns = |name: &str| -> i64 {
-        let rows = facts.path.names.iter().filter(|row| row.0 == name && row.1 == "work");
+        let rows = facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.0 == name && row.1 == "work");
         rows.map(|row| row.3).sum()
     };
     let mut rows: Vec<(i64, &str)> = Vec::new();
     for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
         let lower = name.to_ascii_lowercase();
         let ns = (*longest_ns).min(own_ns(name));
-        if longest_ns * 2 >= *all_ns && facts.share(ns) >= LEAST && !NOT.iter().any(|part| lower.contains(part)) {
+        if longest_ns * 2 >= *all_ns
+            && facts.share(ns) >= LEAST
+            && !NOT.iter().any(|part| lower.contains(part))
+        {
             rows.push((ns, name));
         }
     }
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     let single_ns: i64 = rows.iter().map(|row| row.0).sum();
     let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
-    let before_ns = first_work.map_or(0, |first| first - facts.window.from_ns).min(facts.path.kind_ns("work"));
+    let before_ns = first_work
+        .map_or(0, |first| first - facts.window.from_ns)
+        .min(facts.path.kind_ns("work"));
     let all_ns = single_ns.max(before_ns);
     if facts.share(all_ns) < options.set_up_share {
         return;
     }
-    let names: Vec<String> = rows.iter().map(|(ns, name)| format!("{} {}", short(name), time(*ns))).collect();
+    let names: Vec<String> = rows
+        .iter()
+        .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
+        .collect();
     Draft {
         class: Class::SetUp,
         code: "set_up",
@@ -48,7 +69,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         } else {
             (Confidence::Medium, "that all of the time before the first device work is set-up is assumed".into())
         },
-        lead: match names.first() {
+        lead: match names.first().filter(|_| single_ns >= before_ns) {
             Some(first) => format!("one-time set-up is {} of the wall ({first})", percent(facts.share(all_ns))),
             None => format!("a device first works after {} of the wall", percent(facts.share(all_ns))),
         },

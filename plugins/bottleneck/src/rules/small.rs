@@ -63,7 +63,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
     let mut names = std::collections::BTreeMap::new();
-    for work in facts.device.work.iter().filter(|work| work.device == device && work.is_kernel()) {
+    for work in facts
+        .device
+        .work
+        .iter()
+        .filter(|work| work.device == device && work.is_kernel())
+    {
         let ns = work.end_ns - work.start_ns;
         all_ns += ns;
         let Some(blocks) = work.blocks else { continue };
@@ -75,14 +80,22 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     }
     let name = Idle::device_name(device);
     if known == 0 {
-        verdicts.cannot(Class::SmallBatches, &name, "grids of kernels", "record the launch grid (CUPTI kernel activity has it)");
+        verdicts.cannot(
+            Class::SmallBatches,
+            &name,
+            "grids of kernels",
+            "record the launch grid (CUPTI kernel activity has it)",
+        );
         return;
     }
     let share = small_ns as f64 / all_ns.max(1) as f64;
     if share < options.small_share || n < options.least_gaps {
         return;
     }
-    let on_path: i64 = names.keys().map(|name| facts.path.name_ns(&facts.device.names[*name as usize])).sum();
+    let on_path: i64 = names
+        .keys()
+        .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
+        .sum();
     let gain_ns = small_ns.min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,
@@ -118,12 +131,21 @@ impl Fit {
     /// Least squares over medians, weighted by calls; `None`: one size, or no line that rises.
     fn of(sizes: &[Size]) -> Option<Self> {
         let calls: u64 = sizes.iter().map(|size| size.calls).sum();
-        let (least, most) = (sizes.iter().map(|size| size.elements).min()?, sizes.iter().map(|size| size.elements).max()?);
+        let (least, most) = (
+            sizes.iter().map(|size| size.elements).min()?,
+            sizes.iter().map(|size| size.elements).max()?,
+        );
         if most < 2 * least.max(1) {
             return None;
         }
         let n = calls as f64;
-        let mean = |of: &dyn Fn(&Size) -> f64| sizes.iter().map(|size| of(size) * size.calls as f64).sum::<f64>() / n;
+        let mean = |of: &dyn Fn(&Size) -> f64| {
+            sizes
+                .iter()
+                .map(|size| of(size) * size.calls as f64)
+                .sum::<f64>()
+                / n
+        };
         let x = mean(&|size| size.elements as f64);
         let y = mean(&|size| size.median_ns as f64);
         let xx = mean(&|size| (size.elements as f64 - x).powi(2));
@@ -135,7 +157,11 @@ impl Fit {
             per_element_ns: slope,
             calls,
             elements: x * n,
-            explained: if yy > 0.0 { (xy * xy / (xx * yy)).clamp(0.0, 1.0) } else { 1.0 },
+            explained: if yy > 0.0 {
+                (xy * xy / (xx * yy)).clamp(0.0, 1.0)
+            } else {
+                1.0
+            },
         })
     }
 

@@ -29,8 +29,18 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
     }
     let name = Idle::device_name(device);
     let of = |gap: &&crate::facts::Gap| gap.device == device && gap.cause == Cause::Sync;
-    let copies = facts.idle.gaps.iter().filter(of).filter(|gap| gap.by_copy).count() as u64;
-    let how = if copies * 2 > n { "copies that block" } else { "waits" };
+    let copies = facts
+        .idle
+        .gaps
+        .iter()
+        .filter(of)
+        .filter(|gap| gap.by_copy)
+        .count() as u64;
+    let how = if copies * 2 > n {
+        "copies that block"
+    } else {
+        "waits"
+    };
     Draft {
         class: Class::SyncBound,
         code: "device_waits",
@@ -57,7 +67,10 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let (mut n, mut around_ns, mut work_ns) = (0_u64, 0_i64, 0_i64);
     for (_, _, end_ns, members) in &tasks.joins {
         let of = || members.iter().map(|at| &tasks.tasks[*at]);
-        let longest = of().map(|task| task.end_ns - task.start_ns).max().unwrap_or(0);
+        let longest = of()
+            .map(|task| task.end_ns - task.start_ns)
+            .max()
+            .unwrap_or(0);
         let first = of().map(|task| task.start_ns).min().unwrap_or(*end_ns);
         n += 1;
         around_ns += (end_ns - first - longest).max(0);
@@ -94,15 +107,29 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     // What ran on devices while the host waited, the longest.
     let mut ran: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
-    let waits: Vec<(i64, i64)> = facts.device.waits.iter().map(|wait| (wait.start_ns, wait.end_ns)).collect();
+    let waits: Vec<(i64, i64)> = facts
+        .device
+        .waits
+        .iter()
+        .map(|wait| (wait.start_ns, wait.end_ns))
+        .collect();
     let waits = crate::facts::ranges::union(waits);
     for work in &facts.device.work {
         *ran.entry(work.name).or_default() += within(&waits, work.start_ns, work.end_ns);
     }
-    let most = ran.into_iter().max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name))).filter(|(_, ns)| *ns > 0);
+    let most = ran
+        .into_iter()
+        .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
+        .filter(|(_, ns)| *ns > 0);
     let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
     let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0);
-    let during = most.map_or(String::new(), |(name, ns)| format!(", {} of it while {} ran", time(ns.min(wait_ns)), short(name)));
+    let during = most.map_or(String::new(), |(name, ns)| {
+        format!(
+            ", {} of it while {} ran",
+            time(ns.min(wait_ns)),
+            short(name)
+        )
+    });
     if most.is_some_and(|(name, _)| is_collective(name)) {
         verdicts.cannot(
             Class::LoadImbalance,
@@ -119,7 +146,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "waits".into(),
         confidence: (Confidence::Low, "what the waits waited for is not recorded".into()),
         lead: format!("the host waits {} of the wall{during}", percent(facts.share(wait_ns))),
-        fix: "without the run".into(),
+        fix: "having that ready".into(),
         evidence: format!(
             "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs{} ORDER BY dur_ns DESC",
             facts.window.sql(" WHERE")
@@ -134,7 +161,17 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 /// Whether a kernel's name is that of a collective, whose time depends on other ranks.
 pub fn is_collective(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["nccl", "rccl", "allreduce", "all_reduce", "allgather", "alltoall", "all_to_all", "reducescatter", "reduce_scatter"]
-        .iter()
-        .any(|part| name.contains(part))
+    [
+        "nccl",
+        "rccl",
+        "allreduce",
+        "all_reduce",
+        "allgather",
+        "alltoall",
+        "all_to_all",
+        "reducescatter",
+        "reduce_scatter",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
 }

@@ -11,13 +11,22 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let is_launch = |name: &str| ["cuda", "cu", "hip"].iter().any(|lead| name.starts_with(lead));
+    let is_launch = |name: &str| {
+        ["cuda", "cu", "hip"]
+            .iter()
+            .any(|lead| name.starts_with(lead))
+    };
     for row in &facts.bricks.names {
-        let is_kind = matches!(row.kind.as_str(), "brick" | "function" | "kernel" | "call" | "task");
+        let is_kind = matches!(
+            row.kind.as_str(),
+            "brick" | "function" | "kernel" | "call" | "task"
+        );
         if row.lane_kind != "host" || !is_kind || (row.kind == "call" && is_launch(&row.name)) {
             continue;
         }
-        let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else { continue };
+        let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
+            continue;
+        };
         if row.calls < options.tight_calls || median_ns > options.tight_ns {
             continue;
         }

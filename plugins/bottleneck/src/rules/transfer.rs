@@ -17,43 +17,79 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     devices.sort_unstable();
     devices.dedup();
     let is_copy = |name: &str| name.to_ascii_lowercase().contains("memcpy");
-    let calls = facts.path.names.iter().filter(|row| row.1 == "work" && is_copy(&row.0));
+    let calls = facts
+        .path
+        .names
+        .iter()
+        .filter(|row| row.1 == "work" && is_copy(&row.0));
     let path_ns = facts.path.kind_ns("transfer") + calls.map(|row| row.3).sum::<i64>();
     for device in devices {
         let moves = |work: &&crate::facts::Work| {
-            work.device == device && !work.is_kernel() && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
+            work.device == device
+                && !work.is_kernel()
+                && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
         };
         let copies: Vec<_> = facts.device.work.iter().filter(moves).collect();
         if copies.is_empty() {
             continue;
         }
         let ranges = copies.iter().map(|copy| {
-            let held = copy.launch.filter(|(_, to)| copy.copy.is_some_and(|copy| copy.blocks) && *to >= copy.end_ns);
+            let held = copy
+                .launch
+                .filter(|(_, to)| copy.copy.is_some_and(|copy| copy.blocks) && *to >= copy.end_ns);
             let (from, to) = held.unwrap_or((copy.start_ns, copy.end_ns));
-            (from.max(facts.window.from_ns), to.min(facts.window.until_ns))
+            (
+                from.max(facts.window.from_ns),
+                to.min(facts.window.until_ns),
+            )
         });
         let ranges = union(ranges.collect());
         let kernels = facts.device.busy(device, |work| work.is_kernel());
         let both = common(&ranges, &kernels);
         let exposed = total(&ranges) - both;
-        let capped = if facts.path.is_known { exposed.min(path_ns) } else { exposed };
+        let capped = if facts.path.is_known {
+            exposed.min(path_ns)
+        } else {
+            exposed
+        };
         if facts.share(capped) < options.least_share {
             continue;
         }
         let free_ns = total(&kernels) - both;
-        let moved: u64 = copies.iter().filter_map(|copy| copy.copy).map(|copy| copy.bytes).sum();
-        let pageable = copies.iter().filter_map(|copy| copy.copy).filter(|copy| copy.is_pageable).count() as u64;
+        let moved: u64 = copies
+            .iter()
+            .filter_map(|copy| copy.copy)
+            .map(|copy| copy.bytes)
+            .sum();
+        let pageable = copies
+            .iter()
+            .filter_map(|copy| copy.copy)
+            .filter(|copy| copy.is_pageable)
+            .count() as u64;
         let hides = free_ns * 2 >= capped;
         let (gain_ns, fix, assumption) = if hides {
             (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
         } else {
-            (capped / 2, "half the bytes", format!("half as many bytes are copied; hiding all copies behind kernels could save no more than {}", time(free_ns)))
+            (
+                capped / 2,
+                "half the bytes",
+                format!(
+                    "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
+                    time(free_ns)
+                ),
+            )
         };
         let name = Idle::device_name(device);
         let certain = match (facts.path.is_known, hides) {
             (false, _) => (Confidence::Low, NO_PATH.to_owned()),
-            (true, true) => (Confidence::Medium, "the copies are on the critical path; that they can overlap is assumed".into()),
-            (true, false) => (Confidence::Medium, "the copies are on the critical path; that half of them will do is assumed".into()),
+            (true, true) => (
+                Confidence::Medium,
+                "the copies are on the critical path; that they can overlap is assumed".into(),
+            ),
+            (true, false) => (
+                Confidence::Medium,
+                "the copies are on the critical path; that half of them will do is assumed".into(),
+            ),
         };
         Draft {
             class: Class::TransferBound,
