@@ -93,7 +93,7 @@ fn rounds(rec: &Recorder, millis: [u64; 4]) {
 /// Adds up squares, `of` elements a call.
 fn squares(rec: &Recorder, of: u64) {
     let mut sum = 0.0_f64;
-    for _ in 0..200_000 / of {
+    for _ in 0..2_000_000 / of {
         let _b = rec.brick("add squares");
         for k in 0..of {
             sum += std::hint::black_box(k as f64) * 1.5;

@@ -78,6 +78,21 @@ impl Tasks {
         Ok(out)
     }
 
+    /// The most tasks that ran at once.
+    pub fn most_at_once(&self) -> usize {
+        let starts = self.tasks.iter().map(|task| (task.start_ns, 1));
+        let ends = self.tasks.iter().map(|task| (task.end_ns, -1));
+        let mut moments: Vec<(i64, i64)> = starts.chain(ends).collect();
+        // Of one moment ends come first: what follows at once is not at once.
+        moments.sort_unstable();
+        let mut open = 0;
+        let most = moments.into_iter().map(|(_, step)| {
+            open += step;
+            open
+        });
+        most.max().unwrap_or(0).max(0) as usize
+    }
+
     /// Tasks that belong together: those that one wait waited for; where no wait says so, those of one parent and
     /// one kind of name that began before the first of them ended. With when somebody could go on.
     pub fn groups(&self) -> Vec<(Vec<usize>, i64)> {

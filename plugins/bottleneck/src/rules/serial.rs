@@ -4,7 +4,7 @@
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
 //!   the device's work, no more than the path spends on the host.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
-//!   of the window, with other lanes that are busy at times. Gain: that time over all those lanes.
+//!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
 use super::{Draft, gaps_sql, host_path_ns, other_causes};
 use crate::Options;
@@ -75,12 +75,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     }
     let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
-    let lanes = facts
-        .bricks
-        .host_busy_ns
-        .iter()
-        .filter(|lane| lane.1 >= least.max(1))
-        .count();
+    let busy = facts.bricks.host_busy_ns.iter();
+    // Threads that are made anew for each round are each busy for a moment only.
+    let lanes = busy.filter(|lane| lane.1 >= least.max(1)).count();
+    let lanes = lanes.max(facts.tasks.most_at_once());
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
     let tasks: std::collections::BTreeSet<&str> = facts
