@@ -119,7 +119,7 @@ fn masks(rec: &Recorder, once: bool) {
 fn requests(rec: &Recorder, together: u64) {
     for n in 0..160 / together {
         let rows: u64 = (0..together)
-            .map(|k| if (n * together + k) % 2 == 0 { 4 } else { 12 })
+            .map(|k| if (n * together + k).is_multiple_of(2) { 4 } else { 12 })
             .sum();
         let mut b = rec.brick("encode");
         b.elements(rows);
@@ -180,7 +180,7 @@ fn main() {
     recorded(&folder, "loader.after", load_while_training);
     recorded(&folder, "imbalance.before", |rec| rounds(rec, [2, 2, 6, 2]));
     recorded(&folder, "imbalance.after", |rec| rounds(rec, [3, 3, 3, 3]));
-    recorded(&folder, "tight_loop.before", |rec| squares(rec, 4));
+    recorded(&folder, "tight_loop.before", |rec| squares(rec, 40));
     recorded(&folder, "tight_loop.after", |rec| squares(rec, 4_000));
     recorded(&folder, "recomputation.before", |rec| masks(rec, false));
     recorded(&folder, "recomputation.after", |rec| masks(rec, true));

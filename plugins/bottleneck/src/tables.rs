@@ -5,7 +5,7 @@ use trueno_plugin::{Finding, Severity as Level, Table, TableBuilder};
 use crate::facts::{Cause, Facts, Idle};
 use crate::verdict::{Bottleneck, Severity, Verdicts};
 
-fn findings<'a>(name: &str, rank: Vec<u64>, rows: &[&'a Bottleneck]) -> TableBuilder {
+fn findings(name: &str, rank: Vec<u64>, rows: &[&Bottleneck]) -> TableBuilder {
     let rows = || rows.iter();
     Table::build(name)
         .u64("rank", rank)

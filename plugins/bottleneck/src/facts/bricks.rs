@@ -99,11 +99,11 @@ impl Bricks {
         let table = run.table("sizes")?;
         let name = table.text("name")?;
         let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
-        for row in 0..table.rows() {
+        for (row, median_ns) in median.into_iter().enumerate() {
             let size = Size {
                 elements: count(&table, "elements", row)?,
                 calls: count(&table, "calls", row)?,
-                median_ns: median[row],
+                median_ns,
                 dur_ns: dur.value(row),
             };
             out.sizes

@@ -20,6 +20,24 @@ struct Equal {
     again_ns: i64,
 }
 
+/// Tensors by name and hash, sorted.
+type Results<'a> = Vec<(&'a str, u64)>;
+
+/// One run of a brick.
+struct Once<'a> {
+    brick: &'a str,
+    dur_ns: i64,
+    is_zero: bool,
+    results: Results<'a>,
+}
+
+/// All runs of a brick.
+#[derive(Default)]
+struct All<'a> {
+    dur_ns: i64,
+    by_results: BTreeMap<Results<'a>, Equal>,
+}
+
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.tensors.is_empty() {
         if !facts.bricks.names.is_empty() {
@@ -32,27 +50,30 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         return;
     }
-    // By run of a brick: its tensors.
-    let mut runs: BTreeMap<u64, (&str, i64, bool, Vec<(&str, u64)>)> = BTreeMap::new();
+    let mut runs: BTreeMap<u64, Once<'_>> = BTreeMap::new();
     for tensor in &facts.tensors {
-        let run =
-            runs.entry(tensor.span)
-                .or_insert((&tensor.brick, tensor.dur_ns, true, Vec::new()));
-        run.2 &= tensor.is_zero;
-        run.3.push((&tensor.tensor, tensor.hash));
+        let run = runs.entry(tensor.span).or_insert_with(|| Once {
+            brick: &tensor.brick,
+            dur_ns: tensor.dur_ns,
+            is_zero: true,
+            results: Vec::new(),
+        });
+        run.is_zero &= tensor.is_zero;
+        run.results.push((&tensor.tensor, tensor.hash));
     }
-    let mut bricks: BTreeMap<&str, (i64, BTreeMap<Vec<(&str, u64)>, Equal>)> = BTreeMap::new();
-    for (brick, dur_ns, is_zero, mut tensors) in runs.into_values() {
-        tensors.sort_unstable();
-        let of = bricks.entry(brick).or_default();
-        of.0 += dur_ns;
-        if !is_zero {
-            let equal = of.1.entry(tensors).or_default();
-            equal.again_ns += if equal.runs > 0 { dur_ns } else { 0 };
+    let mut bricks: BTreeMap<&str, All<'_>> = BTreeMap::new();
+    for mut run in runs.into_values() {
+        run.results.sort_unstable();
+        let of = bricks.entry(run.brick).or_default();
+        of.dur_ns += run.dur_ns;
+        if !run.is_zero {
+            let equal = of.by_results.entry(run.results).or_default();
+            equal.again_ns += if equal.runs > 0 { run.dur_ns } else { 0 };
             equal.runs += 1;
         }
     }
-    for (brick, (all_ns, results)) in bricks {
+    for (brick, all) in bricks {
+        let (all_ns, results) = (all.dur_ns, &all.by_results);
         let repeated: Vec<_> = results
             .iter()
             .filter(|(_, equal)| equal.runs >= options.repeats)
