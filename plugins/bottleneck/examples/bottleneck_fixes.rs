@@ -119,7 +119,13 @@ fn masks(rec: &Recorder, once: bool) {
 fn requests(rec: &Recorder, together: u64) {
     for n in 0..160 / together {
         let rows: u64 = (0..together)
-            .map(|k| if (n * together + k).is_multiple_of(2) { 4 } else { 12 })
+            .map(|k| {
+                if (n * together + k).is_multiple_of(2) {
+                    4
+                } else {
+                    12
+                }
+            })
             .sum();
         let mut b = rec.brick("encode");
         b.elements(rows);

@@ -55,7 +55,7 @@ pub fn gain(ns: i64, share: f64) -> String {
 
 /// A name that leaves room for the sentence around it: long ones (C++ kernels) lose their arguments, then their end.
 pub fn short(name: &str) -> String {
-    const MOST: usize = 36;
+    const MOST: usize = 28;
     let name = name.trim();
     let plain = name.strip_prefix("void ").unwrap_or(name);
     let is_cpp = plain.len() < name.len() || plain.contains("::");
@@ -104,7 +104,7 @@ mod tests {
             short("void at::native::gemm<float>(int)"),
             "at::native::gemm"
         );
-        assert_eq!(short(&"ä".repeat(50)).chars().count(), 36);
+        assert_eq!(short(&"ä".repeat(50)).chars().count(), 28);
         assert_eq!(quoted("it's"), "'it''s'");
     }
 }

@@ -71,7 +71,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 }
 
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if !facts.idle.spans.is_empty() {
+    // What is alone around tiny tasks is starting and joining them.
+    let is_joins = verdicts.findings.iter().any(|one| one.code == "joins");
+    if is_joins || !facts.idle.spans.is_empty() {
         return;
     }
     let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;

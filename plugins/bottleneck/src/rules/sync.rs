@@ -124,11 +124,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
     let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0);
     let during = most.map_or(String::new(), |(name, ns)| {
-        format!(
-            ", {} of it while {} ran",
-            time(ns.min(wait_ns)),
-            short(name)
-        )
+        format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
     if most.is_some_and(|(name, _)| is_collective(name)) {
         verdicts.cannot(
@@ -145,7 +141,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: "waits".into(),
         place: "waits".into(),
         confidence: (Confidence::Low, "what the waits waited for is not recorded".into()),
-        lead: format!("the host waits {} of the wall{during}", percent(facts.share(wait_ns))),
+        lead: format!("host waits {} of the wall{during}", percent(facts.share(wait_ns))),
         fix: "having that ready".into(),
         evidence: format!(
             "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs{} ORDER BY dur_ns DESC",
