@@ -177,7 +177,8 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Ids of the standard plugins that need no baseline, sorted.
-pub const STANDARD: [&str; 7] = [
+pub const STANDARD: [&str; 8] = [
+    "bottleneck",
     "category",
     "critical_path",
     "memory",

@@ -1,9 +1,12 @@
 //! End-to-end tests: the built command, real plugins, real recordings.
 
+mod bottlenecks;
 mod categories;
 mod check;
 mod cli;
 mod compare;
+#[path = "../plugins/bottleneck/corpus/mod.rs"]
+mod corpus;
 mod counters;
 mod damage;
 mod divergence;

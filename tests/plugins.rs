@@ -242,6 +242,8 @@ fn an_unknown_plugin_in_only_skip_or_set_lists_the_known_ones() {
         dir.report(&run, &args)
             .exits(2)
             .stderr_has("ghost")
-            .stderr_has("category, critical_path, memory, roofline, sanity, throughput, tiles");
+            .stderr_has(
+                "bottleneck, category, critical_path, memory, roofline, sanity, throughput, tiles",
+            );
     }
 }

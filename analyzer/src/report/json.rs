@@ -12,13 +12,14 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::ser::{Formatter, PrettyFormatter};
 use trueno_plugin::{Column, Table};
 
+use super::top::Top;
 use super::units::Unit;
 use super::{Cell, Header, Report, Section};
 
 /// Version of the format.
 pub const MAJOR: u32 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u32 = 0;
+pub const MINOR: u32 = 1;
 
 /// Writes the report as one JSON object and a newline.
 ///
@@ -124,6 +125,7 @@ impl Serialize for Report {
             },
         )?;
         map.serialize_entry("run", &self.header)?;
+        map.serialize_entry("top", &Top::of(self))?;
         map.serialize_entry("sections", &self.sections)?;
         map.serialize_entry("problems", &self.problems)?;
         map.end()

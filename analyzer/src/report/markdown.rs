@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::top::Top;
 use super::view::{View, heading};
 use super::words::Completeness;
 use super::{Finding, Report, Section, SectionStatus, width, words};
@@ -36,6 +37,7 @@ pub fn render(report: &Report, top: usize) -> String {
     for (name, value) in words::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
     }
+    holds_back(&mut out, &Top::of(report));
     for section in &report.sections {
         section_text(&mut out, section, top);
     }
@@ -53,6 +55,24 @@ pub fn render(report: &Report, top: usize) -> String {
         }
     }
     out
+}
+
+fn holds_back(out: &mut String, top: &Top) {
+    line(out, format_args!("\n### What holds it back\n"));
+    if top.findings.is_empty() {
+        line(out, format_args!("{}", text(&top.none())));
+    }
+    for one in &top.findings {
+        line(
+            out,
+            format_args!(
+                "{}. **{}** {}",
+                one.rank,
+                text(&one.severity),
+                text(&one.sentence)
+            ),
+        );
+    }
 }
 
 /// Writing to a string cannot fail.

@@ -13,6 +13,7 @@ pub mod terminal;
 mod terminal_table;
 #[cfg(test)]
 mod testing;
+pub mod top;
 pub mod units;
 mod view;
 pub mod width;

@@ -1,6 +1,7 @@
 //! The form for a terminal. No line is wider than asked.
 
 use super::style::{Meaning, Palette};
+use super::top::{self, Top};
 use super::view::{View, heading};
 use super::words::Completeness;
 use super::{Finding, Level, Report, Section, SectionStatus, terminal_table, width, words};
@@ -33,6 +34,7 @@ pub fn render(report: &Report, page: Page) -> String {
         text: String::new(),
     };
     header(report, &mut out);
+    holds_back(report, &mut out);
     top_findings(report, &mut out);
     for section in &report.sections {
         out.blank();
@@ -118,11 +120,45 @@ fn header(report: &Report, out: &mut Out) {
     }
 }
 
+/// The first lines of `bottleneck.top`, or why there are none.
+fn holds_back(report: &Report, out: &mut Out) {
+    let top = Top::of(report);
+    out.blank();
+    let title = "what holds it back";
+    if top.findings.is_empty() {
+        let text = format!("{title}: {}", top.none());
+        return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+    }
+    let shown = top.findings.len();
+    let of = match top.more {
+        0 => String::new(),
+        more => format!(" ({shown} of {}, most first)", shown as u64 + more),
+    };
+    let title = out.paint(Meaning::Heading, title);
+    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
+    for line in &top.findings {
+        let lead = format!("{} {}", line.rank, width::pad(&line.severity, 6, false));
+        let meaning = match line.severity.as_str() {
+            "high" => Meaning::Warning,
+            _ => Meaning::Faint,
+        };
+        out.hanging(INDENT, (&lead, meaning), &line.sentence, None);
+    }
+}
+
 fn top_findings(report: &Report, out: &mut Out) {
-    let findings = report.findings();
+    let mut findings = report.findings();
+    let all = findings.len();
+    // Those stand above already.
+    findings.retain(|(plugin, _)| *plugin != top::PLUGIN);
     out.blank();
     if findings.is_empty() {
-        out.line(&out.paint(Meaning::Faint, "no findings"));
+        let none = if all > 0 {
+            "no other findings"
+        } else {
+            "no findings"
+        };
+        out.line(&out.paint(Meaning::Faint, none));
         return;
     }
     let shown = findings.len().min(TOP_FINDINGS);

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""How often the plugin bottleneck is right about runs of which the answer is known.
+
+    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS
+    python3 plugins/bottleneck/benches/confusion.py CORPUS TRUENO-ANALYZE [--plugin-dir DIR]
+
+A run with a truth is right when its first finding is of that class; a near miss when no finding is of the class it might be
+taken for. Prints the matrix of truths by first findings, the wrong ones with what was said, and exits 1 below 95 %.
+"""
+import json, os, subprocess, sys
+
+corpus, command, *more = sys.argv[1:]
+labels = [line.rstrip("\n").split("\t") for line in open(os.path.join(corpus, "labels.tsv"))]
+matrix, wrong, right = {}, [], 0
+for name, truth, near in labels:
+    run = os.path.join(corpus, name + ".run")
+    trace = os.path.join(corpus, name + ".json")
+    if os.path.exists(trace):
+        subprocess.run([command, "import", trace, "-o", run, "--overwrite"], check=True, capture_output=True)
+    out = subprocess.run([command, "report", run, "--only", "bottleneck", "--json", "-", *more], capture_output=True, text=True)
+    section = next(s for s in json.loads(out.stdout)["sections"] if s["plugin"] == "bottleneck")
+    assert section["status"] == "ok", section
+    table = next(t for t in section["tables"] if t["name"] == "bottlenecks")
+    columns = [column["name"] for column in table["columns"]]
+    rows = [dict(zip(columns, row)) for row in table["rows"]]
+    first = rows[0]["class"] if rows else "none"
+    said = [row["class"] for row in rows]
+    is_right = first == truth if truth != "-" else near not in said
+    right += is_right
+    if truth != "-":
+        matrix.setdefault(truth, {}).setdefault(first, 0)
+        matrix[truth][first] += 1
+    else:
+        key = "near " + near
+        say = near if near in said else "not " + near
+        matrix.setdefault(key, {}).setdefault(say, 0)
+        matrix[key][say] += 1
+    if not is_right:
+        wrong.append((name, truth if truth != "-" else "not " + near, [row["sentence"] for row in rows[:3]]))
+for truth in sorted(matrix):
+    print(f"{truth:28} " + ", ".join(f"{said} {n}" for said, n in sorted(matrix[truth].items())))
+for name, truth, said in wrong:
+    print(f"WRONG {name} ({truth}): {said or 'nothing found'}")
+print(f"{right} of {len(labels)} right ({100 * right / len(labels):.1f} %)")
+sys.exit(right < 0.95 * len(labels))

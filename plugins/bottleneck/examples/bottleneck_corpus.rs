@@ -1,0 +1,35 @@
+//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER`.
+//!
+//! Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
+//! and the class it might be taken for or `-`. `benches/confusion.py` counts how often the plugin is right.
+
+#[path = "../corpus/mod.rs"]
+mod corpus;
+
+use std::path::PathBuf;
+
+use corpus::Make;
+
+fn main() -> std::io::Result<()> {
+    let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: bottleneck_corpus FOLDER");
+        std::process::exit(2);
+    };
+    std::fs::create_dir_all(&folder)?;
+    let mut labels = String::new();
+    for case in corpus::CASES {
+        match case.make {
+            Make::Recorded(make) => make(&folder.join(format!("{}.run", case.name))),
+            Make::Simulated(make) => {
+                std::fs::write(folder.join(format!("{}.json", case.name)), make())?
+            }
+        }
+        labels += &format!(
+            "{}\t{}\t{}\n",
+            case.name,
+            case.truth.unwrap_or("-"),
+            case.not.unwrap_or("-")
+        );
+    }
+    std::fs::write(folder.join("labels.tsv"), labels)
+}

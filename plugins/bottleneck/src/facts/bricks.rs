@@ -1,0 +1,252 @@
+//! Names of bricks and calls, what loads, and calls by size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_plugin::{Result, Run};
+
+use super::ranges::{Ranges, common, total, union};
+use super::{Device, Window};
+use crate::options::is_loader;
+
+/// A row of `category.by_brick`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Name {
+    /// host or device.
+    pub lane_kind: String,
+    /// brick, function, kernel, call, …
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// How often.
+    pub calls: u64,
+    /// Own time.
+    pub self_ns: i64,
+    /// With what is nested.
+    pub inclusive_ns: i64,
+    /// The shortest call.
+    pub min_ns: Option<i64>,
+    /// The call in the middle.
+    pub median_ns: Option<i64>,
+}
+
+/// Calls of one name and number of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Elements of each.
+    pub elements: u64,
+    /// How many.
+    pub calls: u64,
+    /// The one in the middle.
+    pub median_ns: i64,
+    /// All.
+    pub dur_ns: i64,
+}
+
+/// What is known of them.
+#[derive(Clone, Debug, Default)]
+pub struct Bricks {
+    /// All rows.
+    pub names: Vec<Name>,
+    /// Bricks that get input, as name and time in the window.
+    pub loaders: Vec<(String, (i64, i64))>,
+    /// Names that get input, whether or not they ran in the window.
+    pub loader_names: BTreeSet<String>,
+    /// When bricks began on threads that copy, sorted.
+    pub other_starts_ns: Vec<i64>,
+    /// Lanes of the host.
+    pub threads: usize,
+    /// Sizes by name.
+    pub sizes: BTreeMap<String, Vec<Size>>,
+    /// API calls by name: how many, how long, the longest.
+    pub calls: Vec<(String, u64, i64, i64)>,
+    /// Busy time of host lanes, the most first.
+    pub host_busy_ns: Vec<(String, i64)>,
+    /// Time of bricks by thread, where there are ranks.
+    by_thread: BTreeMap<i64, Ranges>,
+    /// Time of bricks without host waits by rank, where there are several.
+    pub rank_busy_ns: BTreeMap<i64, i64>,
+}
+
+impl Bricks {
+    /// Reads the inputs about bricks.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+        let mut out = Self::default();
+        let table = run.table("by_brick")?;
+        let (lane_kind, kind, name) = (
+            table.text("lane_kind")?,
+            table.text("kind")?,
+            table.text("name")?,
+        );
+        let (own, inclusive) = (table.i64("self_ns")?, table.i64("inclusive_ns")?);
+        let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
+        for row in 0..table.rows() {
+            let Some(name) = name.get(row) else { continue };
+            out.names.push(Name {
+                lane_kind: lane_kind.value(row).to_owned(),
+                kind: kind.get(row).unwrap_or_default().to_owned(),
+                name: name.to_owned(),
+                calls: count(&table, "calls", row)?,
+                self_ns: own.get(row).unwrap_or(0),
+                inclusive_ns: inclusive.get(row).unwrap_or(0),
+                min_ns: min.get(row),
+                median_ns: median.get(row),
+            });
+        }
+        out.loaders(run, window)?;
+        let table = run.table("sizes")?;
+        let name = table.text("name")?;
+        let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
+        for (row, median_ns) in median.into_iter().enumerate() {
+            let size = Size {
+                elements: count(&table, "elements", row)?,
+                calls: count(&table, "calls", row)?,
+                median_ns,
+                dur_ns: dur.value(row),
+            };
+            out.sizes
+                .entry(name.value(row).to_owned())
+                .or_default()
+                .push(size);
+        }
+        let table = run.table("call_names")?;
+        let (name, dur, longest) = (
+            table.text("name")?,
+            table.i64("dur_ns")?,
+            table.i64("longest_ns")?,
+        );
+        for row in 0..table.rows() {
+            let calls = count(&table, "calls", row)?;
+            out.calls.push((
+                name.value(row).to_owned(),
+                calls,
+                dur.value(row),
+                longest.value(row),
+            ));
+        }
+        let table = run.table("by_lane")?;
+        let (lane, kind, busy) = (
+            table.text("lane")?,
+            table.text("lane_kind")?,
+            table.i64("busy_ns")?,
+        );
+        for row in (0..table.rows()).filter(|row| kind.value(*row) == "host") {
+            out.host_busy_ns
+                .push((lane.value(row).to_owned(), busy.value(row)));
+        }
+        out.threads = out.host_busy_ns.len();
+        out.host_busy_ns
+            .sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
+        Ok(out)
+    }
+
+    fn loaders(&mut self, run: &mut Run, window: &Window) -> Result<()> {
+        let rules = run.table("category_rules")?;
+        let ruled: BTreeSet<String> = rules
+            .text("name")?
+            .iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect();
+        let table = run.table("brick_names")?;
+        let (id, name, category) = (
+            table.i64("name_id")?,
+            table.text("name")?,
+            table.text("category")?,
+        );
+        let mut numbers = BTreeMap::new();
+        for row in 0..table.rows() {
+            let Some(text) = name.get(row) else { continue };
+            let is_loader = match category.get(row) {
+                Some(category) => category == "data loading",
+                None => ruled.contains(text) || is_loader(text),
+            };
+            if is_loader {
+                numbers.insert(id.value(row), text.to_owned());
+                self.loader_names.insert(text.to_owned());
+            }
+        }
+        let table = run.table("loader_rows")?;
+        let (id, start, dur) = (
+            table.i64("name_id")?,
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+        );
+        for row in 0..table.rows() {
+            let range = window.cut(start.value(row), start.value(row) + dur.value(row));
+            if let (Some(name), Some(range)) = (numbers.get(&id.value(row)), range) {
+                self.loaders.push((name.clone(), range));
+            }
+        }
+        self.other_starts_ns = run
+            .table("copying_rows")?
+            .i64("start_ns")?
+            .iter()
+            .flatten()
+            .collect();
+        self.other_starts_ns.sort_unstable();
+        let table = run.table("rank_rows")?;
+        let (thread, start, dur) = (
+            table.i64("thread")?,
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+        );
+        for row in 0..table.rows() {
+            if let Some(range) = window.cut(start.value(row), start.value(row) + dur.value(row)) {
+                self.by_thread
+                    .entry(thread.value(row))
+                    .or_default()
+                    .push(range);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums up time of bricks by rank, without the waits of the thread.
+    pub fn busy_by_rank(&mut self, device: &Device, window: &Window) {
+        for (thread, ranges) in std::mem::take(&mut self.by_thread) {
+            let waits = device
+                .waits
+                .iter()
+                .filter(|wait| wait.thread == Some(thread));
+            let waits = waits.filter_map(|wait| window.cut(wait.start_ns, wait.end_ns));
+            let (ranges, waits) = (union(ranges), union(waits.collect()));
+            *self.rank_busy_ns.entry(thread >> 16).or_default() +=
+                total(&ranges) - common(&ranges, &waits);
+        }
+    }
+
+    /// The row of a host name with the most time.
+    pub fn host(&self, name: &str) -> Option<&Name> {
+        let rows = self
+            .names
+            .iter()
+            .filter(|row| row.name == name && row.lane_kind == "host");
+        rows.max_by_key(|row| (row.inclusive_ns, row.calls))
+    }
+}
+
+/// A count, which engines give as they like.
+pub fn count(table: &trueno_plugin::Table, column: &str, row: usize) -> Result<u64> {
+    match table.u64(column) {
+        Ok(column) => Ok(column.get(row).unwrap_or(0)),
+        Err(_) => Ok(table.i64(column)?.get(row).unwrap_or(0).max(0) as u64),
+    }
+}
+
+/// Whole nanoseconds of a column that may be a mean of two.
+fn number(table: &trueno_plugin::Table, column: &str) -> Result<Vec<i64>> {
+    match table.f64(column) {
+        Ok(column) => Ok(column
+            .iter()
+            .map(|value| value.unwrap_or(0.0) as i64)
+            .collect()),
+        Err(_) => Ok(table
+            .i64(column)?
+            .iter()
+            .map(|value| value.unwrap_or(0))
+            .collect()),
+    }
+}

@@ -1,0 +1,54 @@
+//! Checksums with the bricks they were taken in.
+
+use trueno_plugin::{Result, Run};
+
+use super::Window;
+
+/// A checksum inside a brick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Its name.
+    pub tensor: String,
+    /// Over all bits.
+    pub hash: u64,
+    /// Whether all elements are zero.
+    pub is_zero: bool,
+    /// When it was taken.
+    pub time_ns: i64,
+    /// The row of the brick.
+    pub span: u64,
+    /// Its name.
+    pub brick: String,
+    /// How long the brick lasted.
+    pub dur_ns: i64,
+}
+
+/// Reads input `checksums`.
+///
+/// # Errors
+/// It lacks a column or has it in another type.
+pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
+    let table = run.table("checksums")?;
+    let (tensor, hash) = (table.text("tensor")?, table.u64("hash")?);
+    let (elements, zeros) = (table.u64("elements")?, table.u64("zeros")?);
+    let (time, span, brick) = (
+        table.i64("time_ns")?,
+        table.u64("span")?,
+        table.text("brick")?,
+    );
+    let dur = table.i64("dur_ns")?;
+    let inside = |row: &usize| (window.from_ns..=window.until_ns).contains(&time.value(*row));
+    let rows = (0..table.rows()).filter(inside);
+    Ok(rows
+        .map(|row| Tensor {
+            tensor: tensor.value(row).to_owned(),
+            hash: hash.value(row),
+            is_zero: elements.get(row) == Some(0)
+                || (zeros.get(row).is_some() && zeros.get(row) == elements.get(row)),
+            time_ns: time.value(row),
+            span: span.value(row),
+            brick: brick.value(row).to_owned(),
+            dur_ns: dur.value(row),
+        })
+        .collect())
+}

@@ -1,0 +1,220 @@
+//! What devices did, and who asked for it.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table};
+
+use super::Window;
+use super::ranges::{Ranges, union};
+
+/// A kernel or a transfer of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Its row.
+    pub id: u64,
+    /// Name of the kernel, or direction of the transfer.
+    pub name: u32,
+    /// The device.
+    pub device: i64,
+    /// The stream.
+    pub stream: i64,
+    /// Start, inside the window.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+    /// When the host asked for it, and was done asking.
+    pub launch: Option<(i64, i64)>,
+    /// Blocks of a kernel's grid.
+    pub blocks: Option<i64>,
+    /// Of a transfer.
+    pub copy: Option<Copy>,
+}
+
+/// What a transfer has besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copy {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Whether the host waits for it: not asynchronous, or from or to pageable memory.
+    pub blocks: bool,
+    /// Whether pageable memory takes part.
+    pub is_pageable: bool,
+    /// The brick it was made in.
+    pub brick: Option<u64>,
+}
+
+impl Work {
+    /// Whether it is a kernel.
+    pub fn is_kernel(&self) -> bool {
+        self.copy.is_none()
+    }
+}
+
+/// A host wait for a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Its row.
+    pub id: u64,
+    /// The thread that waited.
+    pub thread: Option<i64>,
+    /// When it began.
+    pub start_ns: i64,
+    /// When it returned.
+    pub end_ns: i64,
+    /// Whether it waited for tasks of the host and for no device.
+    pub is_join: bool,
+}
+
+/// Everything devices did in the window.
+#[derive(Clone, Debug, Default)]
+pub struct Device {
+    /// By start.
+    pub work: Vec<Work>,
+    /// Names by number.
+    pub names: Vec<String>,
+    /// Waits by start, copies that block not among them.
+    pub waits: Vec<Wait>,
+    /// Rows whose times only contain the work, or are not valid.
+    pub bound: u64,
+}
+
+impl Device {
+    /// Reads inputs `kernels`, `transfers` and `waits`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+        let mut out = Self::default();
+        let mut numbers = BTreeMap::new();
+        let kernels = run.table("kernels")?;
+        out.rows(&kernels, "name", window, &mut numbers)?;
+        let transfers = run.table("transfers")?;
+        out.rows(&transfers, "direction", window, &mut numbers)?;
+        out.work
+            .sort_by_key(|work| (work.start_ns, work.end_ns, work.id));
+        let waits = run.table("waits")?;
+        let (id, kind, thread) = (waits.u64("id")?, waits.text("kind")?, waits.i64("thread")?);
+        let (start, dur) = (waits.i64("start_ns")?, waits.i64("dur_ns")?);
+        for row in 0..waits.rows() {
+            let end_ns = start.value(row) + dur.value(row);
+            if window.cut(start.value(row), end_ns).is_some() {
+                out.waits.push(Wait {
+                    id: id.value(row),
+                    thread: thread.get(row),
+                    start_ns: start.value(row),
+                    end_ns,
+                    is_join: kind.value(row) == "join",
+                });
+            }
+        }
+        Ok(out)
+    }
+
+    fn rows(
+        &mut self,
+        table: &Table,
+        name: &str,
+        window: &Window,
+        numbers: &mut BTreeMap<String, u32>,
+    ) -> Result<()> {
+        let is_copy = name == "direction";
+        let (id, name) = (table.u64("id")?, table.text(name)?);
+        let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+        let (start, dur, bound) = (
+            table.i64("start_ns")?,
+            table.i64("dur_ns")?,
+            table.bool("is_bound")?,
+        );
+        let (called, returned) = (table.i64("called_ns")?, table.i64("returned_ns")?);
+        let (brick, brick_end) = (table.i64("brick_ns")?, table.i64("brick_end_ns")?);
+        let mut last = None;
+        for row in 0..table.rows() {
+            // Several calls of one correlation: the first is the outer one.
+            if last == Some(id.value(row)) {
+                continue;
+            }
+            last = Some(id.value(row));
+            let is_valid = is_copy || table.bool("valid")?.get(row) != Some(false);
+            if bound.get(row) == Some(true) || !is_valid {
+                self.bound += 1;
+                continue;
+            }
+            let (start_ns, end_ns) = (start.value(row), start.value(row) + dur.value(row));
+            let Some((start_ns, end_ns)) = window.cut(start_ns, end_ns) else {
+                continue;
+            };
+            let next = numbers.len() as u32;
+            let number = *numbers.entry(name.value(row).to_owned()).or_insert(next);
+            if number == next {
+                self.names.push(name.value(row).to_owned());
+            }
+            let call = called.get(row).zip(returned.get(row));
+            let copy = if is_copy {
+                let kinds = [
+                    table.text("src_kind")?.get(row),
+                    table.text("dst_kind")?.get(row),
+                ];
+                let is_pageable = kinds.contains(&Some("pageable"));
+                Some(Copy {
+                    bytes: table.u64("bytes")?.value(row),
+                    blocks: is_pageable || table.bool("is_async")?.get(row) == Some(false),
+                    is_pageable,
+                    brick: table.u64("brick")?.get(row),
+                })
+            } else {
+                None
+            };
+            self.work.push(Work {
+                id: id.value(row),
+                name: number,
+                device: device.get(row).unwrap_or(0),
+                stream: stream.get(row).unwrap_or(0),
+                start_ns,
+                end_ns,
+                launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
+                blocks: if is_copy {
+                    None
+                } else {
+                    table.i64("blocks")?.get(row)
+                },
+                copy,
+            });
+        }
+        Ok(())
+    }
+
+    /// Devices with kernels, by number.
+    pub fn devices(&self) -> Vec<i64> {
+        let mut out: Vec<i64> = self
+            .work
+            .iter()
+            .filter(|work| work.is_kernel())
+            .map(|work| work.device)
+            .collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// When work of a device that is wanted ran.
+    pub fn busy(&self, device: i64, wanted: impl Fn(&Work) -> bool) -> Ranges {
+        let of = self
+            .work
+            .iter()
+            .filter(|work| work.device == device && wanted(work));
+        union(of.map(|work| (work.start_ns, work.end_ns)).collect())
+    }
+
+    /// The name of a piece of work.
+    pub fn name(&self, work: &Work) -> &str {
+        &self.names[work.name as usize]
+    }
+}
+
+/// `gpu0`, as tables call it; of a rank `rank 1 gpu0`.
+pub fn device_name(device: i64) -> String {
+    match (device >> 16, device & 0xffff) {
+        (0, device) => format!("gpu{device}"),
+        (rank, device) => format!("rank {rank} gpu{device}"),
+    }
+}

@@ -1,0 +1,200 @@
+//! Why a device did nothing between two pieces of work.
+//!
+//! A gap lies between the end of all work so far and the start of the next, `w`. What held `w` up:
+//!
+//! | cause | when |
+//! | --- | --- |
+//! | `device` | the host had asked for `w` at least `launch_ns` before the gap began |
+//! | `loader` | the host got input for at least half of the time until it asked |
+//! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
+//! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
+//! | `launch` | it asked soon, but too late: launching is slower than the work |
+//! | `unknown` | when it asked is not recorded |
+//!
+//! Before the first and after the last piece of work of a device there is no gap.
+
+use super::device::device_name;
+use super::ranges::{Ranges, union, within};
+use super::{Bricks, Device, Window};
+use crate::Options;
+
+/// See the table of the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the table of the module says it")]
+pub enum Cause {
+    Device,
+    Loader,
+    Host,
+    Sync,
+    Launch,
+    Unknown,
+}
+
+impl Cause {
+    /// All, in the order of tables.
+    pub const ALL: [Self; 6] = [
+        Self::Device,
+        Self::Loader,
+        Self::Host,
+        Self::Sync,
+        Self::Launch,
+        Self::Unknown,
+    ];
+
+    /// As tables write it.
+    pub fn name(self) -> &'static str {
+        ["device", "loader", "host", "sync", "launch", "unknown"][self as usize]
+    }
+}
+
+/// One gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The device.
+    pub device: i64,
+    /// When it fell idle.
+    pub start_ns: i64,
+    /// When it went on.
+    pub end_ns: i64,
+    /// Why.
+    pub cause: Cause,
+    /// Of this the host held back nothing: the part before its wait returned.
+    pub held_ns: i64,
+    /// The wait that held the host, where there was one.
+    pub wait: Option<u64>,
+    /// Whether that wait was a copy.
+    pub by_copy: bool,
+    /// The work it went on with.
+    pub next: u64,
+    /// Whether that was a transfer.
+    pub next_is_copy: bool,
+}
+
+impl Gap {
+    /// How long it was.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns - self.start_ns
+    }
+}
+
+/// All gaps of all devices.
+#[derive(Clone, Debug, Default)]
+pub struct Idle {
+    /// By device and time.
+    pub gaps: Vec<Gap>,
+    /// By device: from its first work to its last, and how long of that it was busy.
+    pub spans: Vec<(i64, i64, i64, i64)>,
+}
+
+impl Idle {
+    /// Finds them.
+    pub fn of(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
+        let mut out = Self::default();
+        let holds = holds(device);
+        let loaders: Ranges = union(bricks.loaders.iter().map(|(_, range)| *range).collect());
+        for number in device.devices() {
+            let mut busy_until: Option<i64> = None;
+            let mut first = window.until_ns;
+            let mut busy = 0;
+            for work in device.work.iter().filter(|work| work.device == number) {
+                first = first.min(work.start_ns);
+                let until = busy_until.unwrap_or(work.start_ns);
+                busy += (work.end_ns - work.start_ns.max(until)).max(0);
+                if work.start_ns > until {
+                    let gap = gap((until, work.start_ns), work, &holds, &loaders, options);
+                    out.gaps.push(gap);
+                }
+                busy_until = Some(until.max(work.end_ns));
+            }
+            out.spans
+                .push((number, first, busy_until.unwrap_or(first), busy));
+        }
+        out
+    }
+
+    /// Gaps of a device by cause: how many, how long.
+    pub fn of_cause(&self, device: i64, cause: Cause) -> (u64, i64) {
+        let gaps = self
+            .gaps
+            .iter()
+            .filter(|gap| gap.device == device && gap.cause == cause);
+        gaps.fold((0, 0), |(n, ns), gap| (n + 1, ns + gap.dur_ns()))
+    }
+
+    /// Busy time of a device.
+    pub fn busy_ns(&self, device: i64) -> i64 {
+        self.spans
+            .iter()
+            .find(|span| span.0 == device)
+            .map_or(0, |span| span.3)
+    }
+
+    /// The name of a device.
+    pub fn device_name(device: i64) -> String {
+        device_name(device)
+    }
+}
+
+/// Waits and copies that hold the host, by end: start, end, row, whether a copy.
+fn holds(device: &Device) -> Vec<(i64, i64, u64, bool)> {
+    let waits = device.waits.iter().filter(|wait| !wait.is_join);
+    let waits = waits.map(|wait| (wait.start_ns, wait.end_ns, wait.id, false));
+    let copies = device.work.iter().filter_map(|work| {
+        let (from, to) = work
+            .launch
+            .filter(|_| work.copy.is_some_and(|copy| copy.blocks))?;
+        // A call that came back before the copy ended held nobody.
+        (to >= work.end_ns).then_some((from, to, work.id, true))
+    });
+    let mut out: Vec<_> = waits.chain(copies).collect();
+    out.sort_by_key(|hold| (hold.1, hold.0, hold.2));
+    out
+}
+
+fn gap(
+    (start_ns, end_ns): (i64, i64),
+    next: &super::Work,
+    holds: &[(i64, i64, u64, bool)],
+    loaders: &Ranges,
+    options: &Options,
+) -> Gap {
+    let mut out = Gap {
+        device: next.device,
+        start_ns,
+        end_ns,
+        cause: Cause::Unknown,
+        held_ns: 0,
+        wait: None,
+        by_copy: false,
+        next: next.id,
+        next_is_copy: !next.is_kernel(),
+    };
+    let Some((called_ns, _)) = next.launch else {
+        return out;
+    };
+    if called_ns + options.launch_ns <= start_ns {
+        out.cause = Cause::Device;
+        return out;
+    }
+    let asked_ns = called_ns.clamp(start_ns, end_ns);
+    // The last wait that was over when the host asked, if it was still on when the gap began.
+    let before = holds.partition_point(|hold| hold.1 <= asked_ns);
+    let hold = holds[..before]
+        .last()
+        .filter(|hold| hold.1 >= start_ns && hold.0 <= start_ns);
+    let free_ns = hold.map_or(start_ns, |hold| hold.1);
+    if let Some(hold) = hold {
+        (out.held_ns, out.wait, out.by_copy) = (free_ns - start_ns, Some(hold.2), hold.3);
+    }
+    let loading = within(loaders, start_ns, asked_ns);
+    out.cause = if loading > 0 && loading * 2 >= asked_ns - start_ns {
+        Cause::Loader
+    } else if asked_ns - free_ns >= options.prepare_ns {
+        Cause::Host
+    } else if hold.is_some() {
+        Cause::Sync
+    } else {
+        Cause::Launch
+    };
+    out
+}

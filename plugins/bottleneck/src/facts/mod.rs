@@ -1,0 +1,86 @@
+//! What rules judge by, read once.
+
+mod bricks;
+mod checksums;
+mod device;
+mod idle;
+mod path;
+pub mod ranges;
+mod roof;
+mod tasks;
+mod window;
+
+pub use bricks::{Bricks, Name, Size, count};
+pub use checksums::Tensor;
+pub use device::{Device, Wait, Work};
+pub use idle::{Cause, Gap, Idle};
+pub use path::{Opportunity, Path};
+pub use roof::{Point, Roof};
+pub use tasks::{Task, Tasks};
+pub use window::Window;
+
+use trueno_plugin::{Result, Run, Table};
+
+use crate::Options;
+
+/// All of them.
+#[derive(Debug)]
+pub struct Facts {
+    /// The part of the run that is looked at.
+    pub window: Window,
+    /// The critical path, and what it predicts.
+    pub path: Path,
+    /// What devices did.
+    pub device: Device,
+    /// Why they did nothing.
+    pub idle: Idle,
+    /// Names of bricks and calls.
+    pub bricks: Bricks,
+    /// Tasks on threads, and who waited for them.
+    pub tasks: Tasks,
+    /// Places below roofs.
+    pub roof: Roof,
+    /// Checksums with the bricks they were taken in.
+    pub tensors: Vec<Tensor>,
+    /// `memory.growth`.
+    pub growth: Table,
+    /// `memory.fragmentation`.
+    pub fragmentation: Table,
+}
+
+impl Facts {
+    /// Reads all inputs.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, options: &Options) -> Result<Self> {
+        let window = Window::load(run)?;
+        let path = Path::load(run)?;
+        let bricks = Bricks::load(run, &window)?;
+        let device = Device::load(run, &window)?;
+        let mut bricks = bricks;
+        bricks.busy_by_rank(&device, &window);
+        let idle = Idle::of(&device, &bricks, &window, options);
+        Ok(Self {
+            path,
+            idle,
+            tasks: Tasks::load(run, &window)?,
+            roof: Roof::load(run)?,
+            tensors: checksums::load(run, &window)?,
+            growth: run.table("growth")?,
+            fragmentation: run.table("fragmentation")?,
+            window,
+            device,
+            bricks,
+        })
+    }
+
+    /// A part of the window, as a share.
+    pub fn share(&self, ns: i64) -> f64 {
+        if self.window.wall_ns > 0 {
+            ns as f64 / self.window.wall_ns as f64
+        } else {
+            0.0
+        }
+    }
+}

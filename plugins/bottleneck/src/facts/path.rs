@@ -1,0 +1,131 @@
+//! What `critical_path` says.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+/// What less time of a name would buy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opportunity {
+    /// Time on the path, with what belongs to it.
+    pub path_ns: i64,
+    /// Gains of half of it and of all of it; `None`: not computed.
+    pub gains_ns: Option<(i64, i64)>,
+}
+
+/// The critical path by kind and name.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    /// Whether there is one.
+    pub is_known: bool,
+    /// Time by kind of piece.
+    pub kinds: BTreeMap<String, i64>,
+    /// Own time of names: name, kind, category; the longest first.
+    pub names: Vec<(String, String, Option<String>, i64)>,
+    /// By name.
+    pub opportunities: BTreeMap<String, Opportunity>,
+    /// Work of the path while every other lane idled: name, category, time.
+    pub alone: Vec<(String, String, i64)>,
+    /// What names at their roofs would save, by source and name.
+    pub at_roof: BTreeMap<(String, String), i64>,
+}
+
+impl Path {
+    /// Reads the inputs from `critical_path`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let mut out = Self::default();
+        let kinds = run.table("path_kinds")?;
+        out.is_known = !kinds.is_empty();
+        let (kind, dur) = (kinds.text("kind")?, kinds.i64("dur_ns")?);
+        for row in 0..kinds.rows() {
+            out.kinds.insert(kind.value(row).to_owned(), dur.value(row));
+        }
+        let names = run.table("path_names")?;
+        let (name, kind) = (names.text("name")?, names.text("kind")?);
+        let (category, dur) = (names.text("category")?, names.i64("dur_ns")?);
+        for row in 0..names.rows() {
+            if let Some(name) = name.get(row) {
+                let category = category.get(row).map(str::to_owned);
+                out.names.push((
+                    name.to_owned(),
+                    kind.value(row).to_owned(),
+                    category,
+                    dur.value(row),
+                ));
+            }
+        }
+        let table = run.table("opportunity")?;
+        let (name, path) = (table.text("name")?, table.i64("path_ns")?);
+        let (half, all) = (table.i64("gain_50_ns")?, table.i64("gain_100_ns")?);
+        for row in 0..table.rows() {
+            let one = Opportunity {
+                path_ns: path.value(row),
+                gains_ns: half.get(row).zip(all.get(row)),
+            };
+            out.opportunities.insert(name.value(row).to_owned(), one);
+        }
+        let table = run.table("path_alone")?;
+        let (name, category) = (table.text("name")?, table.text("category")?);
+        let alone = table.i64("alone_ns")?;
+        for row in 0..table.rows() {
+            out.alone.push((
+                name.value(row).to_owned(),
+                category.value(row).to_owned(),
+                alone.value(row),
+            ));
+        }
+        let table = run.table("at_roof")?;
+        let (source, name, gain) = (
+            table.text("source")?,
+            table.text("name")?,
+            table.i64("gain_ns")?,
+        );
+        for row in 0..table.rows() {
+            if let (Some(source), Some(gain)) = (source.get(row), gain.get(row)) {
+                out.at_roof
+                    .insert((source.to_owned(), name.value(row).to_owned()), gain);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Time of one kind of piece.
+    pub fn kind_ns(&self, kind: &str) -> i64 {
+        self.kinds.get(kind).copied().unwrap_or(0)
+    }
+
+    /// Time on the path of a name and what belongs to it.
+    pub fn name_ns(&self, name: &str) -> i64 {
+        let own = || {
+            let of_name = self
+                .names
+                .iter()
+                .filter(|row| row.0 == name && row.1 != "sync_wait");
+            of_name.map(|row| row.3).sum()
+        };
+        self.opportunities
+            .get(name)
+            .map_or_else(own, |one| one.path_ns)
+    }
+
+    /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half
+    /// and all of it; where those were not computed, that share of its time on the path.
+    pub fn gain_ns(&self, name: &str, less: f64) -> i64 {
+        let less = less.clamp(0.0, 1.0);
+        match self.opportunities.get(name).and_then(|one| one.gains_ns) {
+            Some((half, all)) => {
+                let (half, all) = (half as f64, all as f64);
+                let gain = if less <= 0.5 {
+                    half * less * 2.0
+                } else {
+                    half + (all - half) * (less - 0.5) * 2.0
+                };
+                gain as i64
+            }
+            None => (self.name_ns(name) as f64 * less) as i64,
+        }
+    }
+}

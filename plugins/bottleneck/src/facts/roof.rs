@@ -1,0 +1,92 @@
+//! What `roofline` says.
+
+use trueno_plugin::{Result, Run};
+
+use super::bricks::count;
+
+/// A row of `roofline.points` below its roof.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// kernel or brick.
+    pub source: String,
+    /// The name.
+    pub name: String,
+    /// cpu or gpu:<number>.
+    pub device: String,
+    /// Where its work comes from: declared, measured.
+    pub provenance: String,
+    /// What was not recorded and had to be assumed of the ceilings.
+    pub assumed: Option<String>,
+    /// Threads of the ceilings.
+    pub threads: Option<i64>,
+    /// How often.
+    pub calls: u64,
+    /// How long.
+    pub dur_ns: i64,
+    /// FLOP per byte.
+    pub intensity: f64,
+    /// FLOP/s.
+    pub flops_per_s: f64,
+    /// Bytes/s.
+    pub bytes_per_s: f64,
+    /// Whether the memory's roof is the lower one.
+    pub is_memory: bool,
+    /// Of the roof.
+    pub efficiency: f64,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct Roof {
+    /// Valid points, the most time first.
+    pub points: Vec<Point>,
+    /// Rows without a place below a roof.
+    pub without: u64,
+}
+
+impl Roof {
+    /// Reads input `points`.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let mut out = Self::default();
+        let table = run.table("points")?;
+        let (source, name, device) = (
+            table.text("source")?,
+            table.text("name")?,
+            table.text("device")?,
+        );
+        let (provenance, assumed) = (table.text("provenance")?, table.text("assumed")?);
+        let (threads, dur) = (table.i64("threads")?, table.i64("dur_ns")?);
+        let (intensity, flops) = (table.f64("flops_per_byte")?, table.f64("flops_per_s")?);
+        let (bytes, bound) = (table.f64("bytes_per_s")?, table.text("bound_by")?);
+        let (efficiency, valid) = (table.f64("efficiency_share")?, table.bool("is_valid")?);
+        for row in 0..table.rows() {
+            let (Some(efficiency), Some(bound), Some(true)) =
+                (efficiency.get(row), bound.get(row), valid.get(row))
+            else {
+                out.without += 1;
+                continue;
+            };
+            out.points.push(Point {
+                source: source.value(row).to_owned(),
+                name: name.value(row).to_owned(),
+                device: device.value(row).to_owned(),
+                provenance: provenance.value(row).to_owned(),
+                assumed: assumed.get(row).map(str::to_owned),
+                threads: threads.get(row),
+                calls: count(&table, "calls", row)?,
+                dur_ns: dur.value(row),
+                intensity: intensity.get(row).unwrap_or(0.0),
+                flops_per_s: flops.get(row).unwrap_or(0.0),
+                bytes_per_s: bytes.get(row).unwrap_or(0.0),
+                is_memory: bound == "memory" || bound == "bandwidth",
+                efficiency,
+            });
+        }
+        out.points
+            .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
+        Ok(out)
+    }
+}

@@ -1,0 +1,143 @@
+//! Tasks on threads, and who waited for them.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+use super::Window;
+
+/// A piece of work on a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its row.
+    pub id: u64,
+    /// What it belongs to.
+    pub parent: Option<u64>,
+    /// Its name.
+    pub name: String,
+    /// Its thread.
+    pub thread: i64,
+    /// Start.
+    pub start_ns: i64,
+    /// End.
+    pub end_ns: i64,
+}
+
+/// All tasks of the window.
+#[derive(Clone, Debug, Default)]
+pub struct Tasks {
+    /// By start.
+    pub tasks: Vec<Task>,
+    /// Waits for tasks: row, start, end, tasks as places in `tasks`.
+    pub joins: Vec<(u64, i64, i64, Vec<usize>)>,
+}
+
+impl Tasks {
+    /// Reads inputs `tasks` and `joins`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+        let mut out = Self::default();
+        let table = run.table("tasks")?;
+        let (id, parent) = (table.u64("id")?, table.u64("parent")?);
+        let (name, thread) = (table.text("name")?, table.i64("thread")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let mut places = BTreeMap::new();
+        for row in 0..table.rows() {
+            let (start_ns, end_ns) = (start.value(row), start.value(row) + dur.value(row));
+            if window.cut(start_ns, end_ns).is_none() {
+                continue;
+            }
+            places.insert(id.value(row), out.tasks.len());
+            out.tasks.push(Task {
+                id: id.value(row),
+                parent: parent.get(row),
+                name: name.value(row).to_owned(),
+                thread: thread.value(row),
+                start_ns,
+                end_ns,
+            });
+        }
+        let table = run.table("joins")?;
+        let (task, wait) = (table.u64("task")?, table.u64("wait")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let mut at: BTreeMap<u64, usize> = BTreeMap::new();
+        for row in 0..table.rows() {
+            let Some(place) = places.get(&task.value(row)) else {
+                continue;
+            };
+            let end_ns = start.value(row) + dur.value(row);
+            let join = *at.entry(wait.value(row)).or_insert_with(|| {
+                out.joins
+                    .push((wait.value(row), start.value(row), end_ns, Vec::new()));
+                out.joins.len() - 1
+            });
+            out.joins[join].3.push(*place);
+        }
+        Ok(out)
+    }
+
+    /// The most tasks that ran at once.
+    pub fn most_at_once(&self) -> usize {
+        let starts = self.tasks.iter().map(|task| (task.start_ns, 1));
+        let ends = self.tasks.iter().map(|task| (task.end_ns, -1));
+        let mut moments: Vec<(i64, i64)> = starts.chain(ends).collect();
+        // Of one moment ends come first: what follows at once is not at once.
+        moments.sort_unstable();
+        let mut open = 0;
+        let most = moments.into_iter().map(|(_, step)| {
+            open += step;
+            open
+        });
+        most.max().unwrap_or(0).max(0) as usize
+    }
+
+    /// Tasks that belong together: those that one wait waited for; where no wait says so, those of one parent and
+    /// one kind of name that began before the first of them ended. With when somebody could go on.
+    pub fn groups(&self) -> Vec<(Vec<usize>, i64)> {
+        if !self.joins.is_empty() {
+            let joins = self.joins.iter().filter(|join| join.3.len() > 1);
+            return joins.map(|join| (join.3.clone(), join.2)).collect();
+        }
+        let mut open: BTreeMap<(u64, String), (Vec<usize>, i64)> = BTreeMap::new();
+        let mut out = Vec::new();
+        for (at, task) in self.tasks.iter().enumerate() {
+            let Some(parent) = task.parent else { continue };
+            let (group, first_end) = open
+                .entry((parent, stem(&task.name)))
+                .or_insert_with(|| (Vec::new(), i64::MAX));
+            if task.start_ns >= *first_end {
+                out.push(std::mem::take(group));
+                *first_end = i64::MAX;
+            }
+            group.push(at);
+            *first_end = (*first_end).min(task.end_ns);
+        }
+        out.extend(open.into_values().map(|(group, _)| group));
+        let end = |group: &Vec<usize>| {
+            group
+                .iter()
+                .map(|at| self.tasks[*at].end_ns)
+                .max()
+                .unwrap_or(0)
+        };
+        let mut out: Vec<_> = out
+            .into_iter()
+            .filter(|group| group.len() > 1)
+            .map(|group| {
+                let end_ns = end(&group);
+                (group, end_ns)
+            })
+            .collect();
+        out.sort();
+        out
+    }
+}
+
+/// A name without its numbers: `head 3` and `head 4` are of one kind.
+pub fn stem(name: &str) -> String {
+    name.chars()
+        .filter(|letter| !letter.is_ascii_digit())
+        .collect()
+}

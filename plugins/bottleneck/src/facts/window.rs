@@ -1,0 +1,70 @@
+//! The part of the run that is looked at.
+
+use trueno_plugin::{Result, Run};
+
+/// From when to when.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Window {
+    /// Start.
+    pub from_ns: i64,
+    /// End.
+    pub until_ns: i64,
+    /// Its length.
+    pub wall_ns: i64,
+    /// Whether it is not the whole run.
+    pub is_part: bool,
+    /// What a span costs the program, where the recorder measured it.
+    pub cost_ns_per_span: Option<f64>,
+    /// Ranks of the run; 0: it is not one of several.
+    pub ranks: usize,
+}
+
+impl Window {
+    /// Reads inputs `run`, `report_window` and `ranks`.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let table = run.table("run")?;
+        let wall_ns = table
+            .i64("wall_ns")
+            .ok()
+            .and_then(|wall| wall.iter().flatten().next());
+        let cost = table
+            .f64("cost_ns_per_span")
+            .ok()
+            .and_then(|cost| cost.iter().flatten().next());
+        let part = run.table("report_window")?;
+        let first =
+            |name: &str| -> Result<Option<i64>> { Ok(part.i64(name)?.iter().flatten().next()) };
+        let (from, until) = (first("from_ns")?, first("until_ns")?);
+        let from_ns = from.unwrap_or(0);
+        let until_ns = until.or(wall_ns).unwrap_or(0).max(from_ns);
+        Ok(Self {
+            from_ns,
+            until_ns,
+            wall_ns: until_ns - from_ns,
+            is_part: from.is_some(),
+            cost_ns_per_span: cost,
+            ranks: run.table("ranks")?.rows(),
+        })
+    }
+
+    /// What of an interval lies inside; `None`: nothing.
+    pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
+        let cut = (start_ns.max(self.from_ns), end_ns.min(self.until_ns));
+        (cut.0 < cut.1 || (cut.0 == cut.1 && start_ns == end_ns)).then_some(cut)
+    }
+
+    /// A condition of SQL that rows of the window meet; empty for the whole run.
+    pub fn sql(&self, lead: &str) -> String {
+        if self.is_part {
+            format!(
+                "{lead} start_ns < {} AND start_ns + dur_ns > {}",
+                self.until_ns, self.from_ns
+            )
+        } else {
+            String::new()
+        }
+    }
+}

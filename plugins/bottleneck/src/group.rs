@@ -1,0 +1,58 @@
+//! Which findings explain one another, and the order of all.
+
+use std::cmp::Reverse;
+
+use crate::Options;
+use crate::verdict::{Bottleneck, Verdicts};
+
+/// Numbers groups and puts findings in the order of ranks: groups by their leaders, the leader first in each.
+///
+/// Two findings are of one group when one class [explains](crate::class::Class::explains) the other and both are
+/// found at one place, or when both are the same class of rooflines or loops (what is nested says the same). The
+/// leader has the highest severity, then the most to gain. Of one device a brick's finding on the host explains
+/// what the device waits for.
+pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
+    let mut findings = std::mem::take(&mut verdicts.findings);
+    findings.sort_by(|a, b| key(a).cmp(&key(b)));
+    // The first that it is related to among those that lead; else it leads a group of its own.
+    let mut leaders: Vec<usize> = Vec::new();
+    for at in 0..findings.len() {
+        let known = leaders
+            .iter()
+            .position(|leader| related(&findings[*leader], &findings[at]));
+        let group = known.unwrap_or_else(|| {
+            leaders.push(at);
+            leaders.len() - 1
+        });
+        findings[at].group = group as u64 + 1;
+    }
+    findings.sort_by_key(|finding| finding.group);
+    verdicts.findings = findings;
+    verdicts
+        .cannot
+        .sort_by(|a, b| (a.class, &a.scope, &a.missing).cmp(&(b.class, &b.scope, &b.missing)));
+    verdicts.cannot.dedup();
+    verdicts
+}
+
+fn key(finding: &Bottleneck) -> impl Ord + '_ {
+    (
+        Reverse((finding.severity, finding.gain_ns.is_some())),
+        Reverse(finding.gain_ns),
+        finding.class,
+        &finding.scope,
+        finding.code,
+    )
+}
+
+fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
+    let same_kind =
+        a.class == b.class && a.code == b.code && matches!(a.scope_kind, "brick" | "kernel");
+    let explains = a.class.explains(b.class) || b.class.explains(a.class);
+    same_kind || (explains && (a.place == b.place || touches(a, b) || touches(b, a)))
+}
+
+/// Whether one is about the host side of what the other one says of a device.
+fn touches(host: &Bottleneck, device: &Bottleneck) -> bool {
+    host.place == "host" && device.scope_kind == "device"
+}

@@ -1,0 +1,144 @@
+//! What is asked of the run and of the other plugins. All of it is optional: what is not there is a
+//! measurement that is missing, and table `cannot_tell` says so.
+
+use trueno_plugin::Input;
+
+const fn may(name: &'static str, sql: &'static str) -> Input {
+    Input::sql(name, sql).optional()
+}
+
+/// All inputs.
+pub const INPUTS: [Input; 26] = [
+    may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
+    may(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    ),
+    may("ranks", "SELECT rank FROM ranks"),
+    // What other plugins say.
+    may(
+        "path_kinds",
+        "SELECT kind, dur_ns FROM critical_path.by_kind",
+    ),
+    may(
+        "path_names",
+        "SELECT name, kind, category, dur_ns FROM critical_path.by_name",
+    ),
+    may(
+        "opportunity",
+        "SELECT name, path_ns, gain_50_ns, gain_100_ns FROM critical_path.opportunity",
+    ),
+    may(
+        "path_alone",
+        "SELECT name, category, alone_ns FROM critical_path.alone",
+    ),
+    may(
+        "at_roof",
+        "SELECT source, name, path_ns, gain_ns FROM critical_path.at_roof",
+    ),
+    may(
+        "points",
+        "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
+         bytes_per_s, bound_by, efficiency_share, is_valid FROM roofline.points",
+    ),
+    may(
+        "by_brick",
+        "SELECT lane_kind, kind, name, category, calls, self_ns, inclusive_ns, min_ns, median_ns FROM category.by_brick",
+    ),
+    may(
+        "by_lane",
+        "SELECT lane, lane_kind, busy_ns FROM category.by_lane",
+    ),
+    may(
+        "growth",
+        "SELECT place, tag, iterations, first_bytes, last_bytes, bytes_per_iteration, growth_share, p, verdict FROM memory.growth",
+    ),
+    may(
+        "fragmentation",
+        "SELECT place, moment, footprint_bytes, free_bytes, largest_free_bytes, fragmentation_share, free_share \
+         FROM memory.fragmentation",
+    ),
+    // What devices did, and who asked for it.
+    may(
+        "kernels",
+        "SELECT k.id AS id, k.name AS name, k.device AS device, k.stream AS stream, k.start_ns AS start_ns, k.dur_ns AS dur_ns, \
+         k.valid AS valid, k.timing = 'bound' AS is_bound, \
+         CAST(k.grid_x AS BIGINT) * CAST(k.grid_y AS BIGINT) * CAST(k.grid_z AS BIGINT) AS blocks, \
+         c.start_ns AS called_ns, c.start_ns + c.dur_ns AS returned_ns, b.start_ns AS brick_ns, \
+         b.start_ns + b.dur_ns AS brick_end_ns \
+         FROM kernels AS k LEFT JOIN calls AS c ON k.correlation = c.correlation LEFT JOIN bricks AS b ON k.brick = b.id \
+         WHERE k.device IS NOT NULL ORDER BY start_ns, id, called_ns",
+    ),
+    may(
+        "transfers",
+        "SELECT t.id AS id, t.direction AS direction, t.bytes AS bytes, t.device AS device, t.stream AS stream, \
+         t.start_ns AS start_ns, t.dur_ns AS dur_ns, t.timing = 'bound' AS is_bound, t.is_async AS is_async, \
+         t.src_kind AS src_kind, t.dst_kind AS dst_kind, t.brick AS brick, \
+         c.start_ns AS called_ns, c.start_ns + c.dur_ns AS returned_ns, b.start_ns AS brick_ns, \
+         b.start_ns + b.dur_ns AS brick_end_ns \
+         FROM transfers AS t LEFT JOIN calls AS c ON t.correlation = c.correlation LEFT JOIN bricks AS b ON t.brick = b.id \
+         ORDER BY start_ns, id, called_ns",
+    ),
+    may(
+        "waits",
+        "SELECT id, kind, thread, start_ns, dur_ns FROM syncs WHERE kind <> 'stream_wait' ORDER BY start_ns, id",
+    ),
+    may(
+        "call_names",
+        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns FROM calls GROUP BY name ORDER BY name",
+    ),
+    // Names of bricks, to find those that load; their rows, by the number of the name.
+    may(
+        "brick_names",
+        "SELECT DISTINCT name_id, name, category FROM bricks ORDER BY name, category",
+    ),
+    may(
+        "category_rules",
+        "SELECT name, category FROM category_rules WHERE category = 'data loading' ORDER BY name",
+    ),
+    // Only rows whose names can be those of loaders: a run may have millions of others.
+    may(
+        "loader_rows",
+        "SELECT b.name_id AS name_id, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+         WHERE b.timing <> 'bound' AND (b.category = 'data loading' \
+         OR b.name IN (SELECT name FROM category_rules WHERE category = 'data loading') \
+         OR LOWER(b.name) LIKE '%load%' OR LOWER(b.name) LIKE '%fetch%' OR LOWER(b.name) LIKE '%dataset%' \
+         OR LOWER(b.name) LIKE '%input%' OR LOWER(b.name) LIKE '%ingest%' OR LOWER(b.name) LIKE '%read%') \
+         ORDER BY start_ns",
+    ),
+    // When bricks began on threads that copy.
+    may(
+        "copying_rows",
+        "SELECT start_ns FROM bricks WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \
+         AND thread IN (SELECT DISTINCT thread FROM transfers WHERE thread IS NOT NULL) ORDER BY start_ns",
+    ),
+    // Time of ranks; only there where the run holds ranks.
+    may(
+        "rank_rows",
+        "SELECT b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+         CROSS JOIN (SELECT MAX(rank) AS most FROM ranks) AS r WHERE r.most > 0 AND b.timing <> 'bound' \
+         AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' ORDER BY start_ns",
+    ),
+    may(
+        "tasks",
+        "SELECT t.id AS id, t.parent AS parent, t.name AS name, t.thread AS thread, t.start_ns AS start_ns, t.dur_ns AS dur_ns \
+         FROM bricks AS t WHERE t.kind = 'task' AND t.timing <> 'bound' ORDER BY start_ns, id",
+    ),
+    may(
+        "joins",
+        "SELECT e.\"from\" AS task, s.id AS wait, s.start_ns AS start_ns, s.dur_ns AS dur_ns \
+         FROM edges AS e JOIN syncs AS s ON e.\"to\" = s.id WHERE e.kind = 'joins' AND s.kind = 'join' ORDER BY start_ns, wait, task",
+    ),
+    may(
+        "sizes",
+        "SELECT name, elements, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns, SUM(dur_ns) AS dur_ns FROM bricks \
+         WHERE elements IS NOT NULL AND timing <> 'bound' GROUP BY name, elements ORDER BY name, elements",
+    ),
+    may(
+        "checksums",
+        "SELECT c.name AS tensor, c.hash AS hash, c.elements AS elements, c.zero_count AS zeros, c.time_ns AS time_ns, \
+         b.id AS span, b.name AS brick, b.dur_ns AS dur_ns, b.start_ns AS start_ns \
+         FROM checksums AS c JOIN bricks AS b ON c.span = b.id \
+         WHERE b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' ORDER BY time_ns, span, tensor",
+    ),
+];

@@ -1,0 +1,54 @@
+//! What holds the program back: findings that name their evidence, what was considered besides, what
+//! the fix would save end to end and under which assumption; and, apart, what cannot be told.
+//!
+//! [`facts`] are read once: what the other plugins computed, and what the devices did when. Each of the
+//! [`rules`] judges one class of bottleneck by thresholds that all stand in [`Options`]. Findings that
+//! explain one another are put in [groups](group); of each group the one with the most to gain speaks.
+
+pub mod class;
+pub mod facts;
+pub mod group;
+pub mod inputs;
+pub mod options;
+pub mod rules;
+pub mod tables;
+pub mod verdict;
+pub mod words;
+
+use trueno_plugin::{Input, Plugin, Result, Run, export};
+
+pub use options::Options;
+
+/// The plugin.
+pub struct Bottleneck;
+
+impl Plugin for Bottleneck {
+    const ID: &'static str = "bottleneck";
+    const SUMMARY: &'static str =
+        "What holds the program back, with evidence and what a fix would save.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let facts = facts::Facts::load(run, &options)?;
+        run.check_cancelled()?;
+        let mut verdicts = verdict::Verdicts::default();
+        for rule in rules::ALL {
+            rule(&facts, &options, &mut verdicts);
+        }
+        let verdicts = group::grouped(verdicts, &options);
+        let top = verdicts.leaders(options.findings);
+        run.emit(tables::top(&verdicts, &top))?;
+        run.emit(tables::bottlenecks(&verdicts))?;
+        run.emit(tables::cannot_tell(&verdicts))?;
+        if !facts.idle.gaps.is_empty() {
+            run.emit(tables::idle(&facts))?;
+        }
+        for at in &top {
+            run.finding(tables::finding(&verdicts.findings[*at]))?;
+        }
+        Ok(())
+    }
+}
+
+export!(Bottleneck);

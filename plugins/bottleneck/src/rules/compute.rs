@@ -1,0 +1,119 @@
+//! Memory-bound and compute-bound: names that the roof above them holds; unoptimised: names far below it.
+//!
+//! Evidence: a valid point of `roofline.points` with `least_share` of the window on the path. At `near_roof` of the roof or more,
+//! the roof is what holds it (memory or compute, by the roof that is lower at its intensity); gain: half the bytes, or half
+//! the FLOPs. Below `far_roof` it is unoptimised, unless it is [latency-bound](super::latency); gain: at the roof
+//! (`critical_path.at_roof`). Between the two nothing is said.
+
+use super::{Draft, latency, roofs};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Facts, Point};
+use crate::verdict::Verdicts;
+use crate::words::percent;
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    if facts.roof.points.is_empty() && facts.window.wall_ns > 0 {
+        let missing = if facts.roof.without > 0 {
+            "ceilings of the machine, or work that fits below them"
+        } else {
+            "FLOPs and bytes of kernels or bricks, and ceilings of the machine"
+        };
+        for class in [
+            Class::MemoryBound,
+            Class::ComputeBound,
+            Class::Unoptimised,
+            Class::LatencyBound,
+        ] {
+            verdicts.cannot(
+                class,
+                "run",
+                missing,
+                "declare flops and bytes (or join an Nsight Compute profile), and record ceilings (recorder feature `peaks`)",
+            );
+        }
+    }
+    for point in roofs::points(facts, options.least_share) {
+        if point.efficiency >= options.near_roof {
+            at_the_roof(facts, options, point, verdicts);
+        } else if point.efficiency < options.far_roof
+            && latency::why(facts, options, point).is_none()
+        {
+            far_below(facts, options, point, verdicts);
+        }
+    }
+}
+
+fn at_the_roof(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+    let name = roofs::name(point);
+    let (class, code, what, fix, suggestion) = if point.is_memory {
+        (
+            Class::MemoryBound,
+            "memory_bound",
+            format!("moves {:.1} GB/s", point.bytes_per_s / 1e9),
+            "half the bytes",
+            "fewer bytes: fuse it with what comes before or after, a narrower type, blocks that stay in cache",
+        )
+    } else {
+        (
+            Class::ComputeBound,
+            "compute_bound",
+            format!("computes {:.1} GFLOP/s", point.flops_per_s / 1e9),
+            "half the FLOPs",
+            "fewer operations or a faster kind of them: another algorithm, a lower precision, more threads",
+        )
+    };
+    Draft {
+        class,
+        code,
+        scope_kind: roofs::scope_kind(point),
+        scope: point.name.clone(),
+        place: point.name.clone(),
+        confidence: roofs::confidence(facts, point),
+        lead: format!("{name} {what}, {} of the roof", percent(point.efficiency)),
+        fix: fix.into(),
+        evidence: roofs::evidence(facts, point),
+        assumption: "it stays as near to the roof as it is, with half of what the roof limits"
+            .into(),
+        considered: format!(
+            "{}: tuning alone has no more than the rest of that roof to gain",
+            roofs::place(point)
+        ),
+        suggestion: suggestion.into(),
+    }
+    .with_gain(
+        facts,
+        options,
+        facts.path.gain_ns(&point.name, 0.5),
+        verdicts,
+    );
+}
+
+fn far_below(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+    let computed = facts
+        .path
+        .at_roof
+        .get(&(point.source.clone(), point.name.clone()))
+        .copied();
+    let gain_ns =
+        computed.unwrap_or_else(|| facts.path.gain_ns(&point.name, 1.0 - point.efficiency));
+    Draft {
+        class: Class::Unoptimised,
+        code: "unoptimised",
+        scope_kind: roofs::scope_kind(point),
+        scope: point.name.clone(),
+        place: point.name.clone(),
+        confidence: roofs::confidence(facts, point),
+        lead: format!("{} reaches {} of its roof", roofs::name(point), percent(point.efficiency)),
+        fix: "at the roof it".into(),
+        evidence: roofs::evidence(facts, point),
+        assumption: "it reaches the roof; half of that distance is what good kernels reach".into(),
+        considered: format!("{}; it is not waiting for single accesses (latency-bound)", roofs::place(point)),
+        suggestion: if point.is_memory {
+            "read and write in order and once, with vector instructions, on all threads".into()
+        } else {
+            "vector instructions, several accumulators, blocks in registers and cache, all threads; or a tuned library".into()
+        },
+    }
+    .with_gain(facts, options, gain_ns, verdicts);
+}

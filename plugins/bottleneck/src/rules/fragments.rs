@@ -1,0 +1,87 @@
+//! Fragmented memory: much of it is free, in pieces too small to use.
+//!
+//! Evidence: `memory.fragmentation`, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
+//! least `free_share` of the footprint (and not nearly all of it) and `least_free_bytes`. No gain in time is claimed.
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::verdict::{Confidence, Severity, Verdicts};
+use crate::words::{bytes, percent};
+
+/// Free, of the footprint.
+const NOTHING_LIVES: f64 = 0.95;
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let table = &facts.fragmentation;
+    if table.is_empty() {
+        verdicts.cannot(
+            Class::FragmentedMemory,
+            "run",
+            "allocations with addresses",
+            "record them: the recorder's feature `alloc`, or Recorder::allocation with an address",
+        );
+        return;
+    }
+    let (Ok(place), Ok(moment), Ok(free), Ok(largest)) = (
+        table.text("place"),
+        table.text("moment"),
+        table.i64("free_bytes"),
+        table.i64("largest_free_bytes"),
+    ) else {
+        return;
+    };
+    let (Ok(share), Ok(free_share)) = (table.f64("fragmentation_share"), table.f64("free_share"))
+    else {
+        return;
+    };
+    let mut worst: Vec<(usize, f64)> = Vec::new();
+    for row in 0..table.rows() {
+        let (Some(in_pieces), Some(of_all), Some(free)) =
+            (share.get(row), free_share.get(row), free.get(row))
+        else {
+            continue;
+        };
+        // Where next to nothing lives, nothing is in the way.
+        let nothing_lives = of_all > NOTHING_LIVES;
+        if nothing_lives
+            || in_pieces < options.fragmentation
+            || of_all < options.free_share
+            || free < options.least_free_bytes
+        {
+            continue;
+        }
+        match worst
+            .iter_mut()
+            .find(|(other, _)| place.get(*other) == place.get(row))
+        {
+            Some(other) if other.1 < of_all => *other = (row, of_all),
+            Some(_) => {}
+            None => worst.push((row, of_all)),
+        }
+    }
+    for (row, of_all) in worst {
+        let name = place.get(row).unwrap_or("memory");
+        Draft {
+            class: Class::FragmentedMemory,
+            code: "fragmented_memory",
+            scope_kind: "memory",
+            scope: name.to_owned(),
+            place: format!("{name} memory"),
+            confidence: (Confidence::Medium, "addresses are on record; blocks that were not recorded would fill gaps".into()),
+            lead: format!(
+                "{} of {name} memory's {} footprint lies free in pieces of at most {}",
+                percent(of_all),
+                bytes(free.get(row).unwrap_or(0) as f64 / of_all),
+                bytes(largest.get(row).unwrap_or(0) as f64)
+            ),
+            fix: "a pool by size".into(),
+            evidence: "SELECT time_ns, bytes, tag, address FROM allocations WHERE address IS NOT NULL ORDER BY address, time_ns".into(),
+            assumption: "none: no gain in time is claimed".into(),
+            considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
+            suggestion: "keep long-lived and short-lived blocks apart (an arena), or few sizes of blocks".into(),
+        }
+        .without_gain(Severity::of(of_all / 2.0, options), verdicts);
+    }
+}

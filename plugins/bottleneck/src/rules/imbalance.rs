@@ -1,0 +1,198 @@
+//! Load imbalance: threads, streams or ranks that wait for the slowest.
+//!
+//! Evidence: groups that end together: tasks that one wait waits for (else siblings of one kind of name that run at once);
+//! streams of a device that run the same kernels; devices of ranks. *Imbalance* = (longest − mean) / longest over
+//! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Draft, sync};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Facts, Idle};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, time};
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    threads(facts, options, verdicts);
+    streams(facts, options, verdicts);
+    ranks(facts, options, verdicts);
+}
+
+/// Longest and mean of a group, and which member is the longest.
+fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
+    let (who, longest) = sums
+        .iter()
+        .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)))?;
+    let mean = sums.values().sum::<i64>() / sums.len() as i64;
+    (sums.len() > 1).then_some((*longest, mean, *who))
+}
+
+fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let tasks = &facts.tasks;
+    if facts.bricks.threads > 1 && tasks.tasks.is_empty() {
+        verdicts.cannot(
+            Class::LoadImbalance,
+            "threads",
+            "which work on several threads belongs together",
+            "record each piece as Recorder::task with its parent, and the wait for them as Recorder::wait",
+        );
+        return;
+    }
+    let (mut longest_ns, mut mean_ns, mut n) = (0, 0, 0_u64);
+    let mut slow: BTreeMap<i64, u64> = BTreeMap::new();
+    let mut groups_of: BTreeSet<usize> = BTreeSet::new();
+    for (members, _) in tasks.groups() {
+        let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+        for task in members.iter().map(|at| &tasks.tasks[*at]) {
+            *sums.entry(task.thread).or_default() += task.end_ns - task.start_ns;
+        }
+        if let Some((longest, mean, who)) = uneven(&sums) {
+            (longest_ns, mean_ns, n) = (longest_ns + longest, mean_ns + mean, n + 1);
+            *slow.entry(who).or_default() += 1;
+            groups_of.insert(sums.len());
+        }
+    }
+    let imbalance = (longest_ns - mean_ns) as f64 / longest_ns.max(1) as f64;
+    if n == 0 || imbalance < options.imbalance {
+        return;
+    }
+    let (who, times) = slow
+        .iter()
+        .max_by_key(|(who, times)| (**times, std::cmp::Reverse(**who)))
+        .map_or((0, 0), |(a, b)| (*a, *b));
+    let is_same = times * 2 > n && (n > 1 || slow.len() == 1);
+    let whom = if is_same && n > 1 {
+        format!(
+            "thread {who} is the last in {} of {} rounds",
+            count(times),
+            count(n)
+        )
+    } else {
+        format!("{} rounds end with one thread at work", count(n))
+    };
+    let waited = !tasks.joins.is_empty();
+    Draft {
+        class: Class::LoadImbalance,
+        code: "threads",
+        scope_kind: "threads",
+        scope: if is_same { format!("thread {who}") } else { "threads".into() },
+        place: "host".into(),
+        confidence: if waited {
+            (Confidence::High, "the wait for the tasks is on record".into())
+        } else {
+            (Confidence::Medium, "that somebody waits for all of these tasks is taken from their parent, no wait is on record".into())
+        },
+        lead: format!("{whom} ({} over the mean)", percent(longest_ns as f64 / mean_ns.max(1) as f64 - 1.0)),
+        fix: "an even split".into(),
+        evidence: format!(
+            "SELECT id, parent, name, thread, start_ns, dur_ns FROM bricks WHERE kind = 'task'{} ORDER BY parent, dur_ns DESC",
+            facts.window.sql(" AND")
+        ),
+        assumption: "the same work can be spread evenly over the same threads".into(),
+        considered: format!(
+            "groups of {} threads; tasks that follow each other on one thread count as one",
+            groups_of.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+        ),
+        suggestion: if is_same && n > 1 {
+            format!("look at what thread {who} does otherwise: more work, or a busy or slower core")
+        } else {
+            "smaller pieces that threads take as they become free".into()
+        },
+    }
+    .with_gain(facts, options, longest_ns - mean_ns, verdicts);
+}
+
+fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    for device in facts.device.devices() {
+        let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
+        let kernels = facts
+            .device
+            .work
+            .iter()
+            .filter(|work| work.device == device && work.is_kernel());
+        for work in kernels.filter(|work| !sync::is_collective(facts.device.name(work))) {
+            *sums.entry(work.stream).or_default() += work.end_ns - work.start_ns;
+            names.entry(work.stream).or_default().insert(work.name);
+        }
+        // Only streams that share most of their kernels share a piece of work.
+        let Some(main) = sums
+            .iter()
+            .max_by_key(|(stream, ns)| (**ns, std::cmp::Reverse(**stream)))
+            .map(|(stream, _)| *stream)
+        else {
+            continue;
+        };
+        let kin = |stream: &i64| {
+            let common = names[stream].intersection(&names[&main]).count();
+            common * 2 >= names[stream].len().max(names[&main].len())
+        };
+        sums.retain(|stream, _| kin(stream));
+        let Some((longest, mean, who)) = uneven(&sums) else {
+            continue;
+        };
+        if ((longest - mean) as f64) < options.imbalance * longest as f64 {
+            continue;
+        }
+        let name = Idle::device_name(device);
+        Draft {
+            class: Class::LoadImbalance,
+            code: "streams",
+            scope_kind: "streams",
+            scope: format!("{name}/stream {who}"),
+            place: name.clone(),
+            confidence: (Confidence::Medium, "the streams run the same kernels; that their work can be moved is assumed".into()),
+            lead: format!("stream {who} of {name} has {} of work, the {} streams {} on average", time(longest), sums.len(), time(mean)),
+            fix: "an even split".into(),
+            evidence: format!("SELECT stream, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} GROUP BY stream ORDER BY dur_ns DESC"),
+            assumption: "the same kernels spread evenly over the same streams, and the device runs them side by side".into(),
+            considered: "streams whose kernels are others (copies, collectives) are not counted".into(),
+            suggestion: "hand out work to streams by its size, or to the one that is free".into(),
+        }
+        .with_gain(facts, options, longest - mean, verdicts);
+    }
+}
+
+fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    if facts.window.ranks < 2 {
+        return;
+    }
+    let mut sums: BTreeMap<i64, i64> = facts.bricks.rank_busy_ns.clone();
+    let kernels = facts
+        .device
+        .work
+        .iter()
+        .filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
+    let mut of_devices: BTreeMap<i64, i64> = BTreeMap::new();
+    for work in kernels {
+        *of_devices.entry(work.device >> 16).or_default() += work.end_ns - work.start_ns;
+    }
+    let by = if of_devices.len() > 1 {
+        sums = of_devices;
+        "kernels"
+    } else {
+        "bricks outside of waits"
+    };
+    let Some((longest, mean, who)) = uneven(&sums) else {
+        return;
+    };
+    if ((longest - mean) as f64) < options.imbalance * longest as f64 {
+        return;
+    }
+    Draft {
+        class: Class::LoadImbalance,
+        code: "ranks",
+        scope_kind: "ranks",
+        scope: format!("rank {who}"),
+        place: "ranks".into(),
+        confidence: (Confidence::Medium, format!("by the time of {by}; that the other ranks wait for it is assumed")),
+        lead: format!("rank {who} works {}, the {} ranks {} on average", time(longest), sums.len(), time(mean)),
+        fix: "an even split".into(),
+        evidence: "SELECT rank, name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks GROUP BY rank, name ORDER BY dur_ns DESC".into(),
+        assumption: "the same work spread evenly over the same ranks".into(),
+        considered: "collectives are not counted as work: the ranks that come first spend the wait in them".into(),
+        suggestion: "split by the cost of the pieces, not by their number; look at what that rank does besides".into(),
+    }
+    .with_gain(facts, options, longest - mean, verdicts);
+}

@@ -1,0 +1,59 @@
+//! Launch-bound: the device is done before the host has launched the next piece, again and again.
+//!
+//! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
+//! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
+//! the work followed back to back, but no more than the path spends on the host.
+
+use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Cause, Facts, Idle};
+use crate::verdict::Verdicts;
+use crate::words::{count, percent, time};
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    for (device, first, last, busy) in &facts.idle.spans {
+        let name = Idle::device_name(*device);
+        let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
+        if unknown >= options.least_gaps && facts.share(unknown_ns) >= options.least_share {
+            verdicts.cannot(
+                Class::LaunchBound,
+                &name,
+                format!("when the host launched the work after {} gaps ({})", count(unknown), time(unknown_ns)),
+                "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
+            );
+        }
+        let (n, ns) = facts.idle.of_cause(*device, Cause::Launch);
+        if n < options.least_gaps {
+            continue;
+        }
+        let span = (last - first).max(1);
+        let kernels = facts
+            .device
+            .work
+            .iter()
+            .filter(|work| work.device == *device && work.is_kernel())
+            .count() as u64;
+        let mean = busy / (kernels.max(1) as i64);
+        Draft {
+            class: Class::LaunchBound,
+            code: "launch_bound",
+            scope_kind: "device",
+            scope: name.clone(),
+            place: name.clone(),
+            confidence: of_gaps(facts, n, options),
+            lead: format!(
+                "{name} waits for launches {} of the time ({} kernels of {})",
+                percent(ns as f64 / span as f64),
+                count(kernels),
+                time(mean)
+            ),
+            fix: "launching as a graph".into(),
+            evidence: gaps_sql(facts, *device, Cause::Launch),
+            assumption: "work that is launched together follows back to back, and launching costs the host nothing".into(),
+            considered: other_causes(facts, *device, Cause::Launch),
+            suggestion: "capture the launches in a graph, fuse small kernels, or give each more work (a larger batch)".into(),
+        }
+        .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
+    }
+}

@@ -1,0 +1,194 @@
+//! One file a class: the evidence it needs, its formula, what else was considered.
+
+mod compute;
+mod fragments;
+mod growth;
+mod imbalance;
+mod latency;
+mod launch;
+mod loader;
+mod recompute;
+mod redundant;
+mod roofs;
+mod serial;
+mod set_up;
+mod small;
+mod sync;
+mod tight;
+mod transfer;
+
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Cause, Facts};
+use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
+use crate::words;
+
+/// A rule.
+pub type Rule = fn(&Facts, &Options, &mut Verdicts);
+
+/// All of them.
+pub const ALL: [Rule; 15] = [
+    transfer::judge,
+    launch::judge,
+    sync::judge,
+    imbalance::judge,
+    serial::judge,
+    loader::judge,
+    small::judge,
+    tight::judge,
+    compute::judge,
+    latency::judge,
+    recompute::judge,
+    redundant::judge,
+    growth::judge,
+    fragments::judge,
+    set_up::judge,
+];
+
+/// What a rule writes; the rest follows from the gain.
+struct Draft {
+    class: Class,
+    code: &'static str,
+    scope_kind: &'static str,
+    scope: String,
+    place: String,
+    confidence: (Confidence, String),
+    /// What is wrong, with its figure.
+    lead: String,
+    /// What would save time, as the subject of `saves up to …`; or, without a gain, what to do.
+    fix: String,
+    evidence: String,
+    assumption: String,
+    considered: String,
+    suggestion: String,
+}
+
+impl Draft {
+    fn finish(self, severity: Severity, gain: Option<(i64, f64)>) -> Bottleneck {
+        let Self { lead, fix, .. } = self;
+        let sentence = match gain {
+            Some((ns, share)) => format!("{lead}; {fix} {}", words::gain(ns, share)),
+            None => format!("{lead}; {fix}"),
+        };
+        Bottleneck {
+            class: self.class,
+            code: self.code,
+            scope_kind: self.scope_kind,
+            scope: self.scope,
+            place: self.place,
+            severity,
+            gain_ns: gain.map(|gain| gain.0),
+            gain_share: gain.map(|gain| gain.1),
+            confidence: self.confidence,
+            sentence,
+            evidence: self.evidence,
+            assumption: self.assumption,
+            considered: self.considered,
+            suggestion: self.suggestion,
+            group: 0,
+        }
+    }
+
+    /// A finding with a gain in time, if it is worth a word.
+    fn with_gain(self, facts: &Facts, options: &Options, gain_ns: i64, verdicts: &mut Verdicts) {
+        let share = facts.share(gain_ns);
+        if gain_ns > 0 && share >= options.least_share {
+            verdicts
+                .findings
+                .push(self.finish(Severity::of(share, options), Some((gain_ns, share))));
+        }
+    }
+
+    /// A finding of something else than time.
+    fn without_gain(self, severity: Severity, verdicts: &mut Verdicts) {
+        verdicts.findings.push(self.finish(severity, None));
+    }
+}
+
+/// The time of the critical path on which no device works or copies: closing gaps of devices cannot save more.
+/// Without a path all of the window.
+fn host_path_ns(facts: &Facts) -> i64 {
+    let wall_ns = facts.window.wall_ns;
+    if !facts.path.is_known {
+        return wall_ns;
+    }
+    let device = &facts.device;
+    let names: std::collections::BTreeSet<&str> = device
+        .work
+        .iter()
+        .filter(|work| work.is_kernel())
+        .map(|work| device.name(work))
+        .collect();
+    let rows = facts.path.names.iter();
+    let kernels: i64 = rows
+        .filter(|row| row.1 == "work" && names.contains(row.0.as_str()))
+        .map(|row| row.3)
+        .sum();
+    (wall_ns - kernels - facts.path.kind_ns("transfer")).max(0)
+}
+
+/// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.
+fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
+    let mut out = Vec::new();
+    for cause in Cause::ALL.into_iter().filter(|cause| *cause != not) {
+        let (n, ns) = facts.idle.of_cause(device, cause);
+        if n > 0 {
+            out.push(format!(
+                "{} for {} ({} gaps)",
+                cause.name(),
+                words::time(ns),
+                words::count(n)
+            ));
+        }
+    }
+    if out.is_empty() {
+        "no other cause of idle time was found".to_owned()
+    } else {
+        format!("other idle time: {}", out.join(", "))
+    }
+}
+
+/// The work after the longest gaps of a cause.
+fn gaps_sql(facts: &Facts, device: i64, cause: Cause) -> String {
+    const SHOWN: usize = 20;
+    let of = facts
+        .idle
+        .gaps
+        .iter()
+        .filter(|gap| gap.device == device && gap.cause == cause);
+    let mut gaps: Vec<_> = of.collect();
+    gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
+    let is_copy = gaps.first().is_some_and(|gap| gap.next_is_copy);
+    let ids = gaps
+        .iter()
+        .filter(|gap| gap.next_is_copy == is_copy)
+        .take(SHOWN);
+    let ids: Vec<String> = ids.map(|gap| gap.next.to_string()).collect();
+    let (table, what) = if is_copy {
+        ("transfers", "direction")
+    } else {
+        ("kernels", "name")
+    };
+    format!(
+        "SELECT id, {what}, device, stream, start_ns, dur_ns, correlation FROM {table} WHERE id IN ({}) ORDER BY start_ns",
+        ids.join(", ")
+    )
+}
+
+/// Why a gain is no better than a bound.
+const NO_PATH: &str =
+    "the critical path is not known, so the gain is only bounded by the device's own time";
+
+/// Confidence of what rests on gaps.
+fn of_gaps(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
+    if !facts.path.is_known {
+        (Confidence::Low, NO_PATH.to_owned())
+    } else if n >= 10 * options.least_gaps {
+        (
+            Confidence::High,
+            format!("{} gaps, each with its launch on record", words::count(n)),
+        )
+    } else {
+        (Confidence::Medium, format!("only {} gaps", words::count(n)))
+    }
+}

@@ -1,0 +1,112 @@
+//! Recomputation: a brick gives the same tensors again.
+//!
+//! Evidence: checksums of all elements, taken inside bricks. A run of a brick repeats an earlier one when *all* its checksums (by
+//! tensor) are equal to those of the earlier one; at least `repeats` runs that are equal, tensors of nothing but zeros not
+//! counted. Gain: the repeated runs' share of the brick, on the path.
+
+use std::collections::BTreeMap;
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, quoted, short};
+
+/// Runs of a brick with equal results: how many, and how long without the first.
+#[derive(Default)]
+struct Equal {
+    runs: u64,
+    again_ns: i64,
+}
+
+/// Tensors by name and hash, sorted.
+type Results<'a> = Vec<(&'a str, u64)>;
+
+/// One run of a brick.
+struct Once<'a> {
+    brick: &'a str,
+    dur_ns: i64,
+    is_zero: bool,
+    results: Results<'a>,
+}
+
+/// All runs of a brick.
+#[derive(Default)]
+struct All<'a> {
+    dur_ns: i64,
+    by_results: BTreeMap<Results<'a>, Equal>,
+}
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    if facts.tensors.is_empty() {
+        if !facts.bricks.names.is_empty() {
+            verdicts.cannot(
+                Class::Recomputation,
+                "run",
+                "checksums of results",
+                "take Recorder::checksum of what a brick computes, inside the brick",
+            );
+        }
+        return;
+    }
+    let mut runs: BTreeMap<u64, Once<'_>> = BTreeMap::new();
+    for tensor in &facts.tensors {
+        let run = runs.entry(tensor.span).or_insert_with(|| Once {
+            brick: &tensor.brick,
+            dur_ns: tensor.dur_ns,
+            is_zero: true,
+            results: Vec::new(),
+        });
+        run.is_zero &= tensor.is_zero;
+        run.results.push((&tensor.tensor, tensor.hash));
+    }
+    let mut bricks: BTreeMap<&str, All<'_>> = BTreeMap::new();
+    for mut run in runs.into_values() {
+        run.results.sort_unstable();
+        let of = bricks.entry(run.brick).or_default();
+        of.dur_ns += run.dur_ns;
+        if !run.is_zero {
+            let equal = of.by_results.entry(run.results).or_default();
+            equal.again_ns += if equal.runs > 0 { run.dur_ns } else { 0 };
+            equal.runs += 1;
+        }
+    }
+    for (brick, all) in bricks {
+        let (all_ns, results) = (all.dur_ns, &all.by_results);
+        let repeated: Vec<_> = results
+            .iter()
+            .filter(|(_, equal)| equal.runs >= options.repeats)
+            .collect();
+        let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
+        let again_ns: i64 = repeated.iter().map(|(_, equal)| equal.again_ns).sum();
+        let Some((tensors, _)) = repeated.first() else {
+            continue;
+        };
+        let less = again_ns as f64 / all_ns.max(1) as f64;
+        Draft {
+            class: Class::Recomputation,
+            code: "recomputation",
+            scope_kind: "brick",
+            scope: brick.to_owned(),
+            place: brick.to_owned(),
+            confidence: (Confidence::High, "hashes over all bits of all recorded results are equal".into()),
+            lead: format!(
+                "{} computes {} {} times, {} would do",
+                short(brick),
+                if repeated.len() == 1 { "the same result".to_owned() } else { format!("{} results", repeated.len()) },
+                count(runs),
+                count(repeated.len() as u64)
+            ),
+            fix: "keeping it".into(),
+            evidence: format!(
+                "SELECT hash, COUNT(*) AS times, MIN(span) AS first_span FROM checksums WHERE name = {} GROUP BY hash ORDER BY times DESC",
+                quoted(tensors.first().map_or("", |tensor| tensor.0))
+            ),
+            assumption: "looking a kept result up takes no time, and what the brick does besides its results is not needed".into(),
+            considered: "runs with a different checksum among several, and results of nothing but zeros, are not counted".into(),
+            suggestion: "compute it once, outside the loop, and keep it".into(),
+        }
+        .with_gain(facts, options, facts.path.gain_ns(brick, less), verdicts);
+    }
+}

@@ -1,0 +1,164 @@
+//! Redundant transfers: the same bytes back and forth between host and device.
+//!
+//! Evidence: copies of one device and size whose directions alternate; a *round trip* is a copy one way and the next one back. It
+//! is redundant when nobody can have changed the bytes between the two:
+//! - up and down: no kernel of the device ran in between;
+//! - down and up: checksums say that they are equal; or the host had the copy (it blocked) for less time than writing so many
+//!   bytes takes (`touch_bytes_per_ns`), and no brick began in between.
+//!
+//! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Facts, Idle, Work};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{bytes, count};
+
+#[derive(Default)]
+struct Trips {
+    on_device: u64,
+    on_host: u64,
+    other: u64,
+    copies_ns: i64,
+}
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
+        std::collections::BTreeMap::new();
+    for work in &facts.device.work {
+        let Some(copy) = work.copy else { continue };
+        if matches!(facts.device.name(work), "h2d" | "d2h") {
+            series
+                .entry((work.device, copy.bytes))
+                .or_default()
+                .push(work);
+        }
+    }
+    let device_path = facts.path.kind_ns("transfer")
+        + facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"))
+            .map(|row| row.3)
+            .sum::<i64>();
+    for ((device, size), copies) in series {
+        let kernels = facts.device.busy(device, Work::is_kernel);
+        let trips = trips(facts, options, &copies, size, &kernels);
+        let n = trips.on_device + trips.on_host;
+        if n < options.round_trips {
+            if trips.other >= 10 * options.round_trips {
+                verdicts.cannot(
+                    Class::RedundantTransfers,
+                    &Idle::device_name(device),
+                    format!(
+                        "whether the {} round trips of {} carry the same bytes",
+                        count(trips.other),
+                        bytes(size as f64)
+                    ),
+                    "take Recorder::checksum of the buffer in the bricks around the copies",
+                );
+            }
+            continue;
+        }
+        let name = Idle::device_name(device);
+        let gain_ns = if facts.path.is_known {
+            trips.copies_ns.min(device_path)
+        } else {
+            trips.copies_ns
+        };
+        let sure = trips.on_device >= n.div_ceil(2);
+        Draft {
+            class: Class::RedundantTransfers,
+            code: "round_trips",
+            scope_kind: "device",
+            scope: format!("{name}, {}", bytes(size as f64)),
+            place: name.clone(),
+            confidence: if sure {
+                (Confidence::High, "no kernel ran between the copy up and the copy down".into())
+            } else {
+                (Confidence::Low, "the host cannot have rewritten the bytes in time, but may have sent another buffer of that size".into())
+            },
+            lead: format!("{} round trips of {} between host and {name}", count(n), bytes(size as f64)),
+            fix: "keeping them in one place".into(),
+            evidence: format!(
+                "SELECT id, direction, bytes, start_ns, dur_ns FROM transfers WHERE device = {device} AND bytes = {size}{} ORDER BY start_ns",
+                facts.window.sql(" AND")
+            ),
+            assumption: "the copies are not made at all".into(),
+            considered: format!(
+                "{} of these were up and down with no kernel in between, {} down and up again at once; {} more may have changed on the way",
+                count(trips.on_device),
+                count(trips.on_host),
+                count(trips.other)
+            ),
+            suggestion: "leave the data on the device between steps, and copy back what the host really reads".into(),
+        }
+        .with_gain(facts, options, gain_ns, verdicts);
+    }
+}
+
+fn trips(
+    facts: &Facts,
+    options: &Options,
+    copies: &[&Work],
+    size: u64,
+    kernels: &[(i64, i64)],
+) -> Trips {
+    let mut out = Trips::default();
+    let mut at = 0;
+    while at + 1 < copies.len() {
+        let (one, two) = (copies[at], copies[at + 1]);
+        let up = facts.device.name(one) == "h2d";
+        if facts.device.name(one) == facts.device.name(two) {
+            at += 1;
+            continue;
+        }
+        let between = (one.end_ns, two.start_ns);
+        let is_same = if up {
+            crate::facts::ranges::within(kernels, between.0, between.1) == 0
+        } else {
+            is_same_on_host(facts, options, one, two, size)
+        };
+        if is_same {
+            if up {
+                out.on_device += 1;
+            } else {
+                out.on_host += 1;
+            }
+            out.copies_ns += one.end_ns - one.start_ns + two.end_ns - two.start_ns;
+            at += 2;
+        } else {
+            out.other += 1;
+            at += 1;
+        }
+    }
+    out
+}
+
+fn is_same_on_host(facts: &Facts, options: &Options, down: &Work, up: &Work, size: u64) -> bool {
+    // Checksums of the bricks of both copies, where there are.
+    let of = |work: &Work| {
+        let brick = work.copy.and_then(|copy| copy.brick);
+        facts
+            .tensors
+            .iter()
+            .filter(|tensor| Some(tensor.span) == brick)
+            .map(|tensor| tensor.hash)
+            .next()
+    };
+    if let (Some(a), Some(b)) = (of(down), of(up)) {
+        return a == b;
+    }
+    let Some((called_ns, _)) = up.launch else {
+        return false;
+    };
+    let had_ns = called_ns - down.end_ns;
+    let starts = &facts.bricks.other_starts_ns;
+    let begins = starts.partition_point(|start| *start < called_ns)
+        > starts.partition_point(|start| *start <= down.end_ns);
+    down.copy.is_some_and(|copy| copy.blocks)
+        && !begins
+        && had_ns < (size as i64) / options.touch_bytes_per_ns.max(1)
+}

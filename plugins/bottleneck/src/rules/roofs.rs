@@ -1,0 +1,97 @@
+//! What the rules about rooflines share.
+
+use crate::facts::{Facts, Point};
+use crate::verdict::Confidence;
+use crate::words::{quoted, short};
+
+/// Points with enough time on the path to be worth a word: for each name one, the one with the most time. A brick
+/// is left out where kernels of its own hold its work.
+pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
+    let mut out: Vec<&Point> = Vec::new();
+    let has_kernels = facts
+        .roof
+        .points
+        .iter()
+        .any(|point| point.source == "kernel");
+    for point in &facts.roof.points {
+        let path_ns = facts.path.name_ns(&point.name);
+        let path_ns = if facts.path.is_known {
+            path_ns
+        } else {
+            point.dur_ns
+        };
+        let is_known = out.iter().any(|other| other.name == point.name);
+        // The same work, once declared on the kernel and once on the brick around it.
+        let is_outer = has_kernels
+            && point.source == "brick"
+            && facts.roof.points.iter().any(|kernel| {
+                kernel.source == "kernel"
+                    && (kernel.flops_per_s * kernel.dur_ns as f64
+                        - point.flops_per_s * point.dur_ns as f64)
+                        .abs()
+                        <= 0.02 * point.flops_per_s * point.dur_ns as f64
+            });
+        if !is_known && !is_outer && facts.share(path_ns) >= least_share {
+            out.push(point);
+        }
+    }
+    out
+}
+
+/// Where such a name runs.
+pub fn scope_kind(point: &Point) -> &'static str {
+    if point.source == "kernel" {
+        "kernel"
+    } else {
+        "brick"
+    }
+}
+
+/// As words around it see it.
+pub fn name(point: &Point) -> String {
+    short(&point.name)
+}
+
+/// The rows of a point.
+pub fn evidence(facts: &Facts, point: &Point) -> String {
+    let (table, bytes) = if point.source == "kernel" {
+        ("kernels", "bytes")
+    } else {
+        ("bricks", "bytes_read + bytes_written AS bytes")
+    };
+    format!(
+        "SELECT id, name, start_ns, dur_ns, flops, {bytes} FROM {table} WHERE name = {}{} ORDER BY dur_ns DESC",
+        quoted(&point.name),
+        facts.window.sql(" AND")
+    )
+}
+
+/// How sure a place below a roof is.
+pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
+    match (&point.assumed, facts.path.is_known) {
+        (_, false) => (Confidence::Low, super::NO_PATH.into()),
+        (Some(assumed), _) => (
+            Confidence::Medium,
+            format!("of the ceiling is assumed: {assumed}"),
+        ),
+        (None, _) if point.provenance == "declared" => (
+            Confidence::Medium,
+            "work as the program declares it, times and ceilings measured".into(),
+        ),
+        (None, _) => (
+            Confidence::High,
+            "work, times and ceilings are measured".into(),
+        ),
+    }
+}
+
+/// `3.1 GFLOP/s and 12 GB/s at 0.25 FLOP/B`.
+pub fn place(point: &Point) -> String {
+    format!(
+        "{:.1} GFLOP/s and {:.1} GB/s at {:.2} FLOP/B, {:.0} % of its roof",
+        point.flops_per_s / 1e9,
+        point.bytes_per_s / 1e9,
+        point.intensity,
+        point.efficiency * 100.0
+    )
+}

@@ -1,0 +1,130 @@
+//! Serialisation: what could run side by side runs one after another.
+//!
+//! Evidence, one of:
+//! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
+//!   the device's work, no more than the path spends on the host.
+//! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
+//!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
+
+use super::{Draft, gaps_sql, host_path_ns, other_causes};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Cause, Facts, Idle};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, quoted, short, time};
+
+/// Fewer gaps are no habit.
+const LEAST: u64 = 3;
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    for (device, first, last, busy) in &facts.idle.spans {
+        let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
+        if n < LEAST {
+            continue;
+        }
+        let name = Idle::device_name(*device);
+        let held = facts
+            .idle
+            .gaps
+            .iter()
+            .filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some())
+            .count() as u64;
+        Draft {
+            class: Class::Serialisation,
+            code: "host_prepares",
+            scope_kind: "device",
+            scope: name.clone(),
+            place: name.clone(),
+            confidence: if facts.path.is_known {
+                (Confidence::Medium, "the gaps and the launches after them are on record; that the host can prepare ahead is assumed".into())
+            } else {
+                (Confidence::Low, super::NO_PATH.into())
+            },
+            lead: format!(
+                "{name} idles {} of the time while the host prepares ({} gaps)",
+                percent(ns as f64 / (last - first).max(1) as f64),
+                count(n)
+            ),
+            fix: "preparing ahead".into(),
+            evidence: gaps_sql(facts, *device, Cause::Host),
+            assumption: "the host prepares the next piece while the device works on this one".into(),
+            considered: format!(
+                "{} of {} gaps began with a wait of the host; {}",
+                count(held),
+                count(n),
+                other_causes(facts, *device, Cause::Host)
+            ),
+            suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
+        }
+        .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts)), verdicts);
+    }
+    alone(facts, options, verdicts);
+    let gap_ns = facts.path.kind_ns("gap");
+    if facts.share(gap_ns) >= options.set_up_share {
+        verdicts.cannot(
+            Class::Serialisation,
+            "host",
+            format!("what the host did in {} of the critical path ({} of the wall), where nothing is on record", time(gap_ns), percent(facts.share(gap_ns))),
+            "record bricks around what the host does there, or the waits and what they wait for",
+        );
+    }
+}
+
+fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    // What is alone around tiny tasks is starting and joining them.
+    let is_joins = verdicts.findings.iter().any(|one| one.code == "joins");
+    if is_joins || !facts.idle.spans.is_empty() {
+        return;
+    }
+    let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
+    let busy = facts.bricks.host_busy_ns.iter();
+    // Threads that are made anew for each round are each busy for a moment only.
+    let lanes = busy.filter(|lane| lane.1 >= least.max(1)).count();
+    let lanes = lanes.max(facts.tasks.most_at_once());
+    let loads = |name: &String| facts.bricks.loader_names.contains(name);
+    // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
+    let tasks: std::collections::BTreeSet<&str> = facts
+        .tasks
+        .tasks
+        .iter()
+        .map(|task| task.name.as_str())
+        .collect();
+    let counts = |row: &&(String, String, i64)| {
+        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
+    };
+    let rows: Vec<_> = facts.path.alone.iter().filter(counts).collect();
+    let all_ns: i64 = rows.iter().map(|row| row.2).sum();
+    let Some(most) = rows
+        .iter()
+        .max_by_key(|row| (row.2, std::cmp::Reverse(&row.0)))
+    else {
+        return;
+    };
+    if lanes < 2 || facts.share(all_ns) < options.alone_share {
+        return;
+    }
+    Draft {
+        class: Class::Serialisation,
+        code: "one_lane",
+        scope_kind: "brick",
+        scope: most.0.clone(),
+        place: "host".into(),
+        confidence: (Confidence::Low, "whether the work depends on itself step by step is not recorded".into()),
+        lead: format!(
+            "{} of the wall one thread works and {} idle, mostly in {}",
+            percent(facts.share(all_ns)),
+            if lanes == 2 { "the other".to_owned() } else { format!("{} others", lanes - 1) },
+            short(&most.0)
+        ),
+        fix: format!("spreading it over {lanes}"),
+        evidence: format!(
+            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name = {}{} ORDER BY start_ns",
+            quoted(&most.0),
+            facts.window.sql(" AND")
+        ),
+        assumption: format!("the work splits evenly over the {lanes} lanes that are busy at times"),
+        considered: format!("{} of it is {}", time(most.2), short(&most.0)),
+        suggestion: "split it into tasks, or begin it while the others still work".into(),
+    }
+    .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
+}

@@ -1,0 +1,93 @@
+//! Set-up: calls that happen once and take much of the window.
+//!
+//! Evidence: names of API calls of which one call is most of the time and at least 2 % of the window, on the critical path, waits
+//! and copies not counted; or the time until a device first works, as far as the path has work of the host. The longer of the
+//! two is at least `set_up_share`. Gain: that time.
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{percent, quoted, short, time};
+
+/// A single call below this share of the window is no set-up.
+const LEAST: f64 = 0.02;
+const NOT: [&str; 8] = [
+    "synchronize",
+    "memcpy",
+    "memset",
+    "wait",
+    "poll",
+    "sleep",
+    "mpi_send",
+    "mpi_recv",
+];
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let own_ns = |name: &str| -> i64 {
+        let rows = facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.0 == name && row.1 == "work");
+        rows.map(|row| row.3).sum()
+    };
+    let mut rows: Vec<(i64, &str)> = Vec::new();
+    for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
+        let lower = name.to_ascii_lowercase();
+        let ns = (*longest_ns).min(own_ns(name));
+        if longest_ns * 2 >= *all_ns
+            && facts.share(ns) >= LEAST
+            && !NOT.iter().any(|part| lower.contains(part))
+        {
+            rows.push((ns, name));
+        }
+    }
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let single_ns: i64 = rows.iter().map(|row| row.0).sum();
+    let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
+    let before_ns = first_work
+        .map_or(0, |first| first - facts.window.from_ns)
+        .min(facts.path.kind_ns("work"));
+    let all_ns = single_ns.max(before_ns);
+    if facts.share(all_ns) < options.set_up_share {
+        return;
+    }
+    let names: Vec<String> = rows
+        .iter()
+        .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
+        .collect();
+    Draft {
+        class: Class::SetUp,
+        code: "set_up",
+        scope_kind: "run",
+        scope: rows.first().map_or("", |row| row.1).to_owned(),
+        place: "host".into(),
+        confidence: if single_ns >= before_ns {
+            (Confidence::High, "single calls on the critical path".into())
+        } else {
+            (Confidence::Medium, "that all of the time before the first device work is set-up is assumed".into())
+        },
+        lead: match names.first().filter(|_| single_ns >= before_ns) {
+            Some(first) => format!("one-time set-up is {} of the wall ({first})", percent(facts.share(all_ns))),
+            None => format!("a device first works after {} of the wall", percent(facts.share(all_ns))),
+        },
+        fix: "a warm start".into(),
+        evidence: if single_ns >= before_ns {
+            format!(
+                "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name IN ({}) ORDER BY dur_ns DESC",
+                rows.iter().map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
+            )
+        } else {
+            format!(
+                "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls WHERE start_ns < {} GROUP BY name ORDER BY dur_ns DESC",
+                first_work.unwrap_or(0)
+            )
+        },
+        assumption: "a process that is up already does not pay it again".into(),
+        considered: format!("{} until a device first works; single calls: {}", time(before_ns), if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
+        suggestion: "record after a warm-up if the steady state is what matters; else keep the process up, or load less at the start".into(),
+    }
+    .with_gain(facts, options, all_ns, verdicts);
+}

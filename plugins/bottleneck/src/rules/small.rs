@@ -1,0 +1,173 @@
+//! Small batches: calls too small for their fixed cost, or grids too small for the device.
+//!
+//! Evidence, one of:
+//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a line through the medians,
+//!   time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Gain: the
+//!   same elements in an eighth of the calls.
+//! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
+//!   work in each, in the same time.
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Facts, Idle, Size};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, quoted, short, time};
+
+/// Calls are put together by so many.
+const FEWER: f64 = 8.0;
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let mut told = false;
+    for (name, sizes) in &facts.bricks.sizes {
+        let Some(fit) = Fit::of(sizes) else { continue };
+        told = true;
+        let share = fit.fixed_share();
+        if share < options.small_share || fit.calls < options.least_gaps {
+            continue;
+        }
+        let less = share * (1.0 - 1.0 / FEWER);
+        Draft {
+            class: Class::SmallBatches,
+            code: "fixed_cost",
+            scope_kind: "brick",
+            scope: name.clone(),
+            place: "host".into(),
+            confidence: (Confidence::Medium, format!("a line through {} sizes, which explains {} of their differences", sizes.len(), percent(fit.explained))),
+            lead: format!("{}: {} of each call is fixed cost ({} calls)", short(name), percent(share), count(fit.calls)),
+            fix: "8 in one".into(),
+            evidence: format!(
+                "SELECT elements, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE name = {}{} GROUP BY elements ORDER BY elements",
+                quoted(name),
+                facts.window.sql(" AND")
+            ),
+            assumption: format!("a call takes {} and then the same time for each element, at every size", time(fit.fixed_ns as i64)),
+            considered: "calls of one size alone say nothing of fixed cost".into(),
+            suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
+        }
+        .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
+    }
+    if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
+        verdicts.cannot(
+            Class::SmallBatches,
+            "bricks",
+            "how the time of a call depends on its size: no brick declares two numbers of elements, one twice the other",
+            "declare elements on bricks, and record a few steps at another batch size",
+        );
+    }
+    for device in facts.device.devices() {
+        grids(facts, options, device, verdicts);
+    }
+}
+
+fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
+    let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
+    let mut names = std::collections::BTreeMap::new();
+    for work in facts
+        .device
+        .work
+        .iter()
+        .filter(|work| work.device == device && work.is_kernel())
+    {
+        let ns = work.end_ns - work.start_ns;
+        all_ns += ns;
+        let Some(blocks) = work.blocks else { continue };
+        known += 1;
+        if blocks < options.few_blocks && !super::sync::is_collective(facts.device.name(work)) {
+            (small_ns, n) = (small_ns + ns, n + 1);
+            *names.entry(work.name).or_insert(0_i64) += ns;
+        }
+    }
+    let name = Idle::device_name(device);
+    if known == 0 {
+        verdicts.cannot(
+            Class::SmallBatches,
+            &name,
+            "grids of kernels",
+            "record the launch grid (CUPTI kernel activity has it)",
+        );
+        return;
+    }
+    let share = small_ns as f64 / all_ns.max(1) as f64;
+    if share < options.small_share || n < options.least_gaps {
+        return;
+    }
+    let on_path: i64 = names
+        .keys()
+        .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
+        .sum();
+    let gain_ns = small_ns.min(on_path) / 2;
+    Draft {
+        class: Class::SmallBatches,
+        code: "small_grids",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: (Confidence::Medium, format!("grids of {} kernels are on record; how many blocks the device holds at once is assumed", count(known))),
+        lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.few_blocks),
+        fix: "twice the work in each".into(),
+        evidence: format!(
+            "SELECT name, grid_x * grid_y * grid_z AS blocks, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels \
+             WHERE device = {device} AND grid_x * grid_y * grid_z < {} GROUP BY name, blocks ORDER BY dur_ns DESC",
+            options.few_blocks
+        ),
+        assumption: "a grid of twice the blocks takes no longer while most of the device is idle".into(),
+        considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),
+        suggestion: "a larger batch, several problems in one launch, or several streams at once".into(),
+    }
+    .with_gain(facts, options, gain_ns, verdicts);
+}
+
+/// Time by size as a line.
+struct Fit {
+    fixed_ns: f64,
+    per_element_ns: f64,
+    calls: u64,
+    elements: f64,
+    explained: f64,
+}
+
+impl Fit {
+    /// Least squares over medians, weighted by calls; `None`: one size, or no line that rises.
+    fn of(sizes: &[Size]) -> Option<Self> {
+        let calls: u64 = sizes.iter().map(|size| size.calls).sum();
+        let (least, most) = (
+            sizes.iter().map(|size| size.elements).min()?,
+            sizes.iter().map(|size| size.elements).max()?,
+        );
+        if most < 2 * least.max(1) {
+            return None;
+        }
+        let n = calls as f64;
+        let mean = |of: &dyn Fn(&Size) -> f64| {
+            sizes
+                .iter()
+                .map(|size| of(size) * size.calls as f64)
+                .sum::<f64>()
+                / n
+        };
+        let x = mean(&|size| size.elements as f64);
+        let y = mean(&|size| size.median_ns as f64);
+        let xx = mean(&|size| (size.elements as f64 - x).powi(2));
+        let xy = mean(&|size| (size.elements as f64 - x) * (size.median_ns as f64 - y));
+        let yy = mean(&|size| (size.median_ns as f64 - y).powi(2));
+        let slope = (xy / xx).max(0.0);
+        Some(Self {
+            fixed_ns: (y - slope * x).max(0.0),
+            per_element_ns: slope,
+            calls,
+            elements: x * n,
+            explained: if yy > 0.0 {
+                (xy * xy / (xx * yy)).clamp(0.0, 1.0)
+            } else {
+                1.0
+            },
+        })
+    }
+
+    fn fixed_share(&self) -> f64 {
+        let fixed = self.fixed_ns * self.calls as f64;
+        let all = fixed + self.per_element_ns * self.elements;
+        if all > 0.0 { fixed / all } else { 0.0 }
+    }
+}

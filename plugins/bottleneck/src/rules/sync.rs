@@ -1,0 +1,173 @@
+//! Sync-bound: waits after which there is nothing to do, and waits that take longer than what they wait for.
+//!
+//! Evidence, one of:
+//! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon. Gain:
+//!   those gaps, no more than the path spends on the host.
+//! - joins of tasks: Σ (from the first task's start to the wait's end − the longest task). Gain: that sum.
+//! - `sync_wait` on the critical path, which nothing recorded explains. Gain: what the path would be shorter by without.
+
+use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::ranges::within;
+use crate::facts::{Cause, Facts, Idle};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, short, time};
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    for device in facts.device.devices() {
+        after_waits(facts, options, device, verdicts);
+    }
+    joins(facts, options, verdicts);
+    unexplained(facts, options, verdicts);
+}
+
+fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
+    let (n, ns) = facts.idle.of_cause(device, Cause::Sync);
+    if n < options.least_gaps {
+        return;
+    }
+    let name = Idle::device_name(device);
+    let of = |gap: &&crate::facts::Gap| gap.device == device && gap.cause == Cause::Sync;
+    let copies = facts
+        .idle
+        .gaps
+        .iter()
+        .filter(of)
+        .filter(|gap| gap.by_copy)
+        .count() as u64;
+    let how = if copies * 2 > n {
+        "copies that block"
+    } else {
+        "waits"
+    };
+    Draft {
+        class: Class::SyncBound,
+        code: "device_waits",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: of_gaps(facts, n, options),
+        lead: format!("{name} falls idle after {} {how} of the host", count(n)),
+        fix: "waiting less often".into(),
+        evidence: gaps_sql(facts, device, Cause::Sync),
+        assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
+        considered: other_causes(facts, device, Cause::Sync),
+        suggestion: if copies * 2 > n {
+            "copy asynchronously from pinned memory, and wait once, where the data is used".into()
+        } else {
+            "wait for an event where the result is used, not after each launch; let streams and events order device work".into()
+        },
+    }
+    .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
+}
+
+fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let tasks = &facts.tasks;
+    let (mut n, mut around_ns, mut work_ns) = (0_u64, 0_i64, 0_i64);
+    for (_, _, end_ns, members) in &tasks.joins {
+        let of = || members.iter().map(|at| &tasks.tasks[*at]);
+        let longest = of()
+            .map(|task| task.end_ns - task.start_ns)
+            .max()
+            .unwrap_or(0);
+        let first = of().map(|task| task.start_ns).min().unwrap_or(*end_ns);
+        n += 1;
+        around_ns += (end_ns - first - longest).max(0);
+        work_ns += longest;
+    }
+    // What is mostly work with a little around it is not bound by its joins.
+    if n < options.least_gaps || around_ns * 2 < work_ns {
+        return;
+    }
+    Draft {
+        class: Class::SyncBound,
+        code: "joins",
+        scope_kind: "threads",
+        scope: "joins".into(),
+        place: "host".into(),
+        confidence: (Confidence::High, format!("{} joins with their tasks on record", count(n))),
+        lead: format!("{} joins cost {} around {} of tasks", count(n), time(around_ns), time(work_ns)),
+        fix: "fewer, larger tasks".into(),
+        evidence: format!(
+            "SELECT id, name, thread, start_ns, dur_ns FROM syncs WHERE kind = 'join'{} ORDER BY start_ns",
+            facts.window.sql(" AND")
+        ),
+        assumption: "the same work in few enough tasks that starting and joining them is no cost".into(),
+        considered: "the longest task of each join is taken for the time that it needs; what is uneven among tasks is load imbalance".into(),
+        suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
+    }
+    .with_gain(facts, options, around_ns, verdicts);
+}
+
+fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let wait_ns = facts.path.kind_ns("sync_wait");
+    if facts.share(wait_ns) < options.least_share {
+        return;
+    }
+    // What ran on devices while the host waited, the longest.
+    let mut ran: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
+    let waits: Vec<(i64, i64)> = facts
+        .device
+        .waits
+        .iter()
+        .map(|wait| (wait.start_ns, wait.end_ns))
+        .collect();
+    let waits = crate::facts::ranges::union(waits);
+    for work in &facts.device.work {
+        *ran.entry(work.name).or_default() += within(&waits, work.start_ns, work.end_ns);
+    }
+    let most = ran
+        .into_iter()
+        .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
+        .filter(|(_, ns)| *ns > 0);
+    let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
+    let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0);
+    let during = most.map_or(String::new(), |(name, ns)| {
+        format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
+    });
+    if most.is_some_and(|(name, _)| is_collective(name)) {
+        verdicts.cannot(
+            Class::LoadImbalance,
+            "ranks",
+            format!("when the other ranks came to {}: late ranks and a slow network look the same from one rank", short(most.map_or("", |most| most.0))),
+            "record all ranks and open them together (folders rank=0, rank=1, …)",
+        );
+    }
+    Draft {
+        class: Class::SyncBound,
+        code: "unexplained_wait",
+        scope_kind: "run",
+        scope: "waits".into(),
+        place: "waits".into(),
+        confidence: (Confidence::Low, "what the waits waited for is not recorded".into()),
+        lead: format!("host waits {} of the wall{during}", percent(facts.share(wait_ns))),
+        fix: "having that ready".into(),
+        evidence: format!(
+            "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs{} ORDER BY dur_ns DESC",
+            facts.window.sql(" WHERE")
+        ),
+        assumption: "what is waited for is ready; other work on the path stays".into(),
+        considered: "waits that device work or tasks explain are counted as that work, not here".into(),
+        suggestion: "record what is waited for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
+    }
+    .with_gain(facts, options, gain_ns, verdicts);
+}
+
+/// Whether a kernel's name is that of a collective, whose time depends on other ranks.
+pub fn is_collective(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [
+        "nccl",
+        "rccl",
+        "allreduce",
+        "all_reduce",
+        "allgather",
+        "alltoall",
+        "all_to_all",
+        "reducescatter",
+        "reduce_scatter",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}

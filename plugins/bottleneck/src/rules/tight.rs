@@ -1,0 +1,64 @@
+//! Tight loop: so many calls of next to nothing that making them is the work.
+//!
+//! Evidence: a host name with at least `tight_calls` calls, the median at most `tight_ns`. Gain: its calls × the shortest of them
+//! (the fixed part of a call cannot be longer), no more than the path would be shorter by without the name.
+
+use super::Draft;
+use crate::Options;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, quoted, short, time};
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let is_launch = |name: &str| {
+        ["cuda", "cu", "hip"]
+            .iter()
+            .any(|lead| name.starts_with(lead))
+    };
+    for row in &facts.bricks.names {
+        let is_kind = matches!(
+            row.kind.as_str(),
+            "brick" | "function" | "kernel" | "call" | "task"
+        );
+        if row.lane_kind != "host" || !is_kind || (row.kind == "call" && is_launch(&row.name)) {
+            continue;
+        }
+        let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
+            continue;
+        };
+        if row.calls < options.tight_calls || median_ns > options.tight_ns {
+            continue;
+        }
+        let table = match row.kind.as_str() {
+            "kernel" => "kernels",
+            "call" => "calls",
+            _ => "bricks",
+        };
+        // Where the clock is too coarse for the shortest call, half of the median is the best bound there is.
+        let each = min_ns.max(median_ns / 2);
+        let gain_ns = (each * row.calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
+        let cost = facts.window.cost_ns_per_span.map_or(String::new(), |cost| {
+            format!("; of each call {cost:.0} ns are the recorder's own")
+        });
+        Draft {
+            class: Class::TightLoop,
+            code: "tight_loop",
+            scope_kind: "brick",
+            scope: row.name.clone(),
+            place: "host".into(),
+            confidence: (Confidence::Medium, "calls and their times are on record; how much of a call is fixed is only bounded".into()),
+            lead: format!("{} is called {} times for {} each", short(&row.name), count(row.calls), time(median_ns)),
+            fix: "doing many in one call".into(),
+            evidence: format!(
+                "SELECT COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MIN(dur_ns) AS min_ns, MEDIAN(dur_ns) AS median_ns FROM {table} WHERE name = {}{}",
+                quoted(&row.name),
+                facts.window.sql(" AND")
+            ),
+            assumption: format!("a call has {} of fixed cost, which one call for many has once", time(each)),
+            considered: format!("{} in all, {} in the middle: work of any size in a call would take longer{cost}", time(row.inclusive_ns), time(median_ns)),
+            suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
+        }
+        .with_gain(facts, options, gain_ns, verdicts);
+    }
+}

@@ -1,0 +1,126 @@
+//! Transfer-bound: copies between host and device beside which the device computes nothing.
+//!
+//! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
+//! meanwhile; at least `least_share` of the window, and no more than the path has of copies. Gain: with at least half as
+//! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
+
+use super::{Draft, NO_PATH};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::ranges::{common, total, union};
+use crate::facts::{Facts, Idle};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{bytes, count, percent, time};
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let mut devices: Vec<i64> = facts.device.work.iter().map(|work| work.device).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let is_copy = |name: &str| name.to_ascii_lowercase().contains("memcpy");
+    let calls = facts
+        .path
+        .names
+        .iter()
+        .filter(|row| row.1 == "work" && is_copy(&row.0));
+    let path_ns = facts.path.kind_ns("transfer") + calls.map(|row| row.3).sum::<i64>();
+    for device in devices {
+        let moves = |work: &&crate::facts::Work| {
+            work.device == device
+                && !work.is_kernel()
+                && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
+        };
+        let copies: Vec<_> = facts.device.work.iter().filter(moves).collect();
+        if copies.is_empty() {
+            continue;
+        }
+        let ranges = copies.iter().map(|copy| {
+            let held = copy
+                .launch
+                .filter(|(_, to)| copy.copy.is_some_and(|copy| copy.blocks) && *to >= copy.end_ns);
+            let (from, to) = held.unwrap_or((copy.start_ns, copy.end_ns));
+            (
+                from.max(facts.window.from_ns),
+                to.min(facts.window.until_ns),
+            )
+        });
+        let ranges = union(ranges.collect());
+        let kernels = facts.device.busy(device, |work| work.is_kernel());
+        let both = common(&ranges, &kernels);
+        let exposed = total(&ranges) - both;
+        let capped = if facts.path.is_known {
+            exposed.min(path_ns)
+        } else {
+            exposed
+        };
+        if facts.share(capped) < options.least_share {
+            continue;
+        }
+        let free_ns = total(&kernels) - both;
+        let moved: u64 = copies
+            .iter()
+            .filter_map(|copy| copy.copy)
+            .map(|copy| copy.bytes)
+            .sum();
+        let pageable = copies
+            .iter()
+            .filter_map(|copy| copy.copy)
+            .filter(|copy| copy.is_pageable)
+            .count() as u64;
+        let hides = free_ns * 2 >= capped;
+        let (gain_ns, fix, assumption) = if hides {
+            (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
+        } else {
+            (
+                capped / 2,
+                "half the bytes",
+                format!(
+                    "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
+                    time(free_ns)
+                ),
+            )
+        };
+        let name = Idle::device_name(device);
+        let certain = match (facts.path.is_known, hides) {
+            (false, _) => (Confidence::Low, NO_PATH.to_owned()),
+            (true, true) => (
+                Confidence::Medium,
+                "the copies are on the critical path; that they can overlap is assumed".into(),
+            ),
+            (true, false) => (
+                Confidence::Medium,
+                "the copies are on the critical path; that half of them will do is assumed".into(),
+            ),
+        };
+        Draft {
+            class: Class::TransferBound,
+            code: "transfer_bound",
+            scope_kind: "device",
+            scope: name.clone(),
+            place: name.clone(),
+            confidence: certain,
+            lead: format!(
+                "copies hold {name} {} of the wall ({} in {} copies)",
+                percent(facts.share(capped)),
+                bytes(moved as f64),
+                count(copies.len() as u64)
+            ),
+            fix: fix.into(),
+            evidence: format!(
+                "SELECT id, direction, bytes, src_kind, dst_kind, start_ns, dur_ns FROM transfers{} ORDER BY dur_ns DESC",
+                facts.window.sql(" WHERE")
+            ),
+            assumption,
+            considered: format!(
+                "{} of copies run beside kernels and cost nothing; {} of kernels have no copy beside them",
+                time(both),
+                time(free_ns)
+            ),
+            suggestion: if pageable > 0 {
+                format!("use pinned memory ({} of {} copies are pageable, which block the host) and a stream of their own", count(pageable), count(copies.len() as u64))
+            } else {
+                "copy on a stream of its own, one piece ahead; keep on the device what the next step needs".into()
+            },
+        }
+        .with_gain(facts, options, gain_ns, verdicts);
+    }
+}

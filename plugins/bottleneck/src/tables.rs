@@ -1,0 +1,107 @@
+//! The output tables, and the findings.
+
+use trueno_plugin::{Finding, Severity as Level, Table, TableBuilder};
+
+use crate::facts::{Cause, Facts, Idle};
+use crate::verdict::{Bottleneck, Severity, Verdicts};
+
+fn findings(name: &str, rank: Vec<u64>, rows: &[&Bottleneck]) -> TableBuilder {
+    let rows = || rows.iter();
+    Table::build(name)
+        .u64("rank", rank)
+        .text("class", rows().map(|row| row.class.name()))
+        .text("scope_kind", rows().map(|row| row.scope_kind))
+        .text("scope", rows().map(|row| &row.scope))
+        .text("severity", rows().map(|row| row.severity.name()))
+        .i64("gain_ns", rows().map(|row| row.gain_ns))
+        .f64("gain_share", rows().map(|row| row.gain_share))
+        .text("confidence", rows().map(|row| row.confidence.0.name()))
+        .text("sentence", rows().map(|row| &row.sentence))
+        .text("code", rows().map(|row| row.code))
+}
+
+/// Table `top`: of each group of findings the first, at most as many as option `findings`.
+///
+/// `rank` from 1; `class`; `scope_kind` and `scope`: what it is about; `severity`: low, medium, high; `gain_ns`, `gain_share`: by how
+/// much the window would be shorter, null where it is not about time (gains do not add up); `confidence`; `sentence`: one line for people;
+/// `code`: the case within the class.
+pub fn top(verdicts: &Verdicts, top: &[usize]) -> TableBuilder {
+    let rows: Vec<&Bottleneck> = top.iter().map(|at| &verdicts.findings[*at]).collect();
+    findings("top", (1..=rows.len() as u64).collect(), &rows)
+}
+
+/// Table `bottlenecks`: all findings, as in `top`; `group`: findings of one number explain one another; `confidence_why`; `evidence`: a
+/// query that shows the rows; `assumption` of the gain; `considered`: what else it could be; `suggestion`.
+pub fn bottlenecks(verdicts: &Verdicts) -> TableBuilder {
+    let rows: Vec<&Bottleneck> = verdicts.findings.iter().collect();
+    findings("bottlenecks", (1..=rows.len() as u64).collect(), &rows)
+        .u64("group", rows.iter().map(|row| row.group))
+        .text("confidence_why", rows.iter().map(|row| &row.confidence.1))
+        .text("evidence", rows.iter().map(|row| &row.evidence))
+        .text("assumption", rows.iter().map(|row| &row.assumption))
+        .text("considered", rows.iter().map(|row| &row.considered))
+        .text("suggestion", rows.iter().map(|row| &row.suggestion))
+}
+
+/// Table `cannot_tell`: `class` that could not be judged, for `scope`; the measurement that is `missing`; `how` to record it.
+pub fn cannot_tell(verdicts: &Verdicts) -> TableBuilder {
+    let rows = &verdicts.cannot;
+    Table::build("cannot_tell")
+        .text("class", rows.iter().map(|row| row.class.name()))
+        .text("scope", rows.iter().map(|row| &row.scope))
+        .text("missing", rows.iter().map(|row| &row.missing))
+        .text("how", rows.iter().map(|row| &row.how))
+}
+
+/// Table `idle`: why devices did nothing between their first and their last work: `device`, `cause`, `gaps`, `idle_ns`, `idle_share`
+/// of that time, `longest_ns`.
+pub fn idle(facts: &Facts) -> TableBuilder {
+    let mut rows = Vec::new();
+    for (device, first, last, _) in &facts.idle.spans {
+        for cause in Cause::ALL {
+            let of = facts
+                .idle
+                .gaps
+                .iter()
+                .filter(|gap| gap.device == *device && gap.cause == cause);
+            let longest = of.map(|gap| gap.dur_ns()).max();
+            let (n, ns) = facts.idle.of_cause(*device, cause);
+            if let Some(longest) = longest {
+                let share = (last > first).then(|| ns as f64 / (last - first) as f64);
+                rows.push((Idle::device_name(*device), cause, n, ns, share, longest));
+            }
+        }
+    }
+    Table::build("idle")
+        .text("device", rows.iter().map(|row| &row.0))
+        .text("cause", rows.iter().map(|row| row.1.name()))
+        .u64("gaps", rows.iter().map(|row| row.2))
+        .i64("idle_ns", rows.iter().map(|row| row.3))
+        .f64("idle_share", rows.iter().map(|row| row.4))
+        .i64("longest_ns", rows.iter().map(|row| row.5))
+}
+
+/// A finding as the host takes it.
+pub fn finding(one: &Bottleneck) -> Finding {
+    let level = match one.severity {
+        Severity::Low => Level::Info,
+        Severity::Medium | Severity::High => Level::Warning,
+    };
+    Finding::new(one.class.name(), level, &one.sentence)
+        .detail(format!(
+            "{}. Assumes: {}. Confidence {}: {}.",
+            capital(&one.considered),
+            one.assumption,
+            one.confidence.0.name(),
+            one.confidence.1
+        ))
+        .suggestion(&one.suggestion)
+        .evidence(one.evidence.as_str())
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}

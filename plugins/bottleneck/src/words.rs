@@ -1,0 +1,110 @@
+//! Numbers as people say them.
+
+/// `12.3 ms`: three figures.
+pub fn time(ns: i64) -> String {
+    let value = ns as f64;
+    let (value, unit) = match value.abs() {
+        v if v >= 1e9 => (value / 1e9, "s"),
+        v if v >= 1e6 => (value / 1e6, "ms"),
+        v if v >= 1e3 => (value / 1e3, "µs"),
+        _ => return format!("{ns} ns"),
+    };
+    let digits = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// `38 %`.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// `1,312`.
+pub fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `4.2 MB`.
+pub fn bytes(bytes: f64) -> String {
+    for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
+        if bytes.abs() >= size {
+            return format!("{:.1} {unit}", bytes / size);
+        }
+    }
+    format!("{bytes:.0} B")
+}
+
+/// The gain at the end of a sentence: `saves up to 12.3 ms (38 %)`.
+pub fn gain(ns: i64, share: f64) -> String {
+    format!("saves up to {} ({})", time(ns), percent(share))
+}
+
+/// A name that leaves room for the sentence around it: long ones (C++ kernels) lose their arguments, then their end.
+pub fn short(name: &str) -> String {
+    const MOST: usize = 28;
+    let name = name.trim();
+    let plain = name.strip_prefix("void ").unwrap_or(name);
+    let is_cpp = plain.len() < name.len() || plain.contains("::");
+    let head = if is_cpp {
+        plain.split(['<', '(']).next().unwrap_or(plain)
+    } else {
+        plain
+    };
+    let head = if head.is_empty() { plain } else { head };
+    let head = if head.chars().count() > MOST {
+        head.rsplit("::").next().unwrap_or(head)
+    } else {
+        head
+    };
+    if head.chars().count() <= MOST {
+        return head.to_owned();
+    }
+    let kept: String = head.chars().take(MOST - 1).collect();
+    format!("{kept}…")
+}
+
+/// A text inside quotes of SQL.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_they_are_said() {
+        assert_eq!(time(12_345_678), "12.3 ms");
+        assert_eq!(time(999), "999 ns");
+        assert_eq!(time(415_000), "415 µs");
+        assert_eq!(percent(0.384), "38 %");
+        assert_eq!(percent(0.002), "<1 %");
+        assert_eq!(count(1_312), "1,312");
+        assert_eq!(count(12), "12");
+        assert_eq!(bytes(4_194_304.0), "4.2 MB");
+    }
+
+    #[test]
+    fn names_are_cut_and_quoted() {
+        assert_eq!(
+            short("void at::native::gemm<float>(int)"),
+            "at::native::gemm"
+        );
+        assert_eq!(short(&"ä".repeat(50)).chars().count(), 28);
+        assert_eq!(quoted("it's"), "'it''s'");
+    }
+}
