@@ -13,7 +13,7 @@ pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
 /// Raised by added tables or columns.
-pub const FORMAT_MINOR: u32 = 2;
+pub const FORMAT_MINOR: u32 = 3;
 
 /// How a column is stored in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -477,6 +477,18 @@ pub const TABLES: &[Table] = &[
             ),
             may("tag", Text, Identity, "what for"),
             may("address", U64, Identity, "where"),
+            may(
+                "weight",
+                F64,
+                Measured,
+                "how many allocations the row stands for, 1 / probability; null: stated by the program, not by its allocator",
+            ),
+            may(
+                "sample_bytes",
+                U64,
+                Declared,
+                "bytes from one sample to the next on average; null: no sample",
+            ),
         ],
     },
     Table {

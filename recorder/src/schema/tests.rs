@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// Integers that mean the same in every run. A new one has to be put here, or be given
 /// a [`Scope`]: forgotten, rows of several runs would be taken for each other's.
-const VALUES: [&str; 40] = [
+const VALUES: [&str; 41] = [
     "address",
     "block_x",
     "block_y",
@@ -38,6 +38,7 @@ const VALUES: [&str; 40] = [
     "registers",
     "repetitions",
     "row",
+    "sample_bytes",
     "smem_dynamic",
     "smem_static",
     "source_bytes",
