@@ -8,6 +8,7 @@ use crate::Options;
 use crate::events::Events;
 use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
+use crate::window::Window;
 use crate::trend::{LEAST, Trend, median, trend};
 
 /// Ends of iterations that are looked at; of more, every so many.
@@ -15,7 +16,7 @@ pub const MOST: usize = 1000;
 /// Tags of a place with a row of their own.
 const TAGS: usize = 50;
 
-/// When iterations ended, by rank: those of the thread with most of them.
+/// When iterations that lie whole in the window ended, by rank: those of the thread with most of them.
 #[derive(Clone, Debug, Default)]
 pub struct Ends(BTreeMap<Option<u64>, Vec<i64>>);
 
@@ -24,12 +25,19 @@ impl Ends {
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
-    pub fn load(run: &mut Run, has_ranks: bool) -> Result<Self> {
+    pub fn load(run: &mut Run, has_ranks: bool, window: &Window) -> Result<Self> {
         let table = run.table("iterations")?;
         let (thread, end) = (table.i64("thread")?, table.i64("end_ns")?);
+        let start = table.i64("start_ns")?;
+        let inside = |start_ns: i64, end_ns: i64| {
+            !window.is_part || (start_ns >= window.from_ns && end_ns <= window.until_ns)
+        };
         let mut threads: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for row in 0..table.rows() {
-            if let (Some(thread), Some(end_ns)) = (thread.get(row), end.get(row)) {
+            if let (Some(thread), Some(start_ns), Some(end_ns)) =
+                (thread.get(row), start.get(row), end.get(row))
+                && inside(start_ns, end_ns)
+            {
                 threads.entry(thread).or_default().push(end_ns);
             }
         }

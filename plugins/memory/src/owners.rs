@@ -30,7 +30,7 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Reads inputs `owners` and `calls`.
+    /// Reads inputs `owners`, and `calls` or `calls_of_window`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -48,7 +48,9 @@ impl Owners {
             };
             out.rows.insert(id.value(row), owner);
         }
-        let table = run.table("calls")?;
+        // In a part of the run, of the rows that lie there.
+        let of_part = !run.table("calls_of_window")?.is_missing();
+        let table = run.table(if of_part { "calls_of_window" } else { "calls" })?;
         let (kind, name) = (table.text("kind")?, table.text("name")?);
         let (thread, calls) = (table.i64("thread")?, table.i64("calls")?);
         for row in 0..table.rows() {

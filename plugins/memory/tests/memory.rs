@@ -27,7 +27,9 @@ fn inputs(rows: &[Row], ends: &[i64]) -> Vec<TableBuilder> {
             .i64("device", rows.iter().map(|row| row.2))
             .i64("bytes", rows.iter().map(|row| row.3))
             .text("tag", rows.iter().map(|row| row.4))
-            .u64("address", rows.iter().map(|row| row.5)),
+            .u64("address", rows.iter().map(|row| row.5))
+            .f64("weight", rows.iter().map(|_| None::<f64>))
+            .u64("sample_bytes", rows.iter().map(|_| None::<u64>)),
         Table::build("owners")
             .u64("id", [1_u64, 2])
             .text("kind", ["brick", "layer"])
@@ -41,8 +43,11 @@ fn inputs(rows: &[Row], ends: &[i64]) -> Vec<TableBuilder> {
             .i64("calls", [8, 8]),
         Table::build("iterations")
             .i64("thread", ends.iter().map(|_| 0))
+            .i64("start_ns", ends.iter().map(|end| end.saturating_sub(90)))
             .i64("end_ns", ends),
-        Table::build("run").i64("wall_ns", [1_000_000_000]),
+        Table::build("run")
+            .i64("wall_ns", [1_000_000_000])
+            .u64("dropped", [0_u64]),
     ]
 }
 
@@ -296,7 +301,9 @@ fn the_host_memory_of_each_rank_is_its_own() {
         .i64("device", [None, None, Some(1_i64 << 16)])
         .i64("bytes", [64, 32, 8])
         .text("tag", ["a"; 3])
-        .u64("address", [1_u64; 3]);
+        .u64("address", [1_u64; 3])
+        .f64("weight", [None::<f64>; 3])
+        .u64("sample_bytes", [None::<u64>; 3]);
     inputs.push(Table::build("ranks").u64("rank", [0_u64, 1]));
     let output = testing::run::<Memory>(inputs, "{}").unwrap();
     let places: Vec<_> = output
