@@ -69,7 +69,9 @@ impl Allocations {
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Every => "every".to_owned(),
-            Self::Sampled { mean_bytes } => format!("sampled, one in {mean_bytes} bytes on average"),
+            Self::Sampled { mean_bytes } => {
+                format!("sampled, one in {mean_bytes} bytes on average")
+            }
         }
     }
 }

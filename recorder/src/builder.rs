@@ -193,7 +193,8 @@ impl Builder {
             if self.tables_off.contains(&"allocations") {
                 return Err(Error::Option {
                     option: "allocations",
-                    problem: "the table `allocations` is left out (hint: one of the two)".to_owned(),
+                    problem: "the table `allocations` is left out (hint: one of the two)"
+                        .to_owned(),
                 });
             }
         }

@@ -160,18 +160,17 @@ fn interner() -> Locked<'static, Interner> {
     static INTERNER: OnceLock<Mutex<Interner>> = OnceLock::new();
     // The first one is made under a lock too.
     let _inside = Inside::enter();
-    let interner = INTERNER
-        .get_or_init(|| {
-            let mut texts = vec![""];
-            texts.extend(BrickId::all().map(BrickId::name));
-            texts.extend(BrickCategory::ALL.map(BrickCategory::name));
-            let table = Table::publish(1024, &texts);
-            Mutex::new(Interner {
-                texts,
-                table,
-                lives: Vec::new(),
-            })
-        });
+    let interner = INTERNER.get_or_init(|| {
+        let mut texts = vec![""];
+        texts.extend(BrickId::all().map(BrickId::name));
+        texts.extend(BrickCategory::ALL.map(BrickCategory::name));
+        let table = Table::publish(1024, &texts);
+        Mutex::new(Interner {
+            texts,
+            table,
+            lives: Vec::new(),
+        })
+    });
     lock(interner)
 }
 

@@ -124,7 +124,10 @@ fn each_way_to_take_memory_is_a_row_under_its_brick() {
         (60_013, None),
     ];
     assert_eq!(found, expected);
-    assert!(rows.iter().all(|row| row.weight == 1.0 && row.sample_bytes.is_none()));
+    assert!(
+        rows.iter()
+            .all(|row| row.weight == 1.0 && row.sample_bytes.is_none())
+    );
     let json = run_json(&path);
     assert_eq!(json.recorder.allocations.as_deref(), Some("every"));
     assert_eq!(json.dropped, 0);
@@ -247,7 +250,11 @@ fn samples_have_their_releases_and_sum_up_without_bias() {
     // The recorder's test takes some memory of its own: channels, threads, vectors.
     for (nth, truth) in [count as f64, bytes as f64].into_iter().enumerate() {
         let off = (estimate[nth] - truth) / variance[nth].sqrt();
-        assert!(off.abs() < 6.0, "{:?} of {truth}: {off} deviations", estimate[nth]);
+        assert!(
+            off.abs() < 6.0,
+            "{:?} of {truth}: {off} deviations",
+            estimate[nth]
+        );
     }
     assert!(rows.len() < 60_000, "{} rows", rows.len());
     let json = run_json(&path);
@@ -298,7 +305,10 @@ fn a_block_that_cannot_grow_stays_live() {
     let _alone = alone();
     for which in [Allocations::Every, Allocations::Sampled { mean_bytes: 1 }] {
         let (_folder, path) = folder();
-        let rec = Recorder::builder(&path).allocations(which).create().unwrap();
+        let rec = Recorder::builder(&path)
+            .allocations(which)
+            .create()
+            .unwrap();
         let layout = Layout::from_size_align(50_021, 8).unwrap();
         let memory = Recording(Full);
         // SAFETY: the layout has a size, and the block is given back as it was taken.
@@ -308,7 +318,9 @@ fn a_block_that_cannot_grow_stays_live() {
             memory.dealloc(block, layout);
         }
         rec.finish().unwrap();
-        let bytes: Vec<i128> = of_sizes(&rows(&path), &[50_021]).map(|row| row.bytes).collect();
+        let bytes: Vec<i128> = of_sizes(&rows(&path), &[50_021])
+            .map(|row| row.bytes)
+            .collect();
         assert_eq!(bytes, [50_021, -50_021, 50_021, -50_021]);
     }
 }
@@ -320,8 +332,17 @@ fn one_recorder_has_them_and_the_next_one_after_it() {
     let (_other_folder, other) = folder();
     let rec = every(&path).create().unwrap();
     let refused = every(&other).create().unwrap_err();
-    assert!(matches!(&refused, Error::Option { option: "allocations", .. }));
-    assert!(refused.to_string().contains("another recorder"), "{refused}");
+    assert!(matches!(
+        &refused,
+        Error::Option {
+            option: "allocations",
+            ..
+        }
+    ));
+    assert!(
+        refused.to_string().contains("another recorder"),
+        "{refused}"
+    );
     assert!(!other.exists());
     let without = Recorder::create(&other).unwrap();
     let block = vec![1_u8; 40_009];
@@ -366,7 +387,10 @@ fn a_forked_child_records_nothing_of_its_own() {
     let mut status = 0;
     // SAFETY: waits for the child that was made above.
     unsafe { libc::waitpid(child, &mut status, 0) };
-    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+        "{status}"
+    );
     drop(std::hint::black_box(vec![1_u8; 30_011]));
     rec.finish().unwrap();
     assert_eq!(of_sizes(&rows(&path), &[30_011]).count(), 4);

@@ -13,7 +13,13 @@ fn another_allocator_is_refused_with_what_to_do() {
         return;
     }
     let error = builder.create().unwrap_err();
-    assert!(matches!(&error, Error::Option { option: "allocations", .. }));
+    assert!(matches!(
+        &error,
+        Error::Option {
+            option: "allocations",
+            ..
+        }
+    ));
     assert!(error.to_string().contains("#[global_allocator]"), "{error}");
     assert!(!path.exists());
 }

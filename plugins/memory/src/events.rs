@@ -34,7 +34,12 @@ impl Place {
             (Some(device), _) => format!("gpu{device}"),
             (None, None) => "host".to_owned(),
             (None, Some(Heap { sample_bytes: None })) => "heap".to_owned(),
-            (None, Some(Heap { sample_bytes: Some(mean) })) => {
+            (
+                None,
+                Some(Heap {
+                    sample_bytes: Some(mean),
+                }),
+            ) => {
                 format!("heap (estimated, 1 sample in {mean} B)")
             }
         };

@@ -196,7 +196,8 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
     let place = events.places[pool.place];
     let (is_heap, place) = (place.heap.is_some(), place.name());
     if is_heap && why == Suspect::Unmatched {
-        let title = format!("{place}: {rows} releases are of memory taken before the recording began");
+        let title =
+            format!("{place}: {rows} releases are of memory taken before the recording began");
         return Some(
             Finding::new("taken_before", Severity::Info, title)
                 .detail("or by the recorder itself; they change no figure")

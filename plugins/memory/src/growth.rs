@@ -8,8 +8,8 @@ use crate::Options;
 use crate::events::Events;
 use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
-use crate::window::Window;
 use crate::trend::{LEAST, Trend, median, trend};
+use crate::window::Window;
 
 /// Ends of iterations that are looked at; of more, every so many.
 pub const MOST: usize = 1000;

@@ -92,7 +92,10 @@ pub fn table(
         (window.from_ns, window.until_ns)
     } else {
         let last = times().max().unwrap_or(0);
-        (times().min().unwrap_or(0).min(0), last.max(wall_ns.unwrap_or(0)))
+        (
+            times().min().unwrap_or(0).min(0),
+            last.max(wall_ns.unwrap_or(0)),
+        )
     };
     let mut all = Vec::new();
     for pool in pools {

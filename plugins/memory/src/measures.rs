@@ -74,9 +74,17 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         }
         match wall_ns.filter(|wall| *wall > 0) {
             Some(_) => {
-                let part = if events.window.is_part { "window" } else { "run" };
+                let part = if events.window.is_part {
+                    "window"
+                } else {
+                    "run"
+                };
                 let error = error(pool.variances.0, pool.taken.1);
-                add("rates", measured, format!("over the length of the {part}{error}"));
+                add(
+                    "rates",
+                    measured,
+                    format!("over the length of the {part}{error}"),
+                );
             }
             None => add(
                 "rates",

@@ -49,8 +49,12 @@ impl Owners {
             out.rows.insert(id.value(row), owner);
         }
         // In a part of the run, of the rows that lie there.
-        let of_part = !run.table("calls_of_window")?.is_missing();
-        let table = run.table(if of_part { "calls_of_window" } else { "calls" })?;
+        let of_window = run.table("calls_of_window")?;
+        let table = if of_window.is_missing() {
+            run.table("calls")?
+        } else {
+            of_window
+        };
         let (kind, name) = (table.text("kind")?, table.text("name")?);
         let (thread, calls) = (table.i64("thread")?, table.i64("calls")?);
         for row in 0..table.rows() {

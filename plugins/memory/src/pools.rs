@@ -211,7 +211,10 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             "allocated_bytes",
             pools.iter().map(|pool| cell(pool.taken.1)),
         )
-        .u64("releases", pools.iter().map(|pool| blocks(pool.given_back.0)))
+        .u64(
+            "releases",
+            pools.iter().map(|pool| blocks(pool.given_back.0)),
+        )
         .i64(
             "released_bytes",
             pools.iter().map(|pool| cell(pool.given_back.1)),

@@ -29,15 +29,19 @@ impl Window {
         let table = run.table("report_window")?;
         let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
         let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
-        Ok(ends.into_iter().next().map_or(Self::ALL, |(from_ns, until_ns)| Self {
-            from_ns,
-            until_ns,
-            is_part: true,
-        }))
+        Ok(ends
+            .into_iter()
+            .next()
+            .map_or(Self::ALL, |(from_ns, until_ns)| Self {
+                from_ns,
+                until_ns,
+                is_part: true,
+            }))
     }
 
     /// Its length.
     pub fn length_ns(&self) -> Option<i64> {
-        self.is_part.then(|| self.until_ns.saturating_sub(self.from_ns))
+        self.is_part
+            .then(|| self.until_ns.saturating_sub(self.from_ns))
     }
 }

@@ -72,7 +72,9 @@ pub(crate) fn check(which: Allocations) -> Result<(), Error> {
         ));
     }
     if which == (Allocations::Sampled { mean_bytes: 0 }) {
-        return Err(wrong("mean_bytes is 0 (expected at least 1; hint: `Allocations::Every` records all)"));
+        return Err(wrong(
+            "mean_bytes is 0 (expected at least 1; hint: `Allocations::Every` records all)",
+        ));
     }
     if HOLDER.with(|held| held.is_some()) {
         return Err(wrong(TAKEN));
@@ -109,7 +111,9 @@ pub(crate) fn start(shared: &Arc<Shared>, which: Allocations) -> Result<(), Erro
 pub(crate) fn stop(shared: &Arc<Shared>) {
     let _inside = Inside::enter();
     let held = HOLDER.with(|held| {
-        let ours = held.as_ref().is_some_and(|held| held.number == shared.number);
+        let ours = held
+            .as_ref()
+            .is_some_and(|held| held.number == shared.number);
         if ours {
             ACTIVE.store(0, Ordering::Release);
             held.take()
@@ -150,4 +154,3 @@ fn is_installed() -> bool {
     }
     ACTIVE.load(Ordering::Acquire) != NOT_ASKED
 }
-

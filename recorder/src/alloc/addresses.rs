@@ -114,7 +114,13 @@ pub(super) fn remove(address: u64) -> bool {
     let Some(slot) = found else { return false };
     // Nobody else has this address; a slot is refilled only once it is 0.
     slot.store(0, Ordering::Relaxed);
-    change(address, |count| if count == u8::MAX { None } else { count.checked_sub(1) });
+    change(address, |count| {
+        if count == u8::MAX {
+            None
+        } else {
+            count.checked_sub(1)
+        }
+    });
     true
 }
 
@@ -158,7 +164,10 @@ mod tests {
         let many = (1..=3 * (BUCKETS * WAYS) as u64 / 2).map(|n| n << 4);
         let (kept, refused): (Vec<u64>, Vec<u64>) = many.partition(|address| insert(*address));
         assert!(kept.len() > BUCKETS * WAYS / 2 && !refused.is_empty());
-        assert!(kept.iter().all(|address| may_hold(*address) && remove(*address)));
+        assert!(
+            kept.iter()
+                .all(|address| may_hold(*address) && remove(*address))
+        );
         assert!(!refused.iter().any(|address| remove(*address)));
         assert!(clear());
     }
