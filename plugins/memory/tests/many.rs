@@ -75,6 +75,13 @@ fn ten_million_rows() {
         start.elapsed().as_secs_f64(),
         peak_mb()
     );
-    assert!(output.table("problems").is_empty(), "{}", output.table("problems"));
-    assert_eq!(output.table("growth").text("verdict").unwrap().get(0), Some("no trend"));
+    assert!(
+        output.table("problems").is_empty(),
+        "{}",
+        output.table("problems")
+    );
+    assert_eq!(
+        output.table("growth").text("verdict").unwrap().get(0),
+        Some("no trend")
+    );
 }
