@@ -242,6 +242,33 @@ fn a_leak_is_found_and_a_cache_that_is_full_is_not() {
 }
 
 #[test]
+fn a_cache_that_takes_long_to_fill_has_levelled_off() {
+    let ends: Vec<i64> = (1..=40).map(|i| i * 100).collect();
+    let mut rows = Vec::new();
+    for i in 0..40 {
+        let kept = if i < 15 { 1000 } else { 0 };
+        rows.push(host(
+            i * 100 + 10,
+            kept + 1,
+            "cache",
+            10_000 * (i as u64 + 1),
+        ));
+        if i > 15 {
+            rows.push(host(i * 100 + 20, -1, "cache", 10_000 * (i as u64 + 1)));
+        }
+    }
+    let output = run(&rows, &ends);
+    assert_eq!(verdict(&output, "growth", "tag", "cache"), "levelled off");
+    assert!(output.finding("growth").is_none());
+    // The same, still rising in its second half.
+    let rows: Vec<Row> = (0..40)
+        .map(|i| host(i * 100 + 10, 1000, "cache", 10_000 * (i as u64 + 1)))
+        .collect();
+    let output = run(&rows, &ends);
+    assert_eq!(verdict(&output, "growth", "tag", "cache"), "grows");
+}
+
+#[test]
 fn under_eight_iterations_growth_cannot_be_told() {
     let ends: Vec<i64> = (1..=7).map(|i| i * 100).collect();
     let rows: Vec<Row> = (0..7)

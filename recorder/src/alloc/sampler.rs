@@ -119,7 +119,7 @@ mod tests {
                     bytes += weight * size as f64;
                 }
             }
-            let off = [(count - true_count) as f64, bytes - true_bytes];
+            let off = [count - true_count, bytes - true_bytes];
             for (off, variance) in off.iter().zip(variance) {
                 let deviations = off / f64::max(variance.sqrt(), 1e-9);
                 assert!(deviations.abs() < 5.0, "{sizes:?}: {deviations} deviations");
