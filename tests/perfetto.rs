@@ -320,8 +320,11 @@ fn made(path: &Path) {
     let allocations = run.table("allocations").unwrap();
     for (time_ns, bytes) in [(1, 64), (2, -16)] {
         let [none, time, bytes] = [Cell::Null, Cell::I64(time_ns), Cell::I64(bytes)];
-        run.row(allocations, &[time, none, none, none, bytes, none, none])
-            .unwrap();
+        run.row(
+            allocations,
+            &[time, none, none, none, bytes, none, none, none, none],
+        )
+        .unwrap();
     }
     run.finish(Some(200)).unwrap();
 }

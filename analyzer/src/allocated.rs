@@ -1,4 +1,4 @@
-//! Memory that a run says it took and gave back.
+//! Memory that a run says it took and gave back; blocks that a recording allocator saw are not part of it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,9 @@ pub struct Allocated {
 /// The engine could not run the query.
 pub fn allocated(database: &Database) -> Result<BTreeMap<Option<u64>, Allocated>, QueryError> {
     // At one time what is given back comes first: a block that is moved is never two.
-    let sql = "SELECT CAST(device AS BIGINT) AS device, time_ns, bytes FROM allocations ORDER BY time_ns, bytes";
+    // What an allocator recorded by itself tells of the same bytes again, or of samples of them.
+    let sql = "SELECT CAST(device AS BIGINT) AS device, time_ns, bytes FROM allocations \
+               WHERE weight IS NULL ORDER BY time_ns, bytes";
     let frame = collect(database, sql)?;
     let rows = Rows::new(&frame);
     let (device, time, bytes) = (

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::checksum::sampling::MOST_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
+use crate::inside::Inside;
 use crate::recorder::Recorder;
 use crate::rest;
 use crate::run_json::RUN_JSON;
@@ -66,6 +67,8 @@ pub struct Builder {
     pub(crate) tables_off: Vec<&'static str>,
     #[cfg(feature = "peaks")]
     pub(crate) peaks: Option<crate::peaks::Ask>,
+    #[cfg(feature = "alloc")]
+    pub(crate) allocations: Option<crate::alloc::Allocations>,
     pub(crate) checksum_every: u64,
     pub(crate) checksum_samples: usize,
     pub(crate) tiles_every: tile_sampling::Every,
@@ -85,6 +88,8 @@ impl Builder {
             tables_off: Vec::new(),
             #[cfg(feature = "peaks")]
             peaks: None,
+            #[cfg(feature = "alloc")]
+            allocations: None,
             checksum_every: 1,
             checksum_samples: 0,
             tiles_every: [1; TileLevel::ALL.len()],
@@ -137,6 +142,14 @@ impl Builder {
         self
     }
 
+    /// Records the program's own memory; its allocator must be an [`alloc::Recording`](crate::alloc::Recording).
+    /// Default: no. One recorder of a process at a time can have it.
+    #[cfg(feature = "alloc")]
+    pub fn allocations(mut self, which: crate::alloc::Allocations) -> Self {
+        self.allocations = Some(which);
+        self
+    }
+
     /// Records each `n`th checksum of a name, the first one included; the others are not read at all.
     /// Default: 1, every one. Calls of a name are counted over all threads.
     pub fn checksum_every(mut self, n: u64) -> Self {
@@ -185,7 +198,19 @@ impl Builder {
         if cfg!(feature = "off") {
             return Ok(Recorder::disabled());
         }
+        let _inside = Inside::enter();
         DeviceWork::check(&self)?;
+        #[cfg(feature = "alloc")]
+        if let Some(which) = self.allocations {
+            crate::alloc::check(which)?;
+            if self.tables_off.contains(&"allocations") {
+                return Err(Error::Option {
+                    option: "allocations",
+                    problem: "the table `allocations` is left out (hint: one of the two)"
+                        .to_owned(),
+                });
+            }
+        }
         make_directory(&self.path, self.overwrite)?;
         #[cfg(feature = "peaks")]
         let peaks = self.asked_peaks();
@@ -197,6 +222,10 @@ impl Builder {
         #[cfg(feature = "peaks")]
         if let Some(peaks) = peaks {
             recorder.asked_peaks(peaks.as_ref());
+        }
+        #[cfg(feature = "alloc")]
+        if let Some(which) = self.allocations {
+            crate::alloc::start(recorder.shared(), which)?;
         }
         Ok(recorder)
     }

@@ -46,12 +46,42 @@ impl Source {
 impl Recorder {
     /// Records memory taken (positive bytes) or given back (negative), under the brick open here.
     pub fn allocation(&self, tag: impl Into<Name>, bytes: i64, address: impl Into<Option<u64>>) {
+        self.memory(None, tag, bytes, address);
+    }
+
+    /// As [`Recorder::allocation`], of the memory of a device. Addresses are the device's own.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// rec.device_allocation(0, "workspace", 1 << 20, 0x7f00_0000);
+    /// // ... and when it is freed:
+    /// rec.device_allocation(0, "workspace", -(1 << 20), 0x7f00_0000);
+    /// ```
+    pub fn device_allocation(
+        &self,
+        device: u32,
+        tag: impl Into<Name>,
+        bytes: i64,
+        address: impl Into<Option<u64>>,
+    ) {
+        self.memory(Some(device), tag, bytes, address);
+    }
+
+    fn memory(
+        &self,
+        device: Option<u32>,
+        tag: impl Into<Name>,
+        bytes: i64,
+        address: impl Into<Option<u64>>,
+    ) {
         if !self.records(TableNumber::Allocations) {
             return;
         }
         let (name, address) = (tag.into().number(), address.into());
+        let place = device.map_or(0, |device| u64::from(device) + 1);
         self.event(TableNumber::Allocations, |lane| Record {
             start: lane.now(),
+            end: place,
             parent: lane.brick_below(lane.depth()),
             name,
             kind: kind::ALLOCATION,

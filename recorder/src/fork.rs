@@ -99,6 +99,8 @@ fn free_node() -> &'static Node {
 
 /// Runs in the child.
 extern "C" fn turn_off() {
+    #[cfg(feature = "alloc")]
+    crate::alloc::forked();
     for node in nodes() {
         // SAFETY: null, or valid as `watch` was promised; the child has a copy of that memory.
         let Some(tables) = (unsafe { node.tables.load(Ordering::Acquire).as_ref() }) else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
+use crate::inside::Inside;
 use crate::record::{Context, Record, TableNumber};
 use crate::ring::{Producer, Ring};
 use crate::shared::{Shared, ThreadInfo};
@@ -132,8 +133,19 @@ impl Lane {
             return self.exhausted(table);
         }
         self.next_seq = seq + 1;
+        if self.open.len() == self.open.capacity() {
+            self.more_open();
+        }
         self.open.push(Open { seq, class });
         Some(seq)
+    }
+
+    /// Only here may `open` allocate.
+    #[cold]
+    #[inline(never)]
+    fn more_open(&mut self) {
+        let _inside = Inside::enter();
+        self.open.reserve(1);
     }
 
     #[cold]
@@ -200,6 +212,7 @@ impl Lane {
 
     /// From now on rows lie in `scope`, until row `seq` leaves it.
     pub fn enter(&mut self, seq: u32, scope: Scope) {
+        let _inside = Inside::enter();
         self.scopes.push((seq, scope));
         self.scopes_changed();
     }
@@ -240,12 +253,24 @@ impl Lane {
         self.push_group(table, 1, std::slice::from_ref(record));
     }
 
-    /// Publishes a group standing for `rows` rows: all its records or none.
-    pub fn push_group(&mut self, table: TableNumber, rows: u64, records: &[Record]) {
+    /// Publishes a row of one record; false: it was dropped, and counted.
+    #[cfg(feature = "alloc")]
+    pub fn try_push(&mut self, table: TableNumber, record: Record) -> bool {
+        if self.producer.must_reserve() {
+            return self.push_group(table, 1, std::slice::from_ref(&record));
+        }
+        // SAFETY: `must_reserve` said there is room.
+        unsafe { self.producer.write(record) };
+        self.producer.publish();
+        true
+    }
+
+    /// Publishes a group standing for `rows` rows: all its records or none. False: none.
+    pub fn push_group(&mut self, table: TableNumber, rows: u64, records: &[Record]) -> bool {
         let needed = records.len() as u64 + u64::from(self.context_unsent);
         if !self.producer.has_room(needed) && !self.make_room(needed) {
             self.drop_rows(table, rows);
-            return;
+            return false;
         }
         if self.context_unsent {
             self.context_unsent = false;
@@ -258,9 +283,11 @@ impl Lane {
             unsafe { self.producer.write(*record) };
         }
         self.producer.publish();
+        true
     }
 
     fn make_room(&mut self, needed: u64) -> bool {
+        let _inside = Inside::enter();
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
             if half_full {

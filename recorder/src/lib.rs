@@ -43,6 +43,8 @@
 //! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
 //!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
+//! - **Memory of the whole program** is recorded by a global allocator: `alloc`, with the feature
+//!   `alloc`; memory of devices by [`Recorder::device_allocation`].
 //! - **Spans of the crate `tracing`** become rows by one line: `tracing::RecorderLayer`, with
 //!   the feature `tracing`.
 //!
@@ -69,6 +71,8 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "alloc")]
+pub mod alloc;
 mod brick;
 mod builder;
 #[cfg(feature = "capture")]
@@ -83,6 +87,7 @@ mod error;
 mod event;
 mod fork;
 mod host;
+mod inside;
 pub mod journal;
 mod kernel;
 mod lane;

@@ -6,12 +6,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::brick::{BrickCategory, BrickId};
+use crate::inside::Inside;
 use crate::live::{self, Live};
+use crate::shared::{Locked, lock};
 
 /// Number of the first known brick; 0 is the empty name.
 pub(crate) const FIRST_BRICK: u32 = 1;
@@ -154,22 +156,22 @@ pub(crate) fn detach(run: &Arc<Live>) {
     interner().lives.retain(|other| !Arc::ptr_eq(other, run));
 }
 
-fn interner() -> MutexGuard<'static, Interner> {
+fn interner() -> Locked<'static, Interner> {
     static INTERNER: OnceLock<Mutex<Interner>> = OnceLock::new();
-    INTERNER
-        .get_or_init(|| {
-            let mut texts = vec![""];
-            texts.extend(BrickId::all().map(BrickId::name));
-            texts.extend(BrickCategory::ALL.map(BrickCategory::name));
-            let table = Table::publish(1024, &texts);
-            Mutex::new(Interner {
-                texts,
-                table,
-                lives: Vec::new(),
-            })
+    // The first one is made under a lock too.
+    let _inside = Inside::enter();
+    let interner = INTERNER.get_or_init(|| {
+        let mut texts = vec![""];
+        texts.extend(BrickId::all().map(BrickId::name));
+        texts.extend(BrickCategory::ALL.map(BrickCategory::name));
+        let table = Table::publish(1024, &texts);
+        Mutex::new(Interner {
+            texts,
+            table,
+            lives: Vec::new(),
         })
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
+    });
+    lock(interner)
 }
 
 #[cold]

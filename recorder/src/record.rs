@@ -49,7 +49,8 @@ pub(crate) mod kind {
     /// `start` when, `end` the hash, `m` FNV hash, elements, dtype | shape << 32
     /// (names), position (given: bit 3 of `flags`).
     pub const CHECKSUM: u8 = 13;
-    /// `m` bytes (signed), address (given: bit 1 of `flags`).
+    /// `m` bytes (signed), address, weight (bits of an f64), distance of sample points (given: bits 1 to
+    /// 3 of `flags`); `end` the device and 1, 0: the host.
     pub const ALLOCATION: u8 = 14;
     /// `m` value (bits of an f64), unit (name), source.
     pub const COUNTER: u8 = 15;

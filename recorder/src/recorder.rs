@@ -11,6 +11,7 @@ use crate::clock::pairs::Pair;
 use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Watched};
+use crate::inside::Inside;
 use crate::live::Live;
 use crate::names::Name;
 use crate::record::TableNumber;
@@ -214,6 +215,9 @@ impl Inner {
             return Ok(Summary::default());
         };
         session.check_process()?;
+        let _inside = Inside::enter();
+        #[cfg(feature = "alloc")]
+        crate::alloc::stop(&self.shared);
         if let Some(device) = &self.device {
             device.end();
         }
@@ -231,6 +235,7 @@ impl RefUnwindSafe for Recorder {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        let _inside = Inside::enter();
         // The error stands in run.json, where that can be written; a destructor has no caller to tell.
         let _ = self.finish();
         // SAFETY: guards borrow the recorder and detached intervals hold it, so none is left.

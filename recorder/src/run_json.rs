@@ -266,6 +266,9 @@ pub struct Options {
     /// Only each so-manyth checksum of a name was recorded; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum_every: Option<u64>,
+    /// Which blocks of the program's allocator were recorded; `None`: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<String>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch

@@ -483,6 +483,18 @@ pub const TABLES: &[Table] = &[
             ),
             may("tag", Text, Identity, "what for"),
             may("address", U64, Identity, "where"),
+            may(
+                "weight",
+                F64,
+                Measured,
+                "how many allocations the row stands for, 1 / probability; null: stated by the program, not by its allocator",
+            ),
+            may(
+                "sample_bytes",
+                U64,
+                Declared,
+                "bytes from one sample to the next on average; null: no sample",
+            ),
         ],
     },
     Table {

@@ -1,6 +1,7 @@
 //! What the recording threads, the writer and the handles of one recorder share.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
@@ -10,6 +11,7 @@ use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::counts::Counts;
+use crate::inside::Inside;
 use crate::lane::Lane;
 use crate::live::{Entry, Identity, Live};
 use crate::record::{TABLE_COUNT, TableNumber};
@@ -21,9 +23,35 @@ use crate::tile_sampling;
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
 
+/// What [`lock`] holds. Who holds it is inside the recorder: an allocation under a lock must not
+/// lead back to it.
+pub(crate) struct Locked<'m, T> {
+    // Dropped in this order.
+    data: MutexGuard<'m, T>,
+    _inside: Inside,
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.data
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.data
+    }
+}
+
 /// Locks, whatever happened to the thread that held it before: the data are plain lists.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
+    let inside = Inside::enter();
+    Locked {
+        data: mutex.lock().unwrap_or_else(PoisonError::into_inner),
+        _inside: inside,
+    }
 }
 
 /// One thread that records.

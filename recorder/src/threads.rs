@@ -5,6 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::inside::Inside;
 use crate::lane::Lane;
 use crate::shared::Shared;
 
@@ -33,9 +34,18 @@ pub(crate) fn lane(shared: &Arc<Shared>) -> *mut Lane {
     }
 }
 
+/// The calling thread's lane of the recorder of that number, if it was used lately; else null.
+#[cfg(feature = "alloc")]
+#[inline(always)]
+pub(crate) fn cached(number: u64) -> *mut Lane {
+    let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
+    if of == number { lane } else { ptr::null_mut() }
+}
+
 #[cold]
 #[inline(never)]
 fn find_or_make(shared: &Arc<Shared>) -> *mut Lane {
+    let _inside = Inside::enter();
     // Err: the thread is ending and its lanes are gone.
     let lane = OWNED.try_with(|owned| {
         let mut owned = owned.borrow_mut();
@@ -86,7 +96,8 @@ impl Lanes {
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        for lane in self.0.drain(..) {
+        let _inside = Inside::enter();
+        for lane in std::mem::take(&mut self.0) {
             // SAFETY: valid, see above; guards that still point to it are told apart below.
             if unsafe { (*lane).in_use() } {
                 // A guard lives in another thread-local that is destroyed later, or was

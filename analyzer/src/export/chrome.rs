@@ -8,7 +8,7 @@
 //! |---|---|
 //! | intervals | `X`; those whose times are not their work's: `b` and `e`, with `start_ns`, `dur_ns`, `untimed` |
 //! | edges between `X` | `s` at the start of `from`, `f` at the start of `to` (`joins`: at its last ns) |
-//! | counters, allocations | `C`; an allocation shows the bytes in use of its device |
+//! | counters, allocations | `C`; an allocation shows the bytes in use of its device, or of the heap |
 //! | checksums, device events with a time | `i` |
 //! | threads | `M thread_name` |
 //! | all others | `M trueno_row`; with the first of `ptx` that names it, a kernel source |
@@ -25,7 +25,7 @@ use trueno_plugin::rank::PLACE_BITS;
 
 use super::ExportError;
 use super::json::{members, micros, text};
-use super::rows::{self, Lane, SPAN_TABLES, Source, Stored, i64_at, text_at, u64_at};
+use super::rows::{self, Lane, SPAN_TABLES, Source, Stored, bytes_in_use, i64_at, text_at, u64_at};
 
 pub use trueno_import::chrome::{FORMAT_VERSION, MARK};
 
@@ -128,7 +128,7 @@ impl Events<'_> {
         table: &Stored,
         frame: &DataFrame,
         row: usize,
-        in_use: &mut BTreeMap<(u64, Option<u64>), i64>,
+        in_use: &mut BTreeMap<(u64, String), i64>,
     ) -> Result<(), ExportError> {
         let name = table.name.as_str();
         let lane = Lane::of(name, frame, row);
@@ -149,15 +149,14 @@ impl Events<'_> {
             }
             ("allocations", Some(ns)) => {
                 let device = u64_at(frame, "device", row);
-                let bytes = in_use.entry((rank.unwrap_or(0), device)).or_default();
-                *bytes = bytes.saturating_add(i64_at(frame, "bytes", row).unwrap_or(0));
-                let (title, bytes) = match device {
-                    Some(device) => {
-                        let device = device & rank.map_or(u64::MAX, |_| (1 << PLACE_BITS) - 1);
-                        (format!("gpu{device} bytes in use"), *bytes)
-                    }
-                    None => ("host bytes in use".to_owned(), *bytes),
-                };
+                let in_rank = rank.map_or(u64::MAX, |_| (1 << PLACE_BITS) - 1);
+                let device = device.map(|device| device & in_rank);
+                let (title, change) = bytes_in_use(frame, row, device);
+                let bytes = in_use
+                    .entry((rank.unwrap_or(0), title.clone()))
+                    .or_default();
+                *bytes = bytes.saturating_add(change);
+                let bytes = *bytes;
                 self.begin("C", name, &title, (pid, 0), Some(ns));
                 let _ = write!(self.line, ",\"args\":{{\"bytes\":{bytes}}}");
                 self.end(MARK, frame, row, &["time_ns"])

@@ -10,7 +10,7 @@
 //! | streams | tracks below one for their device |
 //! | intervals | slices; those that overlap without nesting on tracks of their own, and so those whose times are not their work's (`bound`, not valid) |
 //! | edges | flows, from the beginning of `from` to that of `to` (`joins`: to its end) |
-//! | counters, allocations | counters; an allocation shows the bytes in use of its device |
+//! | counters, allocations | counters; an allocation shows the bytes in use of its device, or of the heap |
 //! | checksums, device events with a time | instants |
 //!
 //! What has no time is not there: `export chrome` keeps all rows.
@@ -26,7 +26,7 @@ use std::io::Write;
 use polars::prelude::{AnyValue, DataFrame};
 
 use super::ExportError;
-use super::rows::{self, Lane, SPAN_TABLES, Source, i64_at, text_at, u64_at};
+use super::rows::{self, Lane, SPAN_TABLES, Source, bytes_in_use, i64_at, text_at, u64_at};
 use flows::{Touch, flows};
 use packets::{Interned, Kind, Packets};
 use tracks::Track;
@@ -181,7 +181,7 @@ impl Events<'_, '_, '_> {
             if table.rows == 0 {
                 continue;
             }
-            let mut in_use: BTreeMap<Option<u64>, i64> = BTreeMap::new();
+            let mut in_use: BTreeMap<String, i64> = BTreeMap::new();
             source.each(&table, |frame| {
                 for row in 0..frame.height() {
                     if let Some(time_ns) = i64_at(frame, "time_ns", row) {
@@ -200,7 +200,7 @@ impl Events<'_, '_, '_> {
         frame: &DataFrame,
         row: usize,
         time_ns: i64,
-        in_use: &mut BTreeMap<Option<u64>, i64>,
+        in_use: &mut BTreeMap<String, i64>,
     ) -> Result<(), ExportError> {
         let time = self.time(time_ns);
         let event = match table {
@@ -219,13 +219,10 @@ impl Events<'_, '_, '_> {
             }
             "allocations" => {
                 let device = u64_at(frame, "device", row);
-                let bytes = in_use.entry(device).or_default();
-                *bytes = bytes.saturating_add(i64_at(frame, "bytes", row).unwrap_or(0));
+                let (name, change) = bytes_in_use(frame, row, device);
+                let bytes = in_use.entry(name.clone()).or_default();
+                *bytes = bytes.saturating_add(change);
                 let bytes = *bytes;
-                let name = device.map_or_else(
-                    || "host bytes in use".to_owned(),
-                    |device| format!("gpu{device} bytes in use"),
-                );
                 let track = self.counter(&name, |of| of.number(3, BYTES))?;
                 let mut event = self.packets.track_event(Kind::Counter, track);
                 event.signed(30, bytes);

@@ -169,6 +169,23 @@ pub(crate) fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64>
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
+/// Which bytes in use a row of `allocations` changes, `device` as people number it, and by how much:
+/// of a sample by what it stands for.
+pub(crate) fn bytes_in_use(frame: &DataFrame, row: usize, device: Option<u64>) -> (String, i64) {
+    let bytes = i64_at(frame, "bytes", row).unwrap_or(0);
+    let weight = frame.column("weight").ok().and_then(|c| c.get(row).ok());
+    let weight: Option<f64> = weight.and_then(|weight| weight.extract());
+    let title = match (device, weight, u64_at(frame, "sample_bytes", row)) {
+        (Some(device), ..) => format!("gpu{device} bytes in use"),
+        (None, None, _) => "host bytes in use".to_owned(),
+        (None, Some(_), None) => "heap bytes in use".to_owned(),
+        (None, Some(_), Some(_)) => "heap bytes in use (estimated)".to_owned(),
+    };
+    // A cast of a float saturates.
+    let scaled = |weight: f64| (bytes as f64 * weight).round() as i64;
+    (title, weight.map_or(bytes, scaled))
+}
+
 /// A text of a frame; `None`: null, no such column, or no text.
 pub(crate) fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
     // A column of one value for all rows gives out copies; as a series it lends its text.

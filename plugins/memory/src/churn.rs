@@ -9,6 +9,7 @@ use crate::Options;
 use crate::events::Events;
 use crate::owners::Owners;
 use crate::pools::cell;
+use crate::weight::{blocks, number};
 
 /// What rows of one kind and name did in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,10 +22,10 @@ pub struct Churn {
     pub name: String,
     /// Rows of that kind and name, with or without memory.
     pub calls: Option<u64>,
-    /// Rows that take memory, and their bytes.
-    pub taken: (u64, i128),
-    /// Rows that give memory back, and their bytes (positive).
-    pub given_back: (u64, i128),
+    /// Blocks taken (see [`crate::weight`]), and their bytes.
+    pub taken: (u128, i128),
+    /// Blocks given back, and their bytes (positive).
+    pub given_back: (u128, i128),
 }
 
 impl Churn {
@@ -41,11 +42,11 @@ pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     let mut out: BTreeMap<(usize, Option<String>, String), Churn> = BTreeMap::new();
     for (place, rows) in events.rows.iter().enumerate() {
         // By row of bricks first: texts are looked at once for each of those.
-        let mut spans: BTreeMap<Option<u64>, [(u64, i128); 2]> = BTreeMap::new();
-        for event in rows {
+        let mut spans: BTreeMap<Option<u64>, [(u128, i128); 2]> = BTreeMap::new();
+        for event in &rows[events.begin(place)..] {
             let sums = spans.entry(event.span).or_default();
             let sum = &mut sums[usize::from(event.bytes < 0)];
-            sum.0 += 1;
+            sum.0 += u128::from(event.stands_for);
             sum.1 += i128::from(event.bytes).abs();
         }
         for (span, [taken, given_back]) in spans {
@@ -89,16 +90,16 @@ pub fn table(events: &Events, rows: &[Churn], options: &Options) -> TableBuilder
         .text("kind", rows.iter().map(|row| row.kind.as_deref()))
         .text("name", rows.iter().map(|row| &row.name))
         .u64("calls", rows.iter().map(|row| row.calls))
-        .u64("allocations", rows.iter().map(|row| row.taken.0))
+        .u64("allocations", rows.iter().map(|row| blocks(row.taken.0)))
         .i64("allocated_bytes", rows.iter().map(|row| cell(row.taken.1)))
-        .u64("releases", rows.iter().map(|row| row.given_back.0))
+        .u64("releases", rows.iter().map(|row| blocks(row.given_back.0)))
         .i64(
             "released_bytes",
             rows.iter().map(|row| cell(row.given_back.1)),
         )
         .f64(
             "allocations_per_call",
-            rows.iter().map(|row| row.per_call(row.taken.0 as f64)),
+            rows.iter().map(|row| row.per_call(number(row.taken.0))),
         )
         .f64(
             "allocated_bytes_per_call",

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, rank};
 
+use crate::weight::{scaled, stands_for};
+use crate::window::Window;
+
 /// Where memory lies: the host or a device, of one rank where the run holds ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
@@ -11,19 +14,46 @@ pub struct Place {
     pub rank: Option<u64>,
     /// Number of the device; `None`: the host.
     pub device: Option<i64>,
+    /// Blocks of the program's own allocator, which recorded them by itself; `None`: what the program
+    /// stated. The two tell of the same bytes, and are never added up.
+    pub heap: Option<Heap>,
+}
+
+/// How an allocator recorded its blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Heap {
+    /// Bytes from one sample to the next on average; `None`: every block was recorded.
+    pub sample_bytes: Option<u64>,
 }
 
 impl Place {
-    /// As tables call it: `host`, `gpu0`, `rank 1 host`.
+    /// As tables call it: `host`, `heap`, `gpu0`, `rank 1 host`. What is estimated says so wherever
+    /// the place is named.
     pub fn name(self) -> String {
-        let place = match self.device {
-            None => "host".to_owned(),
-            Some(device) => format!("gpu{device}"),
+        let place = match (self.device, self.heap) {
+            (Some(device), _) => format!("gpu{device}"),
+            (None, None) => "host".to_owned(),
+            (None, Some(Heap { sample_bytes: None })) => "heap".to_owned(),
+            (
+                None,
+                Some(Heap {
+                    sample_bytes: Some(mean),
+                }),
+            ) => {
+                format!("heap (estimated, 1 sample in {mean} B)")
+            }
         };
         match self.rank {
             None => place,
             Some(rank) => format!("rank {rank} {place}"),
         }
+    }
+}
+
+impl Place {
+    /// Bytes from one sample to the next; `None`: nothing is estimated here.
+    pub fn sample_bytes(self) -> Option<u64> {
+        self.heap?.sample_bytes
     }
 }
 
@@ -36,14 +66,16 @@ pub struct Event {
     pub tag: usize,
     /// The row of bricks that was open.
     pub span: Option<u64>,
-    /// Taken (positive) or given back (negative); never 0.
+    /// Taken (positive) or given back (negative); never 0. Of a sample: what it stands for.
     pub bytes: i64,
+    /// Blocks it stands for, in parts of [`crate::weight::ONE`].
+    pub stands_for: u64,
     /// Where.
     pub address: Option<u64>,
 }
 
 /// All rows, place by place.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Events {
     /// Whether the run holds ranks.
     pub has_ranks: bool,
@@ -55,25 +87,34 @@ pub struct Events {
     pub tags: Vec<Option<String>>,
     /// Rows of 0 bytes; they change nothing and are left out.
     pub zero_rows: u64,
-    /// Rows without a time or without bytes; left out.
+    /// Rows without a time, without bytes or with a weight that is none; left out.
     pub broken_rows: u64,
+    /// The part that is looked at; rows behind it are not here.
+    pub window: Window,
 }
 
 impl Events {
-    /// Reads inputs `allocations` and `ranks`.
+    /// Reads inputs `allocations`, `ranks` and `report_window`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let has_ranks = !run.table("ranks")?.is_missing();
+        let window = Window::load(run)?;
         let table = run.table("allocations")?;
         let (time, bytes) = (table.i64("time_ns")?, table.i64("bytes")?);
         let (thread, device) = (table.i64("thread")?, table.i64("device")?);
         let (span, address) = (table.u64("span")?, table.u64("address")?);
         let tag = table.text("tag")?;
+        let (weight, sample) = (table.f64("weight")?, table.u64("sample_bytes")?);
         let mut out = Self {
             has_ranks,
-            ..Self::default()
+            places: Vec::new(),
+            rows: Vec::new(),
+            tags: Vec::new(),
+            zero_rows: 0,
+            broken_rows: 0,
+            window,
         };
         let mut tags: BTreeMap<Option<&str>, usize> = BTreeMap::new();
         let mut places: BTreeMap<Place, Vec<Event>> = BTreeMap::new();
@@ -89,16 +130,33 @@ impl Events {
                 out.zero_rows += 1;
                 continue;
             }
+            if time_ns >= window.until_ns && window.is_part {
+                continue;
+            }
+            let weight = weight.get(row);
+            let Some(stands_for) = stands_for(weight.unwrap_or(1.0)) else {
+                out.broken_rows += 1;
+                continue;
+            };
+            let bytes = weight.map_or(bytes, |weight| scaled(bytes, weight));
+            let heap = weight.map(|_| Heap {
+                sample_bytes: sample.get(row),
+            });
             let next = tags.len();
             let tag = *tags.entry(tag.get(row)).or_insert(next);
             let span = span.get(row);
             let place = match (has_ranks, device.get(row)) {
-                (false, device) => Place { rank: None, device },
+                (false, device) => Place {
+                    rank: None,
+                    device,
+                    heap,
+                },
                 (true, Some(device)) => {
                     let (rank, device) = rank::of_place(device);
                     Place {
                         rank: u64::try_from(rank).ok(),
                         device: Some(device),
+                        heap,
                     }
                 }
                 (true, None) => Place {
@@ -107,6 +165,7 @@ impl Events {
                         (None, span) => span.map(rank::of_key),
                     },
                     device: None,
+                    heap,
                 },
             };
             places.entry(place).or_default().push(Event {
@@ -114,6 +173,7 @@ impl Events {
                 tag,
                 span,
                 bytes,
+                stands_for,
                 address: address.get(row),
             });
         }
@@ -128,6 +188,11 @@ impl Events {
             out.rows.push(rows);
         }
         Ok(out)
+    }
+
+    /// The first row of a place that lies in the window; those before only say what it begins with.
+    pub fn begin(&self, place: usize) -> usize {
+        self.rows[place].partition_point(|event| event.time_ns < self.window.from_ns)
     }
 
     /// A tag for people.

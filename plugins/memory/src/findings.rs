@@ -7,6 +7,7 @@ use crate::churn::Churn;
 use crate::events::Events;
 use crate::ledger::Suspect;
 use crate::pools::Pool;
+use crate::weight::{blocks, number};
 
 /// Free memory in more crumbs than this is said, ...
 pub const FRAGMENTATION_SHARE: f64 = 0.5;
@@ -25,7 +26,7 @@ pub fn nothing_recorded(events: &Events) -> Finding {
         ),
     };
     Finding::new("not_recorded", Severity::Info, title)
-        .suggestion("call Recorder::allocation(tag, bytes, address) where memory is taken, with negative bytes where it is given back")
+        .suggestion("call Recorder::allocation(tag, bytes, address) where memory is taken, with negative bytes where it is given back; or let the program's allocator do it: trueno_recorder::alloc (feature `alloc`)")
         .evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
@@ -34,9 +35,11 @@ pub fn findings(
     events: &Events,
     pools: &[Pool],
     churn: &[Churn],
+    dropped: Option<u64>,
     options: &Options,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
+    out.extend(rows_missing(dropped));
     for pool in pools {
         let place = events.places[pool.place].name();
         out.extend(peak(events, pool, &place));
@@ -45,7 +48,7 @@ pub fn findings(
         out.extend(
             Suspect::ALL
                 .iter()
-                .filter_map(|why| suspect(pool, &place, *why)),
+                .filter_map(|why| suspect(events, pool, *why)),
         );
         out.extend(busiest(pool, churn, &place));
     }
@@ -174,10 +177,36 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     )
 }
 
-fn suspect(pool: &Pool, place: &str, why: Suspect) -> Option<Finding> {
+fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
+    let rows = dropped.filter(|rows| *rows > 0)?;
+    let title = format!("the recorder dropped {rows} rows: live bytes may be too high or too low");
+    Some(
+        Finding::new("rows_missing", Severity::Warning, title)
+            .detail("rows of all tables; where allocations are among them, a release that is missing looks like memory that is kept")
+            .suggestion("record with Overflow::Grow or Overflow::Block, or only samples of the allocations")
+            .evidence("SELECT severity, code, text FROM problems"),
+    )
+}
+
+fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
     let rows = pool.count(why);
     if rows == 0 {
         return None;
+    }
+    let place = events.places[pool.place];
+    let (is_heap, place) = (place.heap.is_some(), place.name());
+    if is_heap && why == Suspect::Unmatched {
+        let title =
+            format!("{place}: {rows} releases are of memory taken before the recording began");
+        return Some(
+            Finding::new("taken_before", Severity::Info, title)
+                .detail("or by the recorder itself; they change no figure")
+                .evidence(format!(
+                    "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",
+                    quoted(&place),
+                    quoted(why.name())
+                )),
+        );
     }
     let (code, severity, what, detail) = match why {
         Suspect::Unmatched => (
@@ -217,7 +246,7 @@ fn suspect(pool: &Pool, place: &str, why: Suspect) -> Option<Finding> {
             .suggestion("record both sides of every allocation, with its address, from the start of the program on")
             .evidence(format!(
                 "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",
-                quoted(place),
+                quoted(&place),
                 quoted(why.name())
             )),
     )
@@ -229,14 +258,14 @@ fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
         let calls = row.calls.unwrap_or(0);
         row.place == pool.place
             && calls >= CALLS
-            && row.taken.0 >= calls
+            && blocks(row.taken.0) >= calls
             && matches!(row.kind.as_deref(), Some("brick" | "function" | "task"))
     };
     let row = churn.iter().find(often)?;
     let title = format!(
         "{place}: {} allocates {:.1} times and {} a call",
         row.name,
-        row.per_call(row.taken.0 as f64)?,
+        row.per_call(number(row.taken.0))?,
         bytes(row.per_call(row.taken.1 as f64)?)
     );
     Some(

@@ -9,13 +9,14 @@ use crate::events::Events;
 use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
 use crate::trend::{LEAST, Trend, median, trend};
+use crate::window::Window;
 
 /// Ends of iterations that are looked at; of more, every so many.
 pub const MOST: usize = 1000;
 /// Tags of a place with a row of their own.
 const TAGS: usize = 50;
 
-/// When iterations ended, by rank: those of the thread with most of them.
+/// When iterations that lie whole in the window ended, by rank: those of the thread with most of them.
 #[derive(Clone, Debug, Default)]
 pub struct Ends(BTreeMap<Option<u64>, Vec<i64>>);
 
@@ -24,12 +25,19 @@ impl Ends {
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
-    pub fn load(run: &mut Run, has_ranks: bool) -> Result<Self> {
+    pub fn load(run: &mut Run, has_ranks: bool, window: &Window) -> Result<Self> {
         let table = run.table("iterations")?;
         let (thread, end) = (table.i64("thread")?, table.i64("end_ns")?);
+        let start = table.i64("start_ns")?;
+        let inside = |start_ns: i64, end_ns: i64| {
+            !window.is_part || (start_ns >= window.from_ns && end_ns <= window.until_ns)
+        };
         let mut threads: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for row in 0..table.rows() {
-            if let (Some(thread), Some(end_ns)) = (thread.get(row), end.get(row)) {
+            if let (Some(thread), Some(start_ns), Some(end_ns)) =
+                (thread.get(row), start.get(row), end.get(row))
+                && inside(start_ns, end_ns)
+            {
                 threads.entry(thread).or_default().push(end_ns);
             }
         }
@@ -64,15 +72,21 @@ pub struct Growth {
     pub median: f64,
     /// Per iteration; `None` under [`LEAST`] iterations.
     pub trend: Option<Trend>,
+    /// Of the second half alone; `None` where that is under [`LEAST`] iterations.
+    pub later: Option<Trend>,
 }
 
 impl Growth {
-    /// grows, shrinks, no trend, or cannot tell.
+    /// grows, levelled off, shrinks, no trend, or cannot tell. What rose and does so no longer in the
+    /// second half is a cache that has filled up, and no growth.
     pub fn verdict(&self, p: f64) -> &'static str {
         match self.trend {
             None => "cannot tell",
             Some(trend) if trend.p >= p || trend.slope == 0.0 => "no trend",
-            Some(trend) if trend.slope > 0.0 => "grows",
+            Some(trend) if trend.slope > 0.0 => match self.later {
+                Some(later) if later.p >= p || later.slope <= 0.0 => "levelled off",
+                _ => "grows",
+            },
             Some(_) => "shrinks",
         }
     }
@@ -111,16 +125,22 @@ pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
             .filter(|step| tag.is_none_or(|tag| step.tag == tag));
         let live = at_ends(steps, &seen);
         let mut values: Vec<f64> = live.iter().map(|bytes| *bytes as f64).collect();
-        let found = trend(&values).map(|found| Trend {
-            slope: found.slope / stride as f64,
-            ..found
-        });
+        let per_iteration = |values: &[f64]| {
+            let found = trend(values).filter(|_| ends.len() >= LEAST)?;
+            let slope = found.slope / stride as f64;
+            Some(Trend { slope, ..found })
+        };
+        let (found, later) = (
+            per_iteration(&values),
+            per_iteration(&values[values.len() / 2..]),
+        );
         Growth {
             tag,
             iterations: ends.len(),
             ends: live.first().copied().zip(live.last().copied()),
             median: median(&mut values),
-            trend: found.filter(|_| ends.len() >= LEAST),
+            trend: found,
+            later,
         }
     };
     let tags = peaks(pool);
@@ -137,7 +157,7 @@ pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
 /// `place`; `tag`; `iterations`; `first_bytes`, `last_bytes`: at the first end and at the last that was
 /// looked at; `bytes_per_iteration`: Theil–Sen's slope; `growth_share`: that × (iterations − 1) / median;
 /// `p`: Mann–Kendall, two-sided; `verdict`: grows or shrinks where p is below the option `p` and the
-/// slope is not 0, no trend, or cannot tell under 8 iterations. Of more than 1,000 iterations every
+/// slope is not 0, levelled off where it grows, but its second half does not, no trend, or cannot tell under 8 iterations. Of more than 1,000 iterations every
 /// so many is looked at.
 pub fn table(events: &Events, pools: &[Pool], options: &Options) -> TableBuilder {
     let rows: Vec<(usize, &Growth)> = pools

@@ -3,12 +3,12 @@
 use trueno_plugin::Input;
 
 /// All inputs.
-pub const INPUTS: [Input; 6] = [
+pub const INPUTS: [Input; 8] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.
     Input::sql(
         "allocations",
-        "SELECT time_ns, thread, span, device, bytes, tag, address FROM allocations",
+        "SELECT time_ns, thread, span, device, bytes, tag, address, weight, sample_bytes FROM allocations",
     ),
     Input::sql(
         "owners",
@@ -22,10 +22,24 @@ pub const INPUTS: [Input; 6] = [
     ),
     Input::sql(
         "iterations",
-        "SELECT thread, start_ns + dur_ns AS end_ns FROM bricks \
+        "SELECT thread, start_ns, start_ns + dur_ns AS end_ns FROM bricks \
          WHERE kind = 'iteration' AND timing <> 'bound' AND dur_ns >= 0 ORDER BY end_ns, thread",
     ),
-    Input::sql("run", "SELECT wall_ns FROM run"),
+    Input::sql("run", "SELECT wall_ns, dropped FROM run"),
+    // Only there where the report is about a part of the run.
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    )
+    .optional(),
+    Input::sql(
+        "calls_of_window",
+        "SELECT b.kind AS kind, b.name AS name, b.thread AS thread, COUNT(*) AS calls \
+         FROM bricks AS b CROSS JOIN report_window AS w \
+         WHERE b.start_ns < w.until_ns AND b.start_ns + b.dur_ns > w.from_ns \
+         GROUP BY b.kind, b.name, b.thread ORDER BY kind, name, thread",
+    )
+    .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

@@ -6,6 +6,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
 use crate::pools::Pool;
+use crate::weight::variance;
 
 /// Rows of a place that table `suspects` shows at most, of each reason.
 pub const SHOWN: usize = 20;
@@ -56,10 +57,19 @@ pub struct Block {
     pub address: u64,
     /// How many.
     pub bytes: i64,
+    /// Blocks it stands for, in parts of [`crate::weight::ONE`].
+    pub stands_for: u64,
     /// When it was taken.
     pub time_ns: i64,
     /// The row of bricks that took it.
     pub span: Option<u64>,
+}
+
+impl Block {
+    /// What it adds to the variance of a sum of bytes: see [`crate::weight`].
+    pub fn variance(&self) -> f64 {
+        variance(self.bytes, self.stands_for)
+    }
 }
 
 /// What a row changed.
@@ -75,8 +85,8 @@ pub struct Applied {
     pub suspects: Vec<Suspect>,
 }
 
-/// Allocations without an address: bytes and rows by tag and taking row.
-pub type Loose = BTreeMap<(usize, Option<u64>), (u64, i128)>;
+/// Allocations without an address: blocks (see [`crate::weight`]) and bytes by tag and taking row.
+pub type Loose = BTreeMap<(usize, Option<u64>), (u128, i128)>;
 
 /// Live blocks and bytes of one place.
 #[derive(Clone, Debug, Default)]
@@ -123,7 +133,7 @@ impl Ledger {
             (None, taken) => {
                 if taken {
                     let entry = self.loose.entry((event.tag, event.span)).or_default();
-                    entry.0 += 1;
+                    entry.0 += u128::from(event.stands_for);
                     entry.1 += i128::from(event.bytes);
                 } else {
                     self.loose_releases.insert(event.tag);
@@ -151,6 +161,7 @@ impl Ledger {
             tag: event.tag,
             address,
             bytes: event.bytes,
+            stands_for: event.stands_for,
             time_ns: event.time_ns,
             span: event.span,
         };

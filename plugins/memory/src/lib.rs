@@ -2,7 +2,8 @@
 //! fragmentation, churn. Host and every device apart.
 //!
 //! Everything comes from the rows of `allocations`, so *live* means: taken and not yet given back
-//! since the recording began. What cannot be known from them stands in table `measures` with the reason.
+//! since the recording began. Blocks that the program's allocator recorded by itself are a place of their own,
+//! `heap`; where it took samples, all figures are estimates and the name of the place says so. What cannot be known from them stands in table `measures` with the reason.
 
 pub mod churn;
 pub mod events;
@@ -18,6 +19,8 @@ pub mod owners;
 pub mod peak;
 pub mod pools;
 pub mod trend;
+pub mod weight;
+pub mod window;
 
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
@@ -66,8 +69,11 @@ impl Plugin for Memory {
             return run.finding(findings::nothing_recorded(&events));
         }
         let owners = owners::Owners::load(run, events.has_ranks)?;
-        let ends = growth::Ends::load(run, events.has_ranks)?;
-        let wall_ns = run.table("run")?.i64("wall_ns")?.iter().next().flatten();
+        let ends = growth::Ends::load(run, events.has_ranks, &events.window)?;
+        let table = run.table("run")?;
+        let wall_ns = table.i64("wall_ns")?.iter().next().flatten();
+        let dropped = table.u64("dropped")?.iter().next().flatten();
+        let wall_ns = events.window.length_ns().or(wall_ns);
         let mut pools = Vec::with_capacity(events.places.len());
         for place in 0..events.places.len() {
             run.check_cancelled()?;
@@ -84,7 +90,7 @@ impl Plugin for Memory {
         run.emit(measures::table(&events, &pools, wall_ns))?;
         run.emit(pools::problems(&events, &pools))?;
         run.emit(ledger::table(&events, &pools))?;
-        for finding in findings::findings(&events, &pools, &churn, &options) {
+        for finding in findings::findings(&events, &pools, &churn, dropped, &options) {
             run.finding(finding)?;
         }
         run.chart(

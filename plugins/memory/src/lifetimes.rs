@@ -7,6 +7,7 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::events::Events;
 use crate::ledger::Block;
 use crate::pools::{Pool, cell};
+use crate::weight::blocks as whole;
 
 /// Below the first bound, between two, and from the last on.
 pub const BOUNDS_NS: [i64; 8] = [
@@ -22,7 +23,7 @@ pub const BOUNDS_NS: [i64; 8] = [
 
 /// Blocks and bytes by tag and number of the slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lifetimes(pub BTreeMap<(usize, usize), (u64, i128)>);
+pub struct Lifetimes(pub BTreeMap<(usize, usize), (u128, i128)>);
 
 impl Lifetimes {
     /// Adds a block that was given back.
@@ -30,7 +31,7 @@ impl Lifetimes {
         let lived = released_ns.saturating_sub(block.time_ns);
         let slot = BOUNDS_NS.partition_point(|bound| *bound <= lived);
         let entry = self.0.entry((block.tag, slot)).or_default();
-        entry.0 += 1;
+        entry.0 += u128::from(block.stands_for);
         entry.1 += i128::from(block.bytes);
     }
 }
@@ -42,7 +43,7 @@ impl Lifetimes {
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let mut rows = Vec::new();
     for pool in pools {
-        let mut all: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut all: BTreeMap<usize, u128> = BTreeMap::new();
         for ((tag, _), (blocks, _)) in &pool.lifetimes.0 {
             *all.entry(*tag).or_default() += blocks;
         }
@@ -59,7 +60,7 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
             "to_ns",
             rows.iter().map(|row| BOUNDS_NS.get(row.2).copied()),
         )
-        .u64("blocks", rows.iter().map(|row| row.3))
+        .u64("blocks", rows.iter().map(|row| whole(row.3)))
         .i64("bytes", rows.iter().map(|row| cell(row.4)))
         .f64(
             "block_share",

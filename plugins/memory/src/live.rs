@@ -74,7 +74,7 @@ struct Series {
 /// highest peaks one by one and the others as one.
 ///
 /// `series`: place and tag, for the chart; `place`; `tag`; `time_ns`; `live_bytes`: the most in a
-/// slot of time; `end_bytes`: at the end of the slot. Slots are `points` equal parts of the run;
+/// slot of time; `end_bytes`: at the end of the slot. Slots are `points` equal parts of the run or window;
 /// those in which nothing changes, nor beside them, are left out.
 pub fn table(
     events: &Events,
@@ -87,8 +87,16 @@ pub fn table(
             .iter()
             .flat_map(|pool| pool.steps.iter().map(|step| step.time_ns))
     };
-    let from = times().min().unwrap_or(0).min(0);
-    let to = times().max().unwrap_or(0).max(wall_ns.unwrap_or(0));
+    let (from, to) = if events.window.is_part {
+        let window = events.window;
+        (window.from_ns, window.until_ns)
+    } else {
+        let last = times().max().unwrap_or(0);
+        (
+            times().min().unwrap_or(0).min(0),
+            last.max(wall_ns.unwrap_or(0)),
+        )
+    };
     let mut all = Vec::new();
     for pool in pools {
         let place = events.places[pool.place].name();

@@ -5,14 +5,19 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::events::Events;
 use crate::pools::Pool;
 use crate::trend::LEAST;
+use crate::weight::blocks;
 
 /// Said where nothing can be measured.
 pub const NOT_MEASURABLE: &str = "not measurable";
 
+/// Said where samples were taken.
+pub const ESTIMATED: &str = "estimated from samples";
+
 /// One row.
 type Row = (Option<String>, &'static str, &'static str, String);
 
-/// Table `measures`: `place`; `measure`; `verdict`: measured, not measurable, or cannot tell; `detail`.
+/// Table `measures`: `place`; `measure`; `verdict`: measured, estimated from
+/// samples, not measurable, or cannot tell; `detail`.
 fn build(rows: &[Row]) -> TableBuilder {
     Table::build("measures")
         .text("place", rows.iter().map(|row| row.0.as_deref()))
@@ -43,11 +48,23 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                 detail,
             ));
         };
+        let sample_bytes = events.places[pool.place].sample_bytes();
+        let measured = match sample_bytes {
+            None => "measured",
+            Some(_) => ESTIMATED,
+        };
+        let error = |variance: f64, bytes: i128| match sample_bytes {
+            Some(mean) if bytes > 0 => format!(
+                ", one in {mean} bytes on average; standard error {:.1} %",
+                100.0 * variance.sqrt() / bytes as f64
+            ),
+            _ => String::new(),
+        };
         match &pool.peak {
-            Some(_) => add(
+            Some(peak) => add(
                 "live bytes",
-                "measured",
-                format!("{} rows", pool.steps.len()),
+                measured,
+                format!("{} rows{}", pool.rows, error(pool.variances.1, peak.bytes)),
             ),
             None => add(
                 "live bytes",
@@ -56,17 +73,29 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             ),
         }
         match wall_ns.filter(|wall| *wall > 0) {
-            Some(_) => add("rates", "measured", "over the length of the run".to_owned()),
+            Some(_) => {
+                let part = if events.window.is_part {
+                    "window"
+                } else {
+                    "run"
+                };
+                let error = error(pool.variances.0, pool.taken.1);
+                add(
+                    "rates",
+                    measured,
+                    format!("over the length of the {part}{error}"),
+                );
+            }
             None => add(
                 "rates",
                 NOT_MEASURABLE,
                 "the length of the run is not known".to_owned(),
             ),
         }
-        let paired: u64 = pool.lifetimes.0.values().map(|(blocks, _)| blocks).sum();
-        let taken = pool.taken.0;
+        let paired: u128 = pool.lifetimes.0.values().map(|(blocks, _)| blocks).sum();
+        let [paired, taken, with_address] = [paired, pool.taken.0, pool.with_address].map(blocks);
         let no_address = "no allocation has an address (hint: give it to Recorder::allocation)";
-        match (pool.with_address, paired) {
+        match (with_address, paired) {
             (0, _) => add("lifetimes", NOT_MEASURABLE, no_address.to_owned()),
             (_, 0) => add(
                 "lifetimes",
@@ -75,11 +104,16 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             ),
             _ => add(
                 "lifetimes",
-                "measured",
+                measured,
                 format!("{paired} of {taken} allocations were paired with a release"),
             ),
         }
-        match pool.with_address {
+        match with_address {
+            _ if sample_bytes.is_some() => add(
+                "fragmentation",
+                NOT_MEASURABLE,
+                "of most blocks samples know no address (hint: record every allocation)".to_owned(),
+            ),
             0 => add("fragmentation", NOT_MEASURABLE, no_address.to_owned()),
             some => add(
                 "fragmentation",
@@ -93,7 +127,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                 "cannot tell",
                 format!("{few} iterations, {LEAST} are needed (hint: Recorder::iteration)"),
             ),
-            iterations => add("growth", "measured", format!("{iterations} iterations")),
+            iterations => add("growth", measured, format!("{iterations} iterations")),
         }
     }
     build(&rows)

@@ -30,7 +30,7 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Reads inputs `owners` and `calls`.
+    /// Reads inputs `owners`, and `calls` or `calls_of_window`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -48,7 +48,13 @@ impl Owners {
             };
             out.rows.insert(id.value(row), owner);
         }
-        let table = run.table("calls")?;
+        // In a part of the run, of the rows that lie there.
+        let of_window = run.table("calls_of_window")?;
+        let table = if of_window.is_missing() {
+            run.table("calls")?
+        } else {
+            of_window
+        };
         let (kind, name) = (table.text("kind")?, table.text("name")?);
         let (thread, calls) = (table.i64("thread")?, table.i64("calls")?);
         for row in 0..table.rows() {

@@ -10,6 +10,7 @@ use crate::events::Events;
 use crate::ledger::Ledger;
 use crate::owners::{Owner, Owners};
 use crate::pools::{Pool, cell};
+use crate::weight::blocks as whole;
 
 /// Bytes of a tag of which some were given back without an address: whose the others are is not known.
 pub const NOT_KNOWN: &str = "not known whose";
@@ -17,10 +18,10 @@ pub const NOT_KNOWN: &str = "not known whose";
 pub const REST: &str = "the rest";
 
 /// Live bytes by tag and owner. The sum is what is live.
-pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Option<u64>, i128)> {
-    let mut out: BTreeMap<(usize, Owner), (Option<u64>, i128)> = BTreeMap::new();
+pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Option<u128>, i128)> {
+    let mut out: BTreeMap<(usize, Owner), (Option<u128>, i128)> = BTreeMap::new();
     let mut rest = ledger.by_tag().clone();
-    let mut add = |tag: usize, owner: Owner, blocks: Option<u64>, bytes: i128| {
+    let mut add = |tag: usize, owner: Owner, blocks: Option<u128>, bytes: i128| {
         let entry = out.entry((tag, owner)).or_insert((Some(0), 0));
         entry.0 = entry.0.zip(blocks).map(|(a, b)| a + b);
         entry.1 += bytes;
@@ -30,7 +31,7 @@ pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Optio
         add(
             block.tag,
             owners.of(block.span),
-            Some(1),
+            Some(u128::from(block.stands_for)),
             i128::from(block.bytes),
         );
     }
@@ -92,7 +93,7 @@ pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options
         .text("name", rows.iter().map(|row| &row.2.name))
         .i64("layer", rows.iter().map(|row| row.2.layer))
         .u64("iteration", rows.iter().map(|row| row.2.iteration))
-        .u64("blocks", rows.iter().map(|row| row.3))
+        .u64("blocks", rows.iter().map(|row| row.3.map(whole)))
         .i64("bytes", rows.iter().map(|row| cell(row.4)))
         .f64(
             "peak_share",

@@ -5,8 +5,9 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::events::Events;
 use crate::fragments::Fragments;
 use crate::growth::{Ends, Growth};
-use crate::ledger::{Ledger, SHOWN, Suspect};
+use crate::ledger::{Block, Ledger, SHOWN, Suspect};
 use crate::lifetimes::Lifetimes;
+use crate::weight::{blocks, number, variance};
 
 /// A change of live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +23,8 @@ pub struct Step {
 /// The first moment of the most live bytes.
 #[derive(Clone, Debug)]
 pub struct Peak {
-    /// Number of the row that reached it.
-    pub row: usize,
+    /// Rows of the place up to it.
+    pub rows: usize,
     /// When.
     pub time_ns: i64,
     /// How much.
@@ -37,12 +38,16 @@ pub struct Peak {
 pub struct Pool {
     /// Number in [`Events::places`].
     pub place: usize,
-    /// Rows that take memory, and their bytes.
-    pub taken: (u64, i128),
-    /// Rows that give memory back, and their bytes (positive).
-    pub given_back: (u64, i128),
-    /// Rows that take memory at an address.
-    pub with_address: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Blocks taken (see [`crate::weight`]), and their bytes.
+    pub taken: (u128, i128),
+    /// Blocks given back, and their bytes (positive).
+    pub given_back: (u128, i128),
+    /// Blocks taken at an address.
+    pub with_address: u128,
+    /// Estimated variances of the bytes taken and of the bytes live at the peak; 0 where all was recorded.
+    pub variances: (f64, f64),
     /// Every change of live bytes, by time.
     pub steps: Vec<Step>,
     /// `None`: live bytes never were above 0.
@@ -65,21 +70,39 @@ impl Pool {
     /// Of the rows of one place.
     pub fn of(events: &Events, place: usize, ends: &Ends) -> Self {
         let rows = &events.rows[place];
+        let begin = events.begin(place);
         let mut pool = Self {
             place,
-            steps: Vec::with_capacity(rows.len()),
+            rows: (rows.len() - begin) as u64,
+            steps: Vec::with_capacity(rows.len() - begin),
             ..Self::default()
         };
         let mut ledger = Ledger::default();
         let mut peak: Option<(usize, i128)> = None;
-        for (row, event) in rows.iter().enumerate() {
+        if begin > 0 {
+            for event in &rows[..begin] {
+                ledger.apply(event);
+            }
+            let before = ledger.by_tag().iter().filter(|(_, live)| **live != 0);
+            pool.steps.extend(before.map(|(tag, live)| Step {
+                time_ns: events.window.from_ns,
+                tag: *tag,
+                delta: *live,
+            }));
+            if ledger.total() > 0 {
+                peak = Some((begin, ledger.total()));
+            }
+        }
+        for (row, event) in rows.iter().enumerate().skip(begin) {
+            let count = u128::from(event.stands_for);
             let sum = if event.bytes > 0 {
-                pool.with_address += u64::from(event.address.is_some());
+                pool.with_address += if event.address.is_some() { count } else { 0 };
+                pool.variances.0 += variance(event.bytes, event.stands_for);
                 &mut pool.taken
             } else {
                 &mut pool.given_back
             };
-            sum.0 += 1;
+            sum.0 += count;
             sum.1 += i128::from(event.bytes).abs();
             let applied = ledger.apply(event);
             pool.steps.push(Step {
@@ -98,28 +121,34 @@ impl Pool {
                 }
             }
             if ledger.total() > peak.map_or(0, |(_, bytes)| bytes) {
-                peak = Some((row, ledger.total()));
+                peak = Some((row + 1, ledger.total()));
             }
         }
+        let is_estimated = events.places[place].sample_bytes().is_some();
+        let has_blocks = ledger.blocks().next().is_some() || pool.with_address > 0;
         pool.end = ledger;
-        pool.peak = peak.map(|(row, bytes)| {
+        pool.peak = peak.map(|(count, bytes)| {
             let mut ledger = Ledger::default();
-            for event in &rows[..=row] {
+            for event in &rows[..count] {
                 ledger.apply(event);
             }
             Peak {
-                row,
-                time_ns: rows[row].time_ns,
+                rows: count,
+                time_ns: rows[count - 1].time_ns.max(events.window.from_ns),
                 bytes,
                 ledger,
             }
         });
-        if pool.with_address > 0 {
+        if is_estimated && let Some(peak) = &pool.peak {
+            pool.variances.1 = peak.ledger.blocks().map(Block::variance).sum();
+        }
+        // Of most blocks samples know no address.
+        if has_blocks && !is_estimated {
             let mut add = |moment, rows, ledger| {
                 pool.fragments.push((moment, Fragments::of(rows, ledger)));
             };
             if let Some(peak) = &pool.peak {
-                add("peak", &rows[..=peak.row], &peak.ledger);
+                add("peak", &rows[..peak.rows], &peak.ledger);
             }
             add("end", rows, &pool.end);
         }
@@ -138,13 +167,14 @@ pub fn cell(bytes: i128) -> i64 {
     i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Table `places`: host first, then devices.
+/// Table `places`: host first, then the heap, then devices. Of a place whose name says `estimated`
+/// all numbers are estimates from samples ([`crate::weight`]); table `measures` has their errors.
 ///
 /// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
 /// never were above 0; `end_bytes`: live after the last row, so the net change since the recording
 /// began; `end_blocks`: blocks with an address among them, null where no allocation has one;
-/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: rows and their bytes, as recorded;
-/// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run, null when it is not known.
+/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: blocks and their bytes;
+/// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run or of the window, null when it is not known.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
     let wall_s = wall_ns
         .filter(|wall| *wall > 0)
@@ -154,9 +184,12 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             .as_ref()
             .map(|peak| (cell(peak.bytes), peak.time_ns))
     };
-    let end_blocks =
-        |pool: &Pool| (pool.with_address > 0).then(|| pool.end.blocks().count() as u64);
-    let taken_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.0 as f64 / s);
+    let end_blocks = |pool: &Pool| {
+        let live = pool.end.blocks().map(|block| u128::from(block.stands_for));
+        let live: u128 = live.sum();
+        (live > 0 || pool.with_address > 0).then(|| blocks(live))
+    };
+    let taken_per_s = |pool: &Pool| wall_s.map(|s| number(pool.taken.0) / s);
     let bytes_per_s = |pool: &Pool| wall_s.map(|s| pool.taken.1 as f64 / s);
     Table::build("places")
         .text(
@@ -173,12 +206,15 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         )
         .i64("end_bytes", pools.iter().map(|pool| cell(pool.end.total())))
         .u64("end_blocks", pools.iter().map(end_blocks))
-        .u64("allocations", pools.iter().map(|pool| pool.taken.0))
+        .u64("allocations", pools.iter().map(|pool| blocks(pool.taken.0)))
         .i64(
             "allocated_bytes",
             pools.iter().map(|pool| cell(pool.taken.1)),
         )
-        .u64("releases", pools.iter().map(|pool| pool.given_back.0))
+        .u64(
+            "releases",
+            pools.iter().map(|pool| blocks(pool.given_back.0)),
+        )
         .i64(
             "released_bytes",
             pools.iter().map(|pool| cell(pool.given_back.1)),

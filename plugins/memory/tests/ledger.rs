@@ -10,6 +10,7 @@ use trueno_plugin_memory::growth::at_ends;
 use trueno_plugin_memory::ledger::{Applied, Ledger, Suspect};
 use trueno_plugin_memory::live::thin;
 use trueno_plugin_memory::pools::Step;
+use trueno_plugin_memory::weight::ONE;
 
 fn event() -> impl Strategy<Value = Event> {
     let address = prop::option::of((0_u64..6).prop_map(|slot| slot * 8));
@@ -21,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
                 tag,
                 span,
                 bytes,
+                stands_for: ONE,
                 address,
             })
         },

@@ -27,7 +27,9 @@ fn inputs(rows: &[Row], ends: &[i64]) -> Vec<TableBuilder> {
             .i64("device", rows.iter().map(|row| row.2))
             .i64("bytes", rows.iter().map(|row| row.3))
             .text("tag", rows.iter().map(|row| row.4))
-            .u64("address", rows.iter().map(|row| row.5)),
+            .u64("address", rows.iter().map(|row| row.5))
+            .f64("weight", rows.iter().map(|_| None::<f64>))
+            .u64("sample_bytes", rows.iter().map(|_| None::<u64>)),
         Table::build("owners")
             .u64("id", [1_u64, 2])
             .text("kind", ["brick", "layer"])
@@ -41,8 +43,11 @@ fn inputs(rows: &[Row], ends: &[i64]) -> Vec<TableBuilder> {
             .i64("calls", [8, 8]),
         Table::build("iterations")
             .i64("thread", ends.iter().map(|_| 0))
+            .i64("start_ns", ends.iter().map(|end| end.saturating_sub(90)))
             .i64("end_ns", ends),
-        Table::build("run").i64("wall_ns", [1_000_000_000]),
+        Table::build("run")
+            .i64("wall_ns", [1_000_000_000])
+            .u64("dropped", [0_u64]),
     ]
 }
 
@@ -237,6 +242,33 @@ fn a_leak_is_found_and_a_cache_that_is_full_is_not() {
 }
 
 #[test]
+fn a_cache_that_takes_long_to_fill_has_levelled_off() {
+    let ends: Vec<i64> = (1..=40).map(|i| i * 100).collect();
+    let mut rows = Vec::new();
+    for i in 0..40 {
+        let kept = if i < 15 { 1000 } else { 0 };
+        rows.push(host(
+            i * 100 + 10,
+            kept + 1,
+            "cache",
+            10_000 * (i as u64 + 1),
+        ));
+        if i > 15 {
+            rows.push(host(i * 100 + 20, -1, "cache", 10_000 * (i as u64 + 1)));
+        }
+    }
+    let output = run(&rows, &ends);
+    assert_eq!(verdict(&output, "growth", "tag", "cache"), "levelled off");
+    assert!(output.finding("growth").is_none());
+    // The same, still rising in its second half.
+    let rows: Vec<Row> = (0..40)
+        .map(|i| host(i * 100 + 10, 1000, "cache", 10_000 * (i as u64 + 1)))
+        .collect();
+    let output = run(&rows, &ends);
+    assert_eq!(verdict(&output, "growth", "tag", "cache"), "grows");
+}
+
+#[test]
 fn under_eight_iterations_growth_cannot_be_told() {
     let ends: Vec<i64> = (1..=7).map(|i| i * 100).collect();
     let rows: Vec<Row> = (0..7)
@@ -296,7 +328,9 @@ fn the_host_memory_of_each_rank_is_its_own() {
         .i64("device", [None, None, Some(1_i64 << 16)])
         .i64("bytes", [64, 32, 8])
         .text("tag", ["a"; 3])
-        .u64("address", [1_u64; 3]);
+        .u64("address", [1_u64; 3])
+        .f64("weight", [None::<f64>; 3])
+        .u64("sample_bytes", [None::<u64>; 3]);
     inputs.push(Table::build("ranks").u64("rank", [0_u64, 1]));
     let output = testing::run::<Memory>(inputs, "{}").unwrap();
     let places: Vec<_> = output

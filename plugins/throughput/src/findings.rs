@@ -15,6 +15,10 @@ use crate::tables::Result;
 pub fn nothing_recorded(loaded: &Loaded) -> Finding {
     let rows = loaded.bound + loaded.broken;
     let title = match rows {
+        _ if loaded.outside > 0 => format!(
+            "no iteration lies whole in the window: {} of the run lie outside or are cut by it",
+            loaded.outside
+        ),
         0 => "no iteration was recorded: throughput is not measurable".to_owned(),
         rows => format!(
             "throughput is not measurable: the times of {rows} iterations are bounds or broken"

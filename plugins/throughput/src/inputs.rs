@@ -3,7 +3,7 @@
 use trueno_plugin::Input;
 
 /// All inputs.
-pub const INPUTS: [Input; 6] = [
+pub const INPUTS: [Input; 7] = [
     Input::sql(
         "iterations",
         "SELECT id, thread, iteration, start_ns, dur_ns, timing = 'bound' AS is_bound FROM bricks \
@@ -35,6 +35,12 @@ pub const INPUTS: [Input; 6] = [
          WHERE c.thread = p.thread AND c.timing <> 'bound' AND p.timing <> 'bound' AND p.iteration IS NOT NULL \
          ) AS pairs GROUP BY thread, iteration, kind, name ORDER BY thread, iteration, kind, name",
     ),
+    // Only there where the report is about a part of the run.
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    )
+    .optional(),
     // Only there where the run holds ranks; threads then hold their rank.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

@@ -1,7 +1,8 @@
 //! Iterations: when the program settled, what an iteration takes from then on, which ones fell out
 //! and through what, and the work per second that the program declares.
 //!
-//! A *series* is the iterations of one thread, by time. Rates of tokens and samples come only from
+//! A *series* is the iterations of one thread, by time; where the report is about a part of the run, those
+//! that lie whole in it. Rates of tokens and samples come only from
 //! counters of that name on the row of an iteration; `elements` of bricks say nothing about tokens.
 
 pub mod blame;

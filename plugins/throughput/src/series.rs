@@ -41,15 +41,21 @@ pub struct Loaded {
     pub nested: u64,
     /// Rows without a thread, a time, or with a negative duration.
     pub broken: u64,
+    /// Rows that do not lie whole in the window of the report.
+    pub outside: u64,
 }
 
 impl Loaded {
-    /// Reads inputs `iterations` and `ranks`.
+    /// Reads inputs `iterations`, `report_window` and `ranks`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let has_ranks = !run.table("ranks")?.is_missing();
+        let table = run.table("report_window")?;
+        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
+        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
+        let window = ends.into_iter().next();
         let table = run.table("iterations")?;
         let (id, thread) = (table.u64("id")?, table.i64("thread")?);
         let (number, bound) = (table.u64("iteration")?, table.bool("is_bound")?);
@@ -66,6 +72,11 @@ impl Loaded {
                 out.broken += 1;
                 continue;
             };
+            let end_ns = start_ns.saturating_add(wall_ns);
+            if window.is_some_and(|(from_ns, until_ns)| start_ns < from_ns || end_ns > until_ns) {
+                out.outside += 1;
+                continue;
+            }
             if bound.get(row) == Some(true) {
                 out.bound += 1;
                 continue;

@@ -13,6 +13,8 @@ struct Made {
     /// Iteration, counter, value.
     declared: Vec<(usize, &'static str, f64)>,
     elsewhere: i64,
+    /// The part of the run that the report is about.
+    window: Option<(i64, i64)>,
 }
 
 impl Made {
@@ -88,7 +90,13 @@ impl Made {
     }
 
     fn output(&self) -> Output {
-        testing::run::<Throughput>(self.inputs(), "{}").unwrap()
+        let mut inputs = self.inputs();
+        inputs.extend(self.window.map(|(from_ns, until_ns)| {
+            Table::build("report_window")
+                .i64("from_ns", [from_ns])
+                .i64("until_ns", [until_ns])
+        }));
+        testing::run::<Throughput>(inputs, "{}").unwrap()
     }
 }
 
@@ -113,6 +121,32 @@ fn nothing_recorded_says_what_to_record() {
             .as_ref()
             .unwrap()
             .contains("Recorder::iteration")
+    );
+}
+
+#[test]
+fn a_window_holds_the_iterations_that_lie_whole_in_it() {
+    // From the fourth on, without the last: 9,000 + 4,000 + 2,000 and three gaps of 10 before it.
+    let mut made = warm();
+    let end = 15_030 + made.walls[3..22].iter().map(|wall| wall + 10).sum::<i64>();
+    made.window = Some((15_030, end + 500));
+    let output = made.output();
+    let table = output.table("iterations");
+    let numbers: Vec<_> = table.u64("iteration").unwrap().iter().flatten().collect();
+    assert_eq!(numbers, (3..22).collect::<Vec<u64>>());
+    assert_eq!(table.i64("gap_ns").unwrap().get(0), None);
+    let summary = output.table("summary");
+    assert_eq!(summary.u64("warm_up").unwrap().get(0), Some(0));
+    assert_eq!(summary.u64("steady").unwrap().get(0), Some(19));
+
+    made.window = Some((100, 200));
+    let output = made.output();
+    assert!(output.tables.is_empty());
+    let found = output.finding("not_recorded").unwrap();
+    assert!(
+        found.title.contains("23 of the run lie outside"),
+        "{}",
+        found.title
     );
 }
 

@@ -10,6 +10,7 @@ use crate::weights::{Shape, Weights};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
+use trueno_recorder::Source;
 
 /// What to generate.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,8 @@ pub fn generate(plan: &Plan, probe: &Probe) -> io::Result<Generated> {
         let mut since = Instant::now();
         for number in 0..plan.tokens {
             let _iteration = rec.iteration(number as u64);
+            // What tokens per second are counted in: one is generated in each iteration.
+            rec.counter("tokens", 1.0, "token", Source::Declared);
             probe.iteration.store(number as u64, Relaxed);
             let logits = model.forward(&input, position);
             position += input.len();

@@ -25,6 +25,7 @@
 //! - **checksum** of each brick's output, with its first sequence position,
 //!   taken after the brick ended. Names start with the brick's name.
 //!   `KvCacheWrite` has none: it only copies.
+//! - **counter** `tokens` of each iteration: 1, the token it generates, whatever the prompt.
 //! - **allocations** of weights and caches, the options as values.
 //!
 //! `--slow BRICK=FACTOR` repeats a brick's work, so a comparison has a known

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use super::Device;
 use super::pending::{HARVEST, MAX_PENDING, Pending, Piece};
@@ -13,7 +13,7 @@ use crate::clock::pairs::Pair;
 use crate::error::Error;
 use crate::lane::{Class, Lane};
 use crate::record::TableNumber;
-use crate::shared::{Shared, lock};
+use crate::shared::{Locked, Shared, lock};
 use crate::sync_mode::SyncMode;
 use crate::threads;
 
@@ -75,7 +75,7 @@ impl DeviceWork {
         self.mode
     }
 
-    pub(super) fn pending(&self) -> MutexGuard<'_, Pending> {
+    pub(super) fn pending(&self) -> Locked<'_, Pending> {
         lock(&self.pending)
     }
 

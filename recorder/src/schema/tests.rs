@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// Integers that mean the same in every run. A new one has to be put here, or be given
 /// a [`Scope`]: forgotten, rows of several runs would be taken for each other's.
-const VALUES: [&str; 41] = [
+const VALUES: [&str; 42] = [
     "address",
     "block_x",
     "block_y",
@@ -39,6 +39,7 @@ const VALUES: [&str; 41] = [
     "repetitions",
     "row",
     "sampled_every",
+    "sample_bytes",
     "smem_dynamic",
     "smem_static",
     "source_bytes",

@@ -317,10 +317,12 @@ impl Rows {
             row.signed(time)
                 .put_if(Some(u64::from(origin.thread)))
                 .put_if(on_thread(origin.thread, record.parent))
-                .nulls(1) // device
+                .put_if(record.end.checked_sub(1))
                 .put(record.m[0])
                 .text_if(given(u64::from(record.name)))
-                .put_if(record.metric(1));
+                .put_if(record.metric(1))
+                .put_if(record.metric(2))
+                .put_if(record.metric(3));
         });
     }
 

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Timeline;
 use crate::error::Error;
+use crate::inside::Inside;
 use crate::live::{Entry, Live};
 use crate::names;
 use crate::recorder::Recorder;
@@ -71,11 +72,15 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
     let ending = Arc::new(Ending::default());
 
     // Everything is ready before time 0: the thread waits for the first pair.
+    let (started, has_started) = mpsc::sync_channel::<()>(1);
     let (send, receive) = mpsc::sync_channel::<(Timeline, Pair)>(1);
     let (for_writer, its_ending) = (shared.clone(), ending.clone());
     let thread = std::thread::Builder::new()
         .name("trueno-writer".into())
         .spawn(move || {
+            Inside::forever();
+            // If nobody waits for it, the recorder could not be made.
+            let _ = started.send(());
             let (timeline, origin) = receive.recv().ok()?;
             run.clock.origin_realtime_ns = origin.realtime_ns;
             let ticks = resolution_ticks.zip(timeline.ticks_per_second());
@@ -101,6 +106,8 @@ pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
             names::detach(&shared.live);
             Error::io(&builder.path, "start the writer thread", e)
         })?;
+    // Its first allocations are the recorder's as well, and it cannot say so before.
+    let _ = has_started.recv();
     // Cannot be set yet: it is new.
     let _ = shared.writer.set(thread.thread().clone());
     let session = Session {
@@ -163,6 +170,10 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             overflow: builder.overflow.name().into(),
             sync_mode: builder.sync_mode.name().into(),
             checksum_every: (builder.checksum_every > 1).then_some(builder.checksum_every),
+            #[cfg(feature = "alloc")]
+            allocations: builder.allocations.map(crate::alloc::Allocations::describe),
+            #[cfg(not(feature = "alloc"))]
+            allocations: None,
             tables_off: builder
                 .tables_off
                 .iter()

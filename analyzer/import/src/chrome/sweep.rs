@@ -287,6 +287,9 @@ impl Sweep<'_, '_> {
             Cell::I64(record.a.cast_signed()),
             Cell::Null,
             address.into(),
+            // Weight and distance of samples: of allocators that record by themselves.
+            Cell::Null,
+            Cell::Null,
         ];
         self.tables.put(self.gather, "allocations", &cells)
     }

@@ -284,6 +284,9 @@ impl Device {
             Cell::I64(sign * bytes),
             tag,
             record.unsigned(10, context.notes).into(),
+            // Weight and distance of samples: of allocators that record by themselves.
+            Cell::Null,
+            Cell::Null,
         ];
         context.reach(time_ns, 0);
         context.row(context.tables.allocations, &cells)

@@ -1,0 +1,128 @@
+//! What every allocation and release of the program runs through.
+
+use std::sync::atomic::Ordering;
+
+use super::active::{self, ACTIVE, LOST, MEAN, NOT_ASKED, TAG};
+use super::{addresses, sampler};
+use crate::inside::Inside;
+use crate::record::{Record, TableNumber, kind};
+use crate::threads;
+
+/// With feature `off` the hooks below are decided when compiling.
+const COMPILED_OUT: bool = cfg!(feature = "off");
+
+/// The recorder that records now.
+#[inline(always)]
+fn active() -> Option<u64> {
+    if COMPILED_OUT {
+        return None;
+    }
+    // Acquire: the rest of what `start` says. A plain load on x86-64.
+    match ACTIVE.load(Ordering::Acquire) {
+        0 => None,
+        NOT_ASKED => first(),
+        number => Some(number),
+    }
+}
+
+/// Says that there is a [`super::Recording`].
+#[cold]
+fn first() -> Option<u64> {
+    // If it is no longer that, somebody else has said so.
+    let _ = ACTIVE.compare_exchange(NOT_ASKED, 0, Ordering::AcqRel, Ordering::Relaxed);
+    None
+}
+
+/// A block was taken, if it is not null.
+#[inline(always)]
+pub(super) fn taken(block: *mut u8, size: usize) {
+    let Some(number) = active() else { return };
+    let mean_bytes = MEAN.load(Ordering::Relaxed);
+    if block.is_null() || (mean_bytes > 0 && !sampler::draws(number, mean_bytes, size)) {
+        return;
+    }
+    record_taken(number, mean_bytes, block.addr() as u64, size);
+}
+
+/// A block is about to be given back; whether that was recorded.
+#[inline(always)]
+pub(super) fn given_back(block: *mut u8, size: usize) -> bool {
+    let Some(number) = active() else { return false };
+    let mean_bytes = MEAN.load(Ordering::Relaxed);
+    let address = block.addr() as u64;
+    if mean_bytes > 0 && !addresses::may_hold(address) {
+        return false;
+    }
+    record_given_back(number, mean_bytes, address, size)
+}
+
+/// What [`given_back`] said did not happen.
+#[cold]
+pub(super) fn still_there(block: *mut u8, size: usize) {
+    if let Some(number) = active() {
+        let mean_bytes = MEAN.load(Ordering::Relaxed);
+        record_taken(number, mean_bytes, block.addr() as u64, size);
+    }
+}
+
+#[inline(never)]
+fn record_taken(number: u64, mean_bytes: u64, address: u64, size: usize) {
+    if Inside::is() {
+        return;
+    }
+    if mean_bytes == 0 {
+        record(number, 0, address, size as i64);
+    } else if !addresses::insert(address) {
+        // Its release could not be told from others.
+        LOST.fetch_add(1, Ordering::Relaxed);
+    } else if !record(number, mean_bytes, address, size as i64) {
+        addresses::remove(address);
+    }
+}
+
+#[inline(never)]
+fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) -> bool {
+    if mean_bytes > 0 && !addresses::remove(address) {
+        return false;
+    }
+    if Inside::is() {
+        // Of a sample it is known that the program had it; of others it is not.
+        LOST.fetch_add(u64::from(mean_bytes > 0), Ordering::Relaxed);
+        return false;
+    }
+    record(number, mean_bytes, address, -(size as i64));
+    true
+}
+
+/// Publishes a row; false: it was dropped, and counted where there is anybody to count it.
+fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
+    let _inside = Inside::enter();
+    let mut lane = threads::cached(number);
+    if lane.is_null() {
+        let Some(shared) = active::shared(number) else {
+            return false;
+        };
+        lane = threads::lane(&shared);
+        if lane.is_null() {
+            shared.no_ring(TableNumber::Allocations);
+            return false;
+        }
+    }
+    let (weight, more) = match mean_bytes {
+        0 => (1.0, 0),
+        mean_bytes => (sampler::weight(bytes.unsigned_abs(), mean_bytes), 8),
+    };
+    // SAFETY: the calling thread's own lane, valid until the thread ends. No other reference to it
+    // exists: whoever has one and may allocate is inside the recorder, and the callers turned back.
+    let lane = unsafe { &mut *lane };
+    let record = Record {
+        start: lane.now(),
+        parent: lane.brick_below(lane.depth()),
+        name: TAG.load(Ordering::Relaxed),
+        kind: kind::ALLOCATION,
+        flags: 2 | 4 | more,
+        m: [bytes as u64, address, weight.to_bits(), mean_bytes],
+        ..Record::default()
+    };
+    lane.try_push(TableNumber::Allocations, record)
+}

@@ -1,0 +1,48 @@
+//! Marks the recorder's own code: memory that it takes is not the program's, and must not be recorded.
+//!
+//! That is more than a matter of counting. What the recorder holds while it allocates (a lane, a
+//! lock) is what recording the allocation would need. So whoever holds a lock of the recorder, or
+//! changes a lane in a way that may allocate, holds an [`Inside`].
+
+#[cfg(feature = "alloc")]
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+#[cfg(feature = "alloc")]
+thread_local! {
+    // Without a destructor: it can be read as long as the thread runs.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// As long as it lives, allocations of its thread are the recorder's own.
+pub(crate) struct Inside(PhantomData<*const ()>);
+
+impl Inside {
+    /// From here on.
+    #[inline(always)]
+    pub fn enter() -> Self {
+        #[cfg(feature = "alloc")]
+        DEPTH.set(DEPTH.get() + 1);
+        Self(PhantomData)
+    }
+
+    /// The calling thread is the recorder's, to its end.
+    pub fn forever() {
+        std::mem::forget(Self::enter());
+    }
+
+    /// Whether the recorder is at work on this thread.
+    #[cfg(feature = "alloc")]
+    #[inline(always)]
+    pub fn is() -> bool {
+        DEPTH.get() != 0
+    }
+}
+
+impl Drop for Inside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        #[cfg(feature = "alloc")]
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
