@@ -14,6 +14,7 @@ mod forked;
 mod harness;
 mod hostile;
 mod import;
+mod isolate;
 mod iterations;
 mod killed;
 mod look;

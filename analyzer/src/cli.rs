@@ -5,9 +5,11 @@ pub mod compare;
 pub mod look;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::plugin::isolate;
 use crate::report::Level;
 use crate::window::{self, Wanted};
 pub use check::CheckArgs;
@@ -121,6 +123,9 @@ pub enum Verb {
         #[command(subcommand)]
         verb: PluginsVerb,
     },
+    /// What a process with one plugin in it runs; the analyzer itself starts it.
+    #[command(hide = true)]
+    PluginHost,
 }
 
 /// What to do with plugins.
@@ -146,6 +151,19 @@ pub struct PluginArgs {
     /// Load also what other users of this machine can write.
     #[arg(long)]
     pub allow_unsafe_plugins: bool,
+    /// Run each plugin in a process of its own: a crash, an endless loop or exit() costs its section alone. So it is
+    /// anyway for plugins that lie neither beside the executable nor in ../lib/trueno-analyze.
+    #[arg(long, overrides_with = "no_isolate")]
+    pub isolate: bool,
+    /// Run all plugins in this process.
+    #[arg(long, overrides_with = "isolate")]
+    pub no_isolate: bool,
+    /// How long an isolated plugin may run, such as 30s or 500ms [default: 600s].
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    pub plugin_timeout: Option<Duration>,
+    /// How much memory an isolated plugin may take, such as 512M or 4GB [default: three quarters of the machine's].
+    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
+    pub plugin_memory: Option<u64>,
 }
 
 /// `report`.
@@ -371,6 +389,16 @@ pub struct Setting {
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let ns = window::time(text).ok().and_then(|ns| u64::try_from(ns).ok());
+    // A bare number would be nanoseconds, which nobody means here.
+    let has_unit = text.trim_end().ends_with('s');
+    match ns.filter(|ns| has_unit && *ns > 0) {
+        Some(ns) => Ok(Duration::from_nanos(ns)),
+        None => Err("expected a time with its unit, such as 30s or 500ms".to_owned()),
+    }
 }
 
 fn setting(text: &str) -> Result<Setting, String> {

@@ -5,8 +5,8 @@ use trueno_plugin::Table;
 use trueno_plugin::abi;
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 
-use super::host::{Host, Taken};
-use super::{Input, Plugin, frame};
+use super::host::{Host, Sink, Taken};
+use super::{Input, Plugin, Way, frame, isolate};
 use crate::query::{Database, QueryError, collect};
 
 /// What a plugin may be asked over.
@@ -59,16 +59,49 @@ impl From<Obstacle> for Outcome {
 
 /// Runs `plugin` with `options`, a JSON object.
 pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
-    let mut streams = Vec::with_capacity(plugin.descriptor.inputs.len());
-    for input in &plugin.descriptor.inputs {
-        match ask(input, sources) {
-            Ok(Some(frame)) => streams.push(frame::lend(frame)),
-            Ok(None) => streams.push(empty()),
-            Err(obstacle) => return obstacle.into(),
-        }
+    match gather(plugin, sources) {
+        Ok(inputs) => run_on(plugin, inputs, options),
+        Err(outcome) => *outcome,
     }
-    let (status, taken) = call(plugin.entry, streams, options);
-    judge(status, taken)
+}
+
+/// The results of its queries, in their order.
+///
+/// # Errors
+/// What becomes of the run when one cannot be answered.
+pub fn gather(
+    plugin: &Plugin,
+    sources: Sources<'_>,
+) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
+    let inputs = &plugin.descriptor.inputs;
+    let answers = inputs.iter().map(|input| ask(input, sources));
+    answers
+        .collect::<Result<_, Obstacle>>()
+        .map_err(|obstacle| Box::new(obstacle.into()))
+}
+
+/// Runs `plugin` on these inputs, in their order and of the closed types; `None`
+/// is an optional one that is not there.
+pub fn run_on(plugin: &Plugin, inputs: Vec<Option<DataFrame>>, options: &str) -> Outcome {
+    match &plugin.way {
+        Way::Here(entry) => {
+            let streams = inputs
+                .into_iter()
+                .map(|frame| frame.map_or_else(empty, frame::lend))
+                .collect();
+            let (status, taken) = call(*entry, streams, options, None);
+            judge(status, taken)
+        }
+        Way::Apart(limits) => isolate::run(&plugin.file, inputs, options, limits),
+    }
+}
+
+/// Its function in this process, if it was loaded here.
+pub(super) fn entry(plugin: &Plugin) -> Option<abi::RunFn> {
+    match &plugin.way {
+        Way::Here(entry) => Some(*entry),
+        Way::Apart(_) => None,
+    }
 }
 
 /// The rows of one input; `None` when it is optional and its table is not there.
@@ -97,13 +130,18 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacl
 }
 
 /// A stream without columns and rows, which is how a missing optional table reads.
-fn empty() -> ArrowArrayStream {
+pub(super) fn empty() -> ArrowArrayStream {
     let table = Table::from_columns("", Vec::new());
     table.map_or(ArrowArrayStream::released(), export_stream)
 }
 
-fn call(entry: abi::RunFn, streams: Vec<ArrowArrayStream>, options: &str) -> (abi::Status, Taken) {
-    let host = Host::open();
+pub(super) fn call(
+    entry: abi::RunFn,
+    streams: Vec<ArrowArrayStream>,
+    options: &str,
+    sink: Option<Sink>,
+) -> (abi::Status, Taken) {
+    let host = Host::open_to(sink);
     // As the host itself, these small things are never freed; the streams in them are released below.
     let places: &'static [*mut ArrowArrayStream] = Box::leak(
         streams
@@ -122,7 +160,7 @@ fn call(entry: abi::RunFn, streams: Vec<ArrowArrayStream>, options: &str) -> (ab
     (status, host.close())
 }
 
-fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
+pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
     let said = taken
         .error
         .take()

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::isolate::{Isolation, Which};
 use super::trust;
 
 /// Environment variable with further folders, separated as in `PATH`.
@@ -29,6 +30,24 @@ pub struct Search {
     pub executable: Option<PathBuf>,
     /// Take files and folders that other users can write.
     pub allow_unsafe: bool,
+    /// Which of them run in processes of their own.
+    pub isolation: Isolation,
+}
+
+impl Search {
+    /// Whether a library, by its real path, is to run in a process of its own.
+    pub fn isolates(&self, file: &Path) -> bool {
+        let ships = || {
+            let dirs = defaults(self).into_iter();
+            let mut real = dirs.filter_map(|dir| fs::canonicalize(dir).ok());
+            real.any(|dir| file.parent() == Some(&dir))
+        };
+        match self.isolation.which {
+            Which::None => false,
+            Which::All => true,
+            Which::Outside => !ships(),
+        }
+    }
 }
 
 /// A library that may be loaded.

@@ -21,9 +21,10 @@ mod tui;
 use std::io::{self, IsTerminal, Write};
 
 use crate::categories::DEFAULT;
-use crate::cli::{Cli, Color, PluginsVerb, Verb};
+use crate::cli::{Cli, Color, PluginArgs, PluginsVerb, Verb};
 use crate::exit;
 use crate::plugin::Search;
+use crate::plugin::isolate::{self, AVAILABLE, Isolation, Limits, Which};
 use crate::report::{style::Palette, terminal};
 use talk::Talk;
 
@@ -55,6 +56,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Info(args) => inspect::info(args),
         Verb::Recover(args) => recover::recover(args, &talk),
         Verb::Import(args) => import::import(args, &talk),
+        Verb::PluginHost => match isolate::serve() {
+            Ok(never) => match never {},
+            Err(why) => anyhow::bail!(why),
+        },
     }
 }
 
@@ -92,7 +97,24 @@ fn to_stdout(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-fn search(args: &crate::cli::PluginArgs) -> Search {
+fn isolation(args: &PluginArgs) -> Isolation {
+    let which = match (args.isolate, args.no_isolate) {
+        (true, _) => Which::All,
+        (false, true) => Which::None,
+        (false, false) if AVAILABLE => Which::Outside,
+        (false, false) => Which::None,
+    };
+    let mut limits = Limits::default();
+    if let Some(time) = args.plugin_timeout {
+        limits.time = time;
+    }
+    if let Some(bytes) = args.plugin_memory {
+        limits.memory_bytes = bytes;
+    }
+    Isolation { which, limits }
+}
+
+fn search(args: &PluginArgs) -> Search {
     let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     Search {
         files: args.plugin_files.clone(),
@@ -100,5 +122,6 @@ fn search(args: &crate::cli::PluginArgs) -> Search {
         path_variable: std::env::var_os(crate::plugin::PATH_VARIABLE),
         executable: executable.filter(|_| !args.no_default_plugins),
         allow_unsafe: args.allow_unsafe_plugins,
+        isolation: isolation(args),
     }
 }
