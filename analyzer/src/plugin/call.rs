@@ -25,6 +25,8 @@ pub enum Outcome {
     Finished(Taken),
     /// It could not, or gave something that could not be taken; what it gave before is kept.
     Failed {
+        /// What kind of reason.
+        cause: Cause,
         /// Why, for people.
         message: String,
         /// What was taken until then.
@@ -35,6 +37,23 @@ pub enum Outcome {
         /// What is missing, for people.
         message: String,
     },
+}
+
+/// What kept a plugin from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// One of its queries cannot be answered.
+    Query,
+    /// It said so itself.
+    Said,
+    /// It said that an option is wrong.
+    Option,
+    /// A caught panic.
+    Panic,
+    /// It gave what cannot be taken, or broke another rule of the interface.
+    Rejected,
+    /// Its process came to an end: a crash, a limit, an exit.
+    Ended,
 }
 
 /// Why a plugin was not called.
@@ -49,6 +68,7 @@ impl From<Obstacle> for Outcome {
     fn from(obstacle: Obstacle) -> Self {
         match obstacle {
             Obstacle::Wrong(message) => Outcome::Failed {
+                cause: Cause::Query,
                 message,
                 taken: Taken::default(),
             },
@@ -167,6 +187,13 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty());
     let rejected = std::mem::take(&mut taken.rejected);
+    let cause = match status {
+        _ if !rejected.is_empty() => Cause::Rejected,
+        abi::PANICKED => Cause::Panic,
+        abi::BAD_OPTION => Cause::Option,
+        abi::FAILED | abi::BAD_INPUT if said.is_some() => Cause::Said,
+        _ => Cause::Rejected,
+    };
     let message = match status {
         abi::OK if rejected.is_empty() => return Outcome::Finished(taken),
         abi::OK => None,
@@ -200,5 +227,9 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         (Some(message), false) => format!("{message}; not taken: {}", rejected.join("; ")),
         (None, _) => format!("what it gave could not be taken: {}", rejected.join("; ")),
     };
-    Outcome::Failed { message, taken }
+    Outcome::Failed {
+        cause,
+        message,
+        taken,
+    }
 }

@@ -48,6 +48,25 @@ impl Search {
             Which::Outside => !ships(),
         }
     }
+
+    /// Through what a library was found, for people; it may be named by its real path.
+    pub fn origin(&self, file: &Path) -> &'static str {
+        let is = |path: &PathBuf, real: Option<&Path>| {
+            real.is_some() && fs::canonicalize(path).ok().as_deref() == real
+        };
+        let real = fs::canonicalize(file).ok();
+        let above = real.as_deref().and_then(Path::parent);
+        let variable = self.path_variable.iter().flat_map(std::env::split_paths);
+        if self.files.iter().any(|file| is(file, real.as_deref())) {
+            "--plugin"
+        } else if self.dirs.iter().any(|dir| is(dir, above)) {
+            "--plugin-dir"
+        } else if variable.into_iter().any(|dir| is(&dir, above)) {
+            PATH_VARIABLE
+        } else {
+            "the default folders"
+        }
+    }
 }
 
 /// A library that may be loaded.

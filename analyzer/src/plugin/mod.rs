@@ -5,15 +5,17 @@ mod find;
 pub(crate) mod frame;
 mod host;
 pub mod isolate;
+mod known;
 mod load;
 mod roster;
 mod trust;
 
-pub use call::{Outcome, Sources, gather, run, run_on};
+pub use call::{Cause, Outcome, Sources, gather, run, run_on};
 pub use find::{
-    Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find,
+    Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find, id_of,
 };
 pub use host::Taken;
+pub use known::{Known, known_options};
 pub use load::{LoadError, load, load_apart};
 pub use roster::{Entry, Roster, RosterError, Status};
 

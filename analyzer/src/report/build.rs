@@ -230,7 +230,7 @@ fn wrote(id: &str, outcome: &Outcome) -> Option<Problem> {
 fn section(plugin: &Plugin, outcome: Outcome) -> Section {
     let (status, message, taken) = match outcome {
         Outcome::Finished(taken) => (SectionStatus::Ok, None, taken),
-        Outcome::Failed { message, taken } => (SectionStatus::Failed, Some(message), taken),
+        Outcome::Failed { message, taken, .. } => (SectionStatus::Failed, Some(message), taken),
         Outcome::Skipped { message } => (SectionStatus::Skipped, Some(message), Taken::default()),
     };
     let Taken {

@@ -1,12 +1,15 @@
 //! What the verbs of the command line do.
 
 mod check;
+mod check_plugin;
 mod compare;
 mod dot;
 mod export;
 mod import;
 mod inspect;
 mod look;
+mod new_plugin;
+mod options;
 mod output;
 mod parquet;
 mod plugins;
@@ -37,9 +40,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.verb {
         Verb::Report(args) => report::report(args, page, &talk),
-        Verb::Plugins {
-            verb: PluginsVerb::List(args),
-        } => plugins::list(args, cli.verbose, page),
+        Verb::Plugins { verb } => match verb {
+            PluginsVerb::List(args) => plugins::list(args, cli.verbose, page),
+            PluginsVerb::New(args) => new_plugin::new(args, page),
+            PluginsVerb::Check(args) => check_plugin::check(args, page, &talk),
+        },
         Verb::Categories => {
             to_stdout(DEFAULT.as_bytes())?;
             Ok(exit::FINE)

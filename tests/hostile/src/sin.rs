@@ -159,7 +159,9 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
         Sin::NullDereference => {
             run.emit(Table::build("before").i64("x", [1]))?;
             // SAFETY: deliberately not.
-            unsafe { std::ptr::without_provenance_mut::<i32>(std::hint::black_box(8)).write_volatile(1) };
+            unsafe {
+                std::ptr::without_provenance_mut::<i32>(std::hint::black_box(8)).write_volatile(1)
+            };
             Ok(())
         }
         Sin::StackOverflow => Err(Error::failed(format!("depth {}", deeper(1)))),

@@ -33,7 +33,10 @@ pub fn serve() -> Result<Infallible, String> {
     let answered = answer(described, job, &to);
     if let Err(error) = &answered {
         // The parent shows the last line of this.
-        let _ = writeln!(io::stderr(), "the analyzer's own part of this process failed: {error}");
+        let _ = writeln!(
+            io::stderr(),
+            "the analyzer's own part of this process failed: {error}"
+        );
     }
     let code = i32::from(answered.is_err());
     // Neither destructors nor what the plugin registered with atexit: the answer has been given.
@@ -86,8 +89,11 @@ fn confine(job: &Job, fresh_bytes: u64) -> Result<(), String> {
     // Where memory runs out for all, the plugin is to go first. Not every system lets it say so.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let _ = limit(libc::RLIMIT_CORE, 0);
-    limit(libc::RLIMIT_AS, fresh_bytes.saturating_add(job.memory_bytes))
-        .map_err(|error| format!("the memory limit cannot be set: {error}"))
+    limit(
+        libc::RLIMIT_AS,
+        fresh_bytes.saturating_add(job.memory_bytes),
+    )
+    .map_err(|error| format!("the memory limit cannot be set: {error}"))
 }
 
 fn answer(job: Job, inputs: File, to: &Rc<File>) -> io::Result<()> {

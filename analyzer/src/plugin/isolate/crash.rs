@@ -88,7 +88,10 @@ pub fn memory_bytes() -> u64 {
     let mut text = [0_u8; 64];
     // SAFETY: all three calls are allowed in handlers; the buffer is as long as is said.
     let read = unsafe {
-        let file = libc::open(c"/proc/self/statm".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let file = libc::open(
+            c"/proc/self/statm".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
         if file < 0 {
             return 0;
         }

@@ -101,16 +101,19 @@ impl Ending {
             ),
             Ending::Signal(signal) => {
                 let crash = crash.filter(|crash| crash.signal == *signal);
-                let full = crash.is_some_and(|crash| {
-                    crash.memory_bytes > limits.memory_bytes / 10 * 9
-                });
+                let full =
+                    crash.is_some_and(|crash| crash.memory_bytes > limits.memory_bytes / 10 * 9);
                 if full || wrote.tells_of_memory() {
                     return format!("{}, and was ended by {}{}", memory(), name(*signal), last());
                 }
+                let meaning = if wrote.tells_of_the_stack() {
+                    ": its stack was full (hint: a function that calls itself without end)".into()
+                } else {
+                    meaning(*signal, crash)
+                };
                 format!(
-                    "it crashed: its process was ended by {}{}{}",
+                    "it crashed: its process was ended by {}{meaning}{}",
                     name(*signal),
-                    meaning(*signal, crash),
                     last()
                 )
             }
@@ -133,7 +136,10 @@ fn meaning(signal: i32, crash: Option<Crash>) -> String {
             format!(": it used a null pointer (address {:#x})", crash.address)
         }
         ("SIGSEGV" | "SIGBUS", Some(crash)) => {
-            format!(": it used memory that is not there (address {:#x})", crash.address)
+            format!(
+                ": it used memory that is not there (address {:#x})",
+                crash.address
+            )
         }
         ("SIGSEGV" | "SIGBUS", None) => ": it used memory that is not there".into(),
         ("SIGABRT", _) => ": it called abort, or a check of its own failed".into(),
@@ -169,7 +175,10 @@ pub fn name(signal: i32) -> String {
     names
         .iter()
         .find(|(number, _)| *number == signal)
-        .map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
+        .map_or_else(
+            || format!("signal {signal}"),
+            |(_, name)| (*name).to_owned(),
+        )
 }
 
 #[cfg(test)]
@@ -203,19 +212,43 @@ mod tests {
         alloc.put(b"memory allocation of 77 bytes failed\n");
         let say = |ending: Ending, crash, wrote: &Wrote| ending.message(crash, wrote, &limits());
         for (message, words) in [
-            (say(Ending::TooLong, None, &nothing), "after 1.50 s, its time limit"),
+            (
+                say(Ending::TooLong, None, &nothing),
+                "after 1.50 s, its time limit",
+            ),
             (say(Ending::TooMuch, None, &nothing), "limit of 1.00 GB"),
-            (say(Ending::Signal(SEGV), crash(SEGV, 8, 0), &nothing), "SIGSEGV: it used a null pointer (address 0x8)"),
-            (say(Ending::Signal(SEGV), crash(SEGV, 1 << 40, 0), &nothing), "not there (address 0x10000000000)"),
-            (say(Ending::Signal(SEGV), crash(SEGV, 0, 950_000_000), &nothing), "memory limit of 1.00 GB"),
-            (say(Ending::Signal(6), None, &alloc), "memory limit of 1.00 GB"),
-            (say(Ending::Signal(6), None, &alloc), "memory allocation of 77 bytes failed"),
-            (say(Ending::Signal(9), None, &nothing), "SIGKILL, as the system does where memory runs out"),
+            (
+                say(Ending::Signal(SEGV), crash(SEGV, 8, 0), &nothing),
+                "SIGSEGV: it used a null pointer (address 0x8)",
+            ),
+            (
+                say(Ending::Signal(SEGV), crash(SEGV, 1 << 40, 0), &nothing),
+                "not there (address 0x10000000000)",
+            ),
+            (
+                say(Ending::Signal(SEGV), crash(SEGV, 0, 950_000_000), &nothing),
+                "memory limit of 1.00 GB",
+            ),
+            (
+                say(Ending::Signal(6), None, &alloc),
+                "memory limit of 1.00 GB",
+            ),
+            (
+                say(Ending::Signal(6), None, &alloc),
+                "memory allocation of 77 bytes failed",
+            ),
+            (
+                say(Ending::Signal(9), None, &nothing),
+                "SIGKILL, as the system does where memory runs out",
+            ),
             (say(Ending::Signal(63), None, &nothing), "signal 63"),
             (say(Ending::Exit(0), None, &nothing), "exit code 0"),
             (say(Ending::Garbled, None, &nothing), "damaged"),
         ] {
-            assert!(message.contains(words), "{message:?} does not say {words:?}");
+            assert!(
+                message.contains(words),
+                "{message:?} does not say {words:?}"
+            );
         }
     }
 }

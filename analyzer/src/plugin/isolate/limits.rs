@@ -51,14 +51,15 @@ impl Default for Limits {
 
 /// Memory of the machine, or of the control group where that is less; 4 GiB when neither is known.
 pub fn memory_of_this_machine() -> u64 {
-    let number = |file: &str| -> Option<u64> {
-        std::fs::read_to_string(file).ok()?.trim().parse().ok()
-    };
-    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-        let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-        Some(kib << 10)
-    });
+    let number =
+        |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+            Some(kib << 10)
+        });
     let groups = [
         number("/sys/fs/cgroup/memory.max"),
         number("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
@@ -105,12 +106,8 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        let parsed =
-            ["512M", "2G", "1.5GB", "7", "3 KiB", "40b"].map(|text| size(text).unwrap());
-        assert_eq!(
-            parsed,
-            [512 << 20, 2 << 30, 1_500_000_000, 7, 3 << 10, 40]
-        );
+        let parsed = ["512M", "2G", "1.5GB", "7", "3 KiB", "40b"].map(|text| size(text).unwrap());
+        assert_eq!(parsed, [512 << 20, 2 << 30, 1_500_000_000, 7, 3 << 10, 40]);
         for wrong in ["", "M", "-1G", "0", "NaN", "inf", "1T"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }

@@ -110,7 +110,10 @@ mod tests {
                     taken.push(message);
                 }
             }
-            assert_eq!(taken, [(Kind::Finding, b"{}".to_vec()), (Kind::End, Vec::new())]);
+            assert_eq!(
+                taken,
+                [(Kind::Finding, b"{}".to_vec()), (Kind::End, Vec::new())]
+            );
             assert!(inbox.bytes.is_empty());
         }
     }

@@ -20,6 +20,8 @@ mod process;
 mod tables;
 mod wrote;
 
+pub(crate) use tables::to_bytes;
+
 pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
 
 use std::path::Path;
@@ -43,18 +45,14 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
 }
 
 /// Runs the plugin in `file`. An input that is `None` is an optional one that is not there.
-pub fn run(
-    file: &Path,
-    inputs: Vec<Option<DataFrame>>,
-    options: &str,
-    limits: &Limits,
-) -> Outcome {
+pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &Limits) -> Outcome {
     #[cfg(target_os = "linux")]
     return process::run(file, inputs, options, limits);
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (inputs, options);
         Outcome::Failed {
+            cause: super::Cause::Ended,
             message: unavailable(file, limits),
             taken: Default::default(),
         }

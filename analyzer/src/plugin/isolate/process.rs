@@ -18,7 +18,7 @@ use super::message::{Inbox, Kind};
 use super::tables;
 use super::wrote::Wrote;
 use crate::plugin::call::judge;
-use crate::plugin::{Descriptor, Outcome, Taken};
+use crate::plugin::{Cause, Descriptor, Outcome, Taken};
 
 /// The hidden verb.
 pub const VERB: &str = "plugin-host";
@@ -67,11 +67,18 @@ pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &
     });
     let heard = match heard {
         Ok(heard) => heard,
-        Err(message) => return Outcome::Failed { message, taken },
+        Err(message) => {
+            return Outcome::Failed {
+                cause: Cause::Ended,
+                message,
+                taken,
+            };
+        }
     };
     taken.wrote = heard.wrote.note();
     match (odd, end) {
         (Some(why), _) => Outcome::Failed {
+            cause: Cause::Ended,
             message: format!("what its process sent back cannot be read: {why}"),
             taken,
         },
@@ -82,6 +89,7 @@ pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &
             judge(end.status, taken)
         }
         (None, None) => Outcome::Failed {
+            cause: Cause::Ended,
             message: heard.ending.message(heard.crash, &heard.wrote, limits),
             taken,
         },
@@ -317,7 +325,9 @@ fn wait_for_more(pipes: &[&dyn Waited], deadline: Option<Instant>) -> io::Result
         ASK_EVERY
     };
     let left = deadline.map_or(every, |deadline| {
-        deadline.saturating_duration_since(Instant::now()).min(every)
+        deadline
+            .saturating_duration_since(Instant::now())
+            .min(every)
     });
     let most = i32::try_from(left.as_millis()).unwrap_or(0).max(1);
     // SAFETY: the list lives for the call and is as long as is said.

@@ -187,9 +187,18 @@ mod tests {
         let long = Table::build("long")
             .u64("id", (0..rows as u64).map(|id| (id % 7 != 0).then_some(id)))
             .i64("dur_ns", (0..rows as i64).map(|ns| i64::MIN + ns))
-            .f64("busy_share", (0..rows).map(|row| (row % 3 > 0).then_some(row as f64 / 7.0)))
-            .bool("seen", (0..rows).map(|row| (row % 5 > 0).then_some(row % 2 == 0)))
-            .text("name", (0..rows).map(|row| (row % 11 > 0).then(|| format!("näme {row} 算"))))
+            .f64(
+                "busy_share",
+                (0..rows).map(|row| (row % 3 > 0).then_some(row as f64 / 7.0)),
+            )
+            .bool(
+                "seen",
+                (0..rows).map(|row| (row % 5 > 0).then_some(row % 2 == 0)),
+            )
+            .text(
+                "name",
+                (0..rows).map(|row| (row % 11 > 0).then(|| format!("näme {row} 算"))),
+            )
             .finish()
             .unwrap();
         assert_eq!(there_and_back(&long).to_string(), long.to_string());
@@ -219,7 +228,10 @@ mod tests {
         let table = Table::build("t").i64("x", 0..1000).finish().unwrap();
         let bytes = to_bytes(&table).unwrap();
         for length in [0, 3, 8, bytes.len() / 2, bytes.len() - 8] {
-            assert!(from_bytes(bytes[..length].to_vec(), "t").is_err(), "{length}");
+            assert!(
+                from_bytes(bytes[..length].to_vec(), "t").is_err(),
+                "{length}"
+            );
         }
     }
 }

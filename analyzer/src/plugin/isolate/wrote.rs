@@ -18,8 +18,10 @@ impl Wrote {
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         let room = KEPT - self.first.len().min(KEPT);
-        self.first.extend_from_slice(&bytes[..room.min(bytes.len())]);
-        self.last.extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
+        self.first
+            .extend_from_slice(&bytes[..room.min(bytes.len())]);
+        self.last
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(KEPT)..]);
         let over = self.last.len().saturating_sub(KEPT);
         self.last.drain(..over);
     }
@@ -35,6 +37,11 @@ impl Wrote {
         ["memory allocation of", "bad_alloc", "out of memory"]
             .iter()
             .any(|words| last.contains(words))
+    }
+
+    /// Whether the end of it says that the stack is full, as Rust does.
+    pub fn tells_of_the_stack(&self) -> bool {
+        String::from_utf8_lossy(&self.last).contains("overflowed its stack")
     }
 
     /// A note for people; `None`: nothing was written.
@@ -72,7 +79,10 @@ mod tests {
             wrote.put(format!("line {number}\n").as_bytes());
         }
         let note = wrote.note().unwrap();
-        assert!(note.contains("wrote 98890 bytes") && note.contains("\"line 0\""), "{note}");
+        assert!(
+            note.contains("wrote 98890 bytes") && note.contains("\"line 0\""),
+            "{note}"
+        );
         assert_eq!(wrote.last_line().unwrap(), "line 9999");
         wrote.put(&[0xff; 5000]);
         wrote.put(b"\n\n");
