@@ -69,21 +69,17 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
         );
     }
     let _ = writeln!(out, "next:");
-    let library = dir.join(&made.library);
-    let library = library.display();
-    let _ = writeln!(
-        out,
-        "  cd {} && {} && {}",
-        dir.display(),
-        made.test,
-        made.build
-    );
-    let _ = writeln!(
-        out,
-        "  trueno-analyze report RUN --plugin {library} --only {}",
-        args.name
-    );
-    let _ = writeln!(out, "  trueno-analyze plugins check {library} RUN");
+    let library = &made.library;
+    for line in [
+        format!("cd {} && {} && {}", dir.display(), made.build, made.test),
+        format!(
+            "trueno-analyze report RUN --plugin {library} --only {}",
+            args.name
+        ),
+        format!("trueno-analyze plugins check {library} RUN"),
+    ] {
+        let _ = writeln!(out, "  {line}");
+    }
     to_stdout(out.as_bytes())?;
     Ok(exit::FINE)
 }
