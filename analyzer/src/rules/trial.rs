@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, PolarsResult};
+use polars::sql::extract_table_identifiers;
 
 use super::outcome::{difference, message, taken};
 use super::{Checked, RULES, Verdict, checked, tables, variants};
+use crate::catalog::TableInfo;
 use crate::categories::{self, CategoryRules};
 use crate::plan::{self, Wish};
 use crate::plugin::{
@@ -41,9 +43,14 @@ pub fn trial(subject: &Subject<'_>) -> Vec<Checked> {
     match inputs(subject) {
         Ok(frames) => {
             let rows: usize = frames.iter().flatten().map(DataFrame::height).sum();
-            let seen = format!("{} queries, {rows} rows in all", frames.len());
+            let queries = if frames.len() == 1 {
+                "query"
+            } else {
+                "queries"
+            };
+            let seen = format!("{} {queries}, {rows} rows in all", frames.len());
             all.push(checked("inputs", Verdict::Kept, seen));
-            over_tables(plugin, &frames, &mut all);
+            over_tables(subject, &frames, &mut all);
         }
         Err(failed) => all.push(failed),
     }
@@ -168,7 +175,8 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
     Ok(database)
 }
 
-fn over_tables(plugin: &Plugin, frames: &[Option<DataFrame>], all: &mut Vec<Checked>) {
+fn over_tables(subject: &Subject<'_>, frames: &[Option<DataFrame>], all: &mut Vec<Checked>) {
+    let plugin = subject.plugin;
     let run = |frames: &[Option<DataFrame>]| run_on(plugin, frames.to_vec(), NO_OPTIONS);
     let first = run(frames);
     match message(&first) {
@@ -201,15 +209,22 @@ fn over_tables(plugin: &Plugin, frames: &[Option<DataFrame>], all: &mut Vec<Chec
         all.push(tables::numbers(&taken.tables));
     }
     if matches!(first, Outcome::Finished(_)) {
-        all.push(match difference(&first, &run(frames)) {
-            Some(what) => checked("same_twice", Verdict::Broken, format!("differs: {what}")).mend(
-                "no order of a HashMap (use BTreeMap, or sort), no clock, no address, no random number",
-            ),
-            None => checked("same_twice", Verdict::Kept, "two processes, the same bytes"),
-        });
-        all.push(row_order(plugin, frames, &first));
+        match difference(&first, &run(frames)) {
+            Some(what) => {
+                all.push(checked("same_twice", Verdict::Broken, format!("differs: {what}")).mend(
+                    "no order of a HashMap (use BTreeMap, or sort), no clock, no address, no random number",
+                ));
+                let why = "it differs even where the order is the same";
+                all.push(checked("row_order", Verdict::NotTried, why));
+            }
+            None => {
+                let seen = "two processes, the same bytes";
+                all.push(checked("same_twice", Verdict::Kept, seen));
+                all.push(row_order(plugin, frames, &first));
+            }
+        }
     }
-    all.push(odd_inputs(plugin, frames));
+    all.push(odd_inputs(subject, frames));
 }
 
 fn row_order(plugin: &Plugin, frames: &[Option<DataFrame>], first: &Outcome) -> Checked {
@@ -250,29 +265,60 @@ fn row_order(plugin: &Plugin, frames: &[Option<DataFrame>], first: &Outcome) -> 
     }
 }
 
-fn odd_inputs(plugin: &Plugin, frames: &[Option<DataFrame>]) -> Checked {
+fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
+    let plugin = subject.plugin;
+    let inputs = &plugin.descriptor.inputs;
     let mut seen = Vec::new();
-    let mut is_broken = false;
-    let absent = || {
-        let inputs = plugin.descriptor.inputs.iter().zip(frames);
-        let frames = inputs.map(|(input, frame)| frame.clone().filter(|_| !input.optional));
-        frames.collect::<Vec<_>>()
-    };
-    let optional = plugin.descriptor.inputs.iter().any(|input| input.optional);
-    let mut kinds: Vec<(&str, Vec<Option<DataFrame>>)> = Vec::new();
+    let mut verdict = Verdict::Kept;
+    let mut kinds = Vec::new();
     for (what, variant) in variants::ALL {
         let made = frames
             .iter()
             .map(|frame| frame.as_ref().map(variant).transpose());
-        match made.collect::<Result<_, _>>() {
-            Ok(frames) => kinds.push((what, frames)),
-            Err(error) => seen.push(format!("{what}: not tried ({error})")),
-        }
+        kinds.push((
+            what,
+            Verdict::Broken,
+            made.collect::<PolarsResult<Vec<_>>>(),
+        ));
     }
-    if optional {
-        kinds.push(("without optional inputs", absent()));
+    let tables = subject.run.tables();
+    let with_nulls = |of: &dyn Fn(&str, &str) -> bool| {
+        let made = inputs.iter().zip(frames).map(|(input, frame)| {
+            let frame = frame.as_ref();
+            frame
+                .map(|frame| variants::nulls(frame, |column| of(&input.sql, column)))
+                .transpose()
+        });
+        made.collect::<PolarsResult<Vec<_>>>()
+    };
+    let may_lack = |sql: &str, column: &str| may_lack(&tables, sql, column);
+    kinds.push((
+        "nulls where runs have them",
+        Verdict::Broken,
+        with_nulls(&may_lack),
+    ));
+    kinds.push((
+        "nothing but nulls",
+        Verdict::Advice,
+        with_nulls(&|_, _| true),
+    ));
+    if inputs.iter().any(|input| input.optional) {
+        let all = inputs.iter().zip(frames);
+        let needed = all.map(|(input, frame)| frame.clone().filter(|_| !input.optional));
+        kinds.push((
+            "without optional inputs",
+            Verdict::Broken,
+            Ok(needed.collect()),
+        ));
     }
-    for (what, frames) in kinds {
+    for (what, if_not, frames) in kinds {
+        let frames = match frames {
+            Ok(frames) => frames,
+            Err(error) => {
+                seen.push(format!("{what}: not tried ({error})"));
+                continue;
+            }
+        };
         match run_on(plugin, frames, NO_OPTIONS) {
             Outcome::Finished(_) | Outcome::Skipped { .. } => seen.push(format!("{what}: fine")),
             Outcome::Failed {
@@ -281,17 +327,29 @@ fn odd_inputs(plugin: &Plugin, frames: &[Option<DataFrame>]) -> Checked {
                 ..
             } => seen.push(format!("{what}: refused ({message})")),
             Outcome::Failed { message, .. } => {
-                is_broken = true;
+                verdict = verdict.max(if_not);
                 seen.push(format!("{what}: {message}"));
             }
         }
     }
-    let seen = seen.join("; ");
-    if is_broken {
-        checked("odd_inputs", Verdict::Broken, seen).mend(
+    let checked = checked("odd_inputs", verdict, seen.join("; "));
+    match verdict {
+        Verdict::Broken => checked.mend(
             "read with .get(row), which is None for null; add with checked_add; return Error::bad_input for what makes no sense",
-        )
-    } else {
-        checked("odd_inputs", Verdict::Kept, seen)
+        ),
+        Verdict::Advice => {
+            checked.mend("only nulls that no run has are not taken: .get(row) in place of .value(row) takes them all")
+        }
+        _ => checked,
     }
+}
+
+/// Whether a column of this name may be null in a table that the query reads.
+fn may_lack(tables: &[TableInfo], sql: &str, column: &str) -> bool {
+    let names = extract_table_identifiers(sql, true, true).unwrap_or_default();
+    let read = tables
+        .iter()
+        .filter(|table| names.iter().any(|name| *name == table.name));
+    let mut columns = read.flat_map(|table| &table.columns);
+    columns.any(|other| other.name == column && other.nullable)
 }

@@ -15,6 +15,8 @@ static trueno_status run_@ID@(const trueno_run *run) {
   static uint8_t valid[MOST];
   size_t count = 0;
   int64_t all_ns = 0;
+  /* Yours: options. As long as there are none, a user who gives one must learn it. */
+  if (run->options.len > 2) return trueno_fail(run, TRUENO_BAD_OPTION, "this plugin takes none");
   trueno_reader in;
   trueno_open(&in, run, 0);
   int name_column = trueno_column(&in, "name", TRUENO_UTF8);

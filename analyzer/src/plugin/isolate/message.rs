@@ -60,6 +60,11 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether something has begun and not ended.
+    pub fn has_rest(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
     /// The next message, if it is whole.
     ///
     /// # Errors

@@ -132,6 +132,8 @@ fn job(task: Task, file: &Path, limits: &Limits) -> Job {
 struct Heard {
     ending: Ending,
     crash: Option<Crash>,
+    /// The last message has no end.
+    is_cut: bool,
     wrote: Wrote,
 }
 
@@ -170,6 +172,8 @@ fn talk(
     if heard.ending == Ending::Exit(0) {
         heard.ending = match (status.signal(), status.code()) {
             (Some(signal), _) => Ending::Signal(signal),
+            // Only a signal may end it within a message.
+            (None, _) if heard.is_cut => Ending::Garbled,
             (None, code) => Ending::Exit(code.unwrap_or(0)),
         };
     }
@@ -198,6 +202,7 @@ fn listen(
     let mut heard = Heard {
         ending: Ending::Exit(0),
         crash: None,
+        is_cut: false,
         wrote: Wrote::default(),
     };
     let (mut inbox, mut total) = (Inbox::default(), 0_u64);
@@ -234,6 +239,7 @@ fn listen(
             }
         }
         if ended {
+            heard.is_cut = inbox.has_rest();
             return Ok(heard);
         }
         if is_over(deadline) {
