@@ -11,13 +11,20 @@
 mod child;
 #[cfg(target_os = "linux")]
 mod crash;
+#[cfg(target_os = "linux")]
 mod ending;
+#[cfg(target_os = "linux")]
 mod job;
 mod limits;
+#[cfg(target_os = "linux")]
 mod message;
 #[cfg(target_os = "linux")]
+mod part;
+#[cfg(target_os = "linux")]
 mod process;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod tables;
+#[cfg(target_os = "linux")]
 mod wrote;
 
 pub(crate) use tables::to_bytes;
