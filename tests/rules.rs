@@ -1,7 +1,7 @@
 //! `plugins check`: which rules a plugin breaks, and what to mend. And the options of plugins.
 #![cfg(target_os = "linux")]
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ fn verdict<'a>(json: &'a Value, rule: &str) -> (&'a str, &'a str) {
     )
 }
 
-fn check(dir: &Dir, library: &PathBuf, code: i32) -> Value {
+fn check(dir: &Dir, library: &Path, code: i32) -> Value {
     let args = [
         "plugins",
         "check",

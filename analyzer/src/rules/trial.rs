@@ -347,9 +347,7 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
 /// Whether a column of this name may be null in a table that the query reads.
 fn may_lack(tables: &[TableInfo], sql: &str, column: &str) -> bool {
     let names = extract_table_identifiers(sql, true, true).unwrap_or_default();
-    let read = tables
-        .iter()
-        .filter(|table| names.iter().any(|name| *name == table.name));
+    let read = tables.iter().filter(|table| names.contains(&table.name));
     let mut columns = read.flat_map(|table| &table.columns);
     columns.any(|other| other.name == column && other.nullable)
 }

@@ -2,8 +2,11 @@
 
 use polars::prelude::*;
 
+/// Makes an odd table with the columns of another.
+type Variant = fn(&DataFrame) -> PolarsResult<DataFrame>;
+
 /// What is odd, and what is made of each input.
-pub const ALL: [(&str, fn(&DataFrame) -> PolarsResult<DataFrame>); 4] = [
+pub const ALL: [(&str, Variant); 4] = [
     ("no rows", no_rows),
     ("one row", one_row),
     ("odd texts", texts),
