@@ -182,7 +182,7 @@ pub struct ReportArgs {
     /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
     pub set: Vec<Setting>,
-    /// Read options of plugins from a TOML file: a table a plugin, such as [category] with unit = "calls"; --set goes before it.
+    /// Read options of plugins from a TOML file: a table named after each, with keys and values in it; --set goes before it.
     #[arg(long = "options", value_name = "FILE")]
     pub options_file: Option<PathBuf>,
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
