@@ -60,7 +60,7 @@ impl Dir {
         Run { command }
     }
 
-    /// `report RUN` with the standard plugins alone, and more arguments.
+    /// `report RUN` with the standard plugins alone, in one process as when they ship, and more arguments.
     pub fn report(&self, run: &Path, args: &[&str]) -> Run {
         let run = run.to_str().expect("a path in UTF-8");
         let plugins = standard_plugins(self);
@@ -69,6 +69,7 @@ impl Dir {
             "report",
             run,
             "--no-default-plugins",
+            "--no-isolate",
             "--plugin-dir",
             plugins,
         ];

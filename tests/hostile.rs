@@ -192,7 +192,7 @@ fn compile(source: &Path, include: &[&Path], into: &Path, id: &str) -> Option<Pa
     }
 }
 
-fn compile_hostile(source: &str, into: &Path, id: &str) -> Option<PathBuf> {
+pub fn compile_hostile(source: &str, into: &Path, id: &str) -> Option<PathBuf> {
     let include = folder("plugins/api/include");
     compile(
         &folder("tests/hostile/c").join(source),

@@ -3,16 +3,20 @@
 pub mod check;
 pub mod compare;
 pub mod look;
+pub mod plugins;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::plugin::isolate;
 use crate::report::Level;
 use crate::window::{self, Wanted};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
+pub use plugins::{CheckFormat, ListArgs, NewArgs, PluginCheckArgs, PluginsVerb};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -46,11 +50,15 @@ EXAMPLES:
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
+  Write a plugin, and hold it to the rules:
+    trueno-analyze plugins new idle_gaps
+    trueno-analyze plugins check idle_gaps/target/debug/libtrueno_plugin_idle_gaps.so
 
 EXIT CODES:
   0  fine
   1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
-     compare --fail-on: something is slower, or has changed; check: an assertion is violated
+     compare --fail-on: something is slower, or has changed; check: an assertion is violated;
+     plugins check: a rule is broken
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
   3  not measurable: the run holds no event; compare: nothing could be compared; check: nothing is violated, and an
      assertion cannot be measured";
@@ -121,13 +129,9 @@ pub enum Verb {
         #[command(subcommand)]
         verb: PluginsVerb,
     },
-}
-
-/// What to do with plugins.
-#[derive(Debug, Subcommand)]
-pub enum PluginsVerb {
-    /// List them: what is loaded from where, what is shadowed or refused, and why.
-    List(ListArgs),
+    /// What a process with one plugin in it runs; the analyzer itself starts it.
+    #[command(hide = true)]
+    PluginHost,
 }
 
 /// Where plugins are looked for.
@@ -146,6 +150,19 @@ pub struct PluginArgs {
     /// Load also what other users of this machine can write.
     #[arg(long)]
     pub allow_unsafe_plugins: bool,
+    /// Run each plugin in a process of its own: a crash, an endless loop or exit() costs its section alone. So it is
+    /// anyway for plugins that lie neither beside the executable nor in ../lib/trueno-analyze.
+    #[arg(long, overrides_with = "no_isolate")]
+    pub isolate: bool,
+    /// Run all plugins in this process.
+    #[arg(long, overrides_with = "isolate")]
+    pub no_isolate: bool,
+    /// How long an isolated plugin may run, such as 30s or 500ms [default: 600s].
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    pub plugin_timeout: Option<Duration>,
+    /// How much memory an isolated plugin may take, such as 512M or 4GB [default: three quarters of the machine's].
+    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
+    pub plugin_memory: Option<u64>,
 }
 
 /// `report`.
@@ -168,6 +185,9 @@ pub struct ReportArgs {
     /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
     pub set: Vec<Setting>,
+    /// Read options of plugins from a TOML file: a table named after each, with keys and values in it; --set goes before it.
+    #[arg(long = "options", value_name = "FILE")]
+    pub options_file: Option<PathBuf>,
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
@@ -366,17 +386,6 @@ pub enum ImportFormat {
     Strace,
 }
 
-/// `plugins list`.
-#[derive(Debug, Args)]
-pub struct ListArgs {
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Where plugins are.
-    #[command(flatten)]
-    pub plugins: PluginArgs,
-}
-
 /// One `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -386,6 +395,18 @@ pub struct Setting {
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
+}
+
+fn timeout(text: &str) -> Result<Duration, String> {
+    let ns = window::time(text)
+        .ok()
+        .and_then(|ns| u64::try_from(ns).ok());
+    // A bare number would be nanoseconds, which nobody means here.
+    let has_unit = text.trim_end().ends_with('s');
+    match ns.filter(|ns| has_unit && *ns > 0) {
+        Some(ns) => Ok(Duration::from_nanos(ns)),
+        None => Err("expected a time with its unit, such as 30s or 500ms".to_owned()),
+    }
 }
 
 fn setting(text: &str) -> Result<Setting, String> {

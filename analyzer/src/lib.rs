@@ -18,6 +18,8 @@ pub mod plugin;
 pub mod query;
 pub mod report;
 mod rows;
+pub mod rules;
 pub mod run;
+pub mod scaffold;
 pub mod verb;
 pub mod window;

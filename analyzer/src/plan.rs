@@ -169,7 +169,7 @@ fn why_missing(need: &Need, skipped: bool) -> String {
 
 /// Tables of other plugins that the queries read, sorted. A query that cannot
 /// be parsed reads none; it fails by itself when it is asked.
-fn needs_of(plugin: &Descriptor) -> Vec<Need> {
+pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
     let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
     // The baseline has published tables only: plugins run on the subject.
     for input in plugin.inputs.iter().filter(|input| !input.baseline) {

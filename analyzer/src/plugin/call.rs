@@ -5,8 +5,8 @@ use trueno_plugin::Table;
 use trueno_plugin::abi;
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 
-use super::host::{Host, Taken};
-use super::{Input, Plugin, frame};
+use super::host::{Host, Sink, Taken};
+use super::{Input, Plugin, Way, frame, isolate};
 use crate::query::{Database, QueryError, collect};
 
 /// What a plugin may be asked over.
@@ -25,6 +25,8 @@ pub enum Outcome {
     Finished(Taken),
     /// It could not, or gave something that could not be taken; what it gave before is kept.
     Failed {
+        /// What kind of reason.
+        cause: Cause,
         /// Why, for people.
         message: String,
         /// What was taken until then.
@@ -35,6 +37,23 @@ pub enum Outcome {
         /// What is missing, for people.
         message: String,
     },
+}
+
+/// What kept a plugin from its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// One of its queries cannot be answered.
+    Query,
+    /// It said so itself.
+    Said,
+    /// It said that an option is wrong.
+    Option,
+    /// A caught panic.
+    Panic,
+    /// It gave what cannot be taken, or broke another rule of the interface.
+    Rejected,
+    /// Its process came to an end: a crash, a limit, an exit.
+    Ended,
 }
 
 /// Why a plugin was not called.
@@ -49,6 +68,7 @@ impl From<Obstacle> for Outcome {
     fn from(obstacle: Obstacle) -> Self {
         match obstacle {
             Obstacle::Wrong(message) => Outcome::Failed {
+                cause: Cause::Query,
                 message,
                 taken: Taken::default(),
             },
@@ -59,16 +79,49 @@ impl From<Obstacle> for Outcome {
 
 /// Runs `plugin` with `options`, a JSON object.
 pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
-    let mut streams = Vec::with_capacity(plugin.descriptor.inputs.len());
-    for input in &plugin.descriptor.inputs {
-        match ask(input, sources) {
-            Ok(Some(frame)) => streams.push(frame::lend(frame)),
-            Ok(None) => streams.push(empty()),
-            Err(obstacle) => return obstacle.into(),
-        }
+    match gather(plugin, sources) {
+        Ok(inputs) => run_on(plugin, inputs, options),
+        Err(outcome) => *outcome,
     }
-    let (status, taken) = call(plugin.entry, streams, options);
-    judge(status, taken)
+}
+
+/// The results of its queries, in their order.
+///
+/// # Errors
+/// What becomes of the run when one cannot be answered.
+pub fn gather(
+    plugin: &Plugin,
+    sources: Sources<'_>,
+) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
+    let inputs = &plugin.descriptor.inputs;
+    let answers = inputs.iter().map(|input| ask(input, sources));
+    answers
+        .collect::<Result<_, Obstacle>>()
+        .map_err(|obstacle| Box::new(obstacle.into()))
+}
+
+/// Runs `plugin` on these inputs, in their order and of the closed types; `None`
+/// is an optional one that is not there.
+pub fn run_on(plugin: &Plugin, inputs: Vec<Option<DataFrame>>, options: &str) -> Outcome {
+    match &plugin.way {
+        Way::Here(entry) => {
+            let streams = inputs
+                .into_iter()
+                .map(|frame| frame.map_or_else(empty, frame::lend))
+                .collect();
+            let (status, taken) = call(*entry, streams, options, None);
+            judge(status, taken)
+        }
+        Way::Apart(limits) => isolate::run(&plugin.file, inputs, options, limits),
+    }
+}
+
+/// Its function in this process, if it was loaded here.
+pub(super) fn entry(plugin: &Plugin) -> Option<abi::RunFn> {
+    match &plugin.way {
+        Way::Here(entry) => Some(*entry),
+        Way::Apart(_) => None,
+    }
 }
 
 /// The rows of one input; `None` when it is optional and its table is not there.
@@ -97,13 +150,18 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacl
 }
 
 /// A stream without columns and rows, which is how a missing optional table reads.
-fn empty() -> ArrowArrayStream {
+pub(super) fn empty() -> ArrowArrayStream {
     let table = Table::from_columns("", Vec::new());
     table.map_or(ArrowArrayStream::released(), export_stream)
 }
 
-fn call(entry: abi::RunFn, streams: Vec<ArrowArrayStream>, options: &str) -> (abi::Status, Taken) {
-    let host = Host::open();
+pub(super) fn call(
+    entry: abi::RunFn,
+    streams: Vec<ArrowArrayStream>,
+    options: &str,
+    sink: Option<Sink>,
+) -> (abi::Status, Taken) {
+    let host = Host::open_to(sink);
     // As the host itself, these small things are never freed; the streams in them are released below.
     let places: &'static [*mut ArrowArrayStream] = Box::leak(
         streams
@@ -122,13 +180,20 @@ fn call(entry: abi::RunFn, streams: Vec<ArrowArrayStream>, options: &str) -> (ab
     (status, host.close())
 }
 
-fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
+pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
     let said = taken
         .error
         .take()
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty());
     let rejected = std::mem::take(&mut taken.rejected);
+    let cause = match status {
+        _ if !rejected.is_empty() => Cause::Rejected,
+        abi::PANICKED => Cause::Panic,
+        abi::BAD_OPTION => Cause::Option,
+        abi::FAILED | abi::BAD_INPUT if said.is_some() => Cause::Said,
+        _ => Cause::Rejected,
+    };
     let message = match status {
         abi::OK if rejected.is_empty() => return Outcome::Finished(taken),
         abi::OK => None,
@@ -162,5 +227,9 @@ fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         (Some(message), false) => format!("{message}; not taken: {}", rejected.join("; ")),
         (None, _) => format!("what it gave could not be taken: {}", rejected.join("; ")),
     };
-    Outcome::Failed { message, taken }
+    Outcome::Failed {
+        cause,
+        message,
+        taken,
+    }
 }

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::isolate::{Isolation, Which};
 use super::trust;
 
 /// Environment variable with further folders, separated as in `PATH`.
@@ -29,6 +30,43 @@ pub struct Search {
     pub executable: Option<PathBuf>,
     /// Take files and folders that other users can write.
     pub allow_unsafe: bool,
+    /// Which of them run in processes of their own.
+    pub isolation: Isolation,
+}
+
+impl Search {
+    /// Whether a library, by its real path, is to run in a process of its own.
+    pub fn isolates(&self, file: &Path) -> bool {
+        let ships = || {
+            let dirs = defaults(self).into_iter();
+            let mut real = dirs.filter_map(|dir| fs::canonicalize(dir).ok());
+            real.any(|dir| file.parent() == Some(&dir))
+        };
+        match self.isolation.which {
+            Which::None => false,
+            Which::All => true,
+            Which::Outside => !ships(),
+        }
+    }
+
+    /// Through what a library was found, for people; it may be named by its real path.
+    pub fn origin(&self, file: &Path) -> &'static str {
+        let is = |path: &PathBuf, real: Option<&Path>| {
+            real.is_some() && fs::canonicalize(path).ok().as_deref() == real
+        };
+        let real = fs::canonicalize(file).ok();
+        let above = real.as_deref().and_then(Path::parent);
+        let variable = self.path_variable.iter().flat_map(std::env::split_paths);
+        if self.files.iter().any(|file| is(file, real.as_deref())) {
+            "--plugin"
+        } else if self.dirs.iter().any(|dir| is(dir, above)) {
+            "--plugin-dir"
+        } else if variable.into_iter().any(|dir| is(&dir, above)) {
+            PATH_VARIABLE
+        } else {
+            "the default folders"
+        }
+    }
 }
 
 /// A library that may be loaded.

@@ -75,17 +75,31 @@ pub fn lend(mut frame: DataFrame) -> ArrowArrayStream {
         .map(|column| column.field().to_arrow(CompatLevel::oldest()))
         .collect();
     let dtype = ArrowDataType::Struct(fields);
-    let field = ArrowField::new(PlSmallStr::EMPTY, dtype.clone(), false);
     let chunks = if frame.height() == 0 {
         Vec::new()
     } else {
         frame.split_chunks().collect::<Vec<_>>()
     };
     drop(frame);
-    let batches = chunks.into_iter().map(move |chunk| {
+    let of = dtype.clone();
+    stream_of(
+        chunks.into_iter().map(move |chunk| batch(chunk, &of)),
+        dtype,
+    )
+}
+
+/// A stream of batches that are structs of type `dtype`.
+pub fn stream_of(
+    mut batches: impl Iterator<Item = PolarsResult<ArrayRef>> + 'static,
+    dtype: ArrowDataType,
+) -> ArrowArrayStream {
+    let field = ArrowField::new(PlSmallStr::EMPTY, dtype, false);
+    let batches = std::iter::from_fn(move || {
         // A panic here would meet the C function around it, which aborts.
-        catch_unwind(AssertUnwindSafe(|| batch(chunk, &dtype))).unwrap_or_else(|_| {
-            Err(polars_err!(ComputeError: "the analyzer panicked while laying out a batch"))
+        catch_unwind(AssertUnwindSafe(|| batches.next())).unwrap_or_else(|_| {
+            Some(Err(
+                polars_err!(ComputeError: "the analyzer panicked while laying out a batch"),
+            ))
         })
     });
     let batches = batches.chain(std::iter::from_fn(|| {

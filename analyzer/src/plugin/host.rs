@@ -40,7 +40,20 @@ pub struct Taken {
     pub error: Option<String>,
     /// Why the host would not take what it did not take, the first few.
     pub rejected: Vec<String>,
+    /// What is to be said of output it should not have written; known of isolated ones only.
+    pub wrote: Option<String>,
 }
+
+/// What a plugin gave just now.
+pub enum Given<'a> {
+    /// A table.
+    Table(&'a Table),
+    /// A finding, as JSON.
+    Finding(&'a str),
+}
+
+/// Told of each as soon as it is taken.
+pub type Sink = Box<dyn Fn(Given<'_>)>;
 
 impl Taken {
     /// A chart may come before its table, so this can only be known at the end.
@@ -85,19 +98,27 @@ pub struct Host {
     open: AtomicBool,
     called_from_elsewhere: AtomicBool,
     taken: RefCell<Taken>,
+    sink: Option<Sink>,
 }
 
-// SAFETY: `taken` is only touched by the thread named in `thread`; the rest is atomic or never changes.
+// SAFETY: `taken` and `sink` are only touched by the thread named in `thread`; the rest is atomic or never changes.
 unsafe impl Sync for Host {}
 
 impl Host {
     /// A host for a run on this thread. Never freed: see the top of this file.
+    #[cfg(test)]
     pub fn open() -> &'static Host {
+        Host::open_to(None)
+    }
+
+    /// As [`Host::open`]; `sink` is told of all that is taken.
+    pub fn open_to(sink: Option<Sink>) -> &'static Host {
         Box::leak(Box::new(Host {
             thread: std::thread::current().id(),
             open: AtomicBool::new(true),
             called_from_elsewhere: AtomicBool::new(false),
             taken: RefCell::default(),
+            sink,
         }))
     }
 
@@ -132,6 +153,12 @@ impl Host {
             emit_chart: Some(emit_chart),
             set_error: Some(set_error),
             cancelled: Some(cancelled),
+        }
+    }
+
+    fn tell(&self, given: Given<'_>) {
+        if let Some(sink) = &self.sink {
+            sink(given);
         }
     }
 
@@ -245,6 +272,7 @@ unsafe extern "C" fn emit_table(
         if table.columns().any(|(column, _)| column.is_empty()) {
             return Err(format!("table {name} has a column without a name"));
         }
+        host.tell(Given::Table(&table));
         taken.tables.push(table);
         Ok(())
     })
@@ -263,6 +291,7 @@ unsafe extern "C" fn emit_finding(at: *mut c_void, json: Str) -> abi::Status {
         if taken.findings.len() == MAX_FINDINGS {
             return Err(format!("more than {MAX_FINDINGS} findings"));
         }
+        host.tell(Given::Finding(json));
         taken.findings.push(finding);
         Ok(())
     })

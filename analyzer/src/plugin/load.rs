@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use trueno_plugin::abi;
 
-use super::{Descriptor, Input, Plugin};
+use super::isolate::{self, Limits};
+use super::{Descriptor, Input, Plugin, Way};
 
 /// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -54,6 +55,9 @@ pub enum LoadError {
         /// What was expected and what was found.
         reason: String,
     },
+    /// What the process said that loaded it, or became of it; names the file.
+    #[error("{0}")]
+    Apart(String),
 }
 
 /// Opens a library and reads its descriptor. The file name, where it follows
@@ -101,7 +105,20 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
     Ok(Plugin {
         descriptor,
         file: file.to_path_buf(),
-        entry,
+        way: Way::Here(entry),
+    })
+}
+
+/// As [`load`], in a process of its own; nothing of the library runs in this one.
+///
+/// # Errors
+/// As [`load`], and when loading it ends that process.
+pub fn load_apart(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
+    let descriptor = isolate::describe(file, limits).map_err(LoadError::Apart)?;
+    Ok(Plugin {
+        descriptor,
+        file: file.to_path_buf(),
+        way: Way::Apart(limits.clone()),
     })
 }
 

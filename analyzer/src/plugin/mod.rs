@@ -4,22 +4,27 @@ mod call;
 mod find;
 pub(crate) mod frame;
 mod host;
+pub mod isolate;
+mod known;
 mod load;
 mod roster;
 mod trust;
 
-pub use call::{Outcome, Sources, run};
+pub use call::{Cause, Outcome, Sources, gather, run, run_on};
 pub use find::{
-    Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find,
+    Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find, id_of,
 };
 pub use host::Taken;
-pub use load::{LoadError, load};
+pub use known::{Known, known_options};
+pub use load::{LoadError, load, load_apart};
 pub use roster::{Entry, Roster, RosterError, Status};
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// One table a plugin wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     /// What the plugin calls it.
     pub name: String,
@@ -32,7 +37,7 @@ pub struct Input {
 }
 
 /// What a plugin says about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
     /// Name, and namespace of its tables.
     pub id: String,
@@ -55,13 +60,22 @@ impl Descriptor {
     }
 }
 
-/// A plugin in memory, ready to run. It is never unloaded.
+/// A plugin, ready to run. One in memory is never unloaded.
 #[derive(Clone, Debug)]
 pub struct Plugin {
     /// What it says about itself.
     pub descriptor: Descriptor,
     /// The library it came from.
     pub file: PathBuf,
-    /// The analysis.
-    pub entry: trueno_plugin::abi::RunFn,
+    /// Where it runs.
+    pub way: Way,
+}
+
+/// Where a plugin runs.
+#[derive(Clone, Debug)]
+pub enum Way {
+    /// In this process.
+    Here(trueno_plugin::abi::RunFn),
+    /// In a process of its own, with these limits.
+    Apart(isolate::Limits),
 }

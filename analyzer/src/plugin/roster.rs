@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::find::PATH_VARIABLE;
-use super::{FindError, LoadError, Place, Plugin, Search, find, load};
+use super::{FindError, LoadError, Place, Plugin, Search, find, load, load_apart};
 
 /// What became of one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,12 @@ impl Roster {
             ..Roster::default()
         };
         for candidate in found.candidates {
-            match load(&candidate.file) {
+            let loaded = if search.isolates(&candidate.file) {
+                load_apart(&candidate.file, &search.isolation.limits)
+            } else {
+                load(&candidate.file)
+            };
+            match loaded {
                 Ok(plugin) => roster.add(plugin, candidate.explicit)?,
                 Err(error) if candidate.explicit => return Err(error.into()),
                 Err(error) => {

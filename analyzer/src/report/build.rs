@@ -123,7 +123,9 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
                     subject: &database,
                     baseline: baseline.as_ref(),
                 };
-                section(plugin, run(plugin, sources, &options))
+                let outcome = run(plugin, sources, &options);
+                problems.extend(wrote(&step.id, &outcome));
+                section(plugin, outcome)
             }
         };
         statuses.insert(&step.id, section.status);
@@ -212,10 +214,23 @@ fn empty_section(plugin: &Plugin, status: SectionStatus, message: String) -> Sec
     }
 }
 
+/// What it printed and should not have.
+fn wrote(id: &str, outcome: &Outcome) -> Option<Problem> {
+    let taken = match outcome {
+        Outcome::Finished(taken) | Outcome::Failed { taken, .. } => taken,
+        Outcome::Skipped { .. } => return None,
+    };
+    taken.wrote.as_ref().map(|note| Problem {
+        severity: Level::Info,
+        code: "plugin_wrote_output".into(),
+        text: format!("plugin {id}: {note}"),
+    })
+}
+
 fn section(plugin: &Plugin, outcome: Outcome) -> Section {
     let (status, message, taken) = match outcome {
         Outcome::Finished(taken) => (SectionStatus::Ok, None, taken),
-        Outcome::Failed { message, taken } => (SectionStatus::Failed, Some(message), taken),
+        Outcome::Failed { message, taken, .. } => (SectionStatus::Failed, Some(message), taken),
         Outcome::Skipped { message } => (SectionStatus::Skipped, Some(message), Taken::default()),
     };
     let Taken {

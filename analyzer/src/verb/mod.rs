@@ -1,6 +1,7 @@
 //! What the verbs of the command line do.
 
 mod check;
+mod check_plugin;
 mod compare;
 mod dot;
 mod export;
@@ -8,6 +9,8 @@ mod import;
 mod inspect;
 mod interrupt;
 mod look;
+mod new_plugin;
+mod options;
 mod output;
 mod parquet;
 mod plugins;
@@ -23,9 +26,10 @@ mod tui;
 use std::io::{self, IsTerminal, Write};
 
 use crate::categories::DEFAULT;
-use crate::cli::{Cli, Color, PluginsVerb, Verb};
+use crate::cli::{Cli, Color, PluginArgs, PluginsVerb, Verb};
 use crate::exit;
 use crate::plugin::Search;
+use crate::plugin::isolate::{self, AVAILABLE, Isolation, Limits, Which};
 use crate::report::{style::Palette, terminal};
 use talk::Talk;
 
@@ -38,9 +42,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.verb {
         Verb::Report(args) => report::report(args, page, &talk),
-        Verb::Plugins {
-            verb: PluginsVerb::List(args),
-        } => plugins::list(args, cli.verbose, page),
+        Verb::Plugins { verb } => match verb {
+            PluginsVerb::List(args) => plugins::list(args, cli.verbose, page),
+            PluginsVerb::New(args) => new_plugin::new(args, page),
+            PluginsVerb::Check(args) => check_plugin::check(args, page, &talk),
+        },
         Verb::Categories => {
             to_stdout(DEFAULT.as_bytes())?;
             Ok(exit::FINE)
@@ -57,6 +63,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Info(args) => inspect::info(args),
         Verb::Recover(args) => recover::recover(args, &talk),
         Verb::Import(args) => import::import(args, &talk),
+        Verb::PluginHost => match isolate::serve() {
+            Ok(never) => match never {},
+            Err(why) => anyhow::bail!(why),
+        },
     }
 }
 
@@ -94,7 +104,24 @@ fn to_stdout(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
-fn search(args: &crate::cli::PluginArgs) -> Search {
+fn isolation(args: &PluginArgs) -> Isolation {
+    let which = match (args.isolate, args.no_isolate) {
+        (true, _) => Which::All,
+        (false, true) => Which::None,
+        (false, false) if AVAILABLE => Which::Outside,
+        (false, false) => Which::None,
+    };
+    let mut limits = Limits::default();
+    if let Some(time) = args.plugin_timeout {
+        limits.time = time;
+    }
+    if let Some(bytes) = args.plugin_memory {
+        limits.memory_bytes = bytes;
+    }
+    Isolation { which, limits }
+}
+
+fn search(args: &PluginArgs) -> Search {
     let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     Search {
         files: args.plugin_files.clone(),
@@ -102,5 +129,6 @@ fn search(args: &crate::cli::PluginArgs) -> Search {
         path_variable: std::env::var_os(crate::plugin::PATH_VARIABLE),
         executable: executable.filter(|_| !args.no_default_plugins),
         allow_unsafe: args.allow_unsafe_plugins,
+        isolation: isolation(args),
     }
 }

@@ -1,30 +1,60 @@
 //! `trueno-analyze plugins list`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use super::{search, to_stdout};
+use crate::categories::CategoryRules;
 use crate::cli::ListArgs;
 use crate::exit;
-use crate::plugin::{Entry, Input, Roster, Status};
+use crate::plan::Wish;
+use crate::plugin::{Entry, Input, Known, Roster, Status, Way, known_options};
 use crate::report::style::{Meaning, Palette};
 use crate::report::width::printable;
+use crate::report::{Request, SectionStatus, build};
+use crate::rules::Sample;
+use crate::run::Run;
 
 /// Lists all libraries with what became of them. None at all is exit code 2.
 pub fn list(args: &ListArgs, verbose: u8, palette: Palette) -> anyhow::Result<u8> {
-    let roster = Roster::gather(&search(&args.plugins))?;
+    let search = search(&args.plugins);
+    let roster = Roster::gather(&search)?;
+    let tables = if verbose > 0 && !roster.plugins.is_empty() {
+        tables(&roster)?
+    } else {
+        BTreeMap::new()
+    };
+    let rows: Vec<Row<'_>> = roster
+        .entries
+        .iter()
+        .map(|entry| {
+            let mut row = Row::of(entry, &roster);
+            if verbose > 0
+                && let Some(plugin) = row.id.and_then(|id| roster.get(id))
+                && entry.status == Status::Ok
+            {
+                row.origin = Some(search.origin(&entry.file));
+                row.runs = Some(match plugin.way {
+                    Way::Here(_) => "in the analyzer's process",
+                    Way::Apart(_) => "in a process of its own",
+                });
+                row.options = match known_options(plugin) {
+                    Known::These(names) => Some(names),
+                    Known::NotTold => None,
+                };
+                row.tables = tables.get(&plugin.descriptor.id).cloned();
+            }
+            row
+        })
+        .collect();
     if args.json {
-        let rows: Vec<Row<'_>> = roster
-            .entries
-            .iter()
-            .map(|entry| Row::of(entry, &roster))
-            .collect();
         let mut bytes = serde_json::to_vec_pretty(&rows)?;
         bytes.push(b'\n');
         to_stdout(&bytes)?;
     } else {
-        to_stdout(text(&roster, verbose, palette).as_bytes())?;
+        to_stdout(text(&roster, rows, verbose, palette).as_bytes())?;
     }
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
@@ -42,6 +72,30 @@ struct Row<'a> {
     summary: Option<&'a str>,
     build: Option<&'a str>,
     inputs: Vec<InputRow<'a>>,
+    /// With -v, as what follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<&'static str>,
+    /// `None` with -v: it does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    options: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<Vec<TableRow>>,
+}
+
+/// A table, as it was given over a small run.
+#[derive(Clone, Serialize)]
+struct TableRow {
+    name: String,
+    columns: Vec<ColumnRow>,
+}
+
+#[derive(Clone, Serialize)]
+struct ColumnRow {
+    name: String,
+    #[serde(rename = "type")]
+    ty: String,
 }
 
 #[derive(Serialize)]
@@ -77,6 +131,10 @@ impl<'a> Row<'a> {
             inputs: plugin.map_or(Vec::new(), |plugin| {
                 plugin.inputs.iter().map(input).collect()
             }),
+            origin: None,
+            runs: None,
+            options: None,
+            tables: None,
         }
     }
 }
@@ -89,11 +147,42 @@ fn status(status: &Status) -> (&'static str, Option<String>) {
     }
 }
 
+/// The tables of each plugin. Only a run shows them, so one is recorded; it is its own baseline.
+fn tables(roster: &Roster) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>> {
+    let sample = Sample::record().map_err(|why| anyhow::anyhow!(why))?;
+    let run = Run::open(&sample.run())?;
+    let report = build(&Request {
+        run: &run,
+        baseline: Some(&run),
+        roster,
+        wish: &Wish::default(),
+        categories: &CategoryRules::default(),
+        window: None,
+        options: &BTreeMap::new(),
+        before_each: &|_| {},
+    })?;
+    let column = |(name, column): (&str, &trueno_plugin::Column)| ColumnRow {
+        name: name.to_owned(),
+        ty: column.ty().to_string(),
+    };
+    let table = |table: &trueno_plugin::Table| TableRow {
+        name: table.name().to_owned(),
+        columns: table.columns().map(column).collect(),
+    };
+    let sections = report.sections.iter();
+    Ok(sections
+        .filter(|section| section.status == SectionStatus::Ok)
+        .map(|section| {
+            let tables = section.tables.iter().map(table).collect();
+            (section.plugin.clone(), tables)
+        })
+        .collect())
+}
+
 /// Writing to a string cannot fail, so the results below are dropped.
-fn text(roster: &Roster, verbose: u8, palette: Palette) -> String {
+fn text(roster: &Roster, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) -> String {
     let mut out = String::new();
-    for entry in &roster.entries {
-        let row = Row::of(entry, roster);
+    for (entry, row) in roster.entries.iter().zip(rows) {
         let meaning = match entry.status {
             Status::Ok => Meaning::Good,
             Status::Shadowed { .. } => Meaning::Faint,
@@ -119,6 +208,17 @@ fn text(roster: &Roster, verbose: u8, palette: Palette) -> String {
         if let Some(build) = row.build.filter(|build| !build.is_empty()) {
             let _ = writeln!(out, "  built with {}", printable(build));
         }
+        if let (Some(origin), Some(runs)) = (row.origin, row.runs) {
+            let _ = writeln!(out, "  found by {origin}, runs {runs}");
+        }
+        if entry.status == Status::Ok {
+            let options = match row.options.as_deref() {
+                None => "not told".to_owned(),
+                Some([]) => "none".to_owned(),
+                Some(names) => names.join(", "),
+            };
+            let _ = writeln!(out, "  options: {}", printable(&options));
+        }
         for input in row.inputs {
             let flags = match (input.baseline, input.optional) {
                 (true, true) => " (of the baseline, optional)",
@@ -133,6 +233,15 @@ fn text(roster: &Roster, verbose: u8, palette: Palette) -> String {
                 printable(input.name),
                 printable(&sql)
             );
+        }
+        for table in row.tables.into_iter().flatten() {
+            let columns: Vec<String> = table
+                .columns
+                .iter()
+                .map(|column| format!("{} {}", column.name, column.ty))
+                .collect();
+            let line = format!("{} ({})", table.name, columns.join(", "));
+            let _ = writeln!(out, "  gives {}", printable(&line));
         }
     }
     if verbose > 0 {

@@ -7,7 +7,7 @@ use anyhow::bail;
 use trueno_plugin::Table;
 
 use super::talk::Talk;
-use super::{page_width, report, search};
+use super::{options, page_width, search};
 use crate::categories::{self, CategoryRules};
 use crate::cli::{QueryArgs, QueryFormat};
 use crate::exit;
@@ -76,6 +76,8 @@ fn publish(
     if let Err(why) = categories::publish(&rules, database) {
         talk.warn(&format!("names without a category have none: {why}"));
     }
+    let options = options::gather(None, &args.set)?;
+    options::check(&options, &roster)?;
     let baseline = args.baseline.as_deref().map(Run::open).transpose()?;
     let report = build(&Request {
         run,
@@ -87,7 +89,7 @@ fn publish(
         },
         categories: &rules,
         window: None,
-        options: &report::options(&args.set),
+        options: &options,
         before_each: &|id| talk.step(&format!("running {id}")),
     })?;
     for section in &report.sections {

@@ -1,11 +1,11 @@
 //! `trueno-analyze report`.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::options;
 use super::output::{self, Output};
 use super::talk::Talk;
 use super::{page_width, search, to_stdout};
@@ -73,7 +73,8 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         only: args.only.clone(),
         skip: args.skip.clone(),
     };
-    let mut options = options(&args.set);
+    let mut options = options::gather(args.options_file.as_deref(), &args.set)?;
+    options::check(&options, &roster)?;
     if args.compare_backends {
         wish.only.push(ROOFLINE.to_owned());
         options
@@ -154,18 +155,6 @@ fn wanted(args: &ReportArgs) -> Option<Wanted> {
         any.then_some(Wanted::Times(args.from, args.to))
     };
     args.window.clone().or_else(times)
-}
-
-/// The last of several settings of one key holds.
-pub(super) fn options(set: &[Setting]) -> BTreeMap<String, Map<String, Value>> {
-    let mut options: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
-    for Setting { plugin, key, value } in set {
-        options
-            .entry(plugin.clone())
-            .or_default()
-            .insert(key.clone(), value.clone());
-    }
-    options
 }
 
 fn csv_files(report: &Report, dir: &Path) -> anyhow::Result<()> {

@@ -55,6 +55,7 @@ mod error;
 #[doc(hidden)]
 pub mod export;
 mod finding;
+pub mod headers;
 mod options;
 mod panic;
 mod plugin;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use trueno_plugin::{Finding, Input, Plugin, Result, Run, Severity, Table, export};
+use trueno_plugin::{Error, Finding, Input, Plugin, Result, Run, Severity, Table, export};
 
 // TEMPLATE: the name of the plugin, here and in export! below.
 struct Template;
@@ -39,9 +39,14 @@ impl Plugin for Template {
         let (name, dur_ns) = (bricks.text("name")?, bricks.i64("dur_ns")?);
         let mut total_ns: BTreeMap<&str, i64> = BTreeMap::new();
         for row in 0..bricks.rows() {
-            *total_ns.entry(name.value(row)).or_default() += dur_ns.value(row);
+            // What was not measured is null, and in no sum.
+            let (Some(name), Some(ns)) = (name.get(row), dur_ns.get(row)) else {
+                continue;
+            };
+            let total = total_ns.entry(name).or_default();
+            *total = add(*total, ns)?;
         }
-        let all_ns: i64 = total_ns.values().sum();
+        let all_ns = total_ns.values().try_fold(0, |all, ns| add(all, *ns))?;
         let share = |ns: i64| (all_ns > 0).then(|| ns as f64 / all_ns as f64);
         for (name, ns) in &total_ns {
             if let Some(share) = share(*ns).filter(|share| *share >= options.min_share) {
@@ -56,6 +61,11 @@ impl Plugin for Template {
                 .f64("brick_share", total_ns.values().map(|ns| share(*ns))),
         )
     }
+}
+
+fn add(a: i64, b: i64) -> Result<i64> {
+    let too_long = || Error::bad_input("the times add up to more than 2^63 ns");
+    a.checked_add(b).ok_or_else(too_long)
 }
 
 export!(Template);

@@ -68,6 +68,20 @@ pub enum Sin {
     Abort,
     /// Loops until cancelled.
     Spin,
+    /// Loops for ever: only an isolated run has an end.
+    Loop,
+    /// Writes to address 0 after a good table: only an isolated run survives.
+    NullDereference,
+    /// Calls itself until the stack is full: only an isolated run survives.
+    StackOverflow,
+    /// Takes memory until there is none: only an isolated run survives.
+    EatMemory,
+    /// Prints 300 kB of garbage, with what a report begins with, then behaves.
+    StdoutGarbage,
+    /// Prints, to the end of its time, and never returns.
+    PrintForEver,
+    /// Says on standard output, and on every other open file, that all went well, and exits.
+    ForgeAnswer,
 }
 
 /// What the plugin does when it behaves: hands its input on.
@@ -139,7 +153,56 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
             run.check_cancelled()?;
             std::hint::spin_loop();
         },
+        Sin::Loop => loop {
+            std::hint::spin_loop();
+        },
+        Sin::NullDereference => {
+            run.emit(Table::build("before").i64("x", [1]))?;
+            // SAFETY: deliberately not.
+            unsafe {
+                std::ptr::without_provenance_mut::<i32>(std::hint::black_box(8)).write_volatile(1)
+            };
+            Ok(())
+        }
+        Sin::StackOverflow => Err(Error::failed(format!("depth {}", deeper(1)))),
+        Sin::EatMemory => {
+            let mut eaten: Vec<Vec<u8>> = Vec::new();
+            loop {
+                eaten.push(vec![1; 16 << 20]);
+                std::hint::black_box(&eaten);
+            }
+        }
+        Sin::StdoutGarbage => {
+            for _ in 0..10_000 {
+                println!("{{\"format\":{{\"major\":1,\"minor\":0}},");
+            }
+            behave(run)
+        }
+        Sin::PrintForEver => loop {
+            println!("still here");
+        },
+        Sin::ForgeAnswer => {
+            for file in 1..64 {
+                // SAFETY: deliberately not: the files are the host's.
+                let mut file = std::mem::ManuallyDrop::new(unsafe { open_file(file) });
+                let _ = std::io::Write::write_all(&mut *file, &[4; 64]);
+            }
+            std::process::exit(0)
+        }
     }
+}
+
+/// # Safety
+/// `number` is an open file that nobody else writes to, or none at all.
+unsafe fn open_file(number: i32) -> std::fs::File {
+    // SAFETY: the caller vouches for it.
+    unsafe { std::os::fd::FromRawFd::from_raw_fd(number) }
+}
+
+#[expect(unconditional_recursion, reason = "that is the sin")]
+fn deeper(depth: u64) -> u64 {
+    let room = std::hint::black_box([depth; 512]);
+    deeper(depth + 1) + room[7]
 }
 
 struct Bomb;

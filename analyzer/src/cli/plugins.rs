@@ -1,0 +1,71 @@
+//! `plugins`, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::PluginArgs;
+use crate::scaffold::Lang;
+
+/// What to do with plugins.
+#[derive(Debug, Subcommand)]
+pub enum PluginsVerb {
+    /// List them: what is loaded from where, what is shadowed or refused, and why; with -v their queries, options and tables.
+    List(ListArgs),
+    /// Make the beginning of a plugin: a folder that builds, passes its test and loads.
+    New(NewArgs),
+    /// Hold a plugin to the rules, over a run and over odd inputs; says what to mend (exit code 1).
+    Check(PluginCheckArgs),
+}
+
+/// `plugins list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// `plugins new`.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Id of the plugin, and namespace of its tables: a word of a-z, 0-9 and _.
+    pub name: String,
+    /// Its language.
+    #[arg(long, value_enum, default_value_t = Lang::Rust, value_name = "LANG")]
+    pub lang: Lang,
+    /// The folder to make; NAME when not given.
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// The folder of the crate trueno-plugin, or of a checkout of the analyzer's repository. When not given: the checkout
+    /// around this program or the working directory, else the repository on the net.
+    #[arg(long, value_name = "DIR")]
+    pub sdk: Option<PathBuf>,
+}
+
+/// `plugins check`.
+#[derive(Debug, Args)]
+pub struct PluginCheckArgs {
+    /// The library.
+    pub file: PathBuf,
+    /// A run to try it on; a small recording made on the spot when not given.
+    pub run: Option<PathBuf>,
+    /// Form of the result.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text, value_name = "FORMAT")]
+    pub format: CheckFormat,
+    /// Where plugins are whose tables it reads, and what it may take.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// Form of what `plugins check` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people.
+    Text,
+    /// An object with a list of rules.
+    Json,
+}

@@ -1,0 +1,89 @@
+//! Which options a plugin takes.
+//!
+//! The interface has no list of them. A plugin made with the SDK answers an
+//! unknown key with the known ones, before it looks at anything else; so it is
+//! asked with a key that no plugin has, in a process of its own and without
+//! inputs.
+
+use std::time::Duration;
+
+use super::isolate::{self, Limits};
+use super::{Cause, Outcome, Plugin, Way};
+
+/// What a plugin says of its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// These, and no others; may be none at all.
+    These(Vec<String>),
+    /// It does not tell.
+    NotTold,
+}
+
+/// No plugin has it: it is no name of a field.
+const NOBODYS_KEY: &str = "?";
+/// An answer takes milliseconds; a plugin that ignores its options and works on nothing is not waited for.
+const MOST_TIME: Duration = Duration::from_secs(5);
+
+/// Asks the plugin.
+pub fn known_options(plugin: &Plugin) -> Known {
+    if !isolate::AVAILABLE {
+        return Known::NotTold;
+    }
+    let limits = match &plugin.way {
+        Way::Apart(limits) => limits.clone(),
+        Way::Here(_) => Limits::default(),
+    };
+    let limits = Limits {
+        time: limits.time.min(MOST_TIME),
+        ..limits
+    };
+    let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();
+    let options = format!("{{\"{NOBODYS_KEY}\":0}}");
+    match isolate::run(&plugin.file, nothing, &options, &limits) {
+        Outcome::Failed {
+            cause: Cause::Option,
+            message,
+            ..
+        } => read(&message),
+        _ => Known::NotTold,
+    }
+}
+
+/// Reads the names in "(known options: `a`, `b`)".
+fn read(message: &str) -> Known {
+    if message.contains("this plugin takes none") {
+        return Known::These(Vec::new());
+    }
+    let list = message
+        .split_once("(known options: ")
+        .and_then(|(_, rest)| rest.split_once(')'));
+    match list {
+        Some((list, _)) => {
+            let names = list.split('`').skip(1).step_by(2);
+            Known::These(names.map(str::to_owned).collect())
+        }
+        None => Known::NotTold,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_of_the_sdk_is_understood() {
+        let these =
+            |names: &[&str]| Known::These(names.iter().map(|name| (*name).into()).collect());
+        assert_eq!(
+            read(
+                "an option is wrong: unknown option `?` (known options: `top`, `min_share`) (hint: …)"
+            ),
+            these(&["top", "min_share"])
+        );
+        assert_eq!(
+            read("unknown option `?`: this plugin takes none"),
+            these(&[])
+        );
+        assert_eq!(read("no idea"), Known::NotTold);
+    }
+}
