@@ -3,6 +3,7 @@
 pub mod allocated;
 pub mod catalog;
 pub mod categories;
+pub mod chart;
 pub mod check;
 pub mod cli;
 pub mod compare;
@@ -19,5 +20,6 @@ pub mod query;
 pub mod report;
 mod rows;
 pub mod run;
+pub mod timeline;
 pub mod verb;
 pub mod window;

@@ -4,6 +4,7 @@ mod build;
 mod cell;
 mod coverage;
 pub mod csv;
+pub mod html;
 pub mod json;
 pub mod markdown;
 mod model;

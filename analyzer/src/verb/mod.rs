@@ -9,6 +9,7 @@ mod inspect;
 mod look;
 mod output;
 mod parquet;
+mod pictures;
 mod plugins;
 mod ptx;
 mod recover;

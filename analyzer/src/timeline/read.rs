@@ -1,0 +1,229 @@
+//! The intervals of a run by lane, read column by column.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use polars::prelude::{DataFrame, DataType, Int64Chunked};
+
+use crate::export::rows::{Lane, i64_at, text_at, u64_at};
+use crate::query::{Database, QueryError, collect};
+
+/// Tables of intervals: name, the text that names a row, what else names it, which rows count.
+const TABLES: [(&str, &str, Option<&str>, &str); 6] = [
+    ("bricks", "name", None, " WHERE timing <> 'bound'"),
+    (
+        "kernels",
+        "name",
+        None,
+        " WHERE valid AND timing <> 'bound'",
+    ),
+    ("tiles", "level", None, ""),
+    ("transfers", "direction", None, " WHERE timing <> 'bound'"),
+    ("calls", "name", None, ""),
+    ("syncs", "name", Some("kind"), ""),
+];
+
+/// One interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interval {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    pub(super) id: i64,
+    pub(super) name: u32,
+}
+
+/// The intervals of one host thread or device stream.
+pub(super) struct OfLane {
+    pub(super) name: String,
+    pub(super) intervals: Vec<Interval>,
+}
+
+impl OfLane {
+    /// Outer ones before what they hold.
+    pub(super) fn sort(&mut self) {
+        self.intervals
+            .sort_by_key(|i| (i.start_ns, Reverse(i.end_ns), i.id));
+    }
+}
+
+/// All lanes, in their order, and the names of what ran.
+#[derive(Default)]
+pub(super) struct Lanes {
+    pub(super) lanes: Vec<OfLane>,
+    pub(super) names: Vec<String>,
+}
+
+/// Numbers for texts over all tables.
+#[derive(Default)]
+struct Names {
+    numbers: HashMap<String, u32>,
+    names: Vec<String>,
+}
+
+impl Names {
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// From a table's own numbers of a text to ours.
+    fn of_column(
+        &mut self,
+        database: &Database,
+        table: &str,
+        column: &str,
+    ) -> Result<HashMap<i64, u32>, QueryError> {
+        let sql = format!(
+            "SELECT DISTINCT {column}_id AS number, {column} AS name FROM {table} ORDER BY name"
+        );
+        let frame = collect(database, &sql)?;
+        let each = (0..frame.height()).filter_map(|row| {
+            let name = text_at(&frame, "name", row)?;
+            Some((i64_at(&frame, "number", row)?, self.number(name)))
+        });
+        Ok(each.collect())
+    }
+}
+
+pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryError> {
+    let mut names = Names::default();
+    let unnamed = names.number("?");
+    let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
+    for (table, text, or, which) in TABLES {
+        let head = columns_of(database, table)?;
+        if head.is_empty() {
+            continue;
+        }
+        let first = names.of_column(database, table, text)?;
+        let second = match or {
+            Some(column) => names.of_column(database, table, column)?,
+            None => HashMap::new(),
+        };
+        let has = |name: &str| head.iter().any(|column| column == name);
+        let part = |name: &str| {
+            if has(name) {
+                name.to_owned()
+            } else {
+                format!("NULL AS {name}")
+            }
+        };
+        let or_id = or.map_or("NULL AS or_id".to_owned(), |column| {
+            format!("{column}_id AS or_id")
+        });
+        let sql = format!(
+            "SELECT id, start_ns, dur_ns, {text}_id AS name_id, {or_id}, {}, {}, {}, {} FROM {table}{which}",
+            part("thread"),
+            part("device"),
+            part("stream"),
+            part("rank"),
+        );
+        let frame = collect(database, &sql)?;
+        let column = |name: &str| numbers(&frame, name);
+        let (id, start, dur) = (column("id")?, column("start_ns")?, column("dur_ns")?);
+        let (name, or) = (column("name_id")?, column("or_id")?);
+        let (thread, device) = (column("thread")?, column("device")?);
+        let (stream, rank) = (column("stream")?, column("rank")?);
+        drop(frame);
+        let mut rest = id
+            .iter()
+            .zip(or.iter())
+            .zip(thread.iter())
+            .zip(device.iter());
+        let mut more = stream.iter().zip(rank.iter());
+        // The same lane as the row before, most often.
+        let mut last: Option<([Option<i64>; 4], Vec<Interval>, Lane)> = None;
+        for ((start, dur), name) in start.iter().zip(dur.iter()).zip(name.iter()) {
+            let Some((((id, or), thread), device)) = rest.next() else {
+                break;
+            };
+            let Some((stream, rank)) = more.next() else {
+                break;
+            };
+            let (Some(start_ns), Some(dur_ns)) = (start, dur.filter(|dur| *dur >= 0)) else {
+                continue;
+            };
+            let Some(end_ns) = start_ns.checked_add(dur_ns) else {
+                continue;
+            };
+            let named = name
+                .and_then(|n| first.get(&n))
+                .or(or.and_then(|n| second.get(&n)));
+            let interval = Interval {
+                start_ns,
+                end_ns,
+                id: id.unwrap_or(0),
+                name: named.copied().unwrap_or(unnamed),
+            };
+            let place = [thread, device, stream, rank];
+            match &mut last {
+                Some((same, of, _)) if *same == place => of.push(interval),
+                _ => {
+                    if let Some((_, of, lane)) = last.take() {
+                        found.insert(lane, of);
+                    }
+                    let lane = lane(table, place);
+                    let mut of = found.remove(&lane).unwrap_or_default();
+                    of.push(interval);
+                    last = Some((place, of, lane));
+                }
+            }
+        }
+        if let Some((_, of, lane)) = last {
+            found.insert(lane, of);
+        }
+    }
+    let threads = collect(database, "SELECT thread, name FROM threads")?;
+    let threads: BTreeMap<u64, String> = (0..threads.height())
+        .filter_map(|row| {
+            let name = text_at(&threads, "name", row)?.to_owned();
+            Some((u64_at(&threads, "thread", row)?, name))
+        })
+        .collect();
+    let lanes = found.into_iter().map(|(lane, intervals)| OfLane {
+        name: lane.name(&threads, of_ranks),
+        intervals,
+    });
+    Ok(Lanes {
+        lanes: lanes.collect(),
+        names: names.names,
+    })
+}
+
+/// A row with a device lies on its stream, a wait on the thread that waited.
+fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
+    let number = |value: Option<i64>| value.map(|value| value as u64);
+    match (device, thread) {
+        (Some(device), thread) if table != "syncs" || thread.is_none() => {
+            Lane::Stream(device as u64, number(stream))
+        }
+        (_, None) if rank.is_some() => Lane::ThreadOfRank(rank.unwrap_or(0) as u64),
+        (_, thread) => Lane::Thread(number(thread)),
+    }
+}
+
+/// Columns of a table that holds rows.
+fn columns_of(database: &Database, table: &str) -> Result<Vec<String>, QueryError> {
+    let frame = collect(database, &format!("SELECT * FROM {table} LIMIT 1"))?;
+    let names = frame
+        .columns()
+        .iter()
+        .map(|column| column.name().to_string());
+    Ok(if frame.height() == 0 {
+        Vec::new()
+    } else {
+        names.collect()
+    })
+}
+
+fn numbers(frame: &DataFrame, column: &str) -> Result<Int64Chunked, QueryError> {
+    let numbers = frame
+        .column(column)
+        .and_then(|column| column.cast(&DataType::Int64))
+        .and_then(|column| column.i64().cloned());
+    numbers.map_err(|error| QueryError::Failed(error.to_string()))
+}
