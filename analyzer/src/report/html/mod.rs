@@ -36,7 +36,7 @@ fn text(plain: &str) -> String {
 fn id(parts: &[&str]) -> String {
     let clean = |part: &&str| -> String {
         let keep = |c: char| {
-            if c.is_ascii_alphanumeric() {
+            if c.is_ascii_alphanumeric() || c == '_' {
                 c.to_ascii_lowercase()
             } else {
                 '-'
