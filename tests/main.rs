@@ -13,6 +13,7 @@ mod exported;
 mod forked;
 mod harness;
 mod hostile;
+mod html;
 mod import;
 mod iterations;
 mod killed;

@@ -53,7 +53,7 @@ async function selftest() {
     const whole = span();
     const coloured = () => {
       timeline.draw();
-      const { data } = timeline.canvas.getContext('2d').getImageData(0, 0, timeline.canvas.width, timeline.canvas.height);
+      const { data } = timeline.canvas.getContext('2d', { willReadFrequently: true }).getImageData(0, 0, timeline.canvas.width, timeline.canvas.height);
       let count = 0;
       for (let at = 0; at < data.length; at += 4) if (Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 40) count++;
       return count;

@@ -89,6 +89,7 @@ class Shown {
         const value = column.c[row];
         const text = this.show[at](value);
         const cell = make('td');
+        if (column.k === 't' && text.length > 48) cell.className = 'long';
         if (column.k !== 't' && column.k !== 'b') {
           cell.className = 'r';
           if (value !== null && text !== String(value)) cell.title = String(value);

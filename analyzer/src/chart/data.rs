@@ -2,8 +2,8 @@
 
 use trueno_plugin::{Chart, Column, Table};
 
+use crate::report::Cell;
 use crate::report::units::{self, Unit};
-use crate::report::{Cell, Section};
 
 /// A chart, its table, and the table of its lines.
 #[derive(Clone, Copy)]
@@ -17,9 +17,9 @@ pub struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
-    /// Finds the tables of a chart among those of its section.
-    pub fn find(chart: &'a Chart, section: &'a Section) -> Option<Self> {
-        let table = |name: &str| section.tables.iter().find(|table| table.name() == name);
+    /// Finds the tables of a chart among those of its plugin.
+    pub fn find(chart: &'a Chart, tables: &'a [Table]) -> Option<Self> {
+        let table = |name: &str| tables.iter().find(|table| table.name() == name);
         let lines = chart.lines.as_ref().and_then(|lines| table(&lines.table));
         Some(Self {
             chart,

@@ -47,7 +47,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let size_x = ((right - left) / across).min(60.0);
     let size_y = (300.0 / down).clamp(3.0, 30.0);
     let bottom = top + down * size_y;
-    let mut scene = Scene::new(&chart.title, WIDTH, bottom + 50.0);
+    let mut scene = Scene::new(&chart.title, WIDTH, (bottom + 50.0).max(top + 96.0));
     let unit = Unit::of(value);
     let share = |v: f64| {
         if most > least {
@@ -87,7 +87,11 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let ends = [(top + size_y / 2.0, y0), (top + (down - 0.5) * size_y, y1)];
     for (y, value) in ends
         .into_iter()
-        .take(if down * size_y > 24.0 { 2 } else { 1 })
+        .take(if down > 1.0 && down * size_y > 24.0 {
+            2
+        } else {
+            1
+        })
     {
         scene.text(
             (left - 6.0, y),

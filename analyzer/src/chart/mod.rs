@@ -29,7 +29,7 @@ pub(crate) use render::escaped;
 pub use render::{DrawError, dark_rules};
 pub use scene::{Anchor, Item, Mark, Scene};
 
-use trueno_plugin::{Chart, ChartKind};
+use trueno_plugin::{Chart, ChartKind, Table};
 
 use crate::report::Section;
 
@@ -38,7 +38,12 @@ pub const WIDTH: f64 = 760.0;
 
 /// Lays out a chart of a section; `None` when its table has no row that can be drawn.
 pub fn scene(chart: &Chart, section: &Section) -> Option<Scene> {
-    let data = Data::find(chart, section)?;
+    scene_of(chart, &section.tables)
+}
+
+/// Lays out a chart of some of these tables.
+pub fn scene_of(chart: &Chart, tables: &[Table]) -> Option<Scene> {
+    let data = Data::find(chart, tables)?;
     match chart.kind {
         ChartKind::Bar => bars::scene(&data),
         ChartKind::StackedBar => stacked::scene(&data),

@@ -13,10 +13,13 @@ use plotters::style::{Color, RGBColor, TextStyle};
 use super::font;
 use super::ink::{Ink, SERIES};
 use super::png;
-use super::scene::{Anchor, Item, Scene};
+use super::scene::{Anchor, Item, Mark, SMALL, Scene};
 
 /// Pixels of a picture for each of its scene: sharp on dense screens, and in print.
 const DENSITY: f64 = 2.0;
+
+/// Pixels above a picture that stands alone, for its title.
+const HEAD: f64 = 26.0;
 
 /// Why a chart was not drawn.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +54,7 @@ impl Scene {
     /// # Errors
     /// As [`svg_for_page`](Self::svg_for_page).
     pub fn svg_file(&self) -> Result<String, DrawError> {
-        let drawn = self.svg(Some(Ink::Paper))?;
+        let drawn = self.headed().svg(Some(Ink::Paper))?;
         let at = drawn.find('>').map_or(0, |at| at + 1);
         let title = escaped(&self.title);
         Ok(format!(
@@ -93,17 +96,42 @@ impl Scene {
     /// # Errors
     /// As [`svg_for_page`](Self::svg_for_page).
     pub fn png(&self) -> Result<Vec<u8>, DrawError> {
+        let headed = self.headed();
         let (width, height) = (
-            (self.width * DENSITY).ceil() as u32,
-            (self.height * DENSITY).ceil() as u32,
+            (headed.width * DENSITY).ceil() as u32,
+            (headed.height * DENSITY).ceil() as u32,
         );
         let mut pixels = vec![255; width as usize * height as usize * 3];
         {
             let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-            self.draw(&area, DENSITY, Some(Ink::Paper))?;
+            headed.draw(&area, DENSITY, Some(Ink::Paper))?;
             area.present().map_err(|error| self.failed(error))?;
         }
         Ok(png::encode(&pixels, width, height))
+    }
+
+    /// With its title above it, as what stands alone needs.
+    fn headed(&self) -> Scene {
+        let mut headed = Scene::new(&self.title, self.width, self.height + HEAD);
+        let title = font::fit(&self.title, SMALL, self.width - 16.0);
+        headed.text((8.0, HEAD / 2.0 + 2.0), &title, Anchor::Start, Ink::Text);
+        for item in &self.items {
+            let mut item = item.clone();
+            match &mut item {
+                Item::Rect { at, .. } => at[1] += HEAD,
+                Item::Line { points, .. } => points.iter_mut().for_each(|point| point.1 += HEAD),
+                Item::Dot { at, .. } | Item::Text { at, .. } => at.1 += HEAD,
+            }
+            headed.items.push(item);
+        }
+        for mark in &self.marks {
+            let [x, y, w, h] = mark.at;
+            headed.marks.push(Mark {
+                at: [x, y + HEAD, w, h],
+                text: mark.text.clone(),
+            });
+        }
+        headed
     }
 
     fn failed(&self, why: impl std::fmt::Display) -> DrawError {

@@ -30,7 +30,9 @@ fn every_kind(rows: &[(String, f64, f64)]) -> Section {
     let charts = vec![
         Chart::bar("bar", "t", "name", "dur_ns"),
         Chart::stacked_bar("stacked", "t", "lane", "dur_ns", "name"),
-        Chart::line("line", "t", "start_ns", "ratio").series("name").label("lane"),
+        Chart::line("line", "t", "start_ns", "ratio")
+            .series("name")
+            .label("lane"),
         Chart::scatter("scatter", "t", "ratio", "flops_per_s")
             .series("lane")
             .label("name")
@@ -87,7 +89,13 @@ proptest! {
 #[test]
 fn thousands_of_points_stay_light() {
     let rows: Vec<(String, f64, f64)> = (0..50_000)
-        .map(|n| (format!("name {}", n % 11), f64::from(n) * 1e4 + 1.0, f64::from(n % 977) + 1.0))
+        .map(|n| {
+            (
+                format!("name {}", n % 11),
+                f64::from(n) * 1e4 + 1.0,
+                f64::from(n % 977) + 1.0,
+            )
+        })
         .collect();
     let section = every_kind(&rows);
     for chart in &section.charts {
@@ -112,23 +120,42 @@ fn a_name_with_a_tag_stays_a_name() {
 #[test]
 fn nothing_to_draw_is_no_chart() {
     let section = every_kind(&[]);
-    assert!(section.charts.iter().all(|chart| scene(chart, &section).is_none()));
+    assert!(
+        section
+            .charts
+            .iter()
+            .all(|chart| scene(chart, &section).is_none())
+    );
 }
 
 #[test]
 fn outliers_stand_out_with_their_label() {
     let table = Table::build("t")
         .u64("number", 0..40_u64)
-        .i64("wall_ns", (0..40).map(|n| if n == 17 { 9_000 } else { 1_000 + n % 3 }))
+        .i64(
+            "wall_ns",
+            (0..40).map(|n| if n == 17 { 9_000 } else { 1_000 + n % 3 }),
+        )
         .text("outlier", (0..40).map(|n| (n == 17).then_some("slow")))
         .finish()
         .unwrap();
     let chart = Chart::line("t", "t", "number", "wall_ns").label("outlier");
     let section = section(vec![table], vec![chart]);
     let scene = scene(&section.charts[0], &section).unwrap();
-    let alarms = scene.items.iter().filter(|item| matches!(item, Item::Dot { ink: Ink::Alarm, .. }));
+    let alarms = scene.items.iter().filter(|item| {
+        matches!(
+            item,
+            Item::Dot {
+                ink: Ink::Alarm,
+                ..
+            }
+        )
+    });
     assert_eq!(alarms.count(), 1);
-    let named = scene.items.iter().any(|item| matches!(item, Item::Text { text, .. } if text == "slow"));
+    let named = scene
+        .items
+        .iter()
+        .any(|item| matches!(item, Item::Text { text, .. } if text == "slow"));
     assert!(named);
 }
 
@@ -140,10 +167,20 @@ fn a_picture_of_pixels_is_a_png_with_ink_on_it() {
         let png = scene.png().unwrap();
         assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
         let size = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
-        assert_eq!((size(16), size(20)), ((scene.width * 2.0).ceil() as u32, (scene.height * 2.0).ceil() as u32));
+        assert_eq!(
+            (size(16), size(20)),
+            (
+                (scene.width * 2.0).ceil() as u32,
+                ((scene.height + 26.0) * 2.0).ceil() as u32
+            )
+        );
         let data = png.windows(4).position(|four| four == b"IDAT").unwrap();
         let mut pixels = Vec::new();
-        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&png[data + 4..]), &mut pixels).unwrap();
+        std::io::Read::read_to_end(
+            &mut flate2::read::ZlibDecoder::new(&png[data + 4..]),
+            &mut pixels,
+        )
+        .unwrap();
         let dark = pixels.iter().filter(|byte| **byte < 0x80).count();
         assert!(dark > 200, "{}: {dark} dark bytes", chart.title);
         assert_eq!(scene.png().unwrap(), png);

@@ -13,7 +13,7 @@ pub mod style;
 pub mod terminal;
 mod terminal_table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod units;
 mod view;
 pub mod width;

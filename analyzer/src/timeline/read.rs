@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use polars::prelude::{DataFrame, DataType, Int64Chunked};
+use polars::prelude::{ChunkFullNull, DataFrame, DataType, Int64Chunked};
 
 use crate::export::rows::{Lane, i64_at, text_at, u64_at};
 use crate::query::{Database, QueryError, collect};
@@ -105,22 +105,21 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
             None => HashMap::new(),
         };
         let has = |name: &str| head.iter().any(|column| column == name);
-        let part = |name: &str| {
-            if has(name) {
-                name.to_owned()
-            } else {
-                format!("NULL AS {name}")
-            }
-        };
-        let or_id = or.map_or("NULL AS or_id".to_owned(), |column| {
-            format!("{column}_id AS or_id")
-        });
+        // Columns that are not there are not asked for: the engine fails on some filters beside a constant.
+        let or_id = or.map(|column| format!("{column}_id AS or_id"));
+        let places = ["thread", "device", "stream", "rank"];
+        let more: Vec<String> = (or_id.into_iter())
+            .chain(
+                places
+                    .into_iter()
+                    .filter(|name| has(name))
+                    .map(str::to_owned),
+            )
+            .map(|column| format!(", {column}"))
+            .collect();
         let sql = format!(
-            "SELECT id, start_ns, dur_ns, {text}_id AS name_id, {or_id}, {}, {}, {}, {} FROM {table}{which}",
-            part("thread"),
-            part("device"),
-            part("stream"),
-            part("rank"),
+            "SELECT id, start_ns, dur_ns, {text}_id AS name_id{} FROM {table}{which}",
+            more.concat()
         );
         let frame = collect(database, &sql)?;
         let column = |name: &str| numbers(&frame, name);
@@ -220,7 +219,11 @@ fn columns_of(database: &Database, table: &str) -> Result<Vec<String>, QueryErro
     })
 }
 
+/// A column of integers; nulls where the table has none of that name.
 fn numbers(frame: &DataFrame, column: &str) -> Result<Int64Chunked, QueryError> {
+    if frame.column(column).is_err() {
+        return Ok(Int64Chunked::full_null(column.into(), frame.height()));
+    }
     let numbers = frame
         .column(column)
         .and_then(|column| column.cast(&DataType::Int64))

@@ -76,7 +76,8 @@ impl Pictures {
     }
 }
 
-fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<()> {
+/// Writes `NAME.svg` and `NAME.png`.
+pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<()> {
     let files = [
         ("svg", scene.svg_file()?.into_bytes()),
         ("png", scene.png()?),

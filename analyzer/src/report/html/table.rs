@@ -8,6 +8,9 @@ use super::text;
 use crate::report::units;
 use crate::report::view::{View, heading};
 
+/// Longer texts may be broken anywhere.
+const LONG: usize = 48;
+
 /// Points in time, which are shown in one unit.
 pub(super) fn is_position(name: &str) -> bool {
     ["start_ns", "end_ns", "time_ns"]
@@ -67,10 +70,10 @@ pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
         for row in 0..view.rows {
             out.push_str("<tr>");
             for column in &view.columns {
-                let class = if column.right_aligned {
-                    " class=\"r\""
-                } else {
-                    ""
+                let class = match column.right_aligned {
+                    true => " class=\"r\"",
+                    false if column.cells[row].chars().count() > LONG => " class=\"long\"",
+                    false => "",
                 };
                 let _ = write!(out, "<td{class}>{}</td>", text(&column.cells[row]));
             }

@@ -61,7 +61,10 @@ fn page(report: &Report, timeline: &Timeline) -> String {
 fn names_cannot_leave_the_place_they_stand_in() {
     let (report, timeline) = nasty();
     let page = page(&report, &timeline);
-    assert!(!page.contains("<script>alert") && !page.contains("<!--&"), "a name became markup");
+    assert!(
+        !page.contains("<script>alert") && !page.contains("<!--&"),
+        "a name became markup"
+    );
     // The block of data and the program: two elements that begin, two that end.
     assert_eq!(page.matches("<script").count(), 2);
     assert_eq!(page.matches("</script>").count(), 2);
@@ -71,14 +74,25 @@ fn names_cannot_leave_the_place_they_stand_in() {
     assert_eq!(data["texts"][0], NASTY);
     assert_eq!(data["timeline"]["names"][0], NASTY);
     // Too long for a double, so as text.
-    assert_eq!(data["tables"][0]["columns"][2]["c"][0], u64::MAX.to_string());
+    assert_eq!(
+        data["tables"][0]["columns"][2]["c"][0],
+        u64::MAX.to_string()
+    );
 }
 
 #[test]
 fn nothing_is_fetched() {
     let (report, timeline) = nasty();
     let page = page(&report, &timeline);
-    for fetched in ["src=", "@import", "url(", "http://", "https://", "fetch(", "XMLHttpRequest"] {
+    for fetched in [
+        "src=",
+        "@import",
+        "url(",
+        "http://",
+        "https://",
+        "fetch(",
+        "XMLHttpRequest",
+    ] {
         assert!(!page.contains(fetched), "the page holds {fetched}");
     }
     assert!(page.contains("default-src 'none'"));
@@ -111,14 +125,22 @@ fn the_three_that_gain_most_come_from_the_section_that_ranks_them() {
         .text("severity", ["warning", "warning", "info", "info"])
         .i64("gain_ns", [5_000_000, 2_000_000, 1_000, 1])
         .f64("gain_share", [0.5, 0.2, 0.01, 0.0])
-        .text("confidence", ["measured", "measured", "modelled", "modelled"])
-        .text("sentence", ["copies <wait>", "launches", "tails", "the fourth"])
+        .text(
+            "confidence",
+            ["measured", "measured", "modelled", "modelled"],
+        )
+        .text(
+            "sentence",
+            ["copies <wait>", "launches", "tails", "the fourth"],
+        )
         .text("code", ["copies", "launches", "tails", "fourth"])
         .finish()
         .unwrap();
     let report = report(vec![section("bottleneck", vec![table])]);
     let page = page(&report, &Timeline::default());
     let summary = &page[..page.find("id=\"s-bottleneck\"").unwrap()];
-    assert!(summary.contains("copies &lt;wait&gt;") && summary.contains("gains up to 5 ms, 50.0 %"));
+    assert!(
+        summary.contains("copies &lt;wait&gt;") && summary.contains("gains up to 5 ms, 50.0 %")
+    );
     assert!(summary.contains("tails") && !summary.contains("the fourth"));
 }
