@@ -124,7 +124,7 @@ impl Axis {
         for value in self.ticks((self.to_px - self.from_px).abs() / 90.0) {
             let Some(x) = self.px(value) else { continue };
             scene.line(vec![(x, top), (x, bottom)], Ink::Grid, 1);
-            let at = (x, bottom + 11.0);
+            let at = (x, bottom + 14.0);
             scene.text(at, &show(value, self.unit), Anchor::Middle, Ink::Faint);
             let bounds = scene.items.last().and_then(Scene::bounds);
             if let Some(bounds) = bounds {
@@ -137,7 +137,7 @@ impl Axis {
             }
         }
         let middle = (self.from_px + self.to_px) / 2.0;
-        scene.text((middle, bottom + 29.0), title, Anchor::Middle, Ink::Faint);
+        scene.text((middle, bottom + 31.0), title, Anchor::Middle, Ink::Faint);
         scene.line(
             vec![(self.from_px, bottom), (self.to_px, bottom)],
             Ink::Faint,

@@ -21,6 +21,9 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     );
     let unit = Unit::of(&chart.x);
     let mut rows: Vec<usize> = (0..xs.len()).filter(|row| xs[*row].is_some()).collect();
+    if rows.is_empty() {
+        return None;
+    }
     let far = |row: &usize| (xs[*row].unwrap_or(0.0) - chart.reference.unwrap_or(0.0)).abs();
     rows.sort_by(|a, b| far(b).total_cmp(&far(a)).then(a.cmp(b)));
     let left_out = rows.split_off(rows.len().min(MOST)).len();

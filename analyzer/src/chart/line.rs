@@ -11,6 +11,8 @@ use super::{WIDTH, legend};
 use crate::report::units::Unit;
 
 const HEIGHT: f64 = 250.0;
+/// Rows that stand out, at most.
+const MOST_MARKED: usize = 300;
 /// Points of a series that are drawn; of more, the least and the most of each pixel.
 const MOST_POINTS: usize = 1_400;
 
@@ -90,6 +92,15 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             .collect(),
         None => Vec::new(),
     };
+    // Of very many, the highest.
+    let mut marked = marked;
+    marked.sort_by(|a, b| {
+        ys[*b]
+            .unwrap_or(0.0)
+            .total_cmp(&ys[*a].unwrap_or(0.0))
+            .then(a.cmp(b))
+    });
+    marked.truncate(MOST_MARKED);
     let mut named: Vec<Named> = Vec::new();
     for row in &marked {
         let (Some(at), Some(labels)) = (at(*row), &labels) else {

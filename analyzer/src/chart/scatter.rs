@@ -33,6 +33,9 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let mut rows: Vec<usize> = (0..xs.len())
         .filter(|row| drawable(xs[*row], chart.x_scale) && drawable(ys[*row], chart.y_scale))
         .collect();
+    if rows.is_empty() {
+        return None;
+    }
     rows.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
     rows.truncate(MOST);
     let largest = rows.first().map_or(0.0, |row| size(*row));

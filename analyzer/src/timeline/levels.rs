@@ -122,21 +122,33 @@ fn longer_than<'a>(lanes: impl Iterator<Item = &'a [Interval]>, count: usize) ->
     Some(*found)
 }
 
-/// How many intervals are open around each, at most `most`. What is popped has ended, so intervals of
-/// one depth never overlap, nested or not.
+/// The row of each interval, at most `most`: below what holds it. One that outlasts what it began in
+/// takes the place of the outermost one that has ended, so a chain of them does not go ever deeper.
+/// Intervals of one row never overlap, nested or not.
 fn depths(intervals: &[Interval], most: usize) -> Vec<u8> {
     let most = most.min(usize::from(u8::MAX));
-    let mut open: Vec<i64> = Vec::new();
+    let mut ends: Vec<i64> = Vec::new();
     let mut depths = Vec::with_capacity(intervals.len());
     for interval in intervals {
-        while open
+        while ends
             .last()
             .is_some_and(|end_ns| *end_ns <= interval.start_ns)
         {
-            open.pop();
+            ends.pop();
         }
-        depths.push(open.len().min(most) as u8);
-        open.push(interval.end_ns);
+        let outlasts = ends.last().is_some_and(|end_ns| *end_ns < interval.end_ns);
+        let free = || ends.iter().position(|end_ns| *end_ns <= interval.start_ns);
+        let depth = match if outlasts { free() } else { None } {
+            Some(depth) => {
+                ends[depth] = interval.end_ns;
+                depth
+            }
+            None => {
+                ends.push(interval.end_ns);
+                ends.len() - 1
+            }
+        };
+        depths.push(depth.min(most) as u8);
     }
     depths
 }
