@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 
 use crate::harness::{Dir, spin};
@@ -199,6 +199,35 @@ fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
     }
     let piped = dir.report(&run, &["--html", "-"]).exits(0);
     assert!(piped.stdout == page, "standard output holds something else");
+}
+
+#[test]
+fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
+    let dir = Dir::new();
+    let event = |cat: &str, name: &str, ts: f64, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 80.0, "args": args});
+    let on_device =
+        |correlation: u64| json!({"correlation": correlation, "device": 0, "stream": 7});
+    let trace = json!({"schemaVersion": 1, "traceEvents": [
+        event("cpu_op", "aten::mm", 100.0, json!({})),
+        event("cuda_runtime", "cudaLaunchKernel", 110.0, json!({"correlation": 7})),
+        event("cuda_runtime", "cudaMemcpyAsync", 115.0, json!({"correlation": 8})),
+        event("cuda_runtime", "cudaDeviceSynchronize", 400.0, json!({"correlation": 9})),
+        event("kernel", "sgemm<float>", 200.0, on_device(7)),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 300.0, json!({"correlation": 8, "device": 0, "stream": 7, "bytes": 64})),
+    ]});
+    std::fs::write(dir.join("trace.json"), trace.to_string()).unwrap();
+    dir.command(&["import", "trace.json", "-o", "trace.run"])
+        .exits(0);
+    dir.report(&dir.join("trace.run"), &["--html", "page.html", "-q"])
+        .exits(0);
+    let page = dir.read("page.html");
+    assert!(
+        !page.contains("there is no timeline:"),
+        "the timeline could not be read"
+    );
+    assert!(
+        page.contains("\"lane\":\"gpu0/stream 7\"") && page.contains("sgemm\\u003cfloat\\u003e")
+    );
 }
 
 #[test]

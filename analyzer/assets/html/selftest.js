@@ -106,8 +106,12 @@ async function selftest() {
   const ids = [...document.querySelectorAll('[id]')].map(element => element.id);
   check(new Set(ids).size === ids.length, 'two elements have one id');
   for (const link of document.querySelectorAll('a[href^="#"]')) check(document.getElementById(link.getAttribute('href').slice(1)), `${link.getAttribute('href')} leads nowhere`);
+  const page = () => getComputedStyle(document.body).backgroundColor;
+  const first = page();
   document.getElementById('theme').click();
-  check(['light', 'dark'].includes(document.documentElement.dataset.theme), 'the theme does not change');
+  check(page() !== first, 'the theme does not change');
+  document.getElementById('theme').click();
+  check(page() === first, 'the theme does not change back');
   check(problems.length === 0, `errors: ${problems.join('; ')}`);
   const result = { ok: failed.length === 0, checks, tables: tables.size, charts: charts.length, timeline: timeline !== null, failed: failed.slice(0, 20) };
   document.body.append(make('pre', { id: 'selftest', textContent: JSON.stringify(result) }));

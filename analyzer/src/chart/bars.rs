@@ -16,9 +16,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let (names, values) = (data.texts(&chart.x), data.numbers(&chart.y));
     let unit = Unit::of(&chart.y);
     let largest = values.iter().flatten().fold(0.0, |a: f64, b| a.max(*b));
-    if values.iter().flatten().next().is_none() {
-        return None;
-    }
+    values.iter().flatten().next()?;
     let mut kept: Vec<usize> = (0..values.len()).collect();
     let length = |row: &usize| values[*row].unwrap_or(0.0);
     kept.sort_by(|a, b| length(b).total_cmp(&length(a)).then(a.cmp(b)));

@@ -115,6 +115,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             name: labels[*row].clone(),
             at,
             reach: 4.0,
+            above: true,
         });
     }
     names::write(&mut scene, &named, [left, top, right, bottom], 12);

@@ -12,6 +12,8 @@ pub struct Named {
     pub at: (f64, f64),
     /// Pixels from the middle to its edge.
     pub reach: f64,
+    /// Whether above is the best place, as on a line, which runs to the sides.
+    pub above: bool,
 }
 
 /// Writes names in their order, the most important first: right of, left of, above or below their
@@ -39,12 +41,15 @@ pub fn write(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) 
         let width = font::width(&text, SMALL);
         let height = SMALL * 1.2;
         let ((x, y), gap) = (named.at, named.reach + 4.0);
-        let ways = [
+        let mut ways = [
             (x + gap, y, Anchor::Start),
             (x - gap, y, Anchor::End),
             (x, y - gap - height / 2.0, Anchor::Middle),
             (x, y + gap + height / 2.0, Anchor::Middle),
         ];
+        if named.above {
+            ways.rotate_left(2);
+        }
         let free = ways.into_iter().find_map(|(x, y, anchor)| {
             let left = match anchor {
                 Anchor::Start => x,

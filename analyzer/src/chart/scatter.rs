@@ -14,6 +14,11 @@ const HEIGHT: f64 = 380.0;
 /// Most points, the largest first.
 const MOST: usize = 1_500;
 const MOST_NAMES: usize = 16;
+/// Most lines behind the points, and most points of one.
+const MOST_LINES: usize = 32;
+const MOST_LINE_POINTS: usize = 400;
+/// Lines with more points than a roof has are curves, and have no ridge.
+const MOST_BENDS: usize = 8;
 
 /// The scene of a scatter chart.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
@@ -69,7 +74,11 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             .iter()
             .zip(&drawn)
             .skip(1)
-            .take(points.len().saturating_sub(2))
+            .take(if points.len() > MOST_BENDS {
+                0
+            } else {
+                points.len().saturating_sub(2)
+            })
         {
             scene.dot(*point, 3.0, Ink::Faint);
             let text = format!(
@@ -114,7 +123,12 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             ));
         }
         scene.mark([at.0 - reach, at.1 - reach, 2.0 * reach, 2.0 * reach], text);
-        named.push(Named { name, at, reach });
+        named.push(Named {
+            name,
+            at,
+            reach,
+            above: false,
+        });
     }
     roof_names(
         &mut scene,
@@ -135,7 +149,7 @@ fn roof_names(
     scene: &mut Scene,
     lines: &[(String, Vec<(f64, f64)>)],
     place: impl Fn(&(f64, f64)) -> Option<(f64, f64)>,
-    [_, top, right, _]: [f64; 4],
+    [left, top, right, bottom]: [f64; 4],
     points: &[Named],
 ) {
     let mut taken: Vec<[f64; 4]> = points
@@ -157,7 +171,8 @@ fn roof_names(
         let width = font::width(&text, SMALL);
         let free = [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
             let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
-            let is_free = bounds[1] >= top && !taken.iter().any(|other| overlap(*other, bounds));
+            let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
+            let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));
             is_free.then_some(bounds)
         });
         if let Some(bounds) = free {
@@ -179,12 +194,17 @@ fn lines(data: &Data<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
         None => vec![String::new(); xs.len()],
     };
     let (names, of) = kinds(&names);
-    let mut lines: Vec<(String, Vec<(f64, f64)>)> =
-        names.into_iter().map(|name| (name, Vec::new())).collect();
+    let names = names.into_iter().take(MOST_LINES);
+    let mut lines: Vec<(String, Vec<(f64, f64)>)> = names.map(|name| (name, Vec::new())).collect();
     for (row, of) in of.into_iter().enumerate() {
-        if let Some(point) = xs[row].zip(ys[row]) {
-            lines[of].1.push(point);
+        if let (Some(line), Some(point)) = (lines.get_mut(of), xs[row].zip(ys[row])) {
+            line.1.push(point);
         }
+    }
+    for (_, points) in &mut lines {
+        // Roofs have a handful; of very long lines every so many is enough behind the marks.
+        let step = points.len().div_ceil(MOST_LINE_POINTS).max(1);
+        *points = points.iter().copied().step_by(step).collect();
     }
     lines
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use polars::prelude::{ChunkFullNull, DataFrame, DataType, Int64Chunked};
+use polars::prelude::{DataFrame, DataType, PolarsError};
 
 use crate::export::rows::{Lane, i64_at, text_at, u64_at};
 use crate::query::{Database, QueryError, collect};
@@ -105,7 +105,6 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
             None => HashMap::new(),
         };
         let has = |name: &str| head.iter().any(|column| column == name);
-        // Columns that are not there are not asked for: the engine fails on some filters beside a constant.
         let or_id = or.map(|column| format!("{column}_id AS or_id"));
         let places = ["thread", "device", "stream", "rank"];
         let more: Vec<String> = (or_id.into_iter())
@@ -127,16 +126,11 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
         let (name, or) = (column("name_id")?, column("or_id")?);
         let (thread, device) = (column("thread")?, column("device")?);
         let (stream, rank) = (column("stream")?, column("rank")?);
-        drop(frame);
-        let mut rest = id
-            .iter()
-            .zip(or.iter())
-            .zip(thread.iter())
-            .zip(device.iter());
-        let mut more = stream.iter().zip(rank.iter());
+        let mut rest = id.zip(or).zip(thread).zip(device);
+        let mut more = stream.zip(rank);
         // The same lane as the row before, most often.
         let mut last: Option<([Option<i64>; 4], Vec<Interval>, Lane)> = None;
-        for ((start, dur), name) in start.iter().zip(dur.iter()).zip(name.iter()) {
+        for ((start, dur), name) in start.zip(dur).zip(name) {
             let Some((((id, or), thread), device)) = rest.next() else {
                 break;
             };
@@ -219,14 +213,23 @@ fn columns_of(database: &Database, table: &str) -> Result<Vec<String>, QueryErro
     })
 }
 
-/// A column of integers; nulls where the table has none of that name.
-fn numbers(frame: &DataFrame, column: &str) -> Result<Int64Chunked, QueryError> {
-    if frame.column(column).is_err() {
-        return Ok(Int64Chunked::full_null(column.into(), frame.height()));
-    }
-    let numbers = frame
-        .column(column)
-        .and_then(|column| column.cast(&DataType::Int64))
-        .and_then(|column| column.i64().cloned());
-    numbers.map_err(|error| QueryError::Failed(error.to_string()))
+/// A column of integers, one by one; nulls where the table has none of that name. Not cast: the engine
+/// fails to cast some columns that a filter has made.
+fn numbers<'f>(
+    frame: &'f DataFrame,
+    column: &str,
+) -> Result<Box<dyn Iterator<Item = Option<i64>> + 'f>, QueryError> {
+    let Ok(column) = frame.column(column) else {
+        return Ok(Box::new(std::iter::repeat_n(None, frame.height())));
+    };
+    let failed = |error: PolarsError| QueryError::Failed(error.to_string());
+    let series = column.as_materialized_series();
+    Ok(match series.dtype() {
+        DataType::Int64 => Box::new(series.i64().map_err(failed)?.iter()),
+        DataType::UInt64 => {
+            let values = series.u64().map_err(failed)?.iter();
+            Box::new(values.map(|value| value.map(|value| value as i64)))
+        }
+        _ => Box::new((0..series.len()).map(|row| series.get(row).ok()?.extract())),
+    })
 }

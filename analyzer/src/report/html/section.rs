@@ -14,9 +14,9 @@ const OPEN: usize = 2;
 pub(super) fn write(out: &mut String, report: &Report, at: usize, extra: &Extra<'_>, kept: usize) {
     let section = &report.sections[at];
     let name = id(&["s", &section.plugin]);
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<section id=\"{name}\"><h2>{} <span class=\"faint\">{}</span></h2>\n",
+        "<section id=\"{name}\"><h2>{} <span class=\"faint\">{}</span></h2>",
         text(&section.plugin.replace('_', " ")),
         text(&section.version)
     );

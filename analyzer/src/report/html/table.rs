@@ -33,9 +33,9 @@ pub(super) fn write(
     );
     let rows = if table.rows() == 1 { "row" } else { "rows" };
     let state = if open { " open" } else { "" };
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<details class=\"table\" id=\"{id}\"{state}><summary><h3>{}</h3> <span class=\"faint\">{count} {rows}</span></summary>\n",
+        "<details class=\"table\" id=\"{id}\"{state}><summary><h3>{}</h3> <span class=\"faint\">{count} {rows}</span></summary>",
         text(&heading(table.name()))
     );
     plain(out, table, top);
