@@ -49,12 +49,12 @@ pub(super) fn gather(run: &Run, report: &mut Report, with_evidence: bool, talk: 
 }
 
 impl Pictures {
-    /// For a page whose tables show `top` rows at first.
+    /// For a page whose tables show `top` rows at first, one at least.
     pub(super) fn extra(&self, top: usize) -> Extra<'_> {
         Extra {
             timeline: self.timeline.as_ref(),
             evidence: &self.evidence,
-            top,
+            top: top.max(1),
         }
     }
 
