@@ -6,22 +6,60 @@ use std::collections::{BTreeMap, HashMap};
 use polars::prelude::{DataFrame, DataType, PolarsError};
 
 use crate::export::rows::{Lane, i64_at, text_at, u64_at};
-use crate::query::{Database, QueryError, collect};
+use crate::query::{Database, QueryError, collect, collect_in_order};
 
-/// Tables of intervals: name, the text that names a row, what else names it, which rows count.
-const TABLES: [(&str, &str, Option<&str>, &str); 6] = [
-    ("bricks", "name", None, " WHERE timing <> 'bound'"),
-    (
+/// A table of intervals, as it is asked.
+struct Asked {
+    table: &'static str,
+    /// The text that names a row, and what names it where that is null.
+    text: &'static str,
+    or: Option<&'static str>,
+    /// Columns that say on which lane a row lies.
+    place: &'static [&'static str],
+    /// Which rows count.
+    which: &'static str,
+}
+
+const HOST: &[&str] = &["thread"];
+const ANYWHERE: &[&str] = &["thread", "device", "stream"];
+const TIMED: &str = " WHERE timing <> 'bound'";
+
+const TABLES: [Asked; 6] = [
+    asked("bricks", "name", HOST, TIMED),
+    asked(
         "kernels",
         "name",
-        None,
+        ANYWHERE,
         " WHERE valid AND timing <> 'bound'",
     ),
-    ("tiles", "level", None, ""),
-    ("transfers", "direction", None, " WHERE timing <> 'bound'"),
-    ("calls", "name", None, ""),
-    ("syncs", "name", Some("kind"), ""),
+    asked("tiles", "level", HOST, ""),
+    asked("transfers", "direction", ANYWHERE, TIMED),
+    asked("calls", "name", HOST, ""),
+    Asked {
+        or: Some("kind"),
+        ..asked("syncs", "name", ANYWHERE, "")
+    },
 ];
+
+const fn asked(
+    table: &'static str,
+    text: &'static str,
+    place: &'static [&'static str],
+    which: &'static str,
+) -> Asked {
+    Asked {
+        table,
+        text,
+        or: None,
+        place,
+        which,
+    }
+}
+
+/// Rows in any order. The streaming engine fails on some queries that it answers in order.
+fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    collect(database, sql).or_else(|_| collect_in_order(database, sql))
+}
 
 /// One interval.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +119,7 @@ impl Names {
         let sql = format!(
             "SELECT DISTINCT {column}_id AS number, {column} AS name FROM {table} ORDER BY name"
         );
-        let frame = collect(database, &sql)?;
+        let frame = ask(database, &sql)?;
         let each = (0..frame.height()).filter_map(|row| {
             let name = text_at(&frame, "name", row)?;
             Some((i64_at(&frame, "number", row)?, self.number(name)))
@@ -94,33 +132,23 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
     let mut names = Names::default();
     let unnamed = names.number("?");
     let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
-    for (table, text, or, which) in TABLES {
-        let head = columns_of(database, table)?;
-        if head.is_empty() {
-            continue;
-        }
+    for asked in TABLES {
+        let Asked { table, text, .. } = asked;
         let first = names.of_column(database, table, text)?;
-        let second = match or {
+        let second = match asked.or {
             Some(column) => names.of_column(database, table, column)?,
             None => HashMap::new(),
         };
-        let has = |name: &str| head.iter().any(|column| column == name);
-        let or_id = or.map(|column| format!("{column}_id AS or_id"));
-        let places = ["thread", "device", "stream", "rank"];
-        let more: Vec<String> = (or_id.into_iter())
-            .chain(
-                places
-                    .into_iter()
-                    .filter(|name| has(name))
-                    .map(str::to_owned),
-            )
+        let or_id = asked.or.map(|column| format!("{column}_id AS or_id"));
+        let rank = of_ranks.then(|| "rank".to_owned());
+        let place = asked.place.iter().map(|column| (*column).to_owned());
+        let more: String = (or_id.into_iter().chain(place).chain(rank))
             .map(|column| format!(", {column}"))
             .collect();
-        let sql = format!(
-            "SELECT id, start_ns, dur_ns, {text}_id AS name_id{} FROM {table}{which}",
-            more.concat()
-        );
-        let frame = collect(database, &sql)?;
+        let which = asked.which;
+        let sql =
+            format!("SELECT id, start_ns, dur_ns, {text}_id AS name_id{more} FROM {table}{which}");
+        let frame = ask(database, &sql)?;
         let column = |name: &str| numbers(&frame, name);
         let (id, start, dur) = (column("id")?, column("start_ns")?, column("dur_ns")?);
         let (name, or) = (column("name_id")?, column("or_id")?);
@@ -170,7 +198,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
             found.insert(lane, of);
         }
     }
-    let threads = collect(database, "SELECT thread, name FROM threads")?;
+    let threads = ask(database, "SELECT thread, name FROM threads")?;
     let threads: BTreeMap<u64, String> = (0..threads.height())
         .filter_map(|row| {
             let name = text_at(&threads, "name", row)?.to_owned();
@@ -199,22 +227,7 @@ fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
     }
 }
 
-/// Columns of a table that holds rows.
-fn columns_of(database: &Database, table: &str) -> Result<Vec<String>, QueryError> {
-    let frame = collect(database, &format!("SELECT * FROM {table} LIMIT 1"))?;
-    let names = frame
-        .columns()
-        .iter()
-        .map(|column| column.name().to_string());
-    Ok(if frame.height() == 0 {
-        Vec::new()
-    } else {
-        names.collect()
-    })
-}
-
-/// A column of integers, one by one; nulls where the table has none of that name. Not cast: the engine
-/// fails to cast some columns that a filter has made.
+/// A column of integers, one by one; nulls where it was not asked for.
 fn numbers<'f>(
     frame: &'f DataFrame,
     column: &str,
@@ -229,6 +242,10 @@ fn numbers<'f>(
         DataType::UInt64 => {
             let values = series.u64().map_err(failed)?.iter();
             Box::new(values.map(|value| value.map(|value| value as i64)))
+        }
+        DataType::UInt32 => {
+            let values = series.u32().map_err(failed)?.iter();
+            Box::new(values.map(|value| value.map(i64::from)))
         }
         _ => Box::new((0..series.len()).map(|row| series.get(row).ok()?.extract())),
     })

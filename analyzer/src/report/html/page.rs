@@ -1,5 +1,6 @@
 //! The page around it all.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -7,7 +8,7 @@ use serde_json::json;
 
 use super::{Extra, data, id, section, summary, text, timeline};
 use crate::chart::{self, flame};
-use crate::report::Report;
+use crate::report::{Report, width};
 
 const STYLE: &str = include_str!("../../../assets/html/report.css");
 /// In the order they are read.
@@ -118,10 +119,15 @@ fn block(report: &Report, extra: &Extra<'_>, kept: usize) -> String {
     }
     data::for_script(&json!({
         "top": extra.top,
-        "texts": texts.texts,
+        "texts": printable(texts.texts.iter().copied()),
         "tables": tables,
         "timeline": extra.timeline.map(timeline::data),
     }))
+}
+
+/// As they show: a control character in a name neither hides nor turns what stands beside it.
+pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
+    texts.map(width::printable).collect()
 }
 
 /// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise.

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::base64::{encode, varint};
+use super::page::printable;
+use crate::report::width;
 use crate::timeline::Timeline;
 
 /// Per row: intervals as gap since the one before, duration and name, each a varint; slices as a byte
@@ -27,7 +29,7 @@ pub(super) fn data(timeline: &Timeline) -> Value {
                 slices.extend(name.to_le_bytes());
             }
             json!({
-                "lane": row.lane,
+                "lane": width::printable(&row.lane),
                 "depth": row.depth,
                 "n": row.spans.len(),
                 "spans": encode(&spans),
@@ -41,7 +43,7 @@ pub(super) fn data(timeline: &Timeline) -> Value {
         "longer": timeline.longer_than_ns,
         "slices": timeline.slices,
         "spans": timeline.spans,
-        "names": timeline.names,
+        "names": printable(timeline.names.iter().map(String::as_str)),
         "rows": rows,
     })
 }
