@@ -7,7 +7,7 @@ use super::scene::{Anchor, Scene};
 use crate::report::units::Unit;
 
 /// Most cells along an edge that are drawn one by one; of more, the largest of neighbours.
-const MOST: f64 = 96.0;
+const MOST: f64 = 64.0;
 
 /// The scene of a heat map; columns and rows are whole numbers.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
