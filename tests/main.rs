@@ -16,6 +16,7 @@ mod exported;
 mod forked;
 mod harness;
 mod hostile;
+mod html;
 mod import;
 mod isolate;
 mod iterations;

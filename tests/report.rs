@@ -175,7 +175,10 @@ fn files_are_written_beside_the_page() {
     assert_eq!(done.stderr, "");
     let json: Value = serde_json::from_str(&dir.read("report.json")).unwrap();
     assert!(dir.read("report.md").starts_with("## test\n"));
-    assert!(dir.read("report.md").contains("### critical\\_path"));
+    assert!(
+        dir.read("report.md")
+            .contains("<summary><b>critical_path</b>")
+    );
     for section in json["sections"].as_array().unwrap() {
         for table in section["tables"].as_array().unwrap() {
             let name = format!(

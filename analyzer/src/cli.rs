@@ -42,6 +42,9 @@ EXAMPLES:
     trueno-analyze export chrome decode.run -o decode.json.gz
   Keep a run, smaller, and in files that databases read:
     trueno-analyze export parquet decode.run -o decode.parquet
+  Look at it in a browser, or put its charts elsewhere:
+    trueno-analyze report decode.run --html decode.html
+    trueno-analyze report decode.run --charts charts/
   Make a run of another profiler's trace, or one of several ranks:
     trueno-analyze import trace.json.gz -o trace.run
     trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
@@ -221,12 +224,32 @@ pub struct ReportArgs {
     /// Write the report as Markdown; - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
+    /// Write the report as one HTML file that needs nothing else; - is standard output, and nothing else goes there then.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write each table to DIR/PLUGIN.TABLE.csv.
     #[arg(long, value_name = "DIR")]
     pub csv: Option<PathBuf>,
+    /// Write each chart to DIR, as SVG and as PNG.
+    #[arg(long, value_name = "DIR")]
+    pub charts: Option<PathBuf>,
+    /// Form of the report on standard output.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal, value_name = "FORMAT")]
+    pub format: ReportFormat,
     /// Where plugins are.
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+/// Form of a report on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people at a terminal.
+    Terminal,
+    /// For a pull request.
+    Markdown,
+    /// For programs.
+    Json,
 }
 
 /// `query`.

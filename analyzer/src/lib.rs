@@ -3,6 +3,7 @@
 pub mod allocated;
 pub mod catalog;
 pub mod categories;
+pub mod chart;
 pub mod check;
 pub mod cli;
 pub mod compare;
@@ -21,5 +22,6 @@ mod rows;
 pub mod rules;
 pub mod run;
 pub mod scaffold;
+pub mod timeline;
 pub mod verb;
 pub mod window;

@@ -43,6 +43,9 @@ pub struct CompareArgs {
     /// Rows shown of each table; JSON has all.
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
+    /// Write the ratios of medians with their intervals to DIR, as a forest plot in SVG and in PNG.
+    #[arg(long, value_name = "DIR")]
+    pub charts: Option<PathBuf>,
     /// Do not compare critical paths, which take most of the time.
     #[arg(long)]
     pub no_path: bool,

@@ -5,9 +5,10 @@ use std::fmt::Write;
 use super::top::Top;
 use super::view::{View, heading};
 use super::words::Completeness;
-use super::{Finding, Report, Section, SectionStatus, width, words};
+use super::{Finding, Level, Report, Section, SectionStatus, width, words};
 
-/// The report as GitHub-flavoured Markdown, with `top` rows of each table.
+/// The report as GitHub-flavoured Markdown: figures and the worst findings first, a section that
+/// unfolds per plugin, `top` rows of each table.
 pub fn render(report: &Report, top: usize) -> String {
     let mut out = String::new();
     let title = report
@@ -38,6 +39,7 @@ pub fn render(report: &Report, top: usize) -> String {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
     }
     holds_back(&mut out, &Top::of(report));
+    most_important(&mut out, report);
     for section in &report.sections {
         section_text(&mut out, section, top);
     }
@@ -75,13 +77,54 @@ fn holds_back(out: &mut String, top: &Top) {
     }
 }
 
+/// What stays in sight when all sections are folded: warnings and errors, three at most.
+fn most_important(out: &mut String, report: &Report) {
+    let all = report.findings();
+    let bad: Vec<_> = all
+        .into_iter()
+        // Those of the bottlenecks stand above, in words.
+        .filter(|(plugin, finding)| finding.severity > Level::Info && *plugin != "bottleneck")
+        .collect();
+    if bad.is_empty() {
+        return;
+    }
+    line(out, format_args!("\n### First of all\n"));
+    for (plugin, finding) in bad.iter().take(3) {
+        line(
+            out,
+            format_args!(
+                "- **{}** {} ({})",
+                finding.severity.as_str(),
+                text(&finding.title),
+                text(plugin)
+            ),
+        );
+    }
+    if bad.len() > 3 {
+        line(out, format_args!("- and {} more below", bad.len() - 3));
+    }
+}
+
 /// Writing to a string cannot fail.
 fn line(out: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{what}");
 }
 
 fn section_text(out: &mut String, section: &Section, top: usize) {
-    line(out, format_args!("\n### {}\n", text(&section.plugin)));
+    // A blank line after the tag, or what follows is not taken for Markdown.
+    let open = if section.status == SectionStatus::Failed {
+        " open"
+    } else {
+        ""
+    };
+    line(
+        out,
+        format_args!(
+            "\n<details{open}><summary><b>{}</b>{}</summary>\n",
+            html(&section.plugin),
+            html(&told(section))
+        ),
+    );
     if !section.summary.is_empty() {
         line(out, format_args!("{}", text(&section.summary)));
     }
@@ -100,6 +143,38 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
     for table in &section.tables {
         table_text(out, &heading(table.name()), &View::of(table, top));
     }
+    line(out, format_args!("\n</details>"));
+}
+
+/// What a folded section says of itself: how many findings of which kind, or what became of it.
+fn told(section: &Section) -> String {
+    match section.status {
+        SectionStatus::Failed => return ": failed".to_owned(),
+        SectionStatus::Skipped => return ": skipped".to_owned(),
+        SectionStatus::Ok => {}
+    }
+    let count = |level: Level| {
+        let of = |finding: &&Finding| finding.severity == level;
+        section.findings.iter().filter(of).count()
+    };
+    let kinds = [
+        (count(Level::Error), "error", "errors"),
+        (count(Level::Warning), "warning", "warnings"),
+    ];
+    let told: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more }))
+        .collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => format!(": {}", told.join(", ")),
+    }
+}
+
+/// Text within a tag, where Markdown is not read.
+fn html(plain: &str) -> String {
+    crate::chart::escaped(&width::printable(plain))
 }
 
 fn finding_text(out: &mut String, finding: &Finding) {

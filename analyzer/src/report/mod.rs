@@ -4,6 +4,7 @@ mod build;
 mod cell;
 mod coverage;
 pub mod csv;
+pub mod html;
 pub mod json;
 pub mod markdown;
 mod model;
@@ -12,7 +13,7 @@ pub mod style;
 pub mod terminal;
 mod terminal_table;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod top;
 pub mod units;
 mod view;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::talk::Talk;
-use super::{page_width, search, to_stdout};
+use super::{output, page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::cli::{CompareArgs, CompareFail, CompareFormat};
 use crate::compare::{self, Comparison, Member, Options, Verdict, render};
@@ -14,6 +14,9 @@ use crate::run::Run;
 
 /// Compares, prints, and judges.
 pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
+    if let Some(dir) = &args.charts {
+        output::folder("--charts", dir)?;
+    }
     let options = Options {
         threshold: args.threshold,
         alpha: args.false_discoveries,
@@ -52,6 +55,12 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
             render::terminal(&comparison, room, args.top, palette)
         }
     };
+    if let Some(dir) = &args.charts {
+        match compare::render::forest(&comparison) {
+            Some(scene) => pictures::write(&scene, dir, "compare")?,
+            None => talk.warn("--charts: no name has a ratio to draw"),
+        }
+    }
     to_stdout(text.as_bytes())?;
     Ok(code(&comparison, args.fail_on, talk))
 }

@@ -13,6 +13,7 @@ mod new_plugin;
 mod options;
 mod output;
 mod parquet;
+mod pictures;
 mod plugins;
 mod ptx;
 mod query;

@@ -1,6 +1,6 @@
 //! `trueno-analyze report`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::options;
 use super::output::{self, Output};
 use super::talk::Talk;
-use super::{page_width, search, to_stdout};
+use super::{page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
-use crate::cli::{ReportArgs, Setting};
+use crate::cli::{ReportArgs, ReportFormat, Setting};
 use crate::plan::Wish;
 use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
-use crate::report::{self, Report, Request, SectionStatus, csv, json, markdown, terminal};
+use crate::report::{self, Report, Request, SectionStatus, csv, html, json, markdown, terminal};
 use crate::run::Run;
 use crate::window::Wanted;
 
@@ -23,25 +23,35 @@ const ROOFLINE: &str = "roofline";
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
-    let json_to = args
-        .json
-        .as_deref()
-        .map(|path| Output::open("--json", path))
-        .transpose()?;
-    let markdown_to = args
-        .markdown
-        .as_deref()
-        .map(|path| Output::open("--markdown", path))
-        .transpose()?;
-    let stdout_taken = [&json_to, &markdown_to]
+    let open = |flag: &str, path: &Option<PathBuf>| {
+        let path = path.as_deref();
+        path.map(|path| Output::open(flag, path)).transpose()
+    };
+    let json_to = open("--json", &args.json)?;
+    let markdown_to = open("--markdown", &args.markdown)?;
+    let html_to = open("--html", &args.html)?;
+    let named = [
+        ("--json -", &json_to),
+        ("--markdown -", &markdown_to),
+        ("--html -", &html_to),
+    ];
+    let mut on_stdout: Vec<&str> = named
         .into_iter()
-        .flatten()
-        .filter(|to| to.is_stdout())
-        .count();
-    if stdout_taken > 1 {
+        .filter(|(_, to)| to.as_ref().is_some_and(Output::is_stdout))
+        .map(|(flag, _)| flag)
+        .collect();
+    match args.format {
+        ReportFormat::Terminal => {}
+        ReportFormat::Markdown => on_stdout.push("--format markdown"),
+        ReportFormat::Json => on_stdout.push("--format json"),
+    }
+    if let [first, second, ..] = on_stdout.as_slice() {
         anyhow::bail!(
-            "--json - and --markdown - both want standard output (hint: give one of them a file)"
+            "{first} and {second} both want standard output (hint: give one of them a file)"
         );
+    }
+    if let Some(dir) = &args.charts {
+        output::folder("--charts", dir)?;
     }
     if let Some(dir) = &args.csv {
         output::folder("--csv", dir)?;
@@ -114,6 +124,22 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         ));
     }
 
+    let report = if html_to.is_some() || args.charts.is_some() {
+        let mut report = report;
+        let pictures = pictures::gather(&run, &mut report, html_to.is_some(), talk);
+        if let Some(to) = html_to {
+            talk.step("writing the page");
+            let extra = pictures.extra(args.top);
+            to.replace(|to| html::write(&report, &extra, to))?;
+        }
+        if let Some(dir) = &args.charts {
+            talk.step("drawing charts");
+            pictures.charts(&report, dir)?;
+        }
+        report
+    } else {
+        report
+    };
     if let Some(to) = json_to {
         to.replace(|to| json::write(&report, to))?;
     }
@@ -123,13 +149,18 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     if let Some(dir) = &args.csv {
         csv_files(&report, dir)?;
     }
-    if stdout_taken == 0 {
-        let page = terminal::Page {
-            width: page_width(args.width),
-            top: args.top,
-            palette,
-        };
-        to_stdout(terminal::render(&report, page).as_bytes())?;
+    match args.format {
+        ReportFormat::Markdown => to_stdout(markdown::render(&report, args.top).as_bytes())?,
+        ReportFormat::Json => Output::Stdout.replace(|to| json::write(&report, to))?,
+        ReportFormat::Terminal if on_stdout.is_empty() => {
+            let page = terminal::Page {
+                width: page_width(args.width),
+                top: args.top,
+                palette,
+            };
+            to_stdout(terminal::render(&report, page).as_bytes())?;
+        }
+        ReportFormat::Terminal => {}
     }
     Ok(report.exit_code(args.fail_on))
 }

@@ -14,9 +14,9 @@ pub enum ChartKind {
     Bar,
     /// One bar per `x`, made of pieces `y`, one a `series`.
     StackedBar,
-    /// Lines through (`x`, `y`), one a `series` if given.
+    /// Lines through (`x`, `y`), one a `series` if given; rows with a `label` stand out.
     Line,
-    /// Points at (`x`, `y`), coloured by `series`, named by `label`.
+    /// Points at (`x`, `y`), coloured by `series`, named by `label`, their area by `size`.
     Scatter,
     /// Bars on a time axis: lane `y`, from `x`, as long as `width`, coloured by `series`, named by `label`.
     Gantt,
@@ -60,6 +60,9 @@ pub struct Chart {
     /// Column with the length of a gantt bar, in the unit of `x`.
     #[serde(default)]
     pub width: Option<String>,
+    /// Column that the areas of points follow.
+    #[serde(default)]
+    pub size: Option<String>,
     /// Column that colours the cells of a heat map.
     #[serde(default)]
     pub value: Option<String>,
@@ -114,6 +117,7 @@ impl Chart {
             series: None,
             label: None,
             width: None,
+            size: None,
             value: None,
             low: None,
             high: None,
@@ -190,6 +194,12 @@ impl Chart {
         self
     }
 
+    /// Makes the areas of points follow a column.
+    pub fn size(mut self, column: &str) -> Self {
+        self.size = Some(column.to_owned());
+        self
+    }
+
     /// Where a forest chart draws "no difference".
     pub fn reference(mut self, x: f64) -> Self {
         self.reference = Some(x);
@@ -249,6 +259,7 @@ impl Chart {
             &self.series,
             &self.label,
             &self.width,
+            &self.size,
             &self.value,
             &self.low,
             &self.high,
@@ -271,6 +282,7 @@ mod tests {
             Chart::line("t", "a", "x", "y").series("s"),
             Chart::scatter("t", "a", "x", "y")
                 .label("l")
+                .size("w")
                 .scales(Scale::Log, Scale::Log)
                 .lines("b", "x", "y", Some("s")),
             Chart::gantt("t", "a", "lane", "start_ns", "dur_ns"),

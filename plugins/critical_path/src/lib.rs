@@ -200,6 +200,18 @@ impl Plugin for CriticalPath {
                 "kind",
                 "dur_ns",
             ))?;
+            run.chart(
+                Chart::gantt(
+                    "Critical path over lanes",
+                    "path",
+                    "lane",
+                    "start_ns",
+                    "dur_ns",
+                )
+                .series("kind")
+                .label("name")
+                .axes("time", "lane"),
+            )?;
         }
         Ok(())
     }

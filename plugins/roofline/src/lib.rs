@@ -122,6 +122,7 @@ impl Plugin for Roofline {
             let chart = Chart::scatter("Roofline", "points", "flops_per_byte", "flops_per_s")
                 .series("source")
                 .label("name")
+                .size("dur_ns")
                 .lines("roofs", "flops_per_byte", "flops_per_s", Some("roof"))
                 .axes("FLOP/byte", "FLOP/s")
                 .scales(Scale::Log, Scale::Log);

@@ -68,6 +68,7 @@ impl Plugin for Throughput {
         run.chart(
             Chart::line("wall time of iterations", "iterations", "number", "wall_ns")
                 .series("series")
+                .label("outlier")
                 .axes("iteration", "wall time"),
         )
     }

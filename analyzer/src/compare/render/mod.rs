@@ -1,5 +1,6 @@
 //! A comparison for people and for programs.
 
+mod forest;
 mod grid;
 mod json;
 mod sheets;
@@ -8,6 +9,7 @@ mod words;
 use super::Comparison;
 use crate::report::style::{Meaning, Palette};
 use crate::report::{markdown, width};
+pub use forest::forest;
 pub use grid::Grid;
 pub use json::json;
 use sheets::sheets;

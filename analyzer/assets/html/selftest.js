@@ -1,0 +1,119 @@
+// With #selftest in its address the page uses itself as a reader would, and writes what failed.
+async function selftest() {
+  const failed = [];
+  let checks = 0;
+  const check = (holds, what) => { checks++; if (!holds) failed.push(what); };
+  const frame = () => new Promise(done => setTimeout(done, 20));
+  const cells = (shown, column) => [...shown.table.tBodies[0].rows].map(row => row.cells[column]?.textContent);
+
+  // Numbers of the first rows, written by the program, must be those the script shows.
+  for (const details of document.querySelectorAll('details')) details.open = true;
+  await frame();
+  for (const [id, shown] of tables) {
+    const { data, table } = shown;
+    if (!table || data.rows === 0) continue;
+    const rows = asWritten.get(id);
+    data.columns.forEach((column, at) => {
+      // Points in time take the unit of all rows, which the first ones may not know.
+      if (column.u === 'at') return;
+      rows.forEach((row, n) => check(row[at] === shown.show[at](column.c[n]), `${id} ${column.n} row ${n}: ${row[at]} is shown as ${shown.show[at](column.c[n])}`));
+    });
+    if (data.rows < 2) continue;
+    for (const [at, column] of data.columns.entries()) {
+      for (const sort of ['first', 'second']) {
+        shown.heads[at].querySelector('button').click();
+        const way = shown.heads[at].getAttribute('aria-sort');
+        const values = shown.order.map(row => shown.value(at, row)).filter(value => value !== null);
+        const sorted = values.every((value, n) => n === 0 || (way === 'ascending' ? values[n - 1] <= value : values[n - 1] >= value));
+        check(sorted && way, `${id} ${column.n}: not sorted ${way} at the ${sort} click`);
+        check(cells(shown, at)[0] === shown.show[at](column.c[shown.order[0]]), `${id} ${column.n}: the first row shown is not the first one`);
+      }
+    }
+    if (!shown.input) continue;
+    const text = data.columns.findIndex(column => column.k === 't');
+    const type = async value => { shown.input.value = value; shown.input.dispatchEvent(new Event('input', { bubbles: true })); await frame(); };
+    if (text >= 0 && data.columns[text].c[0] !== null) {
+      const needle = DATA.texts[data.columns[text].c[0]];
+      await type(needle);
+      const rows = [...shown.table.tBodies[0].rows];
+      check(rows.length > 0 && rows.every(row => row.textContent.toLowerCase().includes(needle.trim().toLowerCase())), `${id}: filter ${needle} keeps other rows`);
+      const expected = Array.from({ length: data.rows }, (_, row) => row).filter(row => data.columns.some((column, at) => shown.show[at](column.c[row]).toLowerCase().includes(needle.trim().toLowerCase()))).length;
+      check(shown.order.length === expected, `${id}: filter ${needle} keeps ${shown.order.length} rows, not ${expected}`);
+    }
+    await type('no row has this text \u0001');
+    check(shown.order.length === 0 && shown.table.textContent.includes('no row matches'), `${id}: a filter that matches nothing leaves rows`);
+    await type('');
+    check(shown.order.length === data.rows, `${id}: clearing the filter does not bring all rows back`);
+  }
+
+  if (DATA.timeline) {
+    check(timeline !== null, 'there is no timeline');
+    const span = () => timeline.until - timeline.from;
+    const key = async name => { timeline.box.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true })); await frame(); };
+    const whole = span();
+    const coloured = () => {
+      timeline.draw();
+      const { data } = timeline.canvas.getContext('2d', { willReadFrequently: true }).getImageData(0, 0, timeline.canvas.width, timeline.canvas.height);
+      let count = 0;
+      for (let at = 0; at < data.length; at += 4) if (Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 40) count++;
+      return count;
+    };
+    check(coloured() > 50, `the timeline shows ${coloured()} coloured pixels`);
+    const first = timeline.range.textContent;
+    await key('+');
+    check(span() < whole * 0.6, 'the timeline does not zoom by key');
+    timeline.draw();
+    check(timeline.range.textContent !== first, 'the range that is told does not follow');
+    const from = timeline.from;
+    await key('ArrowLeft');
+    check(timeline.from < from, 'the timeline does not move by key');
+    const was = span();
+    timeline.canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: -1, ctrlKey: true, bubbles: true, cancelable: true }));
+    check(span() < was, 'the timeline does not zoom by wheel');
+    document.querySelector('.controls [data-do=all]').click();
+    check(Math.abs(span() - whole) < 1e-6 * whole, 'the timeline does not show all again');
+    const button = document.querySelector('button.place[data-from]');
+    if (button) {
+      button.click();
+      check(timeline.from <= Number(button.dataset.from) && timeline.until >= Math.min(Number(button.dataset.until), DATA.timeline.until), 'the place of a finding is not shown');
+      check(span() < whole || Number(button.dataset.until) - Number(button.dataset.from) > whole / 2.3, 'the place of a finding is not zoomed to');
+    }
+    const words = timeline.rows.some(row => row.start.length > 0 && (timeline.look(row.start[0], row.end[0]), timeline.at((timeline.gutter + timeline.width) / 2, row.y - timeline.box.scrollTop + 5)));
+    check(words || DATA.timeline.rows.every(row => row.n === 0), 'the timeline tells nothing of what is pointed at');
+    timeline.all();
+  }
+
+  const charts = [...document.querySelectorAll('svg.chart')];
+  for (const chart of charts) {
+    const name = chart.getAttribute('aria-label');
+    const size = chart.getBoundingClientRect();
+    check(size.width > 200 && size.height > 30, `chart ${name} is ${size.width} by ${size.height}`);
+    const texts = [...chart.querySelectorAll('text')].filter(text => text.textContent.trim());
+    check(texts.length > 0, `chart ${name} has no text`);
+    const boxes = texts.map(text => text.getBoundingClientRect());
+    check(boxes.every(box => box.width > 0 && box.height > 6), `chart ${name} has text that cannot be read`);
+    boxes.forEach((a, i) => {
+      check(a.left >= size.left - 2 && a.right <= size.right + 2 && a.top >= size.top - 2 && a.bottom <= size.bottom + 2, `chart ${name}: "${texts[i].textContent.trim()}" leaves the chart`);
+      boxes.slice(i + 1).forEach((b, j) => {
+        const over = Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+        check(!over, `chart ${name}: "${texts[i].textContent.trim()}" lies on "${texts[i + 1 + j].textContent.trim()}"`);
+      });
+    });
+    const mark = chart.querySelector('.marks rect');
+    if (mark) check(told(mark), `chart ${name}: a mark tells nothing`);
+  }
+  check(document.documentElement.scrollWidth <= innerWidth + 1, `the page is ${document.documentElement.scrollWidth} wide in a window of ${innerWidth}`);
+  const ids = [...document.querySelectorAll('[id]')].map(element => element.id);
+  check(new Set(ids).size === ids.length, 'two elements have one id');
+  for (const link of document.querySelectorAll('a[href^="#"]')) check(document.getElementById(link.getAttribute('href').slice(1)), `${link.getAttribute('href')} leads nowhere`);
+  const page = () => getComputedStyle(document.body).backgroundColor;
+  const first = page();
+  document.getElementById('theme').click();
+  check(page() !== first, 'the theme does not change');
+  document.getElementById('theme').click();
+  check(page() === first, 'the theme does not change back');
+  check(problems.length === 0, `errors: ${problems.join('; ')}`);
+  const result = { ok: failed.length === 0, checks, tables: tables.size, charts: charts.length, timeline: timeline !== null, failed: failed.slice(0, 20) };
+  document.body.append(make('pre', { id: 'selftest', textContent: JSON.stringify(result) }));
+}
+if (location.hash === '#selftest') selftest().catch(error => document.body.append(make('pre', { id: 'selftest', textContent: JSON.stringify({ ok: false, failed: [String(error), String(error.stack)] }) })));

@@ -1,0 +1,296 @@
+// The lanes over time, on a canvas: long intervals one by one, short ones as slices.
+const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e01', '#7b5aa6'];
+const ROW = 17;
+const AXIS = 22;
+const GAP = 7;
+
+function bytes(text) {
+  const plain = atob(text);
+  const out = new Uint8Array(plain.length);
+  for (let i = 0; i < plain.length; i++) out[i] = plain.charCodeAt(i);
+  return out;
+}
+function spansOf(row, from) {
+  const data = bytes(row.spans);
+  const [start, end, name] = [new Float64Array(row.n), new Float64Array(row.n), new Uint32Array(row.n)];
+  let at = 0;
+  const next = () => {
+    let [value, by] = [0, 1];
+    for (;;) {
+      const byte = data[at++];
+      value += (byte & 127) * by;
+      if (byte < 128) return value;
+      by *= 128;
+    }
+  };
+  let reached = from;
+  for (let i = 0; i < row.n; i++) {
+    start[i] = reached + next();
+    end[i] = reached = start[i] + next();
+    name[i] = next();
+  }
+  return { start, end, name };
+}
+
+class Timeline {
+  constructor(data) {
+    this.data = data;
+    this.box = document.getElementById('lanes');
+    this.canvas = document.getElementById('canvas');
+    this.range = document.getElementById('range');
+    this.from = data.from;
+    this.until = data.until;
+    this.needle = '';
+    this.names = new Map(data.names.map((name, at) => [name, at]));
+    let y = AXIS;
+    let lane = null;
+    this.rows = data.rows.map(row => {
+      if (row.lane !== lane) { y += lane === null ? 2 : GAP; }
+      const first = row.lane !== lane;
+      lane = row.lane;
+      const made = { lane, first, y, depth: row.depth, slices: bytes(row.slices), ...spansOf(row, data.from) };
+      y += ROW;
+      return made;
+    });
+    this.height = y + 6;
+    document.getElementById('lanes-height').style.height = this.height + 'px';
+    this.listen();
+    this.size();
+  }
+  knows(name) { return this.names.has(name); }
+  get width() { return this.canvas.clientWidth; }
+  get gutter() { return Math.min(150, this.width * 0.26); }
+  x(time) { return this.gutter + (time - this.from) / (this.until - this.from) * (this.width - this.gutter); }
+  time(x) { return this.from + (x - this.gutter) / (this.width - this.gutter) * (this.until - this.from); }
+  size() {
+    const seen = Math.min(this.height, Math.max(160, Math.min(innerHeight * 0.7, 560)));
+    this.box.style.height = seen + 2 + 'px';
+    const density = Math.min(devicePixelRatio || 1, 2);
+    this.canvas.style.height = seen + 'px';
+    this.canvas.width = Math.round(this.width * density);
+    this.canvas.height = Math.round(seen * density);
+    this.seen = seen;
+    this.density = density;
+    this.draw();
+  }
+  ask() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => { this.asked = false; this.draw(); });
+  }
+  look(from, until) {
+    const whole = this.data.until - this.data.from;
+    const span = Math.min(Math.max(until - from, 10), whole);
+    const middle = (from + until) / 2;
+    this.from = Math.min(Math.max(middle - span / 2, this.data.from), this.data.until - span);
+    this.until = this.from + span;
+    this.ask();
+  }
+  zoom(by, at = (this.from + this.until) / 2) {
+    this.look(at - (at - this.from) * by, at + (this.until - at) * by);
+  }
+  move(share) {
+    const by = (this.until - this.from) * share;
+    const from = Math.min(Math.max(this.from + by, this.data.from), this.data.until - (this.until - this.from));
+    this.look(from, from + this.until - this.from);
+  }
+  all() { this.look(this.data.from, this.data.until); }
+  // A place with some of what is around it.
+  go(from, until) {
+    const around = Math.max((until - from) * 0.6, 50);
+    this.mark = [from, until];
+    this.look(from - around, until + around);
+    document.getElementById('timeline').scrollIntoView({ block: 'start' });
+    this.box.focus({ preventScroll: true });
+  }
+  find(name) {
+    const input = document.getElementById('highlight');
+    input.value = name;
+    this.highlight(name);
+    document.getElementById('timeline').scrollIntoView({ block: 'start' });
+    input.focus({ preventScroll: true });
+  }
+  highlight(needle) {
+    this.needle = needle.trim().toLowerCase();
+    this.lit = this.needle ? new Set(this.data.names.flatMap((name, at) => name.toLowerCase().includes(this.needle) ? [at] : [])) : null;
+    this.ask();
+  }
+  draw() {
+    const style = getComputedStyle(document.documentElement);
+    const colour = name => style.getPropertyValue(name).trim();
+    const [ink, faint, line, page] = ['--ink', '--faint', '--line', '--page'].map(colour);
+    const pen = this.canvas.getContext('2d');
+    const [width, height, gutter] = [this.width, this.seen, this.gutter];
+    pen.setTransform(this.density, 0, 0, this.density, 0, 0);
+    pen.fillStyle = page;
+    pen.fillRect(0, 0, width, height);
+    pen.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    pen.textBaseline = 'middle';
+    const scroll = this.box.scrollTop;
+    pen.save();
+    pen.beginPath();
+    pen.rect(gutter, 0, width - gutter, height);
+    pen.clip();
+    const ticks = this.ticks();
+    pen.strokeStyle = line;
+    for (const at of ticks) { const x = Math.round(this.x(at)) + 0.5; pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, height); pen.stroke(); }
+    for (const row of this.rows) {
+      const y = row.y - scroll;
+      if (y < AXIS - ROW || y > height) continue;
+      this.drawSlices(pen, row, y);
+      this.drawSpans(pen, row, y);
+    }
+    if (this.mark) {
+      const [x0, x1] = this.mark.map(at => this.x(at));
+      pen.strokeStyle = ink;
+      pen.lineWidth = 1.5;
+      pen.strokeRect(x0, AXIS - 2, Math.max(x1 - x0, 2), height - AXIS);
+      pen.lineWidth = 1;
+    }
+    pen.fillStyle = page;
+    pen.fillRect(gutter, 0, width - gutter, AXIS - 4);
+    pen.fillStyle = faint;
+    pen.textAlign = 'center';
+    const show = this.shower();
+    let free = gutter;
+    for (const at of ticks) {
+      const [x, text] = [this.x(at), show(at)];
+      const half = pen.measureText(text).width / 2;
+      if (x - half < free || x + half > width) continue;
+      pen.fillText(text, x, 10);
+      free = x + half + 10;
+    }
+    pen.restore();
+    pen.textAlign = 'left';
+    for (const row of this.rows) {
+      const y = row.y - scroll;
+      if (!row.first || y > height) continue;
+      if (y > AXIS + 2) { pen.fillStyle = line; pen.fillRect(0, y - 4, width, 1); }
+      if (y < AXIS - ROW / 2) continue;
+      pen.fillStyle = ink;
+      pen.fillText(fitted(pen, row.lane, gutter - 10), 5, y + ROW / 2);
+    }
+    this.range.textContent = `${show(this.from)} to ${show(this.until)} (${duration(this.until - this.from)})`;
+  }
+  // Enough decimals to tell the ends of what is seen apart.
+  shower() {
+    const largest = Math.max(Math.abs(this.from), Math.abs(this.until));
+    const [by, unit] = largest < 1e3 ? [1, 'ns'] : largest < 1e6 ? [1e3, 'µs'] : largest < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+    const step = (this.until - this.from) / 8 / by;
+    const decimals = by === 1 ? 0 : Math.min(Math.max(0, Math.ceil(-Math.log10(step))), Math.round(Math.log10(by)));
+    return ns => (ns / by).toFixed(decimals) + ' ' + unit;
+  }
+  ticks() {
+    const step = (this.until - this.from) / Math.max((this.width - this.gutter) / 110, 2);
+    const power = 10 ** Math.floor(Math.log10(step));
+    const by = Math.max([1, 2, 5, 10].find(m => m * power >= step) * power, 1);
+    const out = [];
+    for (let at = Math.ceil(this.from / by) * by; at <= this.until && out.length < 60; at += by) out.push(at);
+    return out;
+  }
+  paint(pen, name, alpha) {
+    pen.globalAlpha = this.lit && !this.lit.has(name) ? alpha * 0.15 : alpha;
+    pen.fillStyle = PALETTE[name % PALETTE.length];
+  }
+  drawSlices(pen, row, y) {
+    const of = this.data.slices;
+    if (row.slices.length === 0) return;
+    const step = (this.data.until - this.data.from) / of;
+    const first = Math.max(0, Math.floor((this.from - this.data.from) / step));
+    const last = Math.min(of - 1, Math.ceil((this.until - this.data.from) / step));
+    const width = (this.width - this.gutter) / ((this.until - this.from) / step);
+    for (let slice = first; slice <= last; slice++) {
+      const filled = row.slices[slice * 3];
+      if (filled === 0) continue;
+      this.paint(pen, row.slices[slice * 3 + 1] | row.slices[slice * 3 + 2] << 8, 0.2 + 0.7 * filled / 255);
+      pen.fillRect(this.x(this.data.from + slice * step), y + 1, Math.max(width, 0.7), ROW - 2);
+    }
+    pen.globalAlpha = 1;
+  }
+  // The first interval that ends later.
+  after(row, time) {
+    let [low, high] = [0, row.end.length];
+    while (low < high) { const middle = (low + high) >> 1; if (row.end[middle] <= time) low = middle + 1; else high = middle; }
+    return low;
+  }
+  drawSpans(pen, row, y) {
+    let drawn = -1;
+    for (let i = this.after(row, this.from); i < row.start.length && row.start[i] < this.until; i++) {
+      const [x0, x1] = [this.x(row.start[i]), this.x(row.end[i])];
+      // What lies in a pixel that is drawn already is not seen.
+      if (x1 - drawn < 0.5 && !this.lit) continue;
+      const width = Math.max(x1 - x0 - (x1 - x0 > 3 ? 0.5 : 0), 0.8);
+      this.paint(pen, row.name[i], 1);
+      pen.fillRect(x0, y + 1, width, ROW - 2);
+      drawn = x1;
+      const left = Math.max(x0, this.gutter);
+      const room = Math.min(x1, this.width) - left - 6;
+      if (room > 26) {
+        pen.fillStyle = ['#0072b2', '#7b5aa6'].includes(PALETTE[row.name[i] % PALETTE.length]) ? '#fff' : '#000';
+        pen.fillText(fitted(pen, this.data.names[row.name[i]], room), left + 3, y + ROW / 2 + 0.5);
+      }
+    }
+    pen.globalAlpha = 1;
+  }
+  // What stands at a place of the canvas, in words.
+  at(x, y) {
+    const row = this.rows.find(row => y + this.box.scrollTop >= row.y && y + this.box.scrollTop < row.y + ROW);
+    if (!row || x < this.gutter || y < AXIS - 4) return null;
+    const time = this.time(x);
+    const near = (this.until - this.from) / (this.width - this.gutter);
+    const i = this.after(row, time - near);
+    if (i < row.start.length && row.start[i] <= time + near) {
+      return `${this.data.names[row.name[i]]}\n${duration(row.end[i] - row.start[i])} from ${this.shower()(row.start[i])}\n${row.lane}`;
+    }
+    const slice = Math.floor((time - this.data.from) / (this.data.until - this.data.from) * this.data.slices);
+    const filled = row.slices[slice * 3];
+    if (!filled) return null;
+    const name = this.data.names[row.slices[slice * 3 + 1] | row.slices[slice * 3 + 2] << 8];
+    return `many short intervals, most of them ${name}\nfilling ${Math.round(filled / 2.55)} % of ${duration((this.data.until - this.data.from) / this.data.slices)}\n${row.lane}`;
+  }
+  listen() {
+    const actions = { in: () => this.zoom(0.5), out: () => this.zoom(2), all: () => { this.mark = null; this.all(); } };
+    for (const button of document.querySelectorAll('.controls [data-do]')) button.onclick = actions[button.dataset.do];
+    document.getElementById('highlight').oninput = event => this.highlight(event.target.value);
+    const keys = { '+': actions.in, '=': actions.in, '-': actions.out, 0: actions.all, Home: actions.all, ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2) };
+    this.box.addEventListener('keydown', event => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    });
+    this.box.addEventListener('scroll', () => this.ask());
+    this.canvas.addEventListener('wheel', event => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.time(event.offsetX));
+    }, { passive: false });
+    this.canvas.addEventListener('dblclick', event => this.zoom(0.4, this.time(event.offsetX)));
+    let held = null;
+    this.canvas.addEventListener('pointerdown', event => { held = [event.offsetX, this.from, this.until]; this.canvas.setPointerCapture(event.pointerId); });
+    this.canvas.addEventListener('pointerup', () => { held = null; });
+    this.canvas.addEventListener('pointercancel', () => { held = null; });
+    this.canvas.addEventListener('pointermove', event => {
+      if (held) {
+        const by = (held[0] - event.offsetX) / (this.width - this.gutter) * (held[2] - held[1]);
+        const from = Math.min(Math.max(held[1] + by, this.data.from), this.data.until - (held[2] - held[1]));
+        this.look(from, from + held[2] - held[1]);
+      }
+      tip(held ? null : this.at(event.offsetX, event.offsetY), event.clientX, event.clientY);
+    });
+    this.canvas.addEventListener('pointerleave', () => tip(null));
+    addEventListener('resize', () => this.size());
+  }
+}
+
+// The text with its middle left out until it fits.
+function fitted(pen, text, room) {
+  if (text.length > 400) text = text.slice(0, 200) + text.slice(-200);
+  if (pen.measureText(text).width <= room) return text;
+  let [fits, wide] = [0, text.length];
+  const cut = keep => text.slice(0, Math.ceil(keep / 2)) + '…' + text.slice(text.length - Math.floor(keep / 2));
+  while (fits + 1 < wide) {
+    const middle = (fits + wide) >> 1;
+    if (pen.measureText(cut(middle)).width <= room) fits = middle; else wide = middle;
+  }
+  return fits === 0 ? '' : cut(fits);
+}

@@ -1,0 +1,76 @@
+//! Names beside marks, as many as have room without touching each other.
+
+use super::font;
+use super::ink::Ink;
+use super::scene::{Anchor, SMALL, Scene, overlap};
+
+/// A name and the mark it belongs to: its middle and how far it reaches.
+pub struct Named {
+    /// The name.
+    pub name: String,
+    /// Middle of the mark.
+    pub at: (f64, f64),
+    /// Pixels from the middle to its edge.
+    pub reach: f64,
+    /// Whether above is the best place, as on a line, which runs to the sides.
+    pub above: bool,
+}
+
+/// Writes names in their order, the most important first: right of, left of, above or below their
+/// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
+/// How many were written.
+pub fn write(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) -> usize {
+    let mut taken: Vec<[f64; 4]> = scene.items.iter().filter_map(Scene::bounds).collect();
+    let marks: Vec<[f64; 4]> = names
+        .iter()
+        .map(|n| {
+            [
+                n.at.0 - n.reach,
+                n.at.1 - n.reach,
+                2.0 * n.reach,
+                2.0 * n.reach,
+            ]
+        })
+        .collect();
+    let mut written = 0;
+    for (own, named) in names.iter().enumerate() {
+        if written == most {
+            break;
+        }
+        let text = font::fit(&named.name, SMALL, 180.0);
+        let width = font::width(&text, SMALL);
+        let height = SMALL * 1.2;
+        let ((x, y), gap) = (named.at, named.reach + 4.0);
+        let mut ways = [
+            (x + gap, y, Anchor::Start),
+            (x - gap, y, Anchor::End),
+            (x, y - gap - height / 2.0, Anchor::Middle),
+            (x, y + gap + height / 2.0, Anchor::Middle),
+        ];
+        if named.above {
+            ways.rotate_left(2);
+        }
+        let free = ways.into_iter().find_map(|(x, y, anchor)| {
+            let left = match anchor {
+                Anchor::Start => x,
+                Anchor::Middle => x - width / 2.0,
+                Anchor::End => x - width,
+            };
+            let bounds = [left, y - height / 2.0, width, height];
+            let inside = left >= within[0]
+                && left + width <= within[2]
+                && bounds[1] >= within[1]
+                && bounds[1] + height <= within[3];
+            let hits = |other: &[f64; 4]| overlap(*other, bounds);
+            let covers = || marks.iter().enumerate().any(|(i, m)| i != own && hits(m));
+            let is_free = inside && !taken.iter().any(hits) && !covers();
+            is_free.then_some(((x, y), anchor, bounds))
+        });
+        if let Some((at, anchor, bounds)) = free {
+            scene.text(at, &text, anchor, Ink::Text);
+            taken.push(bounds);
+            written += 1;
+        }
+    }
+    written
+}

@@ -1,0 +1,201 @@
+//! What findings rest on: rows, and the place on the timeline where they are.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::{AnyValue, DataFrame, DataType};
+use serde_json::Value;
+use trueno_plugin::Table;
+
+use crate::export::rows::{i64_at, u64_at};
+use crate::plugin::frame::to_frame;
+use crate::query::{Database, QueryError, collect_in_order};
+use crate::report::{Finding, Report};
+
+/// Most rows shown of a finding.
+const MOST_ROWS: usize = 12;
+/// Most findings whose rows are looked up; fewer in runs where each look takes its time.
+const MOST: usize = 40;
+const MOST_OF_LARGE: usize = 6;
+const LARGE_ROWS: u64 = 1_000_000;
+
+/// A part of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Nanoseconds since the start of the run.
+    pub from_ns: i64,
+    /// Later than that.
+    pub until_ns: i64,
+}
+
+/// What one finding rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The first rows.
+    pub rows: Table,
+    /// How many there are.
+    pub of: usize,
+    /// Where they are, when they say so.
+    pub place: Option<Place>,
+}
+
+/// By section and number of the finding in it.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    shown: BTreeMap<(usize, usize), Shown>,
+}
+
+impl Evidence {
+    /// That of a finding.
+    pub fn of(&self, section: usize, finding: usize) -> Option<&Shown> {
+        self.shown.get(&(section, finding))
+    }
+}
+
+/// Asks the run, and the tables of the report, for what findings name as their evidence. A query that
+/// fails shows nothing: the finding itself has said what was found.
+pub fn gather(report: &Report, database: &Database) -> Evidence {
+    let mut database = database.clone();
+    for section in &report.sections {
+        for table in &section.tables {
+            if let Ok(frame) = to_frame(table) {
+                database.register(&format!("{}.{}", section.plugin, table.name()), frame);
+            }
+        }
+    }
+    let is_large = report.header.facts.rows > LARGE_ROWS;
+    let most = if is_large { MOST_OF_LARGE } else { MOST };
+    let mut all: Vec<(usize, usize, &Finding)> = report
+        .sections
+        .iter()
+        .enumerate()
+        .flat_map(|(s, section)| {
+            section
+                .findings
+                .iter()
+                .enumerate()
+                .map(move |(f, finding)| (s, f, finding))
+        })
+        .collect();
+    all.sort_by_key(|(_, _, finding)| std::cmp::Reverse(finding.severity));
+    let mut evidence = Evidence::default();
+    let asked = all
+        .into_iter()
+        .filter(|(_, _, finding)| finding.evidence.is_some());
+    for (section, number, finding) in asked.take(most) {
+        let shown = match &finding.evidence {
+            Some(Value::String(sql)) => rows(&database, sql),
+            Some(Value::Array(ids)) => of_ids(&database, ids),
+            _ => continue,
+        };
+        if let Ok(Some(shown)) = shown {
+            evidence.shown.insert((section, number), shown);
+        }
+    }
+    evidence
+}
+
+fn rows(database: &Database, sql: &str) -> Result<Option<Shown>, QueryError> {
+    let frame = collect_in_order(database, sql)?;
+    Ok(shown(database, &frame))
+}
+
+/// Rows of the tables of intervals with these ids.
+fn of_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
+    let ids: Vec<u64> = ids
+        .iter()
+        .filter_map(Value::as_u64)
+        .take(MOST_ROWS)
+        .collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+    for table in ["bricks", "kernels", "transfers", "calls", "syncs", "tiles"] {
+        let name = match table {
+            "transfers" => "direction AS name",
+            "tiles" => "level AS name",
+            _ => "name",
+        };
+        let sql = format!(
+            "SELECT id, {name}, start_ns, dur_ns FROM {table} WHERE id IN ({}) ORDER BY start_ns, id",
+            list.join(", ")
+        );
+        let frame = collect_in_order(database, &sql)?;
+        if frame.height() > 0 {
+            return Ok(shown(database, &frame));
+        }
+    }
+    Ok(None)
+}
+
+fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
+    if frame.height() == 0 {
+        return None;
+    }
+    let mut table = Table::build("rows");
+    let rows = 0..frame.height().min(MOST_ROWS);
+    for column in frame.columns() {
+        let name = column.name().as_str();
+        table = match column.dtype() {
+            DataType::Boolean => {
+                let truth = |row| match column.get(row) {
+                    Ok(AnyValue::Boolean(value)) => Some(value),
+                    _ => None,
+                };
+                table.bool(name, rows.clone().map(truth))
+            }
+            dtype if dtype.is_float() => {
+                let number = |row| {
+                    column
+                        .get(row)
+                        .ok()
+                        .and_then(|value| value.extract::<f64>())
+                };
+                table.f64(name, rows.clone().map(number))
+            }
+            dtype if dtype.is_unsigned_integer() => {
+                table.u64(name, rows.clone().map(|row| u64_at(frame, name, row)))
+            }
+            dtype if dtype.is_integer() => {
+                table.i64(name, rows.clone().map(|row| i64_at(frame, name, row)))
+            }
+            _ => {
+                let series = column.as_materialized_series();
+                let text = |row| match series.get(row) {
+                    Ok(AnyValue::Null) | Err(_) => None,
+                    Ok(value) => Some(value.str_value().into_owned()),
+                };
+                table.text(name, rows.clone().map(text))
+            }
+        };
+    }
+    let rows = table.finish().ok()?;
+    Some(Shown {
+        place: place(&rows).or_else(|| place_of_id(database, &rows)),
+        rows,
+        of: frame.height(),
+    })
+}
+
+/// From the earliest start to the latest end.
+fn place(rows: &Table) -> Option<Place> {
+    let (start, dur) = (rows.i64("start_ns").ok()?, rows.i64("dur_ns").ok()?);
+    let spans = || (0..rows.rows()).filter_map(|row| Some((start.get(row)?, dur.get(row)?)));
+    let from_ns = spans().map(|(start, _)| start).min()?;
+    let until_ns = spans()
+        .filter_map(|(start, dur)| start.checked_add(dur))
+        .max()?;
+    (until_ns > from_ns).then_some(Place { from_ns, until_ns })
+}
+
+/// That of the first row's id.
+fn place_of_id(database: &Database, rows: &Table) -> Option<Place> {
+    let column = rows.column("id").ok()?;
+    let id = match crate::report::Cell::of(column, 0) {
+        crate::report::Cell::U64(id) => id,
+        crate::report::Cell::I64(id) => id as u64,
+        _ => return None,
+    };
+    let ids = [Value::from(id)];
+    of_ids(database, &ids).ok()??.place
+}

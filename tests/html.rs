@@ -1,0 +1,315 @@
+//! Reports as a page, opened by a browser where there is one; charts as files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
+
+use crate::harness::{Dir, spin};
+
+fn dataset(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../datasets")
+        .join(name)
+}
+
+/// The first browser of this kind that is installed.
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let all = std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name)));
+    all.into_iter().find(|file| file.is_file())
+}
+
+/// What the page says of itself after it used itself, in a window this wide.
+fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> Value {
+    let profile = dir.folder("profile");
+    let address = format!("file://{}#selftest", dir.join(page).display());
+    let (dom, log) = (dir.join("dom"), dir.join("log"));
+    let file = |path: &Path| Stdio::from(std::fs::File::create(path).expect("a file of the test"));
+    let mut child = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-extensions",
+            "--disable-sync",
+        ])
+        .args([
+            "--enable-logging=stderr",
+            "--virtual-time-budget=600000",
+            "--dump-dom",
+        ])
+        .arg(format!("--window-size={width},900"))
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(&address)
+        .stdout(file(&dom))
+        .stderr(file(&log))
+        .spawn()
+        .expect("the browser starts");
+    let begun = Instant::now();
+    while child
+        .try_wait()
+        .expect("the browser can be waited for")
+        .is_none()
+    {
+        if begun.elapsed() > Duration::from_secs(180) {
+            let _ = child.kill();
+            panic!("the browser did not end:\n{}", dir.read("log"));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let log = dir.read("log");
+    let said: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains(":CONSOLE"))
+        .filter(|line| {
+            ["Uncaught", "rror", "Refused", "violates"]
+                .iter()
+                .any(|word| line.contains(word))
+        })
+        .collect();
+    assert!(said.is_empty(), "the console shows errors: {said:#?}");
+    let dom = dir.read("dom");
+    let begin = "<pre id=\"selftest\">";
+    let result = dom
+        .split_once(begin)
+        .and_then(|(_, rest)| rest.split_once("</pre>"));
+    let Some((result, _)) = result else {
+        panic!("the page did not test itself:\n{log}");
+    };
+    let plain = result
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {plain}"))
+}
+
+/// Kernels under roofs, iterations of which one is slow, allocations, and names made to do harm.
+fn full_run(dir: &Dir) -> PathBuf {
+    let path = dir.join("full.run");
+    let rec = Recorder::builder(&path)
+        .label("<b>full</b> & \"run\"")
+        .create()
+        .expect("a recorder");
+    let ceiling = |kind, level: &'static str, precision: Option<&'static str>, value| Ceiling {
+        level: Some(level.into()),
+        precision: precision.map(Into::into),
+        threads: Some(1),
+        ..Ceiling::new("cpu", kind, value, Source::Measured)
+    };
+    rec.ceiling(ceiling(CeilingKind::Compute, "avx2", Some("f32"), 4e10));
+    rec.ceiling(ceiling(CeilingKind::Compute, "scalar", Some("f32"), 5e9));
+    rec.ceiling(ceiling(CeilingKind::Bandwidth, "dram", None, 1e10));
+    rec.ceiling(ceiling(CeilingKind::Bandwidth, "l1", None, 1e11));
+    rec.allocation("weights", 1_000_000, 1);
+    let names = [
+        "gemv",
+        "gemm_with_a_rather_long_name_of_a_kernel_v2",
+        "softmax",
+        "</script><script>alert(1)</script>",
+        "<!--",
+        "日本語 \u{202e}",
+    ];
+    for iteration in 0..40 {
+        let _iteration = rec.iteration(iteration);
+        rec.allocation("cache", 10_000, 100 + iteration);
+        for (n, name) in (1_u64..).zip(names) {
+            let mut brick = rec.brick("QkvProjection");
+            brick
+                .flops(20_000 * n)
+                .bytes(30_000, 10_000)
+                .backend("avx2");
+            let mut kernel = rec.kernel(name);
+            kernel.flops(20_000 * n * n).bytes(40_000).backend("avx2");
+            spin(if iteration == 30 { 400 } else { 20 * n });
+        }
+    }
+    rec.finish().expect("the recording ends");
+    path
+}
+
+#[test]
+fn a_browser_can_use_the_page() {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: no Chromium in PATH (.ci/chromium installs it)");
+        return;
+    };
+    let dir = Dir::new();
+    let full = full_run(&dir);
+    let planted = dataset("divergence/planted.run");
+    let base = dataset("divergence/base.run");
+    let base = base.to_str().expect("a path in UTF-8");
+    let runs: [(&Path, &[&str], u64); 3] = [
+        (&full, &[], 6),
+        (&dataset("decode/simd.run"), &[], 8),
+        (&planted, &["--baseline", base], 1),
+    ];
+    for (run, more, charts) in runs {
+        let args = [more, &["--html", "page.html", "-q"]].concat();
+        dir.report(run, &args).exits(0);
+        let size = dir.read("page.html").len();
+        assert!(size < 2_000_000, "{}: {size} bytes", run.display());
+        for width in [1280, 400] {
+            let result = selftest(&browser, &dir, "page.html", width);
+            assert_eq!(
+                result["ok"],
+                true,
+                "{} at {width}: {result:#}",
+                run.display()
+            );
+            let count = |what: &str| result[what].as_u64().unwrap_or(0);
+            assert!(
+                count("charts") >= charts && count("tables") >= 10 && count("checks") > 500,
+                "{result:#}"
+            );
+            assert_eq!(result["timeline"], true);
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
+    let dir = Dir::new();
+    let run = dataset("decode/simd.run");
+    for page in ["one.html", "two.html"] {
+        dir.report(&run, &["--html", page])
+            .exits(0)
+            .stdout_has("category 0.1.0");
+    }
+    let page = dir.read("one.html");
+    assert!(
+        page == dir.read("two.html"),
+        "two reports of one run differ"
+    );
+    for part in [
+        "id=\"summary\"",
+        "id=\"timeline\"",
+        "id=\"t-category-by_category\"",
+        "the rows it rests on",
+    ] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    let piped = dir.report(&run, &["--html", "-"]).exits(0);
+    assert!(piped.stdout == page, "standard output holds something else");
+}
+
+#[test]
+fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
+    let dir = Dir::new();
+    let event = |cat: &str, name: &str, ts: f64, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 80.0, "args": args});
+    let on_device =
+        |correlation: u64| json!({"correlation": correlation, "device": 0, "stream": 7});
+    let trace = json!({"schemaVersion": 1, "traceEvents": [
+        event("cpu_op", "aten::mm", 100.0, json!({})),
+        event("cuda_runtime", "cudaLaunchKernel", 110.0, json!({"correlation": 7})),
+        event("cuda_runtime", "cudaMemcpyAsync", 115.0, json!({"correlation": 8})),
+        event("cuda_runtime", "cudaDeviceSynchronize", 400.0, json!({"correlation": 9})),
+        event("kernel", "sgemm<float>", 200.0, on_device(7)),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 300.0, json!({"correlation": 8, "device": 0, "stream": 7, "bytes": 64})),
+    ]});
+    std::fs::write(dir.join("trace.json"), trace.to_string()).unwrap();
+    dir.command(&["import", "trace.json", "-o", "trace.run"])
+        .exits(0);
+    dir.report(&dir.join("trace.run"), &["--html", "page.html", "-q"])
+        .exits(0);
+    let page = dir.read("page.html");
+    assert!(
+        !page.contains("there is no timeline:"),
+        "the timeline could not be read"
+    );
+    assert!(
+        page.contains("\"lane\":\"gpu0/stream 7\"") && page.contains("sgemm\\u003cfloat\\u003e")
+    );
+}
+
+#[test]
+fn charts_are_written_as_both_kinds_of_pictures() {
+    let dir = Dir::new();
+    let run = full_run(&dir);
+    dir.report(&run, &["--charts", "charts", "-q"]).exits(0);
+    let mut names: Vec<String> = std::fs::read_dir(dir.join("charts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    for chart in [
+        "category.1-self-time-by-category",
+        "critical_path.1-critical-path-by-kind",
+        "critical_path.2-critical-path-over-lanes",
+        "memory.1-live-bytes",
+        "roofline.1-roofline",
+        "stacks",
+        "throughput.1-wall-time-of-iterations",
+    ] {
+        for kind in ["svg", "png"] {
+            assert!(
+                names.contains(&format!("{chart}.{kind}")),
+                "{chart}.{kind} is not among {names:?}"
+            );
+        }
+    }
+    let roofline = dir.read("charts/roofline.1-roofline.svg");
+    assert!(
+        roofline.contains("gemv") && roofline.contains("ridge of "),
+        "{roofline}"
+    );
+    let outliers = dir.read("charts/throughput.1-wall-time-of-iterations.svg");
+    assert!(outliers.contains(">\nslow\n<"), "{outliers}");
+    assert!(!names.iter().any(|name| name.starts_with(".")), "{names:?}");
+}
+
+#[test]
+fn a_comparison_can_be_seen() {
+    let dir = Dir::new();
+    let (base, run) = (dataset("decode/simd.run"), dataset("decode/simd_slow.run"));
+    let path = |path: &PathBuf| path.to_str().expect("a path in UTF-8").to_owned();
+    dir.command(&[
+        "compare",
+        &path(&base),
+        &path(&run),
+        "--no-path",
+        "--charts",
+        "seen",
+    ])
+    .exits(0);
+    let svg = dir.read("seen/compare.svg");
+    assert!(
+        svg.contains("brick DownProjection") && svg.contains("times the base"),
+        "{svg}"
+    );
+    assert!(dir.join("seen/compare.png").is_file());
+}
+
+#[test]
+fn one_thing_goes_to_standard_output() {
+    let dir = Dir::new();
+    let run = dir.run();
+    dir.report(&run, &["--html", "-", "--format", "markdown"])
+        .exits(2)
+        .stderr_has("--html - and --format markdown both want standard output");
+    dir.report(&run, &["--html", "nowhere/page.html"])
+        .exits(2)
+        .stderr_has("cannot be written");
+    std::fs::write(dir.join("file"), "").unwrap();
+    dir.report(&run, &["--charts", "file/charts"])
+        .exits(2)
+        .stderr_has("no files can be made there");
+    let markdown = dir.report(&run, &["--format", "markdown"]).exits(0);
+    assert!(
+        markdown.stdout.starts_with("## test\n"),
+        "{}",
+        markdown.stdout
+    );
+    assert_eq!(
+        markdown.stdout.matches("<details").count(),
+        markdown.stdout.matches("</details>").count()
+    );
+}
