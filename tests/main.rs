@@ -2,6 +2,8 @@
 
 mod categories;
 mod check;
+mod check_limits;
+mod check_plugins;
 mod cli;
 mod compare;
 mod counters;

@@ -52,8 +52,8 @@ EXIT CODES:
   1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
      compare --fail-on: something is slower, or has changed; check: an assertion is violated
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
-  3  not measurable: the run holds no event; compare: nothing could be compared; check: nothing is violated, and an
-     assertion cannot be measured";
+  3  not measurable: the run holds no event, or has no tensor in common with --baseline; compare: nothing could be
+     compared; check: nothing is violated, and an assertion cannot be measured";
 
 /// Reads recorded runs, runs analyses over them as plugins, and reports.
 #[derive(Debug, Parser)]

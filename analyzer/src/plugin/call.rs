@@ -79,7 +79,7 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacl
         (true, None) if input.optional => return Ok(None),
         (true, None) => {
             let message = format!(
-                "input {} needs a second run to compare with (hint: give --baseline RUN)",
+                "it needs a second run to compare with, and none was given (hint: --baseline RUN; input {})",
                 input.name
             );
             return Err(Obstacle::Missing(message));
