@@ -231,5 +231,5 @@ fn runs_that_share_nothing_fail_and_a_missing_baseline_is_asked_for() {
     dir.report(&other, &all).exits(1);
     dir.report(&other, &args[..4])
         .exits(2)
-        .stdout_has("(hint: --baseline RUN");
+        .stdout_has("(hint: --baseline");
 }

@@ -13,6 +13,7 @@ mod dot;
 mod export;
 mod exported;
 mod forked;
+mod golden;
 mod harness;
 mod hostile;
 mod import;

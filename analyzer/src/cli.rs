@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod golden;
 pub mod look;
 
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use crate::report::Level;
 use crate::window::{self, Wanted};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
+pub use golden::{GoldenListArgs, GoldenSaveArgs, GoldenShowArgs, GoldenVerb};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 
 const EXAMPLES: &str = "\
@@ -26,7 +28,9 @@ EXAMPLES:
   See what a change has made slower; gate a build on it:
     trueno-analyze compare before.run after.run --fail-on slower
   Check budgets and regressions in a build:
-    trueno-analyze check decode.run --assert trueno.toml --golden golden.run --junit check.xml
+    trueno-analyze check decode.run --assert trueno.toml --golden decode.golden.json --junit check.xml
+  Keep what a run was like, small enough for git, for check --golden, compare and report --baseline:
+    trueno-analyze golden save decode.run
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
@@ -101,6 +105,12 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// Check what must hold of a run: budgets, patterns, regressions.
     Check(Box<CheckArgs>),
+    /// Keep what a run was like in a small text, to compare with later.
+    Golden {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: GoldenVerb,
+    },
     /// Run SQL over the tables of a run.
     Query(QueryArgs),
     /// List the tables of a run, or the columns of one.
@@ -153,8 +163,8 @@ pub struct PluginArgs {
 pub struct ReportArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// A run to compare with, for the plugins that do.
-    #[arg(long, value_name = "RUN")]
+    /// A run to compare with, or its golden file, for the plugins that do.
+    #[arg(long, value_name = "RUN|FILE")]
     pub baseline: Option<PathBuf>,
     /// Show these plugins only; what they read is run as well.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]

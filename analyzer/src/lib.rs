@@ -8,6 +8,7 @@ pub mod cli;
 pub mod compare;
 pub mod exit;
 pub mod export;
+pub mod golden;
 pub mod graph;
 mod guard;
 pub mod inspect;

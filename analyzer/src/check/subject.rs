@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use trueno_plugin::Table;
 
 use crate::categories::CategoryRules;
+use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::Roster;
 use crate::query::Database;
@@ -24,7 +25,7 @@ pub struct Subject<'a> {
     /// Its tables.
     pub database: Database,
     /// The run it should be like, and how that was typed.
-    pub golden: Option<(&'a Run, String)>,
+    pub golden: Option<(&'a Opened, String)>,
     /// Plugins there are.
     pub roster: &'a Roster,
     /// Categories of names that have none.
@@ -41,7 +42,7 @@ impl<'a> Subject<'a> {
     pub fn new(
         run: &'a Run,
         shown: String,
-        golden: Option<(&'a Run, String)>,
+        golden: Option<(&'a Opened, String)>,
         roster: &'a Roster,
         rules: &'a CategoryRules,
     ) -> Result<Self, RunError> {
@@ -115,7 +116,7 @@ impl<'a> Subject<'a> {
         };
         build(&Request {
             run: self.run,
-            baseline: self.golden.as_ref().map(|(run, _)| *run),
+            baseline: self.golden.as_ref().map(|(golden, _)| golden.run()),
             roster: self.roster,
             wish: &Wish {
                 only: vec![plugin.to_owned()],

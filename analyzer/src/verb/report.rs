@@ -11,6 +11,7 @@ use super::talk::Talk;
 use super::{page_width, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::cli::{ReportArgs, Setting};
+use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
@@ -62,7 +63,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         ));
     }
     let run = Run::open(&args.run)?;
-    let baseline = args.baseline.as_deref().map(Run::open).transpose()?;
+    let baseline = args.baseline.as_deref().map(Opened::open).transpose()?;
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
     }
@@ -83,7 +84,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     }
     let report = report::build(&Request {
         run: &run,
-        baseline: baseline.as_ref(),
+        baseline: baseline.as_ref().map(Opened::run),
         roster: &roster,
         wish: &wish,
         categories: &categories,
