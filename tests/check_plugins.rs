@@ -113,6 +113,12 @@ fn tensors_that_diverge() {
     assert_eq!(found["actual"], "20 diverged, 396 alike, 0 in one run only");
     divergence(&dir, &planted, &base, "max_diverged = 20", 0);
     divergence(&dir, &planted, &base, "max_diverged = 19", 1);
+    // As much as the user allows, for all or by name.
+    divergence(&dir, &planted, &base, "rtol = 10", 0);
+    let named = "[[assertion.tensor]]\nname = \"*\"\nrtol = 10";
+    divergence(&dir, &planted, &base, named, 0);
+    let other = "[[assertion.tensor]]\nname = \"nobody\"\nrtol = 10";
+    divergence(&dir, &planted, &base, other, 1);
     let cut = tensors("truncated.run");
     divergence(&dir, &cut, &base, "", 0);
     divergence(&dir, &cut, &base, "max_only_in_one = 156", 0);
@@ -152,4 +158,8 @@ fn tensors_that_cannot_be_compared() {
     command(&dir, &flat, &toml, &[])
         .exits(2)
         .stderr_has("max_diverge");
+    let toml = toml.replace("max_diverge = 3", "rtol = -1");
+    command(&dir, &flat, &toml, &[])
+        .exits(2)
+        .stderr_has("0 or more");
 }

@@ -233,3 +233,53 @@ fn runs_that_share_nothing_fail_and_a_missing_baseline_is_asked_for() {
         .exits(2)
         .stdout_has("(hint: --baseline");
 }
+
+#[test]
+fn a_third_run_says_which_side_moved() {
+    let base = dataset("divergence/base").display().to_string();
+    for (run, baseline, moved) in [
+        ("divergence/planted", "divergence/base", "run"),
+        ("divergence/base", "divergence/planted", "baseline"),
+    ] {
+        let report = json(run, baseline, &["--reference", &base]);
+        assert_eq!(first(&report, "moved"), moved);
+        let found = codes(&report);
+        assert!(found.contains(&"moved".to_owned()), "{found:?}");
+        let title = format!("of 20 that diverge: {moved} 20");
+        compare(run, baseline, &["--reference", &base], 0).stdout_has(&title);
+    }
+    let other = dataset("decode/simd").display().to_string();
+    let other = ["--reference", other.as_str()];
+    let report = json("divergence/planted", "divergence/base", &other);
+    assert_eq!(codes(&report).last().unwrap(), "no_reference");
+    let dir = Dir::new();
+    dir.report(&dir.run(), &["--reference", &base])
+        .exits(2)
+        .stderr_has("--baseline");
+}
+
+#[test]
+fn tolerances_of_names_stand_in_a_file() {
+    let dir = Dir::new();
+    let file = dir.join("tolerances.toml");
+    let written = |text: &str| std::fs::write(&file, text).expect("the file is written");
+    let path = file.to_str().unwrap();
+    let (run, base) = ("divergence/planted", "divergence/base");
+    written("[[tensor]]\nname = \"*\"\nrtol = 10");
+    let report = json(run, base, &["--tolerance", path]);
+    assert_eq!(counts(&report), [396, 20, 0, 0, 0, 0]);
+    written("[[tensor]]\nname = \"down*\"\nrtol = 10");
+    let report = json(run, base, &["--tolerance", path]);
+    let names = column(&report, "pairs", "name");
+    let by = column(&report, "pairs", "tolerance_by");
+    for (name, by) in names.iter().zip(by) {
+        let own = name == "DownProjection";
+        assert_eq!(by, if own { "down*" } else { "computed" }, "{name}");
+    }
+    assert_ne!(first(&report, "name"), "DownProjection");
+    let formula = first(&report, "tolerance_from");
+    assert!(formula.as_str().unwrap().contains("√m"), "{formula}");
+    written("[[tensor]]\nnam = \"*\"\nrtol = 10");
+    compare(run, base, &["--tolerance", path], 2).stderr_has("nam");
+    compare(run, base, &["--tolerance", "nothing.toml"], 2).stderr_has("nothing.toml");
+}

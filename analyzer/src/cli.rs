@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::report::Level;
+use crate::tolerances::Tolerance;
 use crate::window::{self, Wanted};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
@@ -190,9 +191,13 @@ pub struct ReportArgs {
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, or a time with its unit; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
-    /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X.
-    #[arg(long, value_name = "KEY=X,…", value_delimiter = ',', value_parser = tolerance)]
-    pub tolerance: Vec<Setting>,
+    /// A third run, or its golden file, such as one of scalar code in f64: says which side of a divergence moved.
+    #[arg(long, value_name = "RUN|FILE", requires = "baseline")]
+    pub reference: Option<PathBuf>,
+    /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X, or a TOML
+    /// file with these keys, and tables [[tensor]] of name (a pattern), rtol and atol.
+    #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
+    pub tolerance: Vec<Tolerance>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<Level>,
@@ -398,24 +403,6 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
-/// One part of `--tolerance`, as a setting of the plugin `divergence`.
-fn tolerance(text: &str) -> Result<Setting, String> {
-    let parts = text
-        .split_once('=')
-        .filter(|(key, _)| ["rtol", "atol"].contains(key));
-    let number = parts.and_then(|(key, value)| Some((key, value.parse::<f64>().ok()?)));
-    match number.filter(|(_, value)| value.is_finite() && *value >= 0.0) {
-        Some((key, value)) => Ok(Setting {
-            plugin: "divergence".to_owned(),
-            key: key.to_owned(),
-            value: value.into(),
-        }),
-        None => Err(
-            "expected rtol=X or atol=X with X of 0 or more, such as rtol=1e-3,atol=1e-6".to_owned(),
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -425,19 +412,6 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_tolerance_sets_options_of_divergence() {
-        let found = tolerance("rtol=1e-3").unwrap();
-        assert_eq!(
-            (found.plugin.as_str(), found.key.as_str()),
-            ("divergence", "rtol")
-        );
-        assert_eq!(found.value, json!(1e-3));
-        for wrong in ["", "1e-3", "rtol", "rtol=", "rtol=-1", "rtol=nan", "tol=1"] {
-            assert!(tolerance(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

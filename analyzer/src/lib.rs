@@ -20,5 +20,6 @@ pub mod query;
 pub mod report;
 mod rows;
 pub mod run;
+pub mod tolerances;
 pub mod verb;
 pub mod window;

@@ -7,6 +7,7 @@ use super::outcome::Found;
 use super::pattern::fits;
 use super::subject::Subject;
 use crate::report::units;
+use crate::tolerances::{Tensor, Tolerances};
 
 /// The least share of what the machine could do, for each name of `roofline.points` that fits.
 #[derive(Debug, Deserialize)]
@@ -81,9 +82,28 @@ pub struct Divergence {
     max_diverged: u64,
     /// How many may be in one of the runs only.
     max_only_in_one: Option<u64>,
+    /// In place of the computed tolerance.
+    rtol: Option<f64>,
+    atol: Option<f64>,
+    /// By patterns of names: tables `[[assertion.tensor]]`.
+    #[serde(default)]
+    tensor: Vec<Tensor>,
 }
 
 impl Divergence {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        self.tolerances().checked()?;
+        Ok(self)
+    }
+
+    fn tolerances(&self) -> Tolerances {
+        Tolerances {
+            rtol: self.rtol,
+            atol: self.atol,
+            tensor: self.tensor.clone(),
+        }
+    }
+
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let mut expected = format!(
             "at most {} tensors diverged from the golden run",
@@ -97,10 +117,11 @@ impl Divergence {
             let why = "there is no golden run (hint: --golden RUN)";
             return Ok(Found::not_measurable(expected, why, place));
         }
-        let table = match subject.table("divergence", "summary", None) {
-            Ok(table) => table,
-            Err(why) => return Ok(Found::not_measurable(expected, why, place)),
-        };
+        let table =
+            match subject.table_by("divergence", "summary", None, self.tolerances().options()) {
+                Ok(table) => table,
+                Err(why) => return Ok(Found::not_measurable(expected, why, place)),
+            };
         let wrong = |error: trueno_plugin::Error| error.to_string();
         let verdicts = table.text("verdict").map_err(wrong)?;
         let tensors = table.u64("tensors").map_err(wrong)?;

@@ -17,6 +17,7 @@ use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
 use crate::report::{self, Report, Request, SectionStatus, csv, json, markdown, terminal};
 use crate::run::Run;
+use crate::tolerances::Tolerances;
 use crate::window::Wanted;
 
 /// Makes the report and writes it where it was asked for.
@@ -64,6 +65,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     }
     let run = Run::open(&args.run)?;
     let baseline = args.baseline.as_deref().map(Opened::open).transpose()?;
+    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
     }
@@ -72,9 +74,12 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         skip: args.skip.clone(),
     };
     let mut options = options(&args.set);
-    for Setting { plugin, key, value } in &args.tolerance {
-        let keys = options.entry(plugin.clone()).or_default();
-        keys.insert(key.clone(), value.clone());
+    let tolerances = Tolerances::given(&args.tolerance)?.options();
+    if !tolerances.is_empty() {
+        options
+            .entry("divergence".to_owned())
+            .or_default()
+            .extend(tolerances);
     }
     if !args.what_if.is_empty() {
         options
@@ -85,6 +90,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     let report = report::build(&Request {
         run: &run,
         baseline: baseline.as_ref().map(Opened::run),
+        reference: reference.as_ref().map(Opened::run),
         roster: &roster,
         wish: &wish,
         categories: &categories,

@@ -79,11 +79,7 @@ impl Plugin for Divergence {
         let mut texts = rows::Texts::default();
         let subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
         let baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
-        let reference = run.table(inputs::REFERENCE.rows)?;
-        let reference = match reference.is_missing() {
-            true => None,
-            false => Some(rows::Side::load(run, &inputs::REFERENCE, &mut texts)?),
-        };
+        let reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;
         let rules = scale.rules(texts.all());
         let mut groups = order::Groups::new([&subject, &baseline]);
         run.check_cancelled()?;
@@ -95,9 +91,9 @@ impl Plugin for Divergence {
         origin::origins([&subject, &baseline], &groups, &items, &mut judged);
         sequence::order_changed([&subject, &baseline], &items, &mut judged);
         run.check_cancelled()?;
-        let third = reference.as_ref().map(|reference| {
-            reference::against(sides, reference, &items, &judged, (&scale, &rules))
-        });
+        let third = reference
+            .is_given
+            .then(|| reference::against(sides, &reference, &items, &judged, (&scale, &rules)));
 
         let all = tables::All {
             sides,
