@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::checksum::known::Known;
 use crate::checksum::sampling::MOST_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
@@ -66,6 +67,7 @@ pub struct Builder {
     pub(crate) peaks: Option<crate::peaks::Ask>,
     pub(crate) checksum_every: u64,
     pub(crate) checksum_samples: usize,
+    pub(crate) checksum_baseline: Option<PathBuf>,
     unknown_table: Option<String>,
     overwrite: bool,
 }
@@ -84,6 +86,7 @@ impl Builder {
             peaks: None,
             checksum_every: 1,
             checksum_samples: 0,
+            checksum_baseline: None,
             unknown_table: None,
             overwrite: false,
         }
@@ -147,6 +150,18 @@ impl Builder {
         self
     }
 
+    /// Of tensors with the same hash as in an earlier run, records the hash and nothing else: counts, moments and
+    /// values are kept only where something has changed. Default: of all tensors.
+    ///
+    /// `golden` is a golden file of that run (`trueno-analyze golden save RUN`), read by [`Builder::create`]. Tensors
+    /// are met by name, layer, iteration, position and occurrence. Each is still read once; a row that is as it
+    /// was takes one record of a ring in place of three to six, and the file's hashes stay in memory, about 80 bytes
+    /// each.
+    pub fn checksum_baseline(mut self, golden: impl Into<PathBuf>) -> Self {
+        self.checksum_baseline = Some(golden.into());
+        self
+    }
+
     /// A word for people, kept in `run.json`.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
@@ -173,11 +188,12 @@ impl Builder {
             return Ok(Recorder::disabled());
         }
         DeviceWork::check(&self)?;
+        let known = self.known_checksums()?;
         make_directory(&self.path, self.overwrite)?;
         #[cfg(feature = "peaks")]
         let peaks = self.asked_peaks();
         let earlier = DeviceWork::before_start(&self);
-        let mut recorder = writer::start(&self)?;
+        let mut recorder = writer::start(&self, known)?;
         if let Some(earlier) = earlier {
             recorder.attach(&self, earlier);
         }
@@ -186,6 +202,19 @@ impl Builder {
             recorder.asked_peaks(peaks.as_ref());
         }
         Ok(recorder)
+    }
+}
+
+impl Builder {
+    /// Before anything is made: a wrong file costs nothing that was there.
+    fn known_checksums(&self) -> Result<Option<Known>, Error> {
+        let read = |file: &PathBuf| {
+            Known::read(file).map_err(|problem| Error::Option {
+                option: "checksum_baseline",
+                problem,
+            })
+        };
+        self.checksum_baseline.as_ref().map(read).transpose()
     }
 }
 

@@ -223,6 +223,9 @@ pub struct Options {
     /// Only each so-manyth checksum of a name was recorded; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum_every: Option<u64>,
+    /// Tensors of an earlier run: of those with the same hash, only the hash was recorded; `None`: all was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum_baseline: Option<u64>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch
