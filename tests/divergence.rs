@@ -248,12 +248,18 @@ fn a_third_run_says_which_side_moved() {
         let title = format!("of 20 that diverge: {moved} 20");
         compare(run, baseline, &["--reference", &base], 0).stdout_has(&title);
     }
-    let other = dataset("decode/simd").display().to_string();
-    let other = ["--reference", other.as_str()];
-    let report = json("divergence/planted", "divergence/base", &other);
-    assert_eq!(codes(&report).last().unwrap(), "no_reference");
+    // Other shapes, then no tensors at all.
     let dir = Dir::new();
-    dir.report(&dir.run(), &["--reference", &base])
+    let other = dataset("decode/simd").display().to_string();
+    let none = dir.run().display().to_string();
+    for (reference, code) in [(&other, "moved"), (&none, "no_reference")] {
+        let args = ["--reference", reference];
+        let report = json("divergence/planted", "divergence/base", &args);
+        assert!(codes(&report).contains(&code.to_owned()), "{reference}");
+        let moved = column(&report, "pairs", "moved");
+        assert!(moved.iter().all(Value::is_null), "{reference}");
+    }
+    dir.report(&dataset("divergence/base"), &["--reference", &base])
         .exits(2)
         .stderr_has("--baseline");
 }

@@ -178,7 +178,10 @@ fn moved(all: &All) -> Option<Finding> {
         some.join(", "),
         match diverged as usize - known {
             0 => String::new(),
-            unknown => format!("{}not in it {unknown}", if known > 0 { ", " } else { "" }),
+            unknown => format!(
+                "{}no counterpart {unknown}",
+                if known > 0 { ", " } else { "" }
+            ),
         }
     );
     Some(Finding::new("moved", Severity::Info, title))

@@ -648,7 +648,7 @@ fn a_third_run_says_which_side_moved() {
     assert_eq!(first(&output, "moved").unwrap().0, "run");
     let moved = &output.finding("moved").unwrap().title;
     assert!(
-        moved.contains("run 1, baseline 1, both 1, not in it 1"),
+        moved.contains("run 1, baseline 1, both 1, no counterpart 1"),
         "{moved}"
     );
     // Sides change places, and the answer with them.
