@@ -62,9 +62,10 @@ impl Prior {
             return of.inflation;
         }
         let own = self.between / (self.between + error(of));
-        (self.mean + own * (of.inflation.ln() - self.mean))
-            .exp()
-            .max(1.0)
+        // One standard deviation of what is left in doubt is added: too little costs more than too much.
+        let doubt = (own * error(of)).sqrt();
+        let log = self.mean + own * (of.inflation.ln() - self.mean) + doubt;
+        log.exp().max(1.0)
     }
 }
 
