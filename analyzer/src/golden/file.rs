@@ -77,7 +77,8 @@ pub struct NameRow {
     pub distribution: Distribution,
 }
 
-/// One row of `checksums`; what is not there was not recorded.
+/// One row of `checksums`; what is not there was not recorded. Moments may be off by one unit in the last place after
+/// reading, far below any tolerance; hashes and counts are exact.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "as in the table")]
 pub struct TensorRow {
