@@ -22,7 +22,7 @@ fn compare(dir: &Dir, args: &[&str]) -> Run {
 }
 
 /// A run of `iterations`, each with one brick of about `ns` nanoseconds; durations repeat a fixed scatter of 2 %.
-fn bricks(dir: &Dir, name: &str, iterations: i64, ns: i64, timing: &str) -> String {
+pub fn bricks(dir: &Dir, name: &str, iterations: i64, ns: i64, timing: &str) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);
     made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);

@@ -220,10 +220,72 @@ fn runs_that_share_nothing_fail_and_a_missing_baseline_is_asked_for() {
         "--baseline",
         &base,
     ];
-    dir.report(&other, &[&args[..], &["--fail-on", "error"]].concat())
-        .exits(1)
-        .stdout_has("nothing was compared");
+    // Not measurable, however it is asked: neither a difference nor the lack of one was found.
+    for more in [&[][..], &["--fail-on", "error"]] {
+        dir.report(&other, &[&args[..], more].concat())
+            .exits(3)
+            .stdout_has("nothing was compared");
+    }
+    // What other plugins found still fails the check.
+    let all = [&args[2..], &["--fail-on", "info"]].concat();
+    dir.report(&other, &all).exits(1);
     dir.report(&other, &args[..4])
         .exits(2)
-        .stdout_has("needs a second run");
+        .stdout_has("(hint: --baseline");
+}
+
+#[test]
+fn a_third_run_says_which_side_moved() {
+    let base = dataset("divergence/base").display().to_string();
+    for (run, baseline, moved) in [
+        ("divergence/planted", "divergence/base", "run"),
+        ("divergence/base", "divergence/planted", "baseline"),
+    ] {
+        let report = json(run, baseline, &["--reference", &base]);
+        assert_eq!(first(&report, "moved"), moved);
+        let found = codes(&report);
+        assert!(found.contains(&"moved".to_owned()), "{found:?}");
+        let title = format!("of 20 that diverge: {moved} 20");
+        compare(run, baseline, &["--reference", &base], 0).stdout_has(&title);
+    }
+    // Other shapes, then no tensors at all.
+    let dir = Dir::new();
+    let other = dataset("decode/simd").display().to_string();
+    let none = dir.run().display().to_string();
+    for (reference, code) in [(&other, "moved"), (&none, "no_reference")] {
+        let args = ["--reference", reference];
+        let report = json("divergence/planted", "divergence/base", &args);
+        assert!(codes(&report).contains(&code.to_owned()), "{reference}");
+        let moved = column(&report, "pairs", "moved");
+        assert!(moved.iter().all(Value::is_null), "{reference}");
+    }
+    dir.report(&dataset("divergence/base"), &["--reference", &base])
+        .exits(2)
+        .stderr_has("--baseline");
+}
+
+#[test]
+fn tolerances_of_names_stand_in_a_file() {
+    let dir = Dir::new();
+    let file = dir.join("tolerances.toml");
+    let written = |text: &str| std::fs::write(&file, text).expect("the file is written");
+    let path = file.to_str().unwrap();
+    let (run, base) = ("divergence/planted", "divergence/base");
+    written("[[tensor]]\nname = \"*\"\nrtol = 10");
+    let report = json(run, base, &["--tolerance", path]);
+    assert_eq!(counts(&report), [396, 20, 0, 0, 0, 0]);
+    written("[[tensor]]\nname = \"down*\"\nrtol = 10");
+    let report = json(run, base, &["--tolerance", path]);
+    let names = column(&report, "pairs", "name");
+    let by = column(&report, "pairs", "tolerance_by");
+    for (name, by) in names.iter().zip(by) {
+        let own = name == "DownProjection";
+        assert_eq!(by, if own { "down*" } else { "computed" }, "{name}");
+    }
+    assert_ne!(first(&report, "name"), "DownProjection");
+    let formula = first(&report, "tolerance_from");
+    assert!(formula.as_str().unwrap().contains("√m"), "{formula}");
+    written("[[tensor]]\nnam = \"*\"\nrtol = 10");
+    compare(run, base, &["--tolerance", path], 2).stderr_has("nam");
+    compare(run, base, &["--tolerance", "nothing.toml"], 2).stderr_has("nothing.toml");
 }

@@ -3,6 +3,8 @@
 mod bottlenecks;
 mod categories;
 mod check;
+mod check_limits;
+mod check_plugins;
 mod cli;
 mod compare;
 #[path = "../plugins/bottleneck/corpus/mod.rs"]
@@ -14,6 +16,7 @@ mod dot;
 mod export;
 mod exported;
 mod forked;
+mod golden;
 mod harness;
 mod hostile;
 mod html;

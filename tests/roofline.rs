@@ -8,7 +8,7 @@ use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source, TileLevel};
 use crate::harness::{Dir, section, spin};
 
 /// Ceilings so high that nothing lies above them.
-fn ceilings(rec: &Recorder) {
+pub fn ceilings(rec: &Recorder) {
     let ceiling = |kind, level: &'static str, precision: Option<&'static str>, value| Ceiling {
         level: Some(level.into()),
         precision: precision.map(Into::into),
@@ -24,7 +24,7 @@ fn ceilings(rec: &Recorder) {
 }
 
 /// Ten calls of a kernel of 1000 FLOPs and 2000 bytes, and one that says nothing.
-fn recorded(dir: &Dir, name: &str, backend: &'static str, with_ceilings: bool) -> PathBuf {
+pub fn recorded(dir: &Dir, name: &str, backend: &'static str, with_ceilings: bool) -> PathBuf {
     let path = dir.join(name);
     let rec = Recorder::create(&path).expect("a recorder");
     if with_ceilings {

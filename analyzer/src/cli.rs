@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod golden;
 pub mod look;
 pub mod plugins;
 
@@ -12,9 +13,11 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::plugin::isolate;
 use crate::report::Level;
+use crate::tolerances::Tolerance;
 use crate::window::{self, Wanted};
 pub use check::CheckArgs;
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
+pub use golden::{GoldenListArgs, GoldenSaveArgs, GoldenShowArgs, GoldenVerb};
 pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use plugins::{CheckFormat, ListArgs, NewArgs, PluginCheckArgs, PluginsVerb};
 
@@ -30,7 +33,9 @@ EXAMPLES:
   See what a change has made slower; gate a build on it:
     trueno-analyze compare before.run after.run --fail-on slower
   Check budgets and regressions in a build:
-    trueno-analyze check decode.run --assert trueno.toml --golden golden.run --junit check.xml
+    trueno-analyze check decode.run --assert trueno.toml --golden decode.golden.json --junit check.xml
+  Keep what a run was like, small enough for git, for check --golden, compare and report --baseline:
+    trueno-analyze golden save decode.run
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
   Put a run in order whose program was killed:
@@ -63,8 +68,8 @@ EXIT CODES:
      compare --fail-on: something is slower, or has changed; check: an assertion is violated;
      plugins check: a rule is broken
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
-  3  not measurable: the run holds no event; compare: nothing could be compared; check: nothing is violated, and an
-     assertion cannot be measured";
+  3  not measurable: the run holds no event, or has no tensor in common with --baseline; compare: nothing could be
+     compared; check: nothing is violated, and an assertion cannot be measured";
 
 /// Reads recorded runs, runs analyses over them as plugins, and reports.
 #[derive(Debug, Parser)]
@@ -112,6 +117,12 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// Check what must hold of a run: budgets, patterns, regressions.
     Check(Box<CheckArgs>),
+    /// Keep what a run was like in a small text, to compare with later.
+    Golden {
+        /// What to do with them.
+        #[command(subcommand)]
+        verb: GoldenVerb,
+    },
     /// Run SQL over the tables of a run.
     Query(Box<QueryArgs>),
     /// List the tables of a run, or the columns of one.
@@ -173,8 +184,8 @@ pub struct PluginArgs {
 pub struct ReportArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// A run to compare with, for the plugins that do; with --compare-backends there may be several.
-    #[arg(long, value_name = "RUN")]
+    /// A run to compare with, or its golden file, for the plugins that do; with --compare-backends there may be several.
+    #[arg(long, value_name = "RUN|FILE")]
     pub baseline: Vec<PathBuf>,
     /// Compare what ran under several backends, in this run and in the baselines, and nothing else: time, share of each one's own roof, speed-up, and where SIMD does not pay.
     #[arg(long, conflicts_with_all = ["only", "skip"])]
@@ -206,9 +217,13 @@ pub struct ReportArgs {
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, or a time with its unit; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
-    /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X.
-    #[arg(long, value_name = "KEY=X,…", value_delimiter = ',', value_parser = tolerance)]
-    pub tolerance: Vec<Setting>,
+    /// A third run, or its golden file, such as one of scalar code in f64: says which side of a divergence moved.
+    #[arg(long, value_name = "RUN|FILE", requires = "baseline")]
+    pub reference: Option<PathBuf>,
+    /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X, or a TOML
+    /// file with these keys, and tables [[tensor]] of name (a pattern), rtol and atol.
+    #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
+    pub tolerance: Vec<Tolerance>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<Level>,
@@ -447,24 +462,6 @@ fn setting(text: &str) -> Result<Setting, String> {
     }
 }
 
-/// One part of `--tolerance`, as a setting of the plugin `divergence`.
-fn tolerance(text: &str) -> Result<Setting, String> {
-    let parts = text
-        .split_once('=')
-        .filter(|(key, _)| ["rtol", "atol"].contains(key));
-    let number = parts.and_then(|(key, value)| Some((key, value.parse::<f64>().ok()?)));
-    match number.filter(|(_, value)| value.is_finite() && *value >= 0.0) {
-        Some((key, value)) => Ok(Setting {
-            plugin: "divergence".to_owned(),
-            key: key.to_owned(),
-            value: value.into(),
-        }),
-        None => Err(
-            "expected rtol=X or atol=X with X of 0 or more, such as rtol=1e-3,atol=1e-6".to_owned(),
-        ),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,19 +471,6 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_tolerance_sets_options_of_divergence() {
-        let found = tolerance("rtol=1e-3").unwrap();
-        assert_eq!(
-            (found.plugin.as_str(), found.key.as_str()),
-            ("divergence", "rtol")
-        );
-        assert_eq!(found.value, json!(1e-3));
-        for wrong in ["", "1e-3", "rtol", "rtol=", "rtol=-1", "rtol=nan", "tol=1"] {
-            assert!(tolerance(wrong).is_err(), "{wrong}");
-        }
     }
 
     #[test]

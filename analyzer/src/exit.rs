@@ -8,5 +8,6 @@ pub const CHECK_FAILED: u8 = 1;
 /// Nothing could be analysed: bad arguments, no run, no plugin, or no section
 /// of the report finished.
 pub const CANNOT_ANALYSE: u8 = 2;
-/// What was asked for was not recorded or cannot be measured: a run without any event, say.
+/// What was asked for was not recorded or cannot be measured: a run without any event, a baseline that has nothing in
+/// common with the run.
 pub const NOT_MEASURABLE: u8 = 3;

@@ -1,6 +1,8 @@
 //! Columns of a query's result, typed.
 
-use polars::prelude::{ChunkedArray, DataFrame, DataType, Float64Type, Int64Type, StringChunked};
+use polars::prelude::{
+    ChunkedArray, DataFrame, DataType, Float64Type, Int64Type, StringChunked, UInt64Type,
+};
 
 use crate::query::QueryError;
 
@@ -21,6 +23,13 @@ impl<'a> Rows<'a> {
     pub(crate) fn i64(&self, column: &str) -> Result<ChunkedArray<Int64Type>, QueryError> {
         let column = self.cast(column, &DataType::Int64)?;
         let values = column.i64().cloned();
+        values.map_err(|error| QueryError::Failed(error.to_string()))
+    }
+
+    /// A column of integers with all 64 bits.
+    pub(crate) fn u64(&self, column: &str) -> Result<ChunkedArray<UInt64Type>, QueryError> {
+        let column = self.cast(column, &DataType::UInt64)?;
+        let values = column.u64().cloned();
         values.map_err(|error| QueryError::Failed(error.to_string()))
     }
 

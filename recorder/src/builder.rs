@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::checksum::known::Known;
 use crate::checksum::sampling::MOST_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
@@ -72,6 +73,7 @@ pub struct Builder {
     pub(crate) checksum_every: u64,
     pub(crate) checksum_samples: usize,
     pub(crate) tiles_every: tile_sampling::Every,
+    pub(crate) checksum_baseline: Option<PathBuf>,
     unknown_table: Option<String>,
     overwrite: bool,
 }
@@ -93,6 +95,7 @@ impl Builder {
             checksum_every: 1,
             checksum_samples: 0,
             tiles_every: [1; TileLevel::ALL.len()],
+            checksum_baseline: None,
             unknown_table: None,
             overwrite: false,
         }
@@ -173,6 +176,18 @@ impl Builder {
         self
     }
 
+    /// Of tensors with the same hash as in an earlier run, records the hash and nothing else: counts, moments and
+    /// values are kept only where something has changed. Default: of all tensors.
+    ///
+    /// `golden` is a golden file of that run (`trueno-analyze golden save RUN`), read by [`Builder::create`]. Tensors
+    /// are met by name, layer, iteration, position and occurrence. Each is still read once; a row that is as it
+    /// was takes one record of a ring in place of three to six, and the file's hashes stay in memory, about 80 bytes
+    /// each.
+    pub fn checksum_baseline(mut self, golden: impl Into<PathBuf>) -> Self {
+        self.checksum_baseline = Some(golden.into());
+        self
+    }
+
     /// A word for people, kept in `run.json`.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
@@ -211,11 +226,12 @@ impl Builder {
                 });
             }
         }
+        let known = self.known_checksums()?;
         make_directory(&self.path, self.overwrite)?;
         #[cfg(feature = "peaks")]
         let peaks = self.asked_peaks();
         let earlier = DeviceWork::before_start(&self);
-        let mut recorder = writer::start(&self)?;
+        let mut recorder = writer::start(&self, known)?;
         if let Some(earlier) = earlier {
             recorder.attach(&self, earlier);
         }
@@ -228,6 +244,19 @@ impl Builder {
             crate::alloc::start(recorder.shared(), which)?;
         }
         Ok(recorder)
+    }
+}
+
+impl Builder {
+    /// Before anything is made: a wrong file costs nothing that was there.
+    fn known_checksums(&self) -> Result<Option<Known>, Error> {
+        let read = |file: &PathBuf| {
+            Known::read(file).map_err(|problem| Error::Option {
+                option: "checksum_baseline",
+                problem,
+            })
+        };
+        self.checksum_baseline.as_ref().map(read).transpose()
     }
 }
 

@@ -32,6 +32,7 @@ mod avx2;
 mod avx512;
 mod element;
 mod half;
+pub(crate) mod known;
 mod record;
 pub(crate) mod sampling;
 mod statistics;

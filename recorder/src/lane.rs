@@ -107,6 +107,11 @@ impl Lane {
         &self.shared
     }
 
+    /// The iteration and layer that hold for the next row.
+    pub fn context(&self) -> Context {
+        self.context
+    }
+
     pub fn ring(&self) -> &Arc<Ring> {
         self.producer.ring()
     }

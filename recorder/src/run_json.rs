@@ -269,6 +269,9 @@ pub struct Options {
     /// Which blocks of the program's allocator were recorded; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocations: Option<String>,
+    /// Tensors of an earlier run: of those with the same hash, only the hash was recorded; `None`: all was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checksum_baseline: Option<u64>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch

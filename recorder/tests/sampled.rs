@@ -79,3 +79,69 @@ fn each_nth_call_of_a_name_is_recorded() {
     let json = std::fs::read_to_string(path.join("run.json")).unwrap();
     assert!(json.contains("\"checksum_every\": 3"), "{json}");
 }
+
+#[test]
+fn of_tensors_that_are_as_they_were_only_the_hash_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = folder.path().join("before.golden.json");
+    let hash = |data: &[f32]| format!("{:016x}", fingerprint(data).hash);
+    let (same, other) = ([1.0f32, 2.0], [1.0f32, 3.0]);
+    let rows = [
+        format!("[\"a\",2,5,7,\"{}\"]", hash(&same)),
+        format!("[\"a\",2,5,7,\"{}\"]", hash(&same)),
+        format!("[\"b\",null,null,null,\"{}\"]", hash(&same)),
+    ];
+    let file = format!(
+        "{{\"format\": {{\"name\": \"trueno-golden\", \"major\": 1, \"minor\": 0}}, \
+         \"tensor_columns\": [\"name\", \"layer\", \"iteration\", \"position\", \"hash\"], \"tensors\": [{}]}}",
+        rows.join(",")
+    );
+    std::fs::write(&golden, &file).unwrap();
+    let path = folder.path().join("my.run");
+    let builder = || Recorder::builder(&path).checksum_samples(4);
+    let rec = builder().checksum_baseline(&golden).create().unwrap();
+    {
+        let _iteration = rec.iteration(5);
+        let layer = rec.layer(2);
+        rec.checksum("a", Some(7), &same, &[2]);
+        // Of a row that has ended, elsewhere.
+        let span = rec.brick("work").id();
+        drop(layer);
+        rec.checksum_of(span, "a", Some(7), &other, &[2]);
+        rec.checksum("a", Some(7), &same, &[2]);
+    }
+    rec.checksum("b", None, &same, &[2]);
+    rec.checksum("c", None, &same, &[2]);
+    rec.finish().unwrap();
+    let rows = table(&path, "checksums");
+    let expected = [
+        (&same, false, Some(2)),
+        (&other, true, Some(2)),
+        (&same, true, None),
+        (&same, false, None),
+        (&same, true, None),
+    ];
+    assert_eq!(rows.rows, expected.len());
+    for (row, (data, is_whole, layer)) in expected.into_iter().enumerate() {
+        let hash = i128::from(fingerprint(data).hash);
+        assert_eq!(rows.number("hash", row), Some(hash), "{row}");
+        assert_eq!(rows.number("layer", row), layer, "{row}");
+        assert_eq!(real(&rows, "l2", row).is_some(), is_whole, "{row}");
+        assert_eq!(rows.number("nan_count", row).is_some(), is_whole, "{row}");
+        assert_eq!(real(&rows, "sample_1", row).is_some(), is_whole, "{row}");
+    }
+    let json = std::fs::read_to_string(path.join("run.json")).unwrap();
+    assert!(json.contains("\"checksum_baseline\": 3"), "{json}");
+
+    // A wrong file is an error before anything is replaced.
+    std::fs::write(&golden, &file[..40]).unwrap();
+    for wrong in [golden, folder.path().join("nothing.json")] {
+        let refused = builder().overwrite(true).checksum_baseline(&wrong).create();
+        let error = refused.err().unwrap().to_string();
+        assert!(
+            error.contains("checksum_baseline") && error.contains(wrong.to_str().unwrap()),
+            "{error}"
+        );
+        assert!(path.join("checksums").exists());
+    }
+}

@@ -239,7 +239,7 @@ fn kind(kind: Option<&str>, table: Table) -> Result<Kind, String> {
         "roofline_efficiency" => {
             Kind::RooflineEfficiency(RooflineEfficiency::checked(own(table)?)?)
         }
-        "divergence" => Kind::Divergence(own(table)?),
+        "divergence" => Kind::Divergence(Divergence::checked(own(table)?)?),
         other => {
             let near = nearest(other, TYPES.into_iter());
             let near = near

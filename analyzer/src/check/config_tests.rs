@@ -5,37 +5,7 @@ fn parse(text: &str) -> Result<Config, CheckError> {
 }
 
 /// As the golden trace report of trueno has them.
-const DOCUMENTED: &str = r#"
-[[assertion]]
-name = "example_startup_latency"
-type = "critical_path"
-max_duration_ms = 100
-fail_on_violation = true
-enabled = true
-
-[[assertion]]
-name = "max_syscall_budget"
-type = "span_count"
-max_spans = 500
-fail_on_violation = true
-enabled = true
-
-[[assertion]]
-name = "memory_allocation_budget"
-type = "memory_usage"
-max_bytes = 104857600  # 100MB
-tracking_mode = "allocations"
-fail_on_violation = true
-enabled = true
-
-[[assertion]]
-name = "detect_pcie_bottleneck"
-type = "anti_pattern"
-pattern = "PCIeBottleneck"
-threshold = 0.7
-fail_on_violation = false  # Warning only
-enabled = true
-"#;
+const DOCUMENTED: &str = include_str!("../../../tests/documented.toml");
 
 #[test]
 fn documented_spellings_parse() {

@@ -1,4 +1,4 @@
-//! `memory_usage`: the peak of memory, and what is kept.
+//! `memory_usage`: the peak of memory, what is kept, and how much more an iteration.
 
 use serde::Deserialize;
 
@@ -15,6 +15,8 @@ use crate::rows::Rows;
 pub struct MemoryUsage {
     max_bytes: Option<u64>,
     max_growth_bytes: Option<u64>,
+    /// By the trend that the plugin `memory` finds in live bytes at the ends of iterations.
+    max_bytes_per_iteration: Option<f64>,
     #[serde(default)]
     tracking_mode: Mode,
     /// `host` or `device N`; else each place by itself.
@@ -39,8 +41,29 @@ struct Use {
 
 impl MemoryUsage {
     pub(super) fn checked(self) -> Result<Self, String> {
-        if self.max_bytes.is_none() && self.max_growth_bytes.is_none() {
-            return Err("it needs max_bytes or max_growth_bytes".to_owned());
+        match self.max_bytes_per_iteration {
+            Some(max) if self.max_bytes.is_some() || self.max_growth_bytes.is_some() => {
+                return Err(format!(
+                    "max_bytes_per_iteration = {max} must stand alone (hint: one assertion each)"
+                ));
+            }
+            Some(max) if !(max >= 0.0 && max.is_finite()) => {
+                return Err(format!(
+                    "max_bytes_per_iteration must be 0 or more, not {max}"
+                ));
+            }
+            Some(_) if self.tracking_mode == Mode::Rss => {
+                return Err(
+                    "max_bytes_per_iteration goes with tracking_mode \"allocations\" only"
+                        .to_owned(),
+                );
+            }
+            None if self.max_bytes.is_none() && self.max_growth_bytes.is_none() => {
+                return Err(
+                    "it needs max_bytes, max_growth_bytes or max_bytes_per_iteration".to_owned(),
+                );
+            }
+            _ => {}
         }
         if self.tracking_mode == Mode::Rss && self.place.is_some() {
             return Err("place goes with tracking_mode \"allocations\" only".to_owned());
@@ -49,6 +72,9 @@ impl MemoryUsage {
     }
 
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        if let Some(max) = self.max_bytes_per_iteration {
+            return self.check_trend(max, subject);
+        }
         let show = |bytes: f64| units::scaled(bytes, "B");
         let mut limits = Vec::new();
         limits.extend(
@@ -62,7 +88,10 @@ impl MemoryUsage {
         let expected = limits.join(", ");
         let (uses, table) = match self.tracking_mode {
             Mode::Allocations => (allocations(subject)?, "allocations"),
-            Mode::Rss => (rss(subject)?, "counters"),
+            Mode::Rss => match rss(subject)? {
+                Ok(uses) => (uses, "counters"),
+                Err(why) => return Ok(Found::not_measurable(expected, why, "counters")),
+            },
         };
         let wanted = |used: &Use| self.place.as_ref().is_none_or(|place| *place == used.place);
         let uses: Vec<Use> = uses.into_iter().filter(wanted).collect();
@@ -97,6 +126,60 @@ impl MemoryUsage {
         }
         Ok(Found::new(holds, expected, actual, table))
     }
+
+    /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
+    fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
+        let show = |bytes: f64| units::scaled(bytes, "B");
+        let expected = format!("at most {} more an iteration", show(max));
+        let from = "memory.growth";
+        let table = match subject.table("memory", "growth", None) {
+            Ok(table) => table,
+            Err(why) => return Ok(Found::not_measurable(expected, why, from)),
+        };
+        let wrong = |error: trueno_plugin::Error| error.to_string();
+        let (place, verdict) = (
+            table.text("place").map_err(wrong)?,
+            table.text("verdict").map_err(wrong)?,
+        );
+        let (slope, iterations) = (
+            table.f64("bytes_per_iteration").map_err(wrong)?,
+            table.u64("iterations").map_err(wrong)?,
+        );
+        // The first row of a place is of all its tags.
+        let mut seen = Vec::new();
+        let (mut worst, mut unclear): (Option<(f64, String)>, Option<String>) = (None, None);
+        for row in 0..table.rows() {
+            let name = place.get(row).unwrap_or_default();
+            if seen.contains(&name) || self.place.as_deref().is_some_and(|place| place != name) {
+                continue;
+            }
+            seen.push(name);
+            let of = format!("of {} iterations", iterations.get(row).unwrap_or(0));
+            let (grows, words) = match (verdict.get(row), slope.get(row)) {
+                (Some("grows"), Some(slope)) => (slope, format!("{name}: {} {of}", show(slope))),
+                (Some("cannot tell") | None, _) => {
+                    unclear.get_or_insert(format!("{name}: cannot be told {of}"));
+                    continue;
+                }
+                (Some(verdict), _) => (0.0, format!("{name}: {verdict} {of}")),
+            };
+            if worst.as_ref().is_none_or(|(most, _)| grows > *most) {
+                worst = Some((grows, words));
+            }
+        }
+        Ok(match (worst, unclear) {
+            (Some((grows, words)), _) if grows > max => Found::new(false, expected, words, from),
+            (_, Some(why)) => Found::not_measurable(expected, why, from),
+            (None, None) => {
+                Found::not_measurable(expected, "no allocation was recorded there", from)
+            }
+            (Some((_, words)), None) if subject.is_incomplete() => {
+                let why = format!("{words}, and rows are missing from the run");
+                Found::not_measurable(expected, why, from)
+            }
+            (Some((_, words)), None) => Found::new(true, expected, words, from),
+        })
+    }
 }
 
 fn allocations(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
@@ -110,21 +193,27 @@ fn allocations(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
     Ok(uses.collect())
 }
 
-/// Counters `rss` or `rss_bytes`, in bytes; growth is the last reading less the first.
-fn rss(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
-    let sql = "SELECT time_ns, value FROM counters WHERE (name = 'rss' OR name = 'rss_bytes') \
+/// Counters `rss` or `rss_bytes`, in bytes; growth is the last reading less the first. The inner error says why they
+/// cannot be used.
+fn rss(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String> {
+    let sql = "SELECT time_ns, value, CAST(unit AS VARCHAR) AS unit FROM counters WHERE (name = 'rss' OR name = 'rss_bytes') \
                AND source = 'measured' ORDER BY time_ns, value";
     let frame = collect(&subject.database, sql).map_err(|error| error.to_string())?;
     let rows = Rows::new(&frame);
     let times = rows.i64("time_ns").map_err(|error| error.to_string())?;
     let values = rows.f64("value").map_err(|error| error.to_string())?;
+    let units = rows.text("unit").map_err(|error| error.to_string())?;
+    let mut units = units.iter().flatten();
+    if let Some(unit) = units.find(|unit| !["bytes", "byte", "B"].contains(unit)) {
+        return Ok(Err(format!("counter rss is in {unit:?}, not in bytes")));
+    }
     let readings: Vec<(i64, f64)> = times
         .iter()
         .zip(values.iter())
         .filter_map(|(time, value)| Some((time?, value?)))
         .collect();
     let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
-        return Ok(Vec::new());
+        return Ok(Ok(Vec::new()));
     };
     let peak = readings.iter().fold(
         *first,
@@ -132,10 +221,10 @@ fn rss(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
             if reading.1 > peak.1 { *reading } else { peak }
         },
     );
-    Ok(vec![Use {
+    Ok(Ok(vec![Use {
         place: "process".to_owned(),
         peak: peak.1,
         growth: last.1 - first.1,
         at_ns: peak.0,
-    }])
+    }]))
 }

@@ -7,6 +7,7 @@ use super::outcome::Found;
 use super::pattern::fits;
 use super::subject::Subject;
 use crate::report::units;
+use crate::tolerances::{Tensor, Tolerances};
 
 /// The least share of what the machine could do, for each name of `roofline.points` that fits.
 #[derive(Debug, Deserialize)]
@@ -34,40 +35,41 @@ impl RooflineEfficiency {
             Err(why) => return Ok(Found::not_measurable(expected, why, place)),
         };
         let wrong = |error: trueno_plugin::Error| error.to_string();
-        let column = ["efficiency", "efficiency_share"]
-            .into_iter()
-            .find(|name| table.has(name));
-        let Some(column) = column else {
-            return Ok(Found::not_measurable(
-                expected,
-                "the table has no column efficiency",
-                place,
-            ));
-        };
         let names = table.text("name").map_err(wrong)?;
-        let values = table.f64(column).map_err(wrong)?;
+        let values = table.f64("efficiency_share").map_err(wrong)?;
+        let is_valid = table.bool("is_valid").map_err(wrong)?;
         let fitting = (0..table.rows()).filter(|row| fits(of, names.get(*row).unwrap_or_default()));
-        let mut measured: Vec<(f64, &str)> = fitting
-            .filter_map(|row| Some((values.get(row)?, names.get(row)?)))
-            .filter(|(value, _)| value.is_finite())
+        let points: Vec<(f64, &str, bool)> = fitting
+            .filter_map(|row| {
+                let is_valid = is_valid.get(row).unwrap_or(false);
+                Some((values.get(row)?, names.get(row)?, is_valid))
+            })
+            .filter(|(value, ..)| value.is_finite())
             .collect();
-        measured.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
-        Ok(match measured.first() {
-            None => Found::not_measurable(
-                expected,
-                "no point with such a name has an efficiency",
-                place,
-            ),
-            Some((least, name)) => Found::new(
-                *least >= self.min_efficiency,
-                expected,
-                format!(
-                    "{name} at {}, the least of {}",
-                    units::percent(*least),
-                    measured.len()
-                ),
-                place,
-            ),
+        // Above the roof, work was declared wrongly: that is no efficiency.
+        type Point<'a> = (f64, &'a str, bool);
+        let (mut valid, above): (Vec<Point<'_>>, Vec<_>) =
+            points.into_iter().partition(|point| point.2);
+        valid.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
+        let above = above.first().map(|(value, name, _)| {
+            format!("{name} at {}, above its roof", units::percent(*value))
+        });
+        let Some((least, name, _)) = valid.first() else {
+            let why =
+                above.unwrap_or_else(|| "no point with such a name has an efficiency".to_owned());
+            return Ok(Found::not_measurable(expected, why, place));
+        };
+        let actual = format!(
+            "{name} at {}, the least of {}",
+            units::percent(*least),
+            valid.len()
+        );
+        let holds = *least >= self.min_efficiency;
+        Ok(match above {
+            Some(above) if holds => {
+                Found::not_measurable(expected, format!("{actual}; {above}"), place)
+            }
+            _ => Found::new(holds, expected, actual, place),
         })
     }
 }
@@ -80,9 +82,28 @@ pub struct Divergence {
     max_diverged: u64,
     /// How many may be in one of the runs only.
     max_only_in_one: Option<u64>,
+    /// In place of the computed tolerance.
+    rtol: Option<f64>,
+    atol: Option<f64>,
+    /// By patterns of names: tables `[[assertion.tensor]]`.
+    #[serde(default)]
+    tensor: Vec<Tensor>,
 }
 
 impl Divergence {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        self.tolerances().checked()?;
+        Ok(self)
+    }
+
+    fn tolerances(&self) -> Tolerances {
+        Tolerances {
+            rtol: self.rtol,
+            atol: self.atol,
+            tensor: self.tensor.clone(),
+        }
+    }
+
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let mut expected = format!(
             "at most {} tensors diverged from the golden run",
@@ -96,10 +117,11 @@ impl Divergence {
             let why = "there is no golden run (hint: --golden RUN)";
             return Ok(Found::not_measurable(expected, why, place));
         }
-        let table = match subject.table("divergence", "summary", None) {
-            Ok(table) => table,
-            Err(why) => return Ok(Found::not_measurable(expected, why, place)),
-        };
+        let table =
+            match subject.table_by("divergence", "summary", None, self.tolerances().options()) {
+                Ok(table) => table,
+                Err(why) => return Ok(Found::not_measurable(expected, why, place)),
+            };
         let wrong = |error: trueno_plugin::Error| error.to_string();
         let verdicts = table.text("verdict").map_err(wrong)?;
         let tensors = table.u64("tensors").map_err(wrong)?;
@@ -109,7 +131,11 @@ impl Divergence {
         };
         let (diverged, alone) = (count("diverged"), count("only_in_one"));
         let alike = count("identical") + count("within_tolerance");
-        let actual = format!("{diverged} diverged, {alike} alike, {alone} in one run only");
+        let other_form = count("not_comparable");
+        let mut actual = format!("{diverged} diverged, {alike} alike, {alone} in one run only");
+        if other_form > 0 {
+            actual.push_str(&format!(", {other_form} of another dtype or shape"));
+        }
         if diverged + alike == 0 {
             return Ok(Found::not_measurable(
                 expected,
@@ -119,6 +145,10 @@ impl Divergence {
         }
         let holds =
             diverged <= self.max_diverged && self.max_only_in_one.is_none_or(|max| alone <= max);
+        if holds && other_form > 0 {
+            let why = format!("not all pairs can be compared: {actual}");
+            return Ok(Found::not_measurable(expected, why, place));
+        }
         Ok(Found::new(holds, expected, actual, place))
     }
 }

@@ -55,7 +55,11 @@ impl Regression {
             compare::read(shown, run, subject.rules, None, &options, &|_| {})
                 .map_err(|error| error.to_string())
         };
-        let (mut base, mut run) = (read(shown, golden)?, read(&subject.shown, subject.run)?);
+        let (mut base, mut run) = (
+            read(shown, golden.run())?,
+            read(&subject.shown, subject.run)?,
+        );
+        golden.complete(&mut base, &options);
         let is_wanted = |name: &compare::Name| {
             fits(of, &name.name)
                 && self

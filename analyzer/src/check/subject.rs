@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use trueno_plugin::Table;
 
 use crate::categories::CategoryRules;
+use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::Roster;
 use crate::query::Database;
@@ -24,7 +25,7 @@ pub struct Subject<'a> {
     /// Its tables.
     pub database: Database,
     /// The run it should be like, and how that was typed.
-    pub golden: Option<(&'a Run, String)>,
+    pub golden: Option<(&'a Opened, String)>,
     /// Plugins there are.
     pub roster: &'a Roster,
     /// Categories of names that have none.
@@ -41,7 +42,7 @@ impl<'a> Subject<'a> {
     pub fn new(
         run: &'a Run,
         shown: String,
-        golden: Option<(&'a Run, String)>,
+        golden: Option<(&'a Opened, String)>,
         roster: &'a Roster,
         rules: &'a CategoryRules,
     ) -> Result<Self, RunError> {
@@ -67,13 +68,30 @@ impl<'a> Subject<'a> {
     /// # Errors
     /// Why there are none.
     pub fn tables(&self, plugin: &str, window: Option<&Wanted>) -> Result<Vec<Table>, String> {
+        // Nobody asks what gains there would be, and they take the longest.
+        let few = [("opportunity_names", 0), ("slack_rows", 0)];
+        let few = few
+            .into_iter()
+            .filter(|_| plugin == "critical_path")
+            .map(|(key, value)| (key.to_owned(), Value::from(value)));
+        self.tables_by(plugin, window, few.collect())
+    }
+
+    /// With options of the plugin.
+    fn tables_by(
+        &self,
+        plugin: &str,
+        window: Option<&Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Vec<Table>, String> {
         if self.roster.get(plugin).is_none() {
             return Err(format!("there is no plugin {plugin}"));
         }
-        let key = format!("{plugin} {window:?}");
+        let shown = Value::Object(options.clone());
+        let key = format!("{plugin} {window:?} {shown}");
         let known = self.reports.borrow().get(&key).cloned();
         let report = known.unwrap_or_else(|| {
-            let report = Rc::new(self.report(plugin, window.cloned()));
+            let report = Rc::new(self.report(plugin, window.cloned(), options));
             self.reports.borrow_mut().insert(key, report.clone());
             report
         });
@@ -98,24 +116,34 @@ impl<'a> Subject<'a> {
         table: &str,
         window: Option<&Wanted>,
     ) -> Result<Table, String> {
-        let tables = self.tables(plugin, window)?;
-        let found = tables.into_iter().find(|found| found.name() == table);
-        found.ok_or_else(|| format!("plugin {plugin} has no table {table}"))
+        named(self.tables(plugin, window)?, plugin, table)
     }
 
-    fn report(&self, plugin: &str, window: Option<Wanted>) -> Result<Report, String> {
-        // Nobody asks what gains there would be, and they take the longest.
-        let few: Map<String, Value> = [("opportunity_names", 0), ("slack_rows", 0)]
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), Value::from(value)))
-            .collect();
-        let options = match plugin {
-            "critical_path" => BTreeMap::from([(plugin.to_owned(), few)]),
-            _ => BTreeMap::new(),
-        };
+    /// One of them, with options of the plugin.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub fn table_by(
+        &self,
+        plugin: &str,
+        table: &str,
+        window: Option<&Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Table, String> {
+        named(self.tables_by(plugin, window, options)?, plugin, table)
+    }
+
+    fn report(
+        &self,
+        plugin: &str,
+        window: Option<Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Report, String> {
+        let options = BTreeMap::from([(plugin.to_owned(), options)]);
         build(&Request {
             run: self.run,
-            baseline: self.golden.as_ref().map(|(run, _)| *run),
+            baseline: self.golden.as_ref().map(|(golden, _)| golden.run()),
+            reference: None,
             roster: self.roster,
             wish: &Wish {
                 only: vec![plugin.to_owned()],
@@ -128,4 +156,9 @@ impl<'a> Subject<'a> {
         })
         .map_err(|error| error.to_string())
     }
+}
+
+fn named(tables: Vec<Table>, plugin: &str, table: &str) -> Result<Table, String> {
+    let found = tables.into_iter().find(|found| found.name() == table);
+    found.ok_or_else(|| format!("plugin {plugin} has no table {table}"))
 }

@@ -14,8 +14,8 @@ pub struct CheckArgs {
     /// The assertions, in TOML.
     #[arg(long = "assert", value_name = "FILE")]
     pub assertions: PathBuf,
-    /// A run that was as it should be, for the assertions that compare.
-    #[arg(long, value_name = "RUN")]
+    /// A run that was as it should be, or its golden file (golden save), for the assertions that compare.
+    #[arg(long, value_name = "RUN|FILE")]
     pub golden: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]

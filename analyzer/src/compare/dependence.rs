@@ -12,6 +12,66 @@ pub struct Dependence {
     pub lag_one: f64,
     /// So many samples are worth one independent one; at least 1.
     pub inflation: f64,
+    /// Samples it was estimated from.
+    pub samples: usize,
+}
+
+/// What the dependence of many names says of that of one.
+///
+/// 50 samples say little about it: taken too low it makes differences, taken too high it hides them. Logarithms of
+/// inflations are drawn towards their mean, the more so the less they scatter beyond their own error and the fewer
+/// samples a name has (empirical Bayes: Efron and Morris 1975; the scatter by DerSimonian and Laird 1986).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    mean: f64,
+    /// Variance between names; infinite: nothing is known of other names.
+    between: f64,
+}
+
+impl Prior {
+    /// Nothing is known of other names.
+    pub const NONE: Self = Self {
+        mean: 0.0,
+        between: f64::INFINITY,
+    };
+
+    /// Of the dependence of each name; fewer than three names say nothing of each other.
+    pub fn of(names: &[Dependence]) -> Self {
+        if names.len() < 3 {
+            return Self::NONE;
+        }
+        let weights = || names.iter().map(|name| 1.0 / error(name));
+        let logs = || names.iter().map(|name| name.inflation.ln());
+        let total: f64 = weights().sum();
+        let squares: f64 = weights().map(|weight| weight * weight).sum();
+        let mean = weights().zip(logs()).map(|(w, log)| w * log).sum::<f64>() / total;
+        let scatter: f64 = weights()
+            .zip(logs())
+            .map(|(w, log)| w * (log - mean).powi(2))
+            .sum();
+        let beyond = scatter - (names.len() - 1) as f64;
+        Self {
+            mean,
+            between: (beyond / (total - squares / total)).max(0.0),
+        }
+    }
+
+    /// Inflation of a name, given the others.
+    pub fn inflation(&self, of: &Dependence) -> f64 {
+        if self.between.is_infinite() {
+            return of.inflation;
+        }
+        let own = self.between / (self.between + error(of));
+        // One standard deviation of what is left in doubt is added: too little costs more than too much.
+        let doubt = (own * error(of)).sqrt();
+        let log = self.mean + own * (of.inflation.ln() - self.mean) + doubt;
+        log.exp().max(1.0)
+    }
+}
+
+/// Variance of the logarithm of an inflation, by that of ρ: (1 − ρ²) / n (Bartlett 1946).
+fn error(of: &Dependence) -> f64 {
+    4.0 / ((1.0 - of.lag_one * of.lag_one) * of.samples.max(1) as f64)
 }
 
 /// Dependence of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
@@ -27,6 +87,7 @@ pub fn of(runs: &[&[f64]]) -> Dependence {
         return Dependence {
             lag_one: 0.0,
             inflation: 1.0,
+            samples: n,
         };
     }
     let at_lag = |lag: usize| -> f64 {
@@ -56,7 +117,11 @@ pub fn of(runs: &[&[f64]]) -> Dependence {
     let inflation = f64::max(geyer, autoregressive) * (1.0 + doubt);
     // No series is worth less than two samples.
     let inflation = inflation.clamp(1.0, (length / 2.0).max(1.0));
-    Dependence { lag_one, inflation }
+    Dependence {
+        lag_one,
+        inflation,
+        samples: n,
+    }
 }
 
 /// `None`: too short to say anything.
@@ -101,6 +166,31 @@ mod tests {
             let got = mean(phi);
             assert!((least..most).contains(&got), "{phi}: {got}");
         }
+    }
+
+    #[test]
+    fn names_that_are_alike_tell_of_each_other_and_others_do_not() {
+        let names = |phis: &dyn Fn(u64) -> f64| -> Vec<Dependence> {
+            let one = |seed| of(&[&series(phis(seed), 100, seed)]);
+            (0..40).map(one).collect()
+        };
+        let spread = |names: &[Dependence]| {
+            let prior = Prior::of(names);
+            let logs = |of: &dyn Fn(&Dependence) -> f64| -> f64 {
+                let logs: Vec<f64> = names.iter().map(|name| of(name).ln()).collect();
+                let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+                logs.iter().map(|log| (log - mean).powi(2)).sum()
+            };
+            logs(&|name| prior.inflation(name)) / logs(&|name| name.inflation)
+        };
+        // Their estimates scatter by chance alone, and lose nearly all of that.
+        let alike = spread(&names(&|_| 0.3));
+        assert!(alike < 0.3, "{alike}");
+        // These are what they are.
+        let different = spread(&names(&|seed| if seed % 2 == 0 { 0.0 } else { 0.8 }));
+        assert!(different > 0.8, "{different}");
+        let two = &names(&|_| 0.3)[..2];
+        assert_eq!(Prior::of(two).inflation(&two[0]), two[0].inflation);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Ranks saturate: where all samples of one side are longer, it makes no difference to them whether by 5 % or by three
 //! times, and few dependent samples can never be sure. This test sees by how much.
 
-use super::dependence;
+use super::dependence::{self, Prior};
 use super::rank_test::pooled_t;
 use super::student;
 
@@ -18,13 +18,13 @@ const LEAST_NS: f64 = 0.5;
 /// Variances are raised by how much samples of a run depend on each other. With three runs or more
 /// in all, runs are the unit as well: a t test on their trimmed means, and the greater of both probabilities counts.
 /// `None`: all samples of both sides are alike, or there are too few.
-pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<f64> {
+pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<f64> {
     let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
-    let common = dependence::of(&together).inflation;
+    let common = prior.inflation(&dependence::of(&together));
     // Both sides are taken to be alike in this, unless one plainly is not.
     let inflation = |side: &[Vec<f64>]| {
         let own: Vec<&[f64]> = side.iter().map(Vec::as_slice).collect();
-        let own = dependence::of(&own).inflation;
+        let own = prior.inflation(&dependence::of(&own));
         if own > 2.0 * common { own } else { common }
     };
     let level = |samples: &[Vec<f64>], inflation: f64| {
@@ -97,9 +97,9 @@ mod tests {
             all.extend(run(level, 28));
             all
         };
-        let large = level_test(&[start(1700.0)], &[start(5200.0)]).unwrap();
+        let large = level_test(&[start(1700.0)], &[start(5200.0)], &Prior::NONE).unwrap();
         assert!(large < 1e-4, "{large}");
-        let none = level_test(&[start(1700.0)], &[start(1705.0)]).unwrap();
+        let none = level_test(&[start(1700.0)], &[start(1705.0)], &Prior::NONE).unwrap();
         assert!(none > 0.3, "{none}");
     }
 
@@ -108,9 +108,16 @@ mod tests {
         let p = level_test(
             &[run(10.0, 50), run(11.0, 50)],
             &[run(11.0, 50), run(10.5, 50)],
+            &Prior::NONE,
         );
         assert!(p.unwrap() > 0.3);
-        assert_eq!(level_test(&[vec![7.0; 20]], &[vec![7.0; 20]]), None);
-        assert_eq!(level_test(&[vec![7.0]], &[run(8.0, 20)]), None);
+        assert_eq!(
+            level_test(&[vec![7.0; 20]], &[vec![7.0; 20]], &Prior::NONE),
+            None
+        );
+        assert_eq!(
+            level_test(&[vec![7.0]], &[run(8.0, 20)], &Prior::NONE),
+            None
+        );
     }
 }

@@ -27,10 +27,16 @@ pub use bootstrap::Ratio;
 pub use comparability::{Aspect, Standing};
 pub use comparison::{Comparison, PathRow, compare};
 pub use counts::{Change, CountRow};
-pub use samples::{Kind, Name};
+pub(crate) use random::Random;
+pub use samples::{Kind, Name, Sampled};
 pub use side::{Member, ReadError, read};
 pub use totals::TotalRow;
 pub use verdict::{Compared, LEAST_SAMPLES, Verdict};
+
+/// So many samples of a series in the order of time are worth one independent one.
+pub(crate) fn inflation(samples: &[f64]) -> f64 {
+    dependence::of(&[samples]).inflation
+}
 
 /// How to compare.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]

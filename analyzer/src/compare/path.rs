@@ -31,6 +31,7 @@ pub fn path(run: &Run, roster: &Roster) -> Result<BTreeMap<(String, String), i64
     let report = build(&Request {
         run,
         baseline: None,
+        reference: None,
         roster,
         wish: &Wish {
             only: vec![PLUGIN.to_owned()],

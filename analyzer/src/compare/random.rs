@@ -28,7 +28,6 @@ impl Random {
     }
 
     /// Uniform in [0, 1).
-    #[cfg(test)]
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

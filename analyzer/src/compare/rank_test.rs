@@ -1,6 +1,6 @@
 //! Whether samples of one side tend to be longer than those of the other.
 
-use super::dependence;
+use super::dependence::{self, Prior};
 use super::ranks::midranks;
 use super::student;
 
@@ -18,7 +18,7 @@ pub struct RankTest {
 /// The variance is raised by how much the samples of a run depend on each other, and the tail is that of
 /// Student's t with as many degrees of freedom as there would be independent samples, less two. With three runs or more
 /// in all, runs are the unit as well: a t test on their mean ranks, and the greater of both probabilities counts.
-pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<RankTest> {
+pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<RankTest> {
     let flat = |side: &[Vec<f64>]| side.iter().flatten().copied().collect::<Vec<f64>>();
     let (mut all, runs) = (flat(base), flat(run));
     let (n, m) = (all.len() as f64, runs.len() as f64);
@@ -34,11 +34,11 @@ pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<RankTest> {
     let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)).max(1.0));
     let length = |side: &[Vec<f64>]| -> usize { side.iter().map(Vec::len).sum() };
     let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
-    let common = dependence::of(&together).inflation;
+    let common = prior.inflation(&dependence::of(&together));
     // Samples that dependent ones are worth. Both sides are taken to be alike in this, unless one plainly is not.
     let worth = |side: &[Vec<f64>]| -> f64 {
         let own: Vec<&[f64]> = side.iter().map(Vec::as_slice).collect();
-        let own = dependence::of(&own).inflation;
+        let own = prior.inflation(&dependence::of(&own));
         let inflation = if own > 2.0 * common { own } else { common };
         length(side) as f64 / inflation
     };
@@ -109,13 +109,13 @@ mod tests {
             b in proptest::collection::vec(0..9_i32, 1..20),
         ) {
             let side = |values: &[i32]| vec![values.iter().copied().map(f64::from).collect::<Vec<_>>()];
-            let got = rank_test(&side(&a), &side(&b)).unwrap();
+            let got = rank_test(&side(&a), &side(&b), &Prior::NONE).unwrap();
             let pairs: i32 = b.iter().flat_map(|b| a.iter().map(move |a| (b - a).signum())).sum();
             let slow = f64::from(pairs) / (a.len() * b.len()) as f64;
             prop_assert!((got.delta - slow).abs() < 1e-12, "{} for {slow}", got.delta);
             prop_assert!((0.0..=1.0).contains(&got.p));
             // The sides change places, and the difference its sign.
-            let back = rank_test(&side(&b), &side(&a)).unwrap();
+            let back = rank_test(&side(&b), &side(&a), &Prior::NONE).unwrap();
             prop_assert!((back.delta + got.delta).abs() < 1e-12 && (back.p - got.p).abs() < 1e-9);
         }
     }
@@ -128,13 +128,19 @@ mod tests {
                 .map(|i| level + f64::from(i * 37 % 50) / 100.0)
                 .collect::<Vec<_>>()
         };
-        let one = rank_test(&[run(10.0)], &[run(11.0)]).unwrap();
+        let one = rank_test(&[run(10.0)], &[run(11.0)], &Prior::NONE).unwrap();
         assert!(one.p < 1e-6, "{one:?}");
-        let two = rank_test(&[run(10.0), run(11.0)], &[run(11.0), run(10.5)]).unwrap();
+        let two = rank_test(
+            &[run(10.0), run(11.0)],
+            &[run(11.0), run(10.5)],
+            &Prior::NONE,
+        )
+        .unwrap();
         assert!(two.p > 0.3, "{two:?}");
         let clear = rank_test(
             &[run(10.0), run(10.1), run(10.05)],
             &[run(12.0), run(12.1), run(12.05)],
+            &Prior::NONE,
         )
         .unwrap();
         assert!(clear.p < 1e-3 && clear.delta == 1.0, "{clear:?}");

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::bootstrap::{Ratio, ratio_of_medians};
+use super::dependence::{self, Prior};
 use super::level_test::level_test;
 use super::random::Random;
 use super::rank_test::rank_test;
@@ -94,7 +95,12 @@ pub struct Pair<'a> {
 
 /// Verdicts on all names at once: those that differ are found among all of them.
 pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
-    let mut all: Vec<Compared> = pairs.iter().map(|pair| measure(pair, options)).collect();
+    let dependences: Vec<_> = pairs.iter().filter_map(Pair::dependence).collect();
+    let prior = Prior::of(&dependences);
+    let mut all: Vec<Compared> = pairs
+        .iter()
+        .map(|pair| measure(pair, &prior, options))
+        .collect();
     let tested: Vec<usize> = (0..all.len()).filter(|i| all[*i].is_tested()).collect();
     let p: Vec<f64> = tested.iter().filter_map(|i| all[*i].p).collect();
     for (i, q) in tested.iter().zip(discovery::adjusted(&p)) {
@@ -107,7 +113,18 @@ pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
     all
 }
 
-fn measure(pair: &Pair<'_>, options: &Options) -> Compared {
+impl Pair<'_> {
+    /// Of all its runs; `None`: too few samples to be tested.
+    fn dependence(&self) -> Option<dependence::Dependence> {
+        let length = |side: &[&Sampled]| side.iter().map(|run| run.durations.len()).sum::<usize>();
+        let runs = self.base.iter().chain(&self.run);
+        let runs: Vec<&[f64]> = runs.map(|run| run.durations.as_slice()).collect();
+        let is_enough = length(&self.base).min(length(&self.run)) >= LEAST_SAMPLES;
+        is_enough.then(|| dependence::of(&runs))
+    }
+}
+
+fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
     let side = |runs: &[&Sampled]| -> Vec<Vec<f64>> {
         runs.iter().map(|run| run.durations.clone()).collect()
     };
@@ -143,12 +160,12 @@ fn measure(pair: &Pair<'_>, options: &Options) -> Compared {
     let purpose = format!("bootstrap {} {}", pair.name.kind.word(), pair.name.name);
     let mut random = Random::new(options.seed, &purpose);
     let ratio = ratio_of_medians(&base, &run, options.resamples, &mut random);
-    match (ratio, rank_test(&base, &run)) {
+    match (ratio, rank_test(&base, &run, prior)) {
         (Some(ratio), Some(test)) => {
             compared.ratio = Some(ratio);
             compared.delta = Some(test.delta);
             // Where nothing scatters, ranks are all there is.
-            compared.p = Some(level_test(&base, &run).unwrap_or(test.p));
+            compared.p = Some(level_test(&base, &run, prior).unwrap_or(test.p));
             compared.rank_p = Some(test.p);
         }
         _ => compared.why = Some("a median of 0 has no ratio".to_owned()),

@@ -90,6 +90,24 @@ fn a_slowdown_of_five_per_cent_is_found_in_fifty_samples() {
     assert!(others <= 38, "{others} of 3800 others");
 }
 
+/// Seeds that nothing was tuned on. Takes minutes:
+/// `cargo test -p trueno-analyze --lib two_thousand -- --ignored --nocapture`
+#[test]
+#[ignore = "takes minutes"]
+fn two_thousand_fresh_pairs_of_each() {
+    let seeds = 60_000..62_000;
+    let flagged = seeds
+        .clone()
+        .filter(|seed| trial(*seed, 50, 1, 1.0).iter().any(is_flagged));
+    let flagged = flagged.count();
+    println!("equal runs: {flagged} of 2000 pairs");
+    let found =
+        seeds.filter(|seed| trial(seed + 1_000_000, 50, 1, 1.05)[7].verdict == Verdict::Slower);
+    let found = found.count();
+    println!("slower by 5 %: found in {found} of 2000");
+    assert!(flagged <= 100 && found >= 1900);
+}
+
 #[test]
 fn what_cannot_be_told_says_why() {
     let name = Name {

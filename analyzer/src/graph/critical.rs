@@ -56,6 +56,7 @@ pub fn critical(
     let report = build(&Request {
         run,
         baseline: None,
+        reference: None,
         roster,
         wish: &Wish {
             only: vec![PLUGIN.to_owned()],

@@ -131,11 +131,9 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacl
         (true, Some(baseline)) => baseline,
         (true, None) if input.optional => return Ok(None),
         (true, None) => {
-            let message = format!(
-                "input {} needs a second run to compare with (hint: give --baseline RUN)",
-                input.name
-            );
-            return Err(Obstacle::Missing(message));
+            let message =
+                "it compares with a second run, and none was given (hint: --baseline RUN)";
+            return Err(Obstacle::Missing(message.to_owned()));
         }
     };
     let frame = match collect(database, &input.sql) {

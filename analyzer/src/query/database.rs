@@ -36,6 +36,14 @@ impl Database {
         self.tables.insert(name.to_owned(), table);
     }
 
+    /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
+    /// numbers are to mean the same.
+    pub fn register_all(&mut self, prefix: &str, other: &Database) {
+        for (name, table) in &other.tables {
+            self.register_lazy(&format!("{prefix}{name}"), table.clone());
+        }
+    }
+
     /// Keeps the numbers of texts for as long as the database lives.
     pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
         self.numbers = Some(numbers);

@@ -15,12 +15,18 @@ use crate::query::Database;
 use crate::run::{Run, RunError, Severity};
 use crate::window::{self, Wanted, WindowError};
 
+/// What the names of a third run's tables begin with.
+pub const REFERENCE: &str = "reference_";
+
 /// What to report on, and how.
 pub struct Request<'a> {
     /// The run.
     pub run: &'a Run,
     /// The run to compare it with.
     pub baseline: Option<&'a Run>,
+    /// A third run that says which of the two moved: its tables are published beside those of the run, with names that
+    /// begin with [`REFERENCE`].
+    pub reference: Option<&'a Run>,
     /// The plugins there are.
     pub roster: &'a Roster,
     /// Which of them to use.
@@ -76,6 +82,11 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let steps = plan(&descriptors, request.wish)?;
     let mut database = request.run.sql_context()?;
     let mut baseline = request.baseline.map(Run::sql_context).transpose()?;
+
+    let reference = request.reference.map(Run::sql_context).transpose()?;
+    if let Some(reference) = &reference {
+        database.register_all(REFERENCE, reference);
+    }
 
     let mut problems: Vec<Problem> = request.run.problems().iter().map(from_run).collect();
     problems.extend(request.roster.entries.iter().filter_map(from_entry));

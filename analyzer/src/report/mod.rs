@@ -23,4 +23,6 @@ pub(crate) mod words;
 pub use build::{BuildError, Request, build};
 pub use cell::Cell;
 pub use coverage::coverage;
-pub use model::{Finding, Header, HeaderWindow, Level, Problem, Report, Section, SectionStatus};
+pub use model::{
+    Finding, Header, HeaderWindow, Level, NOT_COMPARABLE, Problem, Report, Section, SectionStatus,
+};

@@ -142,6 +142,9 @@ impl Header {
     }
 }
 
+/// Code of the finding that a run and its baseline have nothing in common: no plugin may leave that at "no difference".
+pub const NOT_COMPARABLE: &str = "not_comparable";
+
 /// A report, whole.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -173,7 +176,9 @@ impl Report {
     /// The exit code: see [`crate::exit`]. With `fail_on`, a finding at that
     /// level or above fails the check, and so does a section that failed: what
     /// it would have found is not known. When no section finished, nothing was
-    /// analysed; when the run holds no event, there is nothing to measure.
+    /// analysed; when the run holds no event, there is nothing to measure. When
+    /// a section says [`NOT_COMPARABLE`], nothing can be said of the baseline,
+    /// with `fail_on` or without: what else was found comes first.
     pub fn exit_code(&self, fail_on: Option<Level>) -> u8 {
         use crate::exit;
         if !self
@@ -186,20 +191,18 @@ impl Report {
         if !self.header.holds_events() {
             return exit::NOT_MEASURABLE;
         }
-        let Some(level) = fail_on else {
-            return exit::FINE;
-        };
-        let found = self
-            .sections
-            .iter()
-            .flat_map(|section| &section.findings)
-            .any(|finding| finding.severity >= level);
+        let findings = self.sections.iter().flat_map(|section| &section.findings);
+        let (not_comparable, found): (Vec<_>, Vec<_>) =
+            findings.partition(|finding| finding.code == NOT_COMPARABLE);
         let failed = self
             .sections
             .iter()
             .any(|section| section.status == SectionStatus::Failed);
-        if found || failed {
+        let fails = |level| failed || found.iter().any(|finding| finding.severity >= level);
+        if fail_on.is_some_and(fails) {
             exit::CHECK_FAILED
+        } else if !not_comparable.is_empty() {
+            exit::NOT_MEASURABLE
         } else {
             exit::FINE
         }

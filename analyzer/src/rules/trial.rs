@@ -155,6 +155,7 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
     let report = build(&Request {
         run: subject.run,
         baseline: Some(subject.run),
+        reference: None,
         roster: subject.others,
         wish: &Wish {
             only: ids.into_iter().cloned().collect(),

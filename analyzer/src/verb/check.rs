@@ -6,6 +6,7 @@ use super::{page_width, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::check::{self, Config, Subject, exit_code, render};
 use crate::cli::CheckArgs;
+use crate::golden::Opened;
 use crate::plugin::Roster;
 use crate::report::style::Palette;
 use crate::run::Run;
@@ -28,7 +29,7 @@ pub fn check(args: &CheckArgs, palette: Palette, talk: &Talk) -> anyhow::Result<
     };
     let roster = Roster::gather(&search(&args.plugins))?;
     let run = Run::open(&args.run)?;
-    let golden = args.golden.as_deref().map(Run::open).transpose()?;
+    let golden = args.golden.as_deref().map(Opened::open).transpose()?;
     let shown = |path: &std::path::Path| path.display().to_string();
     let golden_shown = args.golden.as_deref().map(shown);
     let golden = golden.as_ref().zip(golden_shown.clone());

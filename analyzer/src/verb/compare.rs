@@ -8,9 +8,9 @@ use crate::categories::CategoryRules;
 use crate::cli::{CompareArgs, CompareFail, CompareFormat};
 use crate::compare::{self, Comparison, Member, Options, Verdict, render};
 use crate::exit;
+use crate::golden::Opened;
 use crate::plugin::Roster;
 use crate::report::style::Palette;
-use crate::run::Run;
 
 /// Compares, prints, and judges.
 pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
@@ -34,11 +34,14 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
     let read = |path: &Path| -> anyhow::Result<Member> {
         let shown = path.display().to_string();
         talk.step(&format!("reading {shown}"));
-        let run = Run::open(path)?;
+        let opened = Opened::open(path)?;
+        // A golden file has no times of its own, so no path either.
+        let roster = roster.filter(|_| !opened.is_golden());
         let warn = |text: &str| talk.warn(text);
-        Ok(compare::read(
-            &shown, &run, &rules, roster, &options, &warn,
-        )?)
+        let run = opened.run();
+        let mut member = compare::read(&shown, run, &rules, roster, &options, &warn)?;
+        opened.complete(&mut member, &options);
+        Ok(member)
     };
     let side = |paths: &mut dyn Iterator<Item = &PathBuf>| -> anyhow::Result<Vec<Member>> {
         paths.map(|path| read(path)).collect()

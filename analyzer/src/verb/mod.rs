@@ -5,6 +5,7 @@ mod check_plugin;
 mod compare;
 mod dot;
 mod export;
+mod golden;
 mod import;
 mod inspect;
 mod interrupt;
@@ -59,6 +60,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Verb::Ptx(args) => ptx::ptx(args, &talk),
         Verb::Check(args) => check::check(args, page, &talk),
         Verb::Compare(args) => compare::compare(args, page, &talk),
+        Verb::Golden { verb } => golden::golden(verb, &talk),
         Verb::Query(args) => query::query(args, &talk),
         Verb::Tables(args) => inspect::tables(args),
         Verb::Info(args) => inspect::info(args),

@@ -154,6 +154,7 @@ fn tables(roster: &Roster) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>> {
     let report = build(&Request {
         run: &run,
         baseline: Some(&run),
+        reference: None,
         roster,
         wish: &Wish::default(),
         categories: &CategoryRules::default(),

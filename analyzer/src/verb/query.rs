@@ -11,6 +11,7 @@ use super::{options, page_width, search};
 use crate::categories::{self, CategoryRules};
 use crate::cli::{QueryArgs, QueryFormat};
 use crate::exit;
+use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::{Roster, frame};
 use crate::query::output::Format;
@@ -78,10 +79,11 @@ fn publish(
     }
     let options = options::gather(None, &args.set)?;
     options::check(&options, &roster)?;
-    let baseline = args.baseline.as_deref().map(Run::open).transpose()?;
+    let baseline = args.baseline.as_deref().map(Opened::open).transpose()?;
     let report = build(&Request {
         run,
-        baseline: baseline.as_ref(),
+        baseline: baseline.as_ref().map(Opened::run),
+        reference: None,
         roster: &roster,
         wish: &Wish {
             only,

@@ -10,12 +10,14 @@ use super::output::{self, Output};
 use super::talk::Talk;
 use super::{page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
-use crate::cli::{ReportArgs, ReportFormat, Setting};
+use crate::cli::{ReportArgs, ReportFormat};
+use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
 use crate::report::{self, Report, Request, SectionStatus, csv, html, json, markdown, terminal};
 use crate::run::Run;
+use crate::tolerances::Tolerances;
 use crate::window::Wanted;
 
 /// The plugin that compares backends.
@@ -76,6 +78,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     }
     let run = Run::open(&args.run)?;
     let baseline = baseline(args)?;
+    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
     }
@@ -92,9 +95,12 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
             .or_default()
             .insert("compare_backends".to_owned(), Value::Bool(true));
     }
-    for Setting { plugin, key, value } in &args.tolerance {
-        let keys = options.entry(plugin.clone()).or_default();
-        keys.insert(key.clone(), value.clone());
+    let tolerances = Tolerances::given(&args.tolerance)?.options();
+    if !tolerances.is_empty() {
+        options
+            .entry("divergence".to_owned())
+            .or_default()
+            .extend(tolerances);
     }
     if !args.what_if.is_empty() {
         options
@@ -104,7 +110,8 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
     }
     let report = report::build(&Request {
         run: &run,
-        baseline: baseline.as_ref(),
+        baseline: baseline.as_ref().map(Opened::run),
+        reference: reference.as_ref().map(Opened::run),
         roster: &roster,
         wish: &wish,
         categories: &categories,
@@ -166,11 +173,11 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
 }
 
 /// The run to compare with; several only where a plugin can tell them apart.
-fn baseline(args: &ReportArgs) -> anyhow::Result<Option<Run>> {
+fn baseline(args: &ReportArgs) -> anyhow::Result<Option<Opened>> {
     Ok(match args.baseline.as_slice() {
         [] => None,
-        [one] => Some(Run::open(one)?),
-        several if args.compare_backends => Some(Run::open_together(several)?),
+        [one] => Some(Opened::open(one)?),
+        several if args.compare_backends => Some(Opened::together(several)?),
         several => anyhow::bail!(
             "a report is compared with one run, not with {} (hint: --compare-backends takes several; \
              `trueno-analyze compare` takes repetitions)",

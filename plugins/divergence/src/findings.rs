@@ -4,6 +4,7 @@ use trueno_plugin::{Finding, Severity};
 
 use crate::Options;
 use crate::judge::{Reason, Verdict};
+use crate::reference::Moved;
 use crate::tables::All;
 
 /// All findings.
@@ -40,6 +41,7 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         );
         found.push(Finding::new("alike", Severity::Info, title));
     }
+    found.extend(moved(all));
     let moved = all
         .judged
         .iter()
@@ -132,12 +134,57 @@ fn diverged(all: &All) -> Option<Finding> {
     let by = kernels
         .map(|kernels| format!("; its kernels: {kernels}"))
         .unwrap_or_default();
-    let detail = format!("which side is right is not known{by}; see the table first");
+    let right = match all.against(at).map(|against| against.moved) {
+        None => "which side is right is not known",
+        Some(Moved::Run) => "by the reference, the run moved",
+        Some(Moved::Baseline) => "by the reference, the baseline moved",
+        Some(Moved::Both) => "by the reference, both sides moved",
+        Some(Moved::Neither) => "both sides are within tolerance of the reference",
+    };
+    let detail = format!("{right}{by}; see the table first");
     let finding = Finding::new("diverged", Severity::Error, title).detail(detail);
     Some(match side.span.get(row) {
         Some(span) => finding.evidence([span]),
         None => finding,
     })
+}
+
+/// Which side moved, of all that diverge; a reference that says nothing of them is no reference.
+fn moved(all: &All) -> Option<Finding> {
+    let (third, known) = all.third?;
+    if known == 0 {
+        let title = "the reference has no tensor in common with the runs: it says nothing";
+        return Some(Finding::new("no_reference", Severity::Warning, title));
+    }
+    let diverged = all.count(Verdict::Diverged);
+    if diverged == 0 {
+        return None;
+    }
+    let count = |moved| {
+        third
+            .iter()
+            .flatten()
+            .filter(|of| of.moved == moved)
+            .count()
+    };
+    let counts = Moved::ALL.map(|moved| (moved.name(), count(moved)));
+    let some = counts.iter().filter(|(_, count)| *count > 0);
+    let some: Vec<String> = some
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    let known = third.iter().flatten().count();
+    let title = format!(
+        "moved from the reference, of {diverged} that diverge: {}{}",
+        some.join(", "),
+        match diverged as usize - known {
+            0 => String::new(),
+            unknown => format!(
+                "{}no counterpart {unknown}",
+                if known > 0 { ", " } else { "" }
+            ),
+        }
+    );
+    Some(Finding::new("moved", Severity::Info, title))
 }
 
 fn non_finite(all: &All) -> Option<Finding> {

@@ -39,7 +39,11 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
     let real = |of: fn(&Side) -> &trueno_plugin::F64Column| {
         each(&|side, row| of(side).get(row).map(|v| v.to_string()))
     };
-    vec![
+    let dtype = text(|side| &side.dtype)[0].clone().unwrap_or_default();
+    let formula = all
+        .scale
+        .formula(all.rule(at), &dtype, judged.steps, judged.stores);
+    let mut rows = vec![
         ("name", same(Some(all.name(at).to_owned()))),
         ("layer", same(place.layer.map(|layer| layer.to_string()))),
         ("iteration", same(number(place.iteration))),
@@ -55,6 +59,7 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
             same(judged.relative_error.map(|error| format!("{error:.3e}"))),
         ),
         ("tolerance", same(Some(format!("{:.3e}", judged.tolerance)))),
+        ("tolerance_from", same(Some(formula))),
         ("brick", text(|side| &side.brick)),
         ("span", count(|side| &side.span)),
         ("kernels", each(&|side, row| side.kernels(row, all.texts))),
@@ -82,5 +87,15 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
         ("absmax", real(|side| &side.absmax)),
         ("mean", real(|side| &side.mean)),
         ("l2", real(|side| &side.l2)),
-    ]
+    ];
+    if let Some(against) = all.against(at) {
+        let error = against
+            .errors
+            .map(|error| error.map(|e| format!("{e:.3e}")));
+        let moved = Some(against.moved.name().to_owned());
+        let at = rows.iter().position(|row| row.0 == "brick").unwrap_or(0);
+        rows.insert(at, ("moved", same(moved)));
+        rows.insert(at + 1, ("reference_error", error));
+    }
+    rows
 }

@@ -1,37 +1,71 @@
-//! What is asked of the two runs.
+//! What is asked of the two runs, and of a third one.
 
 use trueno_plugin::Input;
 
-/// Rows with the declared work of what they are the output of. Unsorted: sorting here is cheaper.
-const ROWS: &str = "SELECT c.name_id AS name, c.span AS span, c.layer AS layer, c.iteration AS iteration, \
-     c.position AS position, c.backend_id AS backend, c.thread AS thread, c.time_ns AS time_ns, \
-     c.dtype_id AS dtype, c.shape_id AS shape, c.elements AS elements, c.hash AS hash, \
-     c.nan_count AS nan_count, c.inf_count AS inf_count, c.zero_count AS zero_count, c.min AS min, \
-     c.max AS max, c.absmax AS absmax, c.mean AS mean, c.l2 AS l2, b.name_id AS brick, \
-     b.backend_id AS brick_backend, b.flops AS brick_flops, b.elements AS brick_elements, \
-     k.name_id AS kernel, k.backend_id AS kernel_backend, k.flops AS kernel_flops, \
-     k.elements AS kernel_elements, k.ptx_hash_id AS ptx \
-     FROM checksums AS c LEFT JOIN bricks AS b ON c.span = b.id LEFT JOIN kernels AS k ON c.span = k.id";
+/// The queries, over tables whose names begin with a prefix: a third run's tables lie beside those of the run.
+macro_rules! queries {
+    ($prefix:literal) => {
+        Queries {
+            // Rows with the declared work of what they are the output of. Unsorted: sorting here is cheaper.
+            rows: concat!(
+                "SELECT c.name_id AS name, c.span AS span, c.layer AS layer, c.iteration AS iteration, \
+                 c.position AS position, c.backend_id AS backend, c.thread AS thread, c.time_ns AS time_ns, \
+                 c.dtype_id AS dtype, c.shape_id AS shape, c.elements AS elements, c.hash AS hash, \
+                 c.nan_count AS nan_count, c.inf_count AS inf_count, c.zero_count AS zero_count, c.min AS min, \
+                 c.max AS max, c.absmax AS absmax, c.mean AS mean, c.l2 AS l2, b.name_id AS brick, \
+                 b.backend_id AS brick_backend, b.flops AS brick_flops, b.elements AS brick_elements, \
+                 k.name_id AS kernel, k.backend_id AS kernel_backend, k.flops AS kernel_flops, \
+                 k.elements AS kernel_elements, k.ptx_hash_id AS ptx FROM ",
+                $prefix,
+                "checksums AS c LEFT JOIN ",
+                $prefix,
+                "bricks AS b ON c.span = b.id LEFT JOIN ",
+                $prefix,
+                "kernels AS k ON c.span = k.id"
+            ),
+            // The few distinct texts of a column, with the numbers that the rows have in their place.
+            texts: [
+                concat!("SELECT DISTINCT name_id AS id, name AS text FROM ", $prefix, "checksums"),
+                concat!("SELECT DISTINCT dtype_id AS id, dtype AS text FROM ", $prefix, "checksums"),
+                concat!("SELECT DISTINCT shape_id AS id, shape AS text FROM ", $prefix, "checksums"),
+                concat!("SELECT DISTINCT backend_id AS id, backend AS text FROM ", $prefix, "checksums"),
+                concat!("SELECT DISTINCT name_id AS id, name AS text FROM ", $prefix, "bricks"),
+                concat!("SELECT DISTINCT backend_id AS id, backend AS text FROM ", $prefix, "bricks"),
+                concat!("SELECT DISTINCT name_id AS id, name AS text FROM ", $prefix, "kernels"),
+                concat!("SELECT DISTINCT backend_id AS id, backend AS text FROM ", $prefix, "kernels"),
+                concat!("SELECT DISTINCT ptx_hash_id AS id, ptx_hash AS text FROM ", $prefix, "kernels"),
+            ],
+            // Which kernels ran in bricks that tensors are the output of.
+            ran: concat!(
+                "SELECT DISTINCT b.name AS brick, b.layer AS layer, k.name AS kernel, k.backend AS backend, \
+                 k.ptx_hash AS ptx_hash FROM ",
+                $prefix,
+                "kernels AS k JOIN ",
+                $prefix,
+                "bricks AS b ON k.brick = b.id WHERE b.id IN (SELECT span FROM ",
+                $prefix,
+                "checksums)"
+            ),
+            // Only the rows that have some; a row is found by thread, time and hash.
+            samples: concat!(
+                "SELECT thread, time_ns, hash, sample_0, sample_1, sample_2, sample_3, sample_4, sample_5, \
+                 sample_6, sample_7, sample_8, sample_9, sample_10, sample_11, sample_12, sample_13, \
+                 sample_14, sample_15 FROM ",
+                $prefix,
+                "checksums WHERE sample_0 IS NOT NULL"
+            ),
+            ranks: concat!("SELECT rank FROM ", $prefix, "ranks"),
+        }
+    };
+}
 
-/// The few distinct texts of a column, with the numbers that [`ROWS`] has in their place.
-const NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM checksums";
-const DTYPES: &str = "SELECT DISTINCT dtype_id AS id, dtype AS text FROM checksums";
-const SHAPES: &str = "SELECT DISTINCT shape_id AS id, shape AS text FROM checksums";
-const BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM checksums";
-const BRICKS: &str = "SELECT DISTINCT name_id AS id, name AS text FROM bricks";
-const BRICK_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM bricks";
-const KERNELS: &str = "SELECT DISTINCT name_id AS id, name AS text FROM kernels";
-const KERNEL_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM kernels";
-const PTX: &str = "SELECT DISTINCT ptx_hash_id AS id, ptx_hash AS text FROM kernels";
-/// Which kernels ran in bricks that tensors are the output of.
-const RAN: &str = "SELECT DISTINCT b.name AS brick, b.layer AS layer, k.name AS kernel, k.backend AS backend, \
-     k.ptx_hash AS ptx_hash FROM kernels AS k JOIN bricks AS b ON k.brick = b.id \
-     WHERE b.id IN (SELECT span FROM checksums)";
-/// Only the rows that have some; a row is found by thread, time and hash.
-const SAMPLES: &str = "SELECT thread, time_ns, hash, sample_0, sample_1, sample_2, sample_3, sample_4, sample_5, \
-     sample_6, sample_7, sample_8, sample_9, sample_10, sample_11, sample_12, sample_13, sample_14, sample_15 \
-     FROM checksums WHERE sample_0 IS NOT NULL";
-const RANKS: &str = "SELECT rank FROM ranks";
+struct Queries {
+    rows: &'static str,
+    texts: [&'static str; 9],
+    ran: &'static str,
+    samples: &'static str,
+    ranks: &'static str,
+}
 
 /// Names of one side's inputs.
 pub struct Names {
@@ -98,33 +132,56 @@ pub const BASELINE: Names = Names {
     ranks: "base_ranks",
 };
 
-const TEXTS: [&str; 9] = [
-    NAMES,
-    DTYPES,
-    SHAPES,
-    BACKENDS,
-    BRICKS,
-    BRICK_BACKENDS,
-    KERNELS,
-    KERNEL_BACKENDS,
-    PTX,
-];
+/// Of a third run, where there is one.
+pub const REFERENCE: Names = Names {
+    rows: "reference_rows",
+    texts: [
+        "reference_names",
+        "reference_dtypes",
+        "reference_shapes",
+        "reference_backends",
+        "reference_bricks",
+        "reference_brick_backends",
+        "reference_kernels",
+        "reference_kernel_backends",
+        "reference_ptx",
+    ],
+    ran: "reference_ran",
+    samples: "reference_samples",
+    ranks: "reference_ranks",
+};
+
+const EACH: usize = 13;
 
 /// All inputs.
-pub const INPUTS: [Input; 26] = {
-    let mut all = [Input::sql("rows", ROWS); 26];
-    all[1] = Input::sql(BASELINE.rows, ROWS).baseline();
-    all[2] = Input::sql(SUBJECT.ran, RAN);
-    all[3] = Input::sql(BASELINE.ran, RAN).baseline();
-    all[4] = Input::sql(SUBJECT.ranks, RANKS).optional();
-    all[5] = Input::sql(BASELINE.ranks, RANKS).baseline().optional();
+pub const INPUTS: [Input; 3 * EACH] = {
+    let own = queries!("");
+    let third = queries!("reference_");
+    let mut all = [Input::sql(SUBJECT.rows, own.rows); 3 * EACH];
     let mut i = 0;
-    while i < TEXTS.len() {
-        all[6 + 2 * i] = Input::sql(SUBJECT.texts[i], TEXTS[i]);
-        all[7 + 2 * i] = Input::sql(BASELINE.texts[i], TEXTS[i]).baseline();
+    while i < EACH {
+        let (name, query) = one(&SUBJECT, &own, i);
+        all[3 * i] = Input::sql(name, query);
+        let (name, query) = one(&BASELINE, &own, i);
+        all[3 * i + 1] = Input::sql(name, query).baseline();
+        let (name, query) = one(&REFERENCE, &third, i);
+        all[3 * i + 2] = Input::sql(name, query).optional();
+        // Ranks and samples need not be there.
+        if i >= EACH - 2 {
+            all[3 * i] = all[3 * i].optional();
+            all[3 * i + 1] = all[3 * i + 1].optional();
+        }
         i += 1;
     }
-    all[24] = Input::sql(SUBJECT.samples, SAMPLES).optional();
-    all[25] = Input::sql(BASELINE.samples, SAMPLES).baseline().optional();
     all
 };
+
+const fn one(names: &Names, queries: &Queries, nth: usize) -> (&'static str, &'static str) {
+    match nth {
+        0 => (names.rows, queries.rows),
+        1 => (names.ran, queries.ran),
+        11 => (names.ranks, queries.ranks),
+        12 => (names.samples, queries.samples),
+        text => (names.texts[text - 2], queries.texts[text - 2]),
+    }
+}

@@ -6,7 +6,7 @@ use crate::order::Groups;
 use crate::origin::Origin;
 use crate::rows::{NONE, Side, Texts};
 use crate::samples;
-use crate::tolerance::{Tolerance, longest};
+use crate::tolerance::{Rule, Tolerance, longest};
 
 /// What is said of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,6 +116,7 @@ pub fn judge(
     groups: &Groups,
     items: &[Item],
     tolerance: &Tolerance,
+    rules: &[Rule],
     texts: &Texts,
 ) -> Vec<Judged> {
     let longest: Vec<u64> = texts.all().iter().map(|text| longest(text)).collect();
@@ -134,7 +135,10 @@ pub fn judge(
             *steps = steps.saturating_add(own_steps(sides, item, &longest));
             *stores += 1;
         }
-        let mut one = pair(sides, item, tolerance, texts, (*steps, *stores));
+        let side = usize::from(item.rows[0] == NONE);
+        let name = sides[side].name[item.rows[side] as usize];
+        let rule = rules.get(name as usize).copied().flatten();
+        let mut one = pair(sides, item, (tolerance, rule), texts, (*steps, *stores));
         (one.steps, one.stores) = (*steps, *stores);
         judged.push(one);
     }
@@ -156,7 +160,7 @@ fn own_steps(sides: [&Side; 2], item: &Item, longest: &[u64]) -> u64 {
 fn pair(
     sides: [&Side; 2],
     item: &Item,
-    tolerance: &Tolerance,
+    (tolerance, rule): (&Tolerance, Rule),
     texts: &Texts,
     (steps, stores): (u64, u64),
 ) -> Judged {
@@ -185,7 +189,8 @@ fn pair(
         return judged;
     }
     let [x, y] = sides;
-    judged.tolerance = tolerance.relative(texts.get(x.dtype[a]).unwrap_or(""), steps, stores);
+    let dtype = texts.get(x.dtype[a]).unwrap_or("");
+    judged.tolerance = tolerance.relative(rule, dtype, steps, stores);
     if x.dtype[a] != y.dtype[b] {
         (judged.verdict, judged.reason) = (Verdict::NotComparable, Reason::Dtype);
     } else if x.shape[a] != y.shape[b] || x.elements[a] != y.elements[b] {
@@ -194,13 +199,13 @@ fn pair(
         judged.relative_error = Some(0.0);
     } else {
         (judged.verdict, judged.reason, judged.relative_error) =
-            differ([x, y], [a, b], judged.tolerance, tolerance.atol);
+            differ([x, y], [a, b], judged.tolerance, tolerance.absolute(rule));
     }
     judged
 }
 
-/// Two tensors of one form with different bits.
-fn differ(
+/// Two tensors of one form with different bits; their types may differ.
+pub fn differ(
     [x, y]: [&Side; 2],
     [a, b]: [usize; 2],
     rtol: f64,

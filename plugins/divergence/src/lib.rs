@@ -17,6 +17,7 @@ pub mod inputs;
 pub mod judge;
 pub mod order;
 pub mod origin;
+pub mod reference;
 pub mod rows;
 pub mod samples;
 pub mod sequence;
@@ -26,6 +27,9 @@ pub mod tolerance;
 // One fast hash for all plugins that need it.
 #[path = "../../category/src/lanes/hash.rs"]
 pub mod hash;
+// Names fit patterns here as in assertions.
+#[path = "../../../analyzer/src/check/pattern.rs"]
+pub mod pattern;
 
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
@@ -41,6 +45,8 @@ pub struct Options {
     pub rtol: Option<f64>,
     /// Absolute tolerance of an element, beside the relative one.
     pub atol: f64,
+    /// Tolerances of their own for some names.
+    pub by_name: Vec<tolerance::ByName>,
     /// `probabilistic` or `worst_case`; see [`tolerance`].
     pub bound: tolerance::Bound,
     /// The λ of the probabilistic bound.
@@ -54,6 +60,7 @@ impl Default for Options {
         Self {
             rtol: None,
             atol: 0.0,
+            by_name: Vec::new(),
             bound: tolerance::Bound::default(),
             lambda: 1.0,
             pair_rows: 100_000,
@@ -72,18 +79,29 @@ impl Plugin for Divergence {
         let mut texts = rows::Texts::default();
         let subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
         let baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
+        let reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;
+        let rules = scale.rules(texts.all());
         let mut groups = order::Groups::new([&subject, &baseline]);
         run.check_cancelled()?;
         let mut items = align::align([&subject, &baseline], &groups);
         groups.put_in_order([&subject, &baseline], &mut items);
         run.check_cancelled()?;
-        let mut judged = judge::judge([&subject, &baseline], &groups, &items, &scale, &texts);
+        let sides = [&subject, &baseline];
+        let mut judged = judge::judge(sides, &groups, &items, &scale, &rules, &texts);
         origin::origins([&subject, &baseline], &groups, &items, &mut judged);
         sequence::order_changed([&subject, &baseline], &items, &mut judged);
         run.check_cancelled()?;
+        let third = reference
+            .is_given
+            .then(|| reference::against(sides, &reference, &items, &judged, (&scale, &rules)));
 
         let all = tables::All {
-            sides: [&subject, &baseline],
+            sides,
+            third: third
+                .as_ref()
+                .map(|(third, known)| (third.as_slice(), *known)),
+            scale: &scale,
+            rules: &rules,
             groups: &groups,
             items: &items,
             judged: &judged,

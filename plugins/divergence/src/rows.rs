@@ -46,6 +46,8 @@ pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
 pub struct Side {
     /// How many.
     pub len: usize,
+    /// Whether there is such a run at all.
+    pub is_given: bool,
     /// Tensor.
     pub name: Vec<u32>,
     pub dtype: Vec<u32>,
@@ -125,6 +127,7 @@ impl Side {
         };
         Ok(Self {
             len: rows.rows(),
+            is_given: !rows.is_missing(),
             backend: first_of(backend, &brick_backend, &kernel_backend),
             name,
             dtype,

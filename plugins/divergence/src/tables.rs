@@ -5,8 +5,10 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::align::Item;
 use crate::judge::{Judged, Verdict};
 use crate::order::{Groups, Place};
+use crate::reference::Against;
 use crate::rows::{NONE, Side, Texts};
 use crate::samples;
+use crate::tolerance::{Rule, Tolerance};
 
 /// All that was found.
 pub struct All<'a> {
@@ -16,6 +18,10 @@ pub struct All<'a> {
     pub items: &'a [Item],
     pub judged: &'a [Judged],
     pub texts: &'a Texts,
+    /// What a third run says of each item, and how many rows it shares with them; `None`: there is none.
+    pub third: Option<(&'a [Option<Against>], usize)>,
+    pub scale: &'a Tolerance,
+    pub rules: &'a [Rule],
 }
 
 impl All<'_> {
@@ -36,6 +42,17 @@ impl All<'_> {
     pub fn name(&self, at: usize) -> &str {
         let (side, row) = self.row(at);
         self.texts.get(side.name[row]).unwrap_or("")
+    }
+
+    /// Which entry of the tolerances holds for it.
+    pub fn rule(&self, at: usize) -> Rule {
+        let (side, row) = self.row(at);
+        self.rules.get(side.name[row] as usize).copied().flatten()
+    }
+
+    /// What the third run says of it.
+    pub fn against(&self, at: usize) -> Option<Against> {
+        self.third?.0[at]
     }
 
     pub fn place(&self, at: usize) -> &Place {
@@ -147,6 +164,12 @@ pub fn pairs(all: &All, most: usize) -> TableBuilder {
                 .iter()
                 .map(|at| paired(at).then_some(judged(at).tolerance)),
         )
+        .text(
+            "tolerance_by",
+            chosen
+                .iter()
+                .map(|at| paired(at).then(|| all.scale.by(all.rule(*at)))),
+        )
         .f64(
             "sample_cosine",
             chosen.iter().map(|at| {
@@ -214,6 +237,14 @@ pub fn pairs(all: &All, most: usize) -> TableBuilder {
             .iter()
             .map(|at| all.sides[side].inf_count.get(all.on(*at, side)?));
         table = table.u64(&format!("inf_count_{}", ["run", "baseline"][side]), inf);
+    }
+    if all.third.is_some() {
+        let of = |at: &usize| all.against(*at);
+        let error = |side: usize| chosen.iter().map(move |at| of(at)?.errors[side]);
+        table = table
+            .text("moved", chosen.iter().map(|at| Some(of(at)?.moved.name())))
+            .f64("reference_error_run", error(0))
+            .f64("reference_error_baseline", error(1));
     }
     table
 }

@@ -14,12 +14,14 @@
 //! `m` (column `steps`) adds up, along the iteration in data-flow order, the declared operations an
 //! element (`flops / elements` of the brick or kernel, the larger of both runs, or else the longest
 //! dimension of the shape); `s` (column `stores`) counts the tensors stored. 16-bit types add up in
-//! f32. Integers have no rounding: their tolerance is 0.
+//! f32. Integers have no rounding: their tolerance is 0. A user who knows better gives `rtol` and `atol`, for all
+//! tensors or by patterns of names.
 
 use serde::Deserialize;
 use trueno_plugin::{Error, Result};
 
 use crate::Options;
+use crate::pattern::fits;
 
 /// Which of the two bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -32,15 +34,30 @@ pub enum Bound {
     WorstCase,
 }
 
+/// Tolerances of the tensors with such names; of several that fit the first one holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ByName {
+    /// `*` is any text, `?` one character; case does not matter.
+    pub name: String,
+    /// Relative; as without this entry when not given.
+    pub rtol: Option<f64>,
+    /// Absolute; as without this entry when not given.
+    pub atol: Option<f64>,
+}
+
 /// What the user asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Tolerance {
     rtol: Option<f64>,
-    /// Absolute tolerance of an element.
-    pub atol: f64,
+    atol: f64,
+    by_name: Vec<ByName>,
     bound: Bound,
     lambda: f64,
 }
+
+/// Which entry of `by_name` holds for a tensor.
+pub type Rule = Option<u32>;
 
 impl Tolerance {
     /// Checked.
@@ -48,10 +65,11 @@ impl Tolerance {
     /// # Errors
     /// A tolerance is negative or not a finite number, or λ is not positive.
     pub fn new(options: &Options) -> Result<Self> {
-        for (key, value) in [
-            ("rtol", options.rtol.unwrap_or(0.0)),
-            ("atol", options.atol),
-        ] {
+        let own = [("rtol", options.rtol), ("atol", Some(options.atol))];
+        let named = options.by_name.iter();
+        let named = named.flat_map(|of| [("rtol", of.rtol), ("atol", of.atol)]);
+        for (key, value) in own.into_iter().chain(named) {
+            let value = value.unwrap_or(0.0);
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(Error::bad_option(format!(
                     "`{key}` is {value}, expected 0 or more"
@@ -67,14 +85,78 @@ impl Tolerance {
         Ok(Self {
             rtol: options.rtol,
             atol: options.atol,
+            by_name: options.by_name.clone(),
             bound: options.bound,
             lambda: options.lambda,
         })
     }
 
+    /// The entry for each of these names.
+    pub fn rules(&self, names: &[String]) -> Vec<Rule> {
+        let rule = |name: &String| {
+            let first = self.by_name.iter().position(|of| fits(&of.name, name));
+            first.map(|at| at as u32)
+        };
+        names.iter().map(rule).collect()
+    }
+
+    fn entry(&self, rule: Rule) -> Option<&ByName> {
+        self.by_name.get(rule? as usize)
+    }
+
+    fn given(&self, rule: Rule) -> Option<f64> {
+        self.entry(rule).and_then(|of| of.rtol).or(self.rtol)
+    }
+
+    /// Absolute tolerance of an element.
+    pub fn absolute(&self, rule: Rule) -> f64 {
+        let own = self.entry(rule).and_then(|of| of.atol);
+        own.unwrap_or(self.atol)
+    }
+
+    /// Who set the relative tolerance: a pattern of names, the user for all, or the formula.
+    pub fn by(&self, rule: Rule) -> &str {
+        match self.entry(rule) {
+            Some(of) if of.rtol.is_some() => &of.name,
+            _ if self.rtol.is_some() => "given",
+            _ => "computed",
+        }
+    }
+
+    /// How a tolerance came about, with its numbers.
+    pub fn formula(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> String {
+        let absolute = match self.absolute(rule) {
+            0.0 => String::new(),
+            atol => format!(", and atol = {atol:e} an element"),
+        };
+        if let Some(rtol) = self.given(rule) {
+            let by = match self.by(rule) {
+                "given" => "given for all".to_owned(),
+                pattern => format!("given for {pattern:?}"),
+            };
+            return format!("rtol = {rtol:e} ({by}){absolute}");
+        }
+        let Some((adds, stored)) = roundoffs(dtype) else {
+            return format!("0: {dtype} is exact{absolute}");
+        };
+        let power = |u: f64| format!("2^{}", u.log2());
+        let gamma = match self.bound {
+            Bound::Probabilistic => format!(
+                "γ(m, u) = exp(λ·√m·u + m·u²/(1 − u)) − 1, λ = {}",
+                self.lambda
+            ),
+            Bound::WorstCase => "γ(m, u) = m·u/(1 − m·u)".to_owned(),
+        };
+        format!(
+            "γ({steps}, {}) + γ({stores}, {}){absolute}; {gamma}",
+            power(adds),
+            power(stored)
+        )
+    }
+
     /// Relative tolerance of a tensor of this type after `steps` operations and `stores` tensors.
-    pub fn relative(&self, dtype: &str, steps: u64, stores: u64) -> f64 {
-        if let Some(rtol) = self.rtol {
+    pub fn relative(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> f64 {
+        if let Some(rtol) = self.given(rule) {
             return rtol;
         }
         match roundoffs(dtype) {

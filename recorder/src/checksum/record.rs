@@ -201,12 +201,23 @@ impl Print {
             used: 0,
         };
         group.push(primary);
-        group.push(counts(print));
-        group.push(moments(print));
+        let context = span.map_or(lane.context(), SpanId::context);
+        let known = lane
+            .shared()
+            .sampling
+            .get()
+            .and_then(|of| of.known.as_ref());
+        let is_known =
+            known.is_some_and(|known| known.has(self.name, context, self.position, print.hash));
+        if !is_known {
+            group.push(counts(print));
+            group.push(moments(print));
+        }
         if let Some(span) = span {
             group.push(origin(span));
         }
-        for values in self.samples[..self.sampled].chunks(SAMPLES_EACH) {
+        let sampled = if is_known { 0 } else { self.sampled };
+        for values in self.samples[..sampled].chunks(SAMPLES_EACH) {
             group.push(samples(values));
         }
         let extensions = group.used as u8 - 1;

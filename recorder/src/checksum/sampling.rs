@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::known::Known;
 use super::{K, mix};
 use crate::names::Name;
 
@@ -16,14 +17,17 @@ pub(crate) struct Sampling {
     pub every: u64,
     /// Values kept.
     pub samples: usize,
+    /// What is like it is recorded by its hash alone.
+    pub known: Option<Known>,
     calls: Mutex<HashMap<Name, u64>>,
 }
 
 impl Sampling {
-    pub fn new(every: u64, samples: usize) -> Self {
+    pub fn new(every: u64, samples: usize, known: Option<Known>) -> Self {
         Self {
             every: every.max(1),
             samples: samples.min(MOST_SAMPLES),
+            known,
             calls: Mutex::default(),
         }
     }

@@ -10,6 +10,7 @@ use super::files::RunFiles;
 use super::rows::Rows;
 use super::{Ending, Tables, Writer};
 use crate::builder::Builder;
+use crate::checksum::known::Known;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
@@ -44,23 +45,25 @@ enum Running {
 }
 
 /// Starts recording into the empty directory of `builder`.
-pub(crate) fn start(builder: &Builder) -> Result<Recorder, Error> {
+pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder, Error> {
     let clock = Clock::detect();
     let earlier = (Instant::now(), Pair::read(clock));
     let mut run = describe(builder, clock);
     let files = RunFiles::create(&builder.path)?;
     // Before run.json: a run that is being recorded has its locked log from the beginning.
     let live = Live::create(&builder.path);
+    run.recorder.checksum_baseline = known.as_ref().map(|known| known.tensors);
     run.recorder.crash_safe = Some(live.trouble().is_none());
     files.run_json(&run)?;
     run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
     let shared = Shared::new(clock, builder.overflow, builder.ring_records, live);
-    if builder.checksum_every > 1 || builder.checksum_samples > 0 {
+    if builder.checksum_every > 1 || builder.checksum_samples > 0 || known.is_some() {
         // Set here only.
         let _ = shared.sampling.set(Sampling::new(
             builder.checksum_every,
             builder.checksum_samples,
+            known,
         ));
     }
     if builder.tiles_every.iter().any(|every| *every > 1) {
@@ -169,6 +172,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             ring_records: builder.ring_records as u64,
             overflow: builder.overflow.name().into(),
             sync_mode: builder.sync_mode.name().into(),
+            checksum_baseline: None,
             checksum_every: (builder.checksum_every > 1).then_some(builder.checksum_every),
             #[cfg(feature = "alloc")]
             allocations: builder.allocations.map(crate::alloc::Allocations::describe),
