@@ -119,7 +119,13 @@ pub fn command(cupti: Cupti) -> Option<Command> {
         .env("TRUENO_INJECT", inject())
         .env_remove("CUDA_INJECTION64_PATH")
         .env_remove("NVTX_INJECTION64_PATH")
+        .env_remove("TRUENO_CUPTI")
         .env_remove("RANK");
+    // A newer one of the machine would come first.
+    if let Cupti::Old | Cupti::Ancient = cupti {
+        let old = fakes.join(cupti.folder()).join("libcupti.so.12");
+        command.env("TRUENO_CUPTI", old);
+    }
     Some(command)
 }
 
