@@ -11,7 +11,7 @@ pub struct Point {
     pub source: String,
     /// The name.
     pub name: String,
-    /// cpu or gpu:<number>.
+    /// `cpu` or `gpu:<number>`.
     pub device: String,
     /// Where its work comes from: declared, measured.
     pub provenance: String,

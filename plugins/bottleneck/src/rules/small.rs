@@ -3,7 +3,7 @@
 //! Evidence, one of:
 //! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a line through the medians,
 //!   time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Gain: the
-//!   same elements in an eighth of the calls.
+//!   same elements in an eighth of the calls. The line is that of the whole run, also where a part of it is looked at.
 //! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
 //!   work in each, in the same time.
 
