@@ -68,7 +68,14 @@ fn one_iteration_is_looked_at_alone() {
     assert_eq!(window["name"], "iteration 3");
     assert_eq!(
         window["plugins"],
-        serde_json::json!(["category", "roofline", "critical_path", "tiles"])
+        serde_json::json!([
+            "category",
+            "memory",
+            "roofline",
+            "critical_path",
+            "throughput",
+            "tiles"
+        ])
     );
     let ns = window["until_ns"].as_i64().unwrap() - window["from_ns"].as_i64().unwrap();
     let path = column(&report, "critical_path", "path", "dur_ns");
