@@ -70,9 +70,11 @@ fn one_iteration_is_looked_at_alone() {
         window["plugins"],
         serde_json::json!([
             "category",
+            "memory",
             "roofline",
             "critical_path",
             "bottleneck",
+            "throughput",
             "tiles"
         ])
     );
