@@ -221,7 +221,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "RUN|FILE", requires = "baseline")]
     pub reference: Option<PathBuf>,
     /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X, or a TOML
-    /// file with these keys, and tables [[tensor]] of name (a pattern), rtol and atol.
+    /// file with these keys, and tables `[[tensor]]` of name (a pattern), rtol and atol.
     #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
     pub tolerance: Vec<Tolerance>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.

@@ -25,7 +25,7 @@ pub struct Request<'a> {
     /// The run to compare it with.
     pub baseline: Option<&'a Run>,
     /// A third run that says which of the two moved: its tables are published beside those of the run, with names that
-    /// begin with [`REFERENCE`].
+    /// begin with `reference_`.
     pub reference: Option<&'a Run>,
     /// The plugins there are.
     pub roster: &'a Roster,
