@@ -56,13 +56,13 @@ impl TileSampling {
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
         let every = u64::from(self.every[level].max(1));
-        ((self.random >> 32) * every >> 32) as u16
+        (((self.random >> 32) * every) >> 32) as u16
     }
 }
 
 /// Level and N as they stand in a record.
 pub(crate) fn packed(level: TileLevel, every: u16) -> u16 {
-    level as u16 | every << 2
+    level as u16 | (every << 2)
 }
 
 /// The number of the level, and N; 0: nobody asked.

@@ -16,14 +16,21 @@
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use std::error::Error;
+use std::process::ExitCode;
 
 #[cfg(target_arch = "x86_64")]
-fn main() -> Result<(), Box<dyn Error>> {
-    x86::main()
+fn main() -> ExitCode {
+    match x86::main() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn main() -> Result<(), Box<dyn Error>> {
-    Err("its loops are written for x86-64 only".into())
+fn main() -> ExitCode {
+    eprintln!("error: its loops are written for x86-64 only");
+    ExitCode::from(2)
 }

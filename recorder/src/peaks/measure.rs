@@ -42,7 +42,11 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> Peaks
     let mut clock = CoreClock::measured(&effort);
     let mut found: Vec<std::io::Result<Vec<f64>>> = plan.iter().map(|_| Ok(Vec::new())).collect();
     // What disturbs a ceiling for all of its repetitions is gone when its turn comes again.
-    let half = effort.repetitions / 2;
+    // Few repetitions are not worth touching the memory again.
+    let half = match effort.repetitions {
+        few if few < FEW => 0,
+        repetitions => repetitions / 2,
+    };
     for (round, repetitions) in [effort.repetitions - half, half].into_iter().enumerate() {
         let effort = Effort {
             repetitions,
@@ -85,6 +89,9 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> Peaks
         ceilings,
     }
 }
+
+/// Fewer repetitions are done at one time.
+const FEW: u32 = 8;
 
 /// One ceiling to measure.
 struct Step {

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// How much time a measurement takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// How often each ceiling is measured, half of it when all others have been; at least once.
+    /// How often each ceiling is measured, half of it (of 8 and more) when all others have been; at least once.
     pub repetitions: u32,
     /// How long once takes, about; one pass over the memory may take longer.
     pub repetition: Duration,
