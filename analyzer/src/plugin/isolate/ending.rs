@@ -229,10 +229,7 @@ mod tests {
                 say(Ending::Signal(SEGV), crash(SEGV, 0, 950_000_000), &nothing),
                 "memory limit of 1 GB",
             ),
-            (
-                say(Ending::Signal(6), None, &alloc),
-                "memory limit of 1 GB",
-            ),
+            (say(Ending::Signal(6), None, &alloc), "memory limit of 1 GB"),
             (
                 say(Ending::Signal(6), None, &alloc),
                 "memory allocation of 77 bytes failed",
