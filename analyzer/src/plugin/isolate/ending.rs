@@ -216,7 +216,7 @@ mod tests {
                 say(Ending::TooLong, None, &nothing),
                 "after 1.50 s, its time limit",
             ),
-            (say(Ending::TooMuch, None, &nothing), "limit of 1.00 GB"),
+            (say(Ending::TooMuch, None, &nothing), "limit of 1 GB"),
             (
                 say(Ending::Signal(SEGV), crash(SEGV, 8, 0), &nothing),
                 "SIGSEGV: it used a null pointer (address 0x8)",
@@ -227,12 +227,9 @@ mod tests {
             ),
             (
                 say(Ending::Signal(SEGV), crash(SEGV, 0, 950_000_000), &nothing),
-                "memory limit of 1.00 GB",
+                "memory limit of 1 GB",
             ),
-            (
-                say(Ending::Signal(6), None, &alloc),
-                "memory limit of 1.00 GB",
-            ),
+            (say(Ending::Signal(6), None, &alloc), "memory limit of 1 GB"),
             (
                 say(Ending::Signal(6), None, &alloc),
                 "memory allocation of 77 bytes failed",
