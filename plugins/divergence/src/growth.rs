@@ -55,7 +55,7 @@ pub fn growth(all: &All) -> Vec<Step> {
             let step = rows.entry(bucket).or_insert(Step {
                 over,
                 at: bucket * width,
-                to: (bucket * width + width - 1).min(most),
+                to: (bucket * width).saturating_add(width - 1).min(most),
                 compared: 0,
                 diverged: 0,
                 error: None,
