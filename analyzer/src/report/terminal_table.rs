@@ -47,7 +47,7 @@ impl Absent {
     fn most_lines(self) -> usize {
         match self {
             Absent::Named => 4,
-            Absent::Counted => 2,
+            Absent::Counted => 1,
         }
     }
 }
@@ -237,7 +237,8 @@ fn choose(view: &View, room: usize) -> Vec<usize> {
     kept
 }
 
-/// Least widths, and what is left for text columns: first for what tells rows apart, then from left to right.
+/// Least widths, and what is left for text columns: first for what tells rows
+/// apart, then from left to right; sentences come last and share it.
 fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
     let key = key(view);
     let mut widths: Vec<usize> = kept
@@ -246,10 +247,15 @@ fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
         .collect();
     let mut left =
         room.saturating_sub(widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1));
-    let (first, others): (Vec<usize>, Vec<usize>) =
-        (0..kept.len()).partition(|at| key == Some(kept[*at]));
-    for at in first.into_iter().chain(others) {
-        let more = (natural(view, kept[at]) - widths[at]).min(left);
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_by_key(|at| (is_sentence(view, kept[*at]), key != Some(kept[*at])));
+    for (i, at) in order.iter().copied().enumerate() {
+        let share = if is_sentence(view, kept[at]) {
+            left / (order.len() - i)
+        } else {
+            left
+        };
+        let more = (natural(view, kept[at]) - widths[at]).min(share);
         widths[at] += more;
         left -= more;
     }
@@ -346,13 +352,13 @@ mod tests {
             .i64("calls", [0, 0])
             .i64("self_ns", [5_000, 4_000])
             .i64("inclusive_ns", [9_000, 8_000]);
-        let shown = built(table, 50, Absent::Named);
+        let shown = built(table, 44, Absent::Named);
         assert_eq!(
             shown,
             [
-                "kind            category       name      self",
-                "functio…a_kind  uncategorised  one    5.00 µs",
-                "call_of…e_kind  elementwise    other  4.00 µs",
+                "kind              category       name   self",
+                "function…_a_kind  uncategorised  one    5 µs",
+                "call_of_…me_kind  elementwise    other  4 µs",
                 "too wide for here: calls, inclusive",
             ]
         );
@@ -362,7 +368,7 @@ mod tests {
             .i64("a_long_heading_for_a_number", [1, 2])
             .u64("id", [7, 8]);
         let shown = built(table, 30, Absent::Named);
-        assert_eq!(shown[0], "   work  id");
+        assert_eq!(shown[0], "work  id");
     }
 
     #[test]
@@ -380,6 +386,11 @@ mod tests {
                 "b      1 of 2"
             ]
         );
+        let table = Table::build("t")
+            .text("check", ["a", "b"])
+            .text("detail", ["no allocation has an address", "1 of 2"]);
+        let shown = built(table, 29, Absent::Counted);
+        assert_eq!(shown[1], "a      no allocation has an…");
     }
 
     #[test]
