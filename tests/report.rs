@@ -280,13 +280,39 @@ fn top_cuts_the_page_and_counts_the_rest() {
 }
 
 #[test]
+fn a_page_is_brief_unless_more_is_asked_for() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let brief = dir.report(&run, &[]).exits(0).stdout;
+    assert!(
+        brief.contains("more with --only critical_path or -v:"),
+        "{brief}"
+    );
+    assert!(!brief.contains("\n  path\n"), "{brief}");
+    for args in [&["--only", "critical_path"][..], &["-v"]] {
+        let full = dir.report(&run, args).exits(0).stdout;
+        assert!(full.contains("\n  path\n"), "{args:?}:\n{full}");
+        assert!(!full.contains("more with"), "{args:?}:\n{full}");
+    }
+    let head = dir.report(&run, &["-q"]).exits(0).stdout;
+    assert!(
+        head.contains("coverage  ") && !head.contains("category 0.1.0"),
+        "{head}"
+    );
+    assert!(brief.starts_with(head.trim_end()), "{head}");
+}
+
+#[test]
 fn no_line_is_wider_than_asked() {
     let dir = Dir::new();
     let run = dir.run();
     for width in ["80", "97", "133", "200"] {
-        let text = dir.report(&run, &["--width", width]).exits(0).stdout;
-        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
-        assert!(widest <= width.parse().unwrap(), "{widest} > {width}");
+        for detail in [&["-q"][..], &[], &["-v"]] {
+            let args = [&["--width", width], detail].concat();
+            let text = dir.report(&run, &args).exits(0).stdout;
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width.parse().unwrap(), "{widest} > {width}");
+        }
     }
 }
 

@@ -81,10 +81,10 @@ pub struct Cli {
     /// Colours: auto looks at the terminal and at NO_COLOR.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
-    /// Say less on standard error: errors only.
+    /// Say less: errors only on standard error, and of a report's page only what it opens with.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Say more: each step on the way, and all there is in lists.
+    /// Say more: each step on the way, all there is in lists, and all tables of a report.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 }

@@ -24,7 +24,8 @@ function rounded(size) {
 function digits(value) {
   const size = rounded(Math.abs(value));
   if (Number.isInteger(value) && size < 1e15) return value.toFixed(0);
-  return fixed(value, size >= 100 ? 0 : size >= 10 ? 1 : 2);
+  if (size < 1e-3) return exponent(value);
+  return fixed(value, size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.1 ? 2 : size >= 0.01 ? 3 : 4);
 }
 function duration(ns) {
   const size = rounded(Math.abs(ns));
@@ -48,7 +49,9 @@ function exponent(value) {
 function plain(value) {
   const size = Math.abs(value);
   if (size === 0) return '0';
-  return size < 1e-3 || size >= 1e6 ? exponent(value) : digits(value);
+  if (size < 1e-3 || size >= 1e18) return exponent(value);
+  if (rounded(size) >= 1e6) return scaled(value, '').trimEnd();
+  return size >= 1e3 ? (value < 0 ? '-' : '') + integer(String(Math.round(size))) : digits(value);
 }
 function integer(text) {
   return text.replace(/\B(?=(\d{3})+$)/g, ',');

@@ -11,6 +11,8 @@ mod model;
 mod share;
 pub mod style;
 pub mod terminal;
+mod terminal_choice;
+mod terminal_section;
 mod terminal_table;
 #[cfg(test)]
 pub(crate) mod testing;

@@ -2,15 +2,27 @@
 
 use super::style::{Meaning, Palette};
 use super::top::{self, Top};
-use super::view::{View, heading};
 use super::words::Completeness;
-use super::{Finding, Level, Report, Section, SectionStatus, terminal_table, width, words};
+use super::{Finding, Level, Report, Section, SectionStatus, terminal_section, width, words};
 
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
 /// Findings at the top of a report.
 const TOP_FINDINGS: usize = 3;
-const INDENT: usize = 2;
+/// Findings that are mere notes, of a section of a brief page.
+const NOTES: usize = 2;
+pub(super) const INDENT: usize = 2;
+
+/// How much a page says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What a report opens with, and what is wrong: no sections.
+    Head,
+    /// Of each section the tables that fit some twenty lines; the others are named.
+    Brief,
+    /// All tables, and all that findings say.
+    Full,
+}
 
 /// How a page looks.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +31,8 @@ pub struct Page {
     pub width: usize,
     /// Rows shown of each table.
     pub top: usize,
+    /// How much is said.
+    pub detail: Detail,
     /// Colours or none.
     pub palette: Palette,
 }
@@ -36,21 +50,23 @@ pub fn render(report: &Report, page: Page) -> String {
     header(report, &mut out);
     holds_back(report, &mut out);
     top_findings(report, &mut out);
-    for section in &report.sections {
-        out.blank();
-        section_lines(section, &mut out);
+    if page.detail != Detail::Head {
+        for section in &report.sections {
+            out.blank();
+            section_lines(section, &mut out);
+        }
     }
     problems(report, &mut out);
     out.text
 }
 
-struct Out {
-    page: Page,
+pub(super) struct Out {
+    pub(super) page: Page,
     text: String,
 }
 
 impl Out {
-    fn line(&mut self, line: &str) {
+    pub(super) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
@@ -59,12 +75,12 @@ impl Out {
         self.line("");
     }
 
-    fn paint(&self, meaning: Meaning, text: &str) -> String {
+    pub(super) fn paint(&self, meaning: Meaning, text: &str) -> String {
         self.page.palette.paint(meaning, text)
     }
 
     /// `lead` painted, then `text` beside it, wrapped and indented under itself.
-    fn hanging(
+    pub(super) fn hanging(
         &mut self,
         indent: usize,
         lead: (&str, Meaning),
@@ -90,7 +106,11 @@ impl Out {
 }
 
 fn header(report: &Report, out: &mut Out) {
-    for (name, text) in words::header(&report.header) {
+    let brief = out.page.detail != Detail::Full;
+    for (name, mut text) in words::header(&report.header) {
+        if brief && name == "program" {
+            text = width::shorten(&text, out.page.width - 10).into_owned();
+        }
         out.hanging(
             0,
             (&width::pad(name, 9, false), Meaning::Faint),
@@ -210,27 +230,19 @@ fn section_lines(section: &Section, out: &mut Out) {
             None,
         );
     }
-    for table in &section.tables {
-        let view = View::of(table, out.page.top);
-        let title = out.paint(
-            Meaning::Heading,
-            &width::shorten(&heading(table.name()), out.page.width - INDENT),
-        );
-        out.line(&format!("{}{title}", " ".repeat(INDENT)));
-        if !view.constant.is_empty() {
-            out.hanging(
-                INDENT * 2,
-                ("", Meaning::Faint),
-                &view.constant.join(" · "),
-                Some(Meaning::Faint),
-            );
-        }
-        for line in terminal_table::lines(&view, out.page.width - 2 * INDENT, out.page.palette) {
-            out.line(&format!("{}{line}", " ".repeat(2 * INDENT)));
+    terminal_section::tables(section, out);
+    let mut notes = 0;
+    for finding in &section.findings {
+        notes += usize::from(finding.severity == Level::Info);
+        if out.page.detail == Detail::Full || finding.severity > Level::Info || notes <= NOTES {
+            finding_lines(finding, out);
         }
     }
-    for finding in &section.findings {
-        finding_lines(finding, out);
+    if out.page.detail != Detail::Full && notes > NOTES {
+        let more = notes - NOTES;
+        let what = if more == 1 { "note" } else { "notes" };
+        let text = format!("{more} more {what} with --only {} or -v", section.plugin);
+        out.hanging(INDENT, ("", Meaning::Faint), &text, Some(Meaning::Faint));
     }
 }
 
@@ -243,7 +255,10 @@ fn finding_lines(finding: &Finding, out: &mut Out) {
         None,
     );
     let under = INDENT + severity(finding.severity).len() + 1;
-    for text in [&finding.detail, &finding.suggestion].into_iter().flatten() {
+    // Of a mere note, a brief page says what to do, and not how it was seen.
+    let brief = out.page.detail == Detail::Brief && finding.severity == Level::Info;
+    let detail = finding.detail.as_ref().filter(|_| !brief);
+    for text in detail.into_iter().chain(&finding.suggestion) {
         out.hanging(under - 1, ("", Meaning::Faint), text, None);
     }
 }

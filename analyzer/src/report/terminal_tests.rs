@@ -7,6 +7,7 @@ fn page(width: usize) -> Page {
     Page {
         width,
         top: 10,
+        detail: Detail::Full,
         palette: Palette::new(false),
     }
 }
@@ -121,6 +122,64 @@ fn colours_add_nothing_but_escape_sequences() {
     assert_eq!(stripped, plain);
 }
 
+#[test]
+fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
+    let rows = |count: i64| (0..count).map(|i| i * 1_000).collect::<Vec<_>>();
+    let table = |name: &str, column: &str, count| {
+        Table::build(name)
+            .i64(column, rows(count))
+            .finish()
+            .unwrap()
+    };
+    let mut one = testing::section(
+        "one",
+        vec![
+            table("path", "seq", 900),
+            table("by_name", "dur_ns", 40),
+            table("by_kind", "dur_ns", 40),
+            table("by_lane", "dur_ns", 40),
+            table("holes", "dur_ns", 0),
+        ],
+    );
+    one.findings = ["first", "second", "third"]
+        .map(|title| testing::finding(Level::Info, title))
+        .into();
+    one.findings
+        .push(testing::finding(Level::Warning, "important"));
+    let report = testing::report(vec![one]);
+    let of = |detail| render(&report, Page { detail, ..page(80) });
+    let brief = of(Detail::Brief);
+    for expected in [
+        "  more with --only one or -v: by lane (40), path (900)\n",
+        "  no rows: holes\n",
+        "  1 more note with --only one or -v\n",
+        "important (some_code)\n         What was seen",
+        "… and 30 more rows",
+    ] {
+        assert!(brief.contains(expected), "{expected:?}:\n{brief}");
+    }
+    assert!(!brief.contains("third"), "{brief}");
+    assert!(
+        brief.contains("first (some_code)\n         What to do."),
+        "{brief}"
+    );
+    let full = of(Detail::Full);
+    for expected in [
+        "\n  by lane\n",
+        "\n  path\n",
+        "third (some_code)",
+        "no rows: holes",
+    ] {
+        assert!(full.contains(expected), "{expected:?}:\n{full}");
+    }
+    assert!(!full.contains("more with"), "{full}");
+    let head = of(Detail::Head);
+    assert!(
+        head.contains("warning important [one]") && !head.contains("one 0.1.0"),
+        "{head}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_line_is_wider_than_the_page(
@@ -143,8 +202,10 @@ proptest! {
         report.header.facts.program.argv = vec![words.clone()];
         report.header.facts.label = Some(words.clone());
         report.problems = vec![Problem { severity: Level::Info, code: "c".into(), text: words }];
-        for line in render(&report, page(width)).lines() {
-            prop_assert!(width::of(line) <= width, "{} > {width}: {line}", width::of(line));
+        for detail in [Detail::Head, Detail::Brief, Detail::Full] {
+            for line in render(&report, Page { detail, ..page(width) }).lines() {
+                prop_assert!(width::of(line) <= width, "{} > {width}: {line}", width::of(line));
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::report::style::Palette;
-use crate::report::terminal::{Page, render};
+use crate::report::terminal::{Detail, Page, render};
 use crate::report::{json, markdown, testing};
 
 fn section(rows: usize) -> Section {
@@ -24,6 +24,7 @@ fn page() -> Page {
     Page {
         width: 100,
         top: 10,
+        detail: Detail::Full,
         palette: Palette::new(false),
     }
 }

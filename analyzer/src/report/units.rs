@@ -138,13 +138,22 @@ pub fn scaled(value: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", three_digits(value / divisor))
 }
 
+/// Whole numbers below a million have all their digits; larger ones k, M, G, T as rates beside them have.
 fn plain(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        small if small < 1e-3 => format!("{value:.2e}"),
-        middle if middle < 1e6 => three_digits(value),
-        _ => format!("{value:.2e}"),
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
     }
+    if !(1e-3..1e18).contains(&magnitude) {
+        return format!("{value:.2e}");
+    }
+    if rounded(magnitude) >= 1e6 {
+        return scaled(value, "").trim_end().to_owned();
+    }
+    if magnitude >= 1e3 {
+        return integer(value < 0.0, magnitude.round() as u64, Unit::None);
+    }
+    three_digits(value)
 }
 
 /// The value as three digits will show it, so that 999.96 µs becomes 1 ms and not 1000 µs.
@@ -156,7 +165,7 @@ fn rounded(magnitude: f64) -> f64 {
     (magnitude / step).round() * step
 }
 
-/// Three significant digits at most behind the point; whole numbers stay whole.
+/// Three significant digits at most; whole numbers stay whole, and what is not 0 is not shown as 0.
 fn three_digits(value: f64) -> String {
     let magnitude = rounded(value.abs());
     if value.fract() == 0.0 && magnitude < 1e15 {
@@ -165,7 +174,10 @@ fn three_digits(value: f64) -> String {
     let decimals = match magnitude {
         m if m >= 100.0 => 0,
         m if m >= 10.0 => 1,
-        _ => 2,
+        m if m >= 0.1 => 2,
+        m if m >= 0.01 => 3,
+        m if m >= 0.001 => 4,
+        _ => return format!("{value:.2e}"),
     };
     format!("{value:.decimals$}")
 }

@@ -42,6 +42,17 @@ fn values_are_shown_in_the_unit_a_person_would_choose() {
         (Cell::I64(-1_000), Unit::None, "-1,000"),
         (Cell::I64(12), Unit::None, "12"),
         (Cell::F64(0.5), Unit::None, "0.50"),
+        (Cell::F64(0.0123), Unit::None, "0.012"),
+        (Cell::F64(0.0012), Unit::None, "0.0012"),
+        (Cell::F64(-0.0043), Unit::None, "-0.0043"),
+        (Cell::F64(0.00012), Unit::None, "1.20e-4"),
+        (Cell::F64(0.0004), Unit::PerSecond, "4.00e-4 /s"),
+        (Cell::F64(0.004), Unit::Nanoseconds, "0.0040 ns"),
+        (Cell::F64(253_952.0), Unit::None, "253,952"),
+        (Cell::F64(-1234.5), Unit::None, "-1,235"),
+        (Cell::F64(999_999.5), Unit::None, "1.00 M"),
+        (Cell::F64(23_200_000.0), Unit::None, "23.2 M"),
+        (Cell::F64(3.0e20), Unit::None, "3.00e20"),
         (Cell::F64(f64::NAN), Unit::None, "not a number"),
         (Cell::F64(f64::INFINITY), Unit::PerSecond, "∞"),
         (Cell::Bool(true), Unit::None, "yes"),
@@ -61,5 +72,13 @@ proptest! {
         let back = number.parse::<f64>().unwrap() * factor;
         prop_assert!((back - ns as f64).abs() <= 0.0051 * ns as f64, "{ns} became {text}");
         prop_assert!(number.len() <= 5 && number.parse::<f64>().unwrap() >= 1.0);
+    }
+
+    /// Whatever the magnitude: what is not 0 does not look like 0.
+    #[test]
+    fn what_is_not_zero_is_not_shown_as_zero(digits in 1.0..10.0_f64, exponent in -12..17_i32, unit in 0..3_usize) {
+        let unit = [Unit::None, Unit::PerSecond, Unit::Nanoseconds][unit];
+        let text = show(Cell::F64(digits * 10_f64.powi(exponent)), unit);
+        prop_assert!(text.contains(|c: char| ('1'..='9').contains(&c)), "{digits}e{exponent} became {text}");
     }
 }

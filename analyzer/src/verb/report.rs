@@ -15,6 +15,7 @@ use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::{Roster, Status};
 use crate::report::style::Palette;
+use crate::report::terminal::Detail;
 use crate::report::{self, Report, Request, SectionStatus, csv, html, json, markdown, terminal};
 use crate::run::Run;
 use crate::tolerances::Tolerances;
@@ -163,6 +164,7 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
             let page = terminal::Page {
                 width: page_width(args.width),
                 top: args.top,
+                detail: detail(args, talk),
                 palette,
             };
             to_stdout(terminal::render(&report, page).as_bytes())?;
@@ -170,6 +172,16 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         ReportFormat::Terminal => {}
     }
     Ok(report.exit_code(args.fail_on))
+}
+
+/// All of what was asked for by name, or loudly.
+fn detail(args: &ReportArgs, talk: &Talk) -> Detail {
+    let by_name = !args.only.is_empty() || args.compare_backends;
+    match talk.is_quiet() {
+        true => Detail::Head,
+        false if talk.is_verbose() || by_name => Detail::Full,
+        false => Detail::Brief,
+    }
 }
 
 /// The run to compare with; several only where a plugin can tell them apart.

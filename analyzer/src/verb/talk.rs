@@ -34,6 +34,11 @@ impl Talk {
         self.quiet
     }
 
+    /// Whether more is wanted.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
     /// A step, with `-v`.
     pub fn step(&self, text: &str) {
         if self.verbose > 0 {
