@@ -192,12 +192,7 @@ pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
                 parent: seq,
                 name: place.name,
                 kind: kind::COUNTER,
-                m: [
-                    value.to_bits(),
-                    u64::from(place.unit),
-                    source as u64,
-                    0,
-                ],
+                m: [value.to_bits(), u64::from(place.unit), source as u64, 0],
                 ..Record::default()
             };
             lane.push_group(TableNumber::Counters, 1, &[record]);

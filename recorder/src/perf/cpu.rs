@@ -18,6 +18,9 @@ const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const RAW: u32 = 4;
 
+/// FLOPs are counted together or by precision, never both: whoever adds them up counts none twice.
+const BY_PRECISION: &str = "this CPU counts them by precision (hint: flops_f32, flops_f64)";
+
 /// One event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -98,8 +101,8 @@ impl Cpu {
             weight,
         };
         match (self.vendor.as_str(), self.family, event) {
-            ("GenuineIntel", 6, PerfEvent::Flops) => {
-                Err("this CPU counts them by precision (hint: flops_f32, flops_f64)".to_owned())
+            ("GenuineIntel", 6, PerfEvent::Flops) if self.is_known_intel() => {
+                Err(BY_PRECISION.to_owned())
             }
             ("GenuineIntel", 6, _) if self.is_known_intel() => {
                 // Scalar, 128, 256 and 512 bits.
@@ -113,11 +116,11 @@ impl Cpu {
                     .map(|(umask, lanes)| raw(*umask, 0xc7, lanes))
                     .collect())
             }
-            ("AuthenticAMD", 0x17, _) if self.model < 0x30 => Ok(match event {
-                PerfEvent::FlopsF32 => vec![raw(0x0f, 0x03, 1)],
-                PerfEvent::FlopsF64 => vec![raw(0xf0, 0x03, 1)],
-                _ => vec![raw(0xff, 0x03, 1)],
-            }),
+            ("AuthenticAMD", 0x17, _) if self.model < 0x30 => match event {
+                PerfEvent::FlopsF32 => Ok(vec![raw(0x0f, 0x03, 1)]),
+                PerfEvent::FlopsF64 => Ok(vec![raw(0xf0, 0x03, 1)]),
+                _ => Err(BY_PRECISION.to_owned()),
+            },
             // Add, multiply, divide, multiply-add; not those of bfloat16.
             ("AuthenticAMD", 0x17 | 0x19 | 0x1a, PerfEvent::Flops) => Ok(vec![raw(0x0f, 0x03, 1)]),
             ("AuthenticAMD", 0x17 | 0x19 | 0x1a, _) => Err(
@@ -156,7 +159,10 @@ mod tests {
 
     fn configs(cpu: &Cpu, event: PerfEvent) -> Vec<(u64, u32)> {
         let (_, parts) = cpu.parts(event).unwrap();
-        parts.iter().map(|part| (part.config, part.weight)).collect()
+        parts
+            .iter()
+            .map(|part| (part.config, part.weight))
+            .collect()
     }
 
     #[test]
@@ -180,6 +186,7 @@ mod tests {
         let zen1 = cpu("AuthenticAMD", 0x17, 0x01, "avx2");
         assert_eq!(configs(&zen1, PerfEvent::FlopsF32), [(0x0f03, 1)]);
         assert_eq!(configs(&zen1, PerfEvent::FlopsF64), [(0xf003, 1)]);
+        assert!(zen1.parts(PerfEvent::Flops).is_err());
         let zen2 = cpu("AuthenticAMD", 0x17, 0x31, "avx2");
         assert_eq!(configs(&zen2, PerfEvent::Flops), [(0x0f03, 1)]);
         let why = zen2.parts(PerfEvent::FlopsF32).unwrap_err();

@@ -161,7 +161,9 @@ fn reason(error: &io::Error, paranoid: Option<i32>) -> String {
     match error.raw_os_error() {
         Some(libc::EACCES) => refused("EACCES"),
         Some(libc::EPERM) => refused("EPERM"),
-        Some(libc::ENOENT) => "ENOENT: not on this CPU, or in a virtual machine without a PMU".into(),
+        Some(libc::ENOENT) => {
+            "ENOENT: not on this CPU, or in a virtual machine without a PMU".into()
+        }
         Some(libc::EOPNOTSUPP) => "EOPNOTSUPP: this CPU cannot count it".into(),
         Some(libc::EINVAL) => {
             "EINVAL: this CPU cannot count it, or not together with the others of its group".into()
