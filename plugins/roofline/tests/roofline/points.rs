@@ -147,7 +147,7 @@ fn flops_that_the_cpu_counted_stand_beside_declared_ones() {
             "together | flops counted | precision f32 | 3000 | 1000",
         ]
     );
-    let refused = lines(out.table("not_measurable"), &["name"]);
+    let refused = lines(out.table("not_measurable"), &["example"]);
     assert!(refused.contains(&"no bytes".to_owned()), "{refused:?}");
     assert!(
         refused.contains(&"host of a device".to_owned()),
