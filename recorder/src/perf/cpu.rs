@@ -10,6 +10,8 @@
 //!
 //! Neither counts x87. CPUs with two kinds of cores are left out: an event number means different things on them.
 
+use std::sync::OnceLock;
+
 use super::PerfEvent;
 use super::group::MOST;
 use crate::host::field;
@@ -53,9 +55,12 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Of this machine.
-    pub fn here() -> Self {
-        Self::parse(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+    /// Of this machine; read once, as the file is long where cores are many.
+    pub fn here() -> &'static Self {
+        static HERE: OnceLock<Cpu> = OnceLock::new();
+        HERE.get_or_init(|| {
+            Self::parse(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default())
+        })
     }
 
     fn parse(cpuinfo: &str) -> Self {
