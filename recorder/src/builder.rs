@@ -68,6 +68,7 @@ pub struct Builder {
     pub(crate) tables_off: Vec<&'static str>,
     #[cfg(feature = "peaks")]
     pub(crate) peaks: Option<crate::peaks::Ask>,
+    pub(crate) perf: Vec<crate::perf::PerfEvent>,
     #[cfg(feature = "alloc")]
     pub(crate) allocations: Option<crate::alloc::Allocations>,
     pub(crate) checksum_every: u64,
@@ -90,6 +91,7 @@ impl Builder {
             tables_off: Vec::new(),
             #[cfg(feature = "peaks")]
             peaks: None,
+            perf: Vec::new(),
             #[cfg(feature = "alloc")]
             allocations: None,
             checksum_every: 1,
@@ -215,6 +217,7 @@ impl Builder {
         }
         let _inside = Inside::enter();
         DeviceWork::check(&self)?;
+        self.check_perf()?;
         #[cfg(feature = "alloc")]
         if let Some(which) = self.allocations {
             crate::alloc::check(which)?;

@@ -101,6 +101,8 @@ fn free_node() -> &'static Node {
 extern "C" fn turn_off() {
     #[cfg(feature = "alloc")]
     crate::alloc::forked();
+    #[cfg(feature = "perf")]
+    crate::perf::forked();
     for node in nodes() {
         // SAFETY: null, or valid as `watch` was promised; the child has a copy of that memory.
         let Some(tables) = (unsafe { node.tables.load(Ordering::Acquire).as_ref() }) else {

@@ -75,6 +75,9 @@ pub(crate) struct Lane {
     context_unsent: bool,
     /// Not there: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
+    /// Not there: no brick of the thread was counted yet.
+    #[cfg(feature = "perf")]
+    pub perf: Option<Box<crate::perf::Counting>>,
     thread: Arc<ThreadInfo>,
     shared: Arc<Shared>,
 }
@@ -94,6 +97,8 @@ impl Lane {
                 .tiles_every
                 .get()
                 .map(|every| TileSampling::new(*every, thread.index)),
+            #[cfg(feature = "perf")]
+            perf: None,
             thread,
             shared,
         }

@@ -43,6 +43,7 @@
 //! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
 //!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
+//! - **Counters of the CPU** around bricks: [`perf`], with the feature `perf`.
 //! - **Memory of the whole program** is recorded by a global allocator: `alloc`, with the feature
 //!   `alloc`; memory of devices by [`Recorder::device_allocation`].
 //! - **Spans of the crate `tracing`** become rows by one line: `tracing::RecorderLayer`, with
@@ -95,6 +96,7 @@ mod live;
 mod names;
 #[cfg(feature = "peaks")]
 pub mod peaks;
+pub mod perf;
 mod ptx;
 mod record;
 mod recorder;
@@ -128,6 +130,7 @@ pub use error::Error;
 pub use event::Source;
 pub use kernel::KernelGuard;
 pub use names::Name;
+pub use perf::PerfEvent;
 pub use ptx::PtxHash;
 pub use recorder::Recorder;
 pub use roofline::{Ceiling, CeilingKind};

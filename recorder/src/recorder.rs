@@ -32,9 +32,11 @@ pub struct Recorder {
 
 /// Bit of [`Inner::tables`]: bricks may give work to a device.
 const HAS_DEVICE: u32 = 1 << 31;
+/// Bit of [`Inner::tables`]: counters of the CPU are read around bricks.
+pub(crate) const HAS_PERF: u32 = 1 << 30;
 
 struct Inner {
-    /// A bit for every table that is recorded, and [`HAS_DEVICE`]; 0: disabled, finished, or
+    /// A bit for every table that is recorded, [`HAS_DEVICE`] and [`HAS_PERF`]; 0: disabled, finished, or
     /// in a forked process.
     tables: AtomicU32,
     shared: Arc<Shared>,
@@ -207,6 +209,12 @@ impl Tables {
     pub fn has_device(self) -> bool {
         self.0 & HAS_DEVICE != 0
     }
+
+    #[cfg(feature = "perf")]
+    #[inline(always)]
+    pub fn has_perf(self) -> bool {
+        self.0 & HAS_PERF != 0
+    }
 }
 
 impl Inner {
@@ -224,7 +232,12 @@ impl Inner {
         if let Some(watched) = self.watched.get() {
             watched.forget_log();
         }
-        session.finish(|| self.tables.store(0, Ordering::Relaxed))
+        let result = session.finish(|| self.tables.store(0, Ordering::Relaxed));
+        #[cfg(feature = "perf")]
+        if self.shared.perf.get().is_some() {
+            crate::threads::forget_finished();
+        }
+        result
     }
 }
 

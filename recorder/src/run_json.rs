@@ -272,6 +272,9 @@ pub struct Options {
     /// Tensors of an earlier run: of those with the same hash, only the hash was recorded; `None`: all was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum_baseline: Option<u64>,
+    /// Counters of the CPU around bricks; `None`: none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub perf: Option<Perf>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
     /// What one span costs its thread: the best of a few rounds of empty spans on a scratch
@@ -279,6 +282,34 @@ pub struct Options {
     pub cost_ns_per_span: Option<f64>,
     /// Whether completed events survive the death of the process; `problems` says why not.
     pub crash_safe: Option<bool>,
+}
+
+/// Counters of the CPU that were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Perf {
+    /// In the order asked for.
+    pub events: Vec<PerfEvent>,
+    /// What reading them at both ends of a brick costs its thread, beside the rows; null: none is counted.
+    pub cost_ns_per_brick: Option<f64>,
+}
+
+/// One counter of the CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PerfEvent {
+    /// `counters.name` of its rows.
+    pub name: String,
+    /// `counted`, `not on all threads` or `not available`.
+    pub state: String,
+    /// Why it is not counted.
+    pub reason: Option<String>,
+    /// Readings of a counter that ran all the time.
+    pub measured: u64,
+    /// Readings that were scaled, as events shared a counter; their `source` is `computed`.
+    pub scaled: u64,
+    /// Bricks for which the counter never ran: they have no row.
+    pub not_counted: u64,
 }
 
 /// What is there of a table.

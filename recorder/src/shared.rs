@@ -14,6 +14,7 @@ use crate::counts::Counts;
 use crate::inside::Inside;
 use crate::lane::Lane;
 use crate::live::{Entry, Identity, Live};
+use crate::perf::PerfShared;
 use crate::record::{TABLE_COUNT, TableNumber};
 use crate::ring::Ring;
 use crate::roofline::Ceiling;
@@ -99,6 +100,8 @@ pub(crate) struct Shared {
     pub sampling: OnceLock<Sampling>,
     /// Not set: every tile.
     pub tiles_every: OnceLock<tile_sampling::Every>,
+    /// Not set: no counters of the CPU.
+    pub perf: OnceLock<PerfShared>,
     pub ring_records: usize,
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
@@ -180,6 +183,7 @@ impl Shared {
             overflow,
             sampling: OnceLock::new(),
             tiles_every: OnceLock::new(),
+            perf: OnceLock::new(),
             ring_records,
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),

@@ -61,6 +61,18 @@ impl<'r> Span<'r> {
         }
     }
 
+    /// Reads the thread's counters; the clock is read again, after them.
+    #[cfg(feature = "perf")]
+    #[cold]
+    pub fn counted(mut self) -> Self {
+        let seq = self.seq;
+        if let Some(lane) = self.lane() {
+            crate::perf::begin(lane, seq);
+            self.start = lane.now();
+        }
+        self
+    }
+
     /// As [`Span::begin`], if the tile is one of those that are recorded.
     pub fn begin_sampled(recorder: &'r Recorder, level: TileLevel) -> Self {
         let lane = threads::lane(recorder.shared());
@@ -188,10 +200,14 @@ impl<'r> BrickGuard<'r> {
             if tables.has_device() && kind == kind::BRICK {
                 recorder.device_before_brick();
             }
-            (
-                name,
-                Span::begin(recorder, Class::Brick, TableNumber::Bricks),
-            )
+            let span = Span::begin(recorder, Class::Brick, TableNumber::Bricks);
+            #[cfg(feature = "perf")]
+            let span = if tables.has_perf() {
+                span.counted()
+            } else {
+                span
+            };
+            (name, span)
         } else {
             (Name::from_number(0), Span::off(recorder))
         };
@@ -298,6 +314,10 @@ fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, p
     }
     let Some(lane) = span.lane() else { return };
     let end = lane.now();
+    #[cfg(feature = "perf")]
+    if recorder.tables().has_perf() {
+        crate::perf::end(lane, seq, end);
+    }
     let below = lane.close(seq);
     let record = Record {
         start,

@@ -48,6 +48,8 @@ impl Detached {
         if let Some(lane) = guard.span.lane() {
             let below = lane.close(seq);
             lane.leave(seq);
+            #[cfg(feature = "perf")]
+            crate::perf::forget(lane, seq);
             detached.thread = lane.thread().index;
             if detached.parent == 0 {
                 detached.parent = match lane.brick_below(below) {

@@ -42,6 +42,17 @@ pub(crate) fn cached(number: u64) -> *mut Lane {
     if of == number { lane } else { ptr::null_mut() }
 }
 
+/// Frees the calling thread's lanes of recorders that have ended.
+#[cfg(feature = "perf")]
+pub(crate) fn forget_finished() {
+    // Err: the thread is ending and its lanes are gone. Borrowed: they are being looked through.
+    let _ = OWNED.try_with(|owned| {
+        if let Ok(mut owned) = owned.try_borrow_mut() {
+            owned.forget_finished();
+        }
+    });
+}
+
 #[cold]
 #[inline(never)]
 fn find_or_make(shared: &Arc<Shared>) -> *mut Lane {
@@ -103,6 +114,11 @@ impl Drop for Lanes {
                 // A guard lives in another thread-local that is destroyed later, or was
                 // forgotten. The lane stays this thread's alone, and is never reused.
                 uncache(lane);
+                // SAFETY: this thread's own lane still; its counters end with it.
+                #[cfg(feature = "perf")]
+                unsafe {
+                    (*lane).perf = None;
+                }
                 // SAFETY: as above.
                 unsafe { (*lane).shared().abandon(lane) };
             } else {

@@ -1,12 +1,12 @@
-//! Work that a profiler counted for single kernels.
+//! Work that was counted: by a profiler for single kernels, by the CPU for single bricks.
 
 use trueno_plugin::{Result, Run};
 
 use crate::hash::FastMap;
-use crate::label::Texts;
+use crate::label::{Provenance, Texts};
 use crate::place::Reason;
 
-/// What was counted for one kernel.
+/// What was counted for one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     /// All precisions together; `None`: none was counted.
@@ -20,18 +20,24 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// FLOPs and bytes, or why they are not to be used.
-    pub fn work(&self) -> std::result::Result<(f64, f64), Reason> {
+    /// FLOPs and bytes, or why they are not to be used. Where no bytes were counted, `declared` ones do.
+    pub fn work(
+        &self,
+        declared: Option<u64>,
+    ) -> std::result::Result<(f64, f64, Provenance), Reason> {
         if self.is_mixed {
             return Err(Reason::MixedPrecision);
         }
         let flops = self.flops.ok_or(Reason::NoFlops)?;
-        let bytes = self.bytes.ok_or(Reason::NoBytes)?;
-        Ok((flops, bytes))
+        match (self.bytes, declared) {
+            (Some(bytes), _) => Ok((flops, bytes, Provenance::Counted)),
+            (None, Some(bytes)) => Ok((flops, bytes as f64, Provenance::CountedFlops)),
+            (None, None) => Err(Reason::NoBytes),
+        }
     }
 }
 
-/// By the id of the kernel.
+/// By the id of the kernel or brick.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
@@ -50,6 +56,11 @@ pub fn read(run: &mut Run, input: &str, texts: &mut Texts) -> Result<FastMap<u64
             is_mixed: false,
             bytes: None,
         });
+        if name == "flops" {
+            // Of all precisions together: which one is not known.
+            counted.flops = Some(counted.flops.unwrap_or(0.0) + value);
+            continue;
+        }
         match name.strip_prefix("flops_") {
             Some(precision) => {
                 counted.flops = Some(counted.flops.unwrap_or(0.0) + value);

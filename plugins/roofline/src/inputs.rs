@@ -15,8 +15,10 @@ const KERNELS: &str = "SELECT id, brick, thread, device, stream, start_ns, dur_n
      timing = 'bound' AS is_bound, valid FROM kernels";
 const KERNEL_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM kernels";
 const KERNEL_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM kernels";
-const COUNTERS: &str = "SELECT span, name, value FROM counters WHERE source = 'ncu' AND span IS NOT NULL \
-     AND (name = 'dram_bytes' OR name LIKE 'flops_%') ORDER BY span, name, value";
+// By ncu of kernels, and by the CPU's counters of bricks; of the latter not those that were scaled (`computed`).
+const COUNTERS: &str = "SELECT span, name, value FROM counters WHERE span IS NOT NULL \
+     AND ((source = 'ncu' AND (name = 'dram_bytes' OR name LIKE 'flops_%')) \
+     OR (source = 'measured' AND (name = 'flops' OR name = 'flops_f32' OR name = 'flops_f64'))) ORDER BY span, name, value";
 
 const fn baseline(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).baseline().optional()

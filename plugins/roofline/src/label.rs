@@ -53,15 +53,23 @@ pub enum Provenance {
     Declared,
     /// A profiler counted them, on a run of its own.
     Counted,
+    /// The CPU counted the FLOPs; the program stated the bytes.
+    CountedFlops,
 }
 
 impl Provenance {
-    /// `declared` or `counted`.
+    /// `declared`, `counted` or `flops counted`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Declared => "declared",
             Self::Counted => "counted",
+            Self::CountedFlops => "flops counted",
         }
+    }
+
+    /// Whether FLOPs were counted.
+    pub fn is_counted(self) -> bool {
+        self != Self::Declared
     }
 }
 

@@ -1,7 +1,8 @@
 //! How far work is from what the machine can do.
 //!
 //! FLOPs and bytes are what the program *declared*, or what a profiler *counted* (`counters` of source
-//! `ncu`); both stand side by side. Ceilings are the run's own (`ceilings`), measured ones unless nominal
+//! `ncu`); both stand side by side. FLOPs that the CPU counted around a brick (`counters` of source `measured`; not
+//! those that were scaled) are taken with the bytes declared: *flops counted*. Ceilings are the run's own (`ceilings`), measured ones unless nominal
 //! ones are asked for: the compute ceiling of the row's instruction set and precision, and the bandwidth of
 //! the stated level of memory, both of one thread. That is the bandwidth of plain loads and stores; only
 //! work that is faster is held against stores that pass the caches by. What was not recorded and had to be

@@ -39,7 +39,7 @@ pub struct WorkRow {
     pub group: u32,
 }
 
-/// Usable counts of one kernel.
+/// Usable counts of one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedWork {
     /// FLOPs.
@@ -126,7 +126,7 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
             }
         }
     }
-    rows.bricks(run, prefix, &mut bricks_of_kernels)?;
+    rows.bricks(run, prefix, &mut bricks_of_kernels, &counters)?;
     run.check_cancelled()?;
     rows.kernels(run, prefix, kernels, &bricks_of_kernels, &counters)?;
     Ok(rows)
@@ -185,14 +185,16 @@ impl Rows {
             (_, _, None) => Err(Reason::NoBytes),
             (_, Some(flops), Some(bytes)) => row.usable(flops as f64, bytes as f64),
         };
+        // What a host counts while a device works is not the device's work.
+        let counted = counted.filter(|_| !(host_time && row.source == Source::Brick));
         let counted_work = counted.map(|counted| {
-            let (flops, bytes) = counted.work()?;
+            let (flops, bytes, provenance) = counted.work(row.bytes)?;
             row.usable(flops, bytes)?;
-            Ok((flops, bytes, counted.precision))
+            Ok((flops, bytes, provenance, counted.precision))
         });
         let mut counted_at = NONE;
-        if let Some(Ok((flops, bytes, precision))) = counted_work {
-            let label = self.label(row, Provenance::Counted, precision);
+        if let Some(Ok((flops, bytes, provenance, precision))) = counted_work {
+            let label = self.label(row, provenance, precision);
             counted_at = self.counted.len() as u32;
             self.counted.push(CountedWork {
                 flops,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::{Group, Provenance, Source};
+use crate::label::{Group, Source};
 use crate::nest::{Standing, union_ns};
 use crate::points::{Point, Sum, of_row};
 use crate::rows::Rows;
@@ -173,12 +173,12 @@ pub fn at_roof(points: &[Point]) -> Vec<AtRoof> {
     let mut out: BTreeMap<(Source, u32), (Sum, f64)> = BTreeMap::new();
     let counted: Vec<_> = points
         .iter()
-        .filter(|point| point.label.provenance == Provenance::Counted && point.sound().is_some())
+        .filter(|point| point.label.provenance.is_counted() && point.sound().is_some())
         .map(|point| (point.label.source, point.label.name, point.label.backend))
         .collect();
     for point in points {
         let label = &point.label;
-        let is_counted = label.provenance == Provenance::Counted;
+        let is_counted = label.provenance.is_counted();
         let has_counted = counted.contains(&(label.source, label.name, label.backend));
         if let Some(place) = point.sound()
             && is_counted == has_counted

@@ -7,6 +7,7 @@ use super::facts::{self, ThreadRow};
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
 use crate::names::Texts;
+use crate::perf::PerfShared;
 use crate::ptx::PtxHash;
 use crate::record::TableNumber;
 use crate::roofline::Ceiling;
@@ -80,6 +81,7 @@ impl Writer {
         }
         self.run.problems.clone_from(&lock(&self.shared.problems));
         let trouble = self.shared.live.trouble();
+        self.run.recorder.perf = self.shared.perf.get().map(PerfShared::describe);
         self.run.recorder.crash_safe = Some(trouble.is_none());
         self.run.problems.extend(trouble);
         self.run.values.clone_from(&lock(&self.shared.values));

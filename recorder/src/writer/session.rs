@@ -19,7 +19,8 @@ use crate::error::Error;
 use crate::inside::Inside;
 use crate::live::{Entry, Live};
 use crate::names;
-use crate::recorder::Recorder;
+use crate::perf::PerfShared;
+use crate::recorder::{HAS_PERF, Recorder};
 use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
 use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
 use crate::shared::{Shared, lock};
@@ -54,6 +55,8 @@ pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder,
     let live = Live::create(&builder.path);
     run.recorder.checksum_baseline = known.as_ref().map(|known| known.tensors);
     run.recorder.crash_safe = Some(live.trouble().is_none());
+    let perf = (!builder.perf.is_empty()).then(|| PerfShared::new(&builder.perf));
+    run.recorder.perf = perf.as_ref().map(PerfShared::describe);
     files.run_json(&run)?;
     run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
@@ -68,6 +71,13 @@ pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder,
     }
     if builder.tiles_every.iter().any(|every| *every > 1) {
         let _ = shared.tiles_every.set(builder.tiles_every);
+    }
+    let mut bits = 0;
+    if let Some(perf) = perf {
+        if perf.counts() {
+            bits = HAS_PERF;
+        }
+        let _ = shared.perf.set(perf);
     }
     // For the first thread that records, most often this one.
     shared.stock();
@@ -126,7 +136,7 @@ pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder,
         .enumerate()
         .filter(|(_, table)| !off(table.name));
     let recorder = Recorder::with(
-        tables.fold(0, |bits, (at, _)| bits | 1 << at),
+        tables.fold(bits, |bits, (at, _)| bits | 1 << at),
         shared,
         Some(session),
     );
@@ -178,6 +188,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             allocations: builder.allocations.map(crate::alloc::Allocations::describe),
             #[cfg(not(feature = "alloc"))]
             allocations: None,
+            perf: None,
             tables_off: builder
                 .tables_off
                 .iter()

@@ -6,6 +6,7 @@ use trueno_plugin::{I64Column, Result, Run, U64Column};
 
 use super::texts::{self, known};
 use super::{NONE, Row, Rows};
+use crate::counted::Counted;
 use crate::hash::FastMap;
 use crate::label::Source;
 
@@ -15,6 +16,7 @@ impl Rows {
         run: &mut Run,
         prefix: &str,
         of_kernels: &mut FastMap<u64, u32>,
+        counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
         let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
@@ -95,7 +97,7 @@ impl Rows {
                 }
                 continue;
             }
-            self.row(&row, None);
+            self.row(&row, counters.get(&number));
         }
         Ok(())
     }

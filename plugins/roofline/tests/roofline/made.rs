@@ -123,7 +123,7 @@ pub fn usual() -> Vec<Ceiling> {
 pub struct Made {
     pub bricks: Vec<Row>,
     pub kernels: Vec<Row>,
-    /// Kernel, name, value.
+    /// Kernel or brick, name, value.
     pub counters: Vec<(u64, &'static str, f64)>,
     pub ceilings: Vec<Ceiling>,
     pub window: Option<(i64, i64)>,

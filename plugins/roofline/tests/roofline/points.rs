@@ -103,6 +103,62 @@ fn counted_and_declared_stand_side_by_side() {
 }
 
 #[test]
+fn flops_that_the_cpu_counted_stand_beside_declared_ones() {
+    let declared = |id, name| {
+        let start_ns = id as i64 * 1000;
+        at(id, name, start_ns, 1000)
+            .work(4000, 1000)
+            .backend("avx2")
+    };
+    let run = Made {
+        bricks: vec![
+            declared(1, "by precision"),
+            declared(2, "together"),
+            declared(3, "not counted"),
+            at(4, "no bytes", 4000, 1000).backend("avx2"),
+            declared(5, "none at all"),
+            at(6, "host of a device", 6000, 1000)
+                .work(4000, 1000)
+                .backend("cuda"),
+        ],
+        counters: vec![
+            (1, "flops_f32", 2000.0),
+            (1, "flops_f64", 0.0),
+            (2, "flops", 3000.0),
+            (4, "flops", 3000.0),
+            (5, "flops", 0.0),
+            (6, "flops", 3000.0),
+        ],
+        ceilings: usual(),
+        ..Made::default()
+    };
+    let out = run.analyse();
+    let columns = ["name", "provenance", "assumed", "flops", "bytes"];
+    let mut points = lines(out.table("points"), &columns);
+    points.sort_unstable();
+    assert_eq!(
+        points,
+        [
+            "by precision | declared | precision f32 | 4000 | 1000",
+            "by precision | flops counted | - | 2000 | 1000",
+            "none at all | declared | precision f32 | 4000 | 1000",
+            "not counted | declared | precision f32 | 4000 | 1000",
+            "together | declared | precision f32 | 4000 | 1000",
+            "together | flops counted | precision f32 | 3000 | 1000",
+        ]
+    );
+    let refused = lines(out.table("not_measurable"), &["example"]);
+    assert!(refused.contains(&"no bytes".to_owned()), "{refused:?}");
+    assert!(
+        refused.contains(&"host of a device".to_owned()),
+        "{refused:?}"
+    );
+    // Sums take what was counted: 2000 + 3000 + 4000 + 4000.
+    let flops = lines(out.table("summary"), &["flops"]);
+    assert_eq!(flops, ["13000"]);
+}
+
+#[test]
 fn a_brick_and_its_kernels_count_once() {
     let run = Made {
         bricks: vec![

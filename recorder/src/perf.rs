@@ -1,0 +1,141 @@
+//! Counters of the CPU, read around bricks: Linux perf events.
+//!
+//! ```
+//! use trueno_recorder::{PerfEvent, Recorder};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("my.run");
+//! let rec = Recorder::builder(path).perf(PerfEvent::ALL).create()?;
+//! drop(rec.brick("gemv")); // rows of `counters` whose `span` is this brick
+//! for event in rec.perf_status().unwrap_or_default().events {
+//!     println!("{}: {}", event.name, event.reason.as_deref().unwrap_or("counted"));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Counted are rows made by [`Recorder::brick`], [`Recorder::function`] and [`Recorder::task`], on the thread they run on,
+//! in user mode: what other threads do for a brick is in their own tasks, and one that ends elsewhere
+//! ([`BrickGuard::detach`](crate::BrickGuard::detach)) is not counted. Counts are *inclusive*: a brick's hold those of the
+//! bricks inside it, and what the recorder itself does for these.
+//!
+//! A value is `measured` where its counter ran during the whole brick. Where events share counters it is scaled by time
+//! enabled / time running, and its `source` is `computed`; where the counter did not run at all there is no row, and
+//! `recorder.perf` in `run.json` counts that. What the machine refuses stands there as well, with the reason.
+//!
+//! Each brick costs two system calls for each group of events (`recorder.perf.cost_ns_per_brick`, measured when the
+//! recorder is made): for bricks of microseconds and more. Without the crate's feature `perf`, or outside Linux, all of
+//! this is there, and every event is not available.
+
+#[cfg(feature = "perf")]
+mod counting;
+#[cfg(feature = "perf")]
+mod cpu;
+#[cfg(feature = "perf")]
+mod group;
+#[cfg(feature = "perf")]
+mod open;
+mod status;
+
+#[cfg(feature = "perf")]
+pub(crate) use counting::{Counting, begin, end, forget};
+#[cfg(feature = "perf")]
+pub(crate) use open::forked;
+pub(crate) use status::PerfShared;
+
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::recorder::Recorder;
+use crate::run_json;
+
+/// What can be counted; [`PerfEvent::name`] is the name of its rows in `counters`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PerfEvent {
+    /// Core cycles.
+    Cycles,
+    /// Instructions retired.
+    Instructions,
+    /// Misses of the last level cache, as the kernel maps its generic event to the CPU.
+    CacheMisses,
+    /// Floating-point operations of all precisions, where the CPU counts them together (AMD Zen).
+    Flops,
+    /// Floating-point operations in single precision, where the CPU counts them (Intel from Broadwell on, Zen 1).
+    FlopsF32,
+    /// Floating-point operations in double precision, as above.
+    FlopsF64,
+    /// Time on a CPU, in nanoseconds: less than the brick's duration where the thread had to wait for one.
+    TaskClock,
+    /// Page faults.
+    PageFaults,
+}
+
+impl PerfEvent {
+    /// Every event. What a machine does not have costs nothing.
+    pub const ALL: [Self; 8] = [
+        Self::Cycles,
+        Self::Instructions,
+        Self::CacheMisses,
+        Self::Flops,
+        Self::FlopsF32,
+        Self::FlopsF64,
+        Self::TaskClock,
+        Self::PageFaults,
+    ];
+
+    /// As it stands in the column `name`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::CacheMisses => "cache_misses",
+            Self::Flops => "flops",
+            Self::FlopsF32 => "flops_f32",
+            Self::FlopsF64 => "flops_f64",
+            Self::TaskClock => "task_clock",
+            Self::PageFaults => "page_faults",
+        }
+    }
+
+    /// As it stands in the column `unit`.
+    #[cfg(feature = "perf")]
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::TaskClock => "ns",
+            _ => "",
+        }
+    }
+}
+
+impl Builder {
+    /// Reads these counters of the CPU around each brick, function and task, as far as the machine allows
+    /// ([`Recorder::perf_status`]). Default: none.
+    ///
+    /// It needs the crate's feature `perf`; without it nothing is counted, and the status says so.
+    pub fn perf(mut self, events: impl IntoIterator<Item = PerfEvent>) -> Self {
+        for event in events {
+            if !self.perf.contains(&event) {
+                self.perf.push(event);
+            }
+        }
+        self
+    }
+
+    pub(crate) fn check_perf(&self) -> Result<(), Error> {
+        let needed = ["bricks", "counters"];
+        match needed.iter().find(|name| self.tables_off.contains(name)) {
+            Some(table) if !self.perf.is_empty() => Err(Error::Option {
+                option: "perf",
+                problem: format!("the table `{table}` is left out (hint: one of the two)"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Recorder {
+    /// What is counted around bricks, and why not; as it will stand in `run.json` (`recorder.perf`). `None`: nothing was
+    /// asked for, or the recorder is disabled.
+    pub fn perf_status(&self) -> Option<run_json::Perf> {
+        self.shared().perf.get().map(PerfShared::describe)
+    }
+}
