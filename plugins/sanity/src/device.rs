@@ -99,7 +99,7 @@ fn valid(run: &mut Run, tables: &[Rows]) -> Result<Check> {
             )
         })
         .collect();
-    let bad = kernels.values().iter().sum::<i64>() as u64;
+    let bad = sum(kernels.values()) as u64;
     let detail = if reasons.is_empty() {
         format!("of {all} kernels")
     } else {
@@ -124,7 +124,7 @@ fn bound(tables: &[Rows]) -> Check {
 
 fn graph(run: &mut Run) -> Result<Check> {
     let table = run.table("graph_kernels")?;
-    let count = |name| -> Result<i64> { Ok(table.i64(name)?.values().iter().sum()) };
+    let count = |name| -> Result<i64> { Ok(sum(table.i64(name)?.values())) };
     let (kernels, with_brick) = (count("kernels")?, count("with_brick")?);
     if kernels == 0 {
         return Ok(GRAPH.not_measurable("no replayed graph was recorded"));
@@ -184,7 +184,7 @@ fn deviation(pairs: &[(u64, i64)]) -> Option<f64> {
     let mut rates = Vec::new();
     let mut last = *pairs.first()?;
     for &pair in &pairs[1..] {
-        let ns = pair.1 - last.1;
+        let ns = pair.1.saturating_sub(last.1);
         if ns >= MIN_INTERVAL_NS {
             rates.push((pair.0 as f64 - last.0 as f64) / ns as f64);
             last = pair;
@@ -204,15 +204,15 @@ fn deviation(pairs: &[(u64, i64)]) -> Option<f64> {
     )
 }
 
+/// Ends at the largest number there is.
+fn sum(counts: &[i64]) -> i64 {
+    counts.iter().copied().fold(0, i64::saturating_add)
+}
+
 fn tensors(run: &mut Run) -> Result<Check> {
     let table = run.table("checksums")?;
-    let counted: i64 = table.i64("counted")?.values().iter().sum();
-    let bad: i64 = run
-        .table("nan_checksums")?
-        .i64("checksums")?
-        .values()
-        .iter()
-        .sum();
+    let counted = sum(table.i64("counted")?.values());
+    let bad = sum(run.table("nan_checksums")?.i64("checksums")?.values());
     if counted == 0 {
         return Ok(TENSORS.not_measurable("no checksum of floating-point elements was recorded"));
     }

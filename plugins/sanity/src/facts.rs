@@ -59,8 +59,10 @@ impl Facts {
             cost_ns_per_span: table.f64("cost_ns_per_span")?.iter().next().flatten(),
             segments: segments.rows() as u64,
             verified: verified as u64,
-            rows_lost: lost.iter().sum(),
-            rows_read: read.iter().flatten().sum(),
+            rows_lost: lost
+                .iter()
+                .try_fold(0, |sum: u64, rows| Some(sum.saturating_add(rows?))),
+            rows_read: read.iter().flatten().fold(0, u64::saturating_add),
             ranks: (!ranks.is_missing()).then(|| ranks.rows() as u64),
         })
     }

@@ -175,7 +175,10 @@ impl Bricks {
             table.i64("dur_ns")?,
         );
         for row in 0..table.rows() {
-            let range = window.cut(start.value(row), start.value(row) + dur.value(row));
+            let range = window.cut(
+                start.value(row),
+                start.value(row).saturating_add(dur.value(row)),
+            );
             if let (Some(name), Some(range)) = (numbers.get(&id.value(row)), range) {
                 self.loaders.push((name.clone(), range));
             }
@@ -194,7 +197,10 @@ impl Bricks {
             table.i64("dur_ns")?,
         );
         for row in 0..table.rows() {
-            if let Some(range) = window.cut(start.value(row), start.value(row) + dur.value(row)) {
+            if let Some(range) = window.cut(
+                start.value(row),
+                start.value(row).saturating_add(dur.value(row)),
+            ) {
                 self.by_thread
                     .entry(thread.value(row))
                     .or_default()

@@ -37,18 +37,21 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
         table.text("brick")?,
     );
     let dur = table.i64("dur_ns")?;
-    let inside = |row: &usize| (window.from_ns..=window.until_ns).contains(&time.value(*row));
-    let rows = (0..table.rows()).filter(inside);
-    Ok(rows
-        .map(|row| Tensor {
-            tensor: tensor.value(row).to_owned(),
-            hash: hash.value(row),
+    // What has no name, or no hash, cannot be told to be the same again.
+    let tensors = (0..table.rows()).filter_map(|row| {
+        Some(Tensor {
+            tensor: tensor.get(row)?.to_owned(),
+            hash: hash.get(row)?,
             is_zero: elements.get(row) == Some(0)
                 || (zeros.get(row).is_some() && zeros.get(row) == elements.get(row)),
-            time_ns: time.value(row),
-            span: span.value(row),
-            brick: brick.value(row).to_owned(),
-            dur_ns: dur.value(row),
+            time_ns: time.get(row)?,
+            span: span.get(row)?,
+            brick: brick.get(row)?.to_owned(),
+            dur_ns: dur.get(row)?,
         })
+    });
+    let times = window.from_ns..=window.until_ns;
+    Ok(tensors
+        .filter(|tensor| times.contains(&tensor.time_ns))
         .collect())
 }

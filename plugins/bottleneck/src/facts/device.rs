@@ -96,7 +96,7 @@ impl Device {
         let (id, kind, thread) = (waits.u64("id")?, waits.text("kind")?, waits.i64("thread")?);
         let (start, dur) = (waits.i64("start_ns")?, waits.i64("dur_ns")?);
         for row in 0..waits.rows() {
-            let end_ns = start.value(row) + dur.value(row);
+            let end_ns = start.value(row).saturating_add(dur.value(row));
             if window.cut(start.value(row), end_ns).is_some() {
                 out.waits.push(Wait {
                     id: id.value(row),
@@ -139,7 +139,10 @@ impl Device {
                 self.bound += 1;
                 continue;
             }
-            let (start_ns, end_ns) = (start.value(row), start.value(row) + dur.value(row));
+            let (start_ns, end_ns) = (
+                start.value(row),
+                start.value(row).saturating_add(dur.value(row)),
+            );
             let Some((start_ns, end_ns)) = window.cut(start_ns, end_ns) else {
                 continue;
             };

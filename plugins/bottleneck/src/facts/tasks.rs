@@ -45,7 +45,10 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut places = BTreeMap::new();
         for row in 0..table.rows() {
-            let (start_ns, end_ns) = (start.value(row), start.value(row) + dur.value(row));
+            let (start_ns, end_ns) = (
+                start.value(row),
+                start.value(row).saturating_add(dur.value(row)),
+            );
             if window.cut(start_ns, end_ns).is_none() {
                 continue;
             }
@@ -67,7 +70,7 @@ impl Tasks {
             let Some(place) = places.get(&task.value(row)) else {
                 continue;
             };
-            let end_ns = start.value(row) + dur.value(row);
+            let end_ns = start.value(row).saturating_add(dur.value(row));
             let join = *at.entry(wait.value(row)).or_insert_with(|| {
                 out.joins
                     .push((wait.value(row), start.value(row), end_ns, Vec::new()));
