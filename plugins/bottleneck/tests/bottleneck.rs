@@ -153,3 +153,40 @@ fn the_same_tables_give_the_same_words() {
         || run::<Bottleneck>([facts(5_000 * US), kernels(100, late), waits(100)], "{}").unwrap();
     assert_eq!(once(), once());
 }
+
+/// Eight runs of a brick with two results each, all of equal bits; the second is known of the first `known`.
+fn equal_tensors(known: usize) -> TableBuilder {
+    let rows = 0..16_usize;
+    let run = |n: usize| n / 2;
+    let is_known = |n: usize| n % 2 == 0 || run(n) < known;
+    Table::build("checksums")
+        .text("tensor", rows.clone().map(|n| ["mask", "scale"][n % 2]))
+        .u64("hash", rows.clone().map(|n| is_known(n).then_some(77_u64)))
+        .u64("elements", rows.clone().map(|_| 64_u64))
+        .u64("zeros", rows.clone().map(|_| 0_u64))
+        .i64(
+            "time_ns",
+            rows.clone().map(|n| run(n) as i64 * 100 * US + 90 * US),
+        )
+        .u64("span", rows.clone().map(|n| run(n) as u64 + 1))
+        .text("brick", rows.clone().map(|_| "make mask"))
+        .i64("dur_ns", rows.clone().map(|_| 80 * US))
+        .i64("start_ns", rows.map(|n| run(n) as i64 * 100 * US))
+}
+
+/// A result that is not known may have been another each time.
+#[test]
+fn results_known_in_part_are_not_the_same_again() {
+    let classes = |known| {
+        let opportunity = Table::build("opportunity")
+            .text("name", ["make mask"])
+            .i64("path_ns", [640 * US])
+            .i64("gain_50_ns", [320 * US])
+            .i64("gain_100_ns", [640 * US]);
+        let inputs = [facts(800 * US), opportunity, equal_tensors(known)];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        column(&output, "bottlenecks", "class")
+    };
+    assert_eq!(classes(8), ["recomputation"]);
+    assert_eq!(classes(0), [""; 0]);
+}

@@ -361,3 +361,11 @@ fn clocks_of_ranks_are_compared_with_themselves_only() {
     assert_eq!(verdict(&output, "all_ranks"), ("fail".to_owned(), Some(1)));
     assert!(output.finding("all_ranks").is_some());
 }
+
+#[test]
+fn readings_of_the_clock_as_far_apart_as_numbers_go_are_judged() {
+    let mut made = sane();
+    made.clock = vec![(0, i64::MIN), (30_000_000, i64::MAX), (60_000_000, 0)];
+    let verdict = verdict(&made.output(), "clock_rate");
+    assert_eq!(verdict, ("not measurable".to_owned(), None));
+}

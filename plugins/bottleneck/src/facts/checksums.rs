@@ -1,5 +1,7 @@
 //! Checksums with the bricks they were taken in.
 
+use std::collections::BTreeSet;
+
 use trueno_plugin::{Result, Run};
 
 use super::Window;
@@ -37,7 +39,11 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
         table.text("brick")?,
     );
     let dur = table.i64("dur_ns")?;
-    // What has no name, or no hash, cannot be told to be the same again.
+    // Of a row that lacks a part of its result nobody can tell that it is the same again.
+    let unknown: BTreeSet<u64> = (0..table.rows())
+        .filter(|row| tensor.get(*row).is_none() || hash.get(*row).is_none())
+        .filter_map(|row| span.get(row))
+        .collect();
     let tensors = (0..table.rows()).filter_map(|row| {
         Some(Tensor {
             tensor: tensor.get(row)?.to_owned(),
@@ -45,7 +51,7 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
             is_zero: elements.get(row) == Some(0)
                 || (zeros.get(row).is_some() && zeros.get(row) == elements.get(row)),
             time_ns: time.get(row)?,
-            span: span.get(row)?,
+            span: span.get(row).filter(|span| !unknown.contains(span))?,
             brick: brick.get(row)?.to_owned(),
             dur_ns: dur.get(row)?,
         })

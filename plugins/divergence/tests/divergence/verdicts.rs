@@ -330,3 +330,14 @@ fn a_cut_list_keeps_what_differs() {
     is(&output, &[("identical", 449), ("diverged", 1)]);
     assert!(output.finding("pairs_cut").is_some());
 }
+
+#[test]
+fn positions_at_the_end_of_the_numbers_are_positions() {
+    let mut sums = run(2, 1);
+    for sum in &mut sums {
+        sum.position = sum.position.map(|at| u64::MAX - at);
+    }
+    let output = compared(&sums, &sums, "{}");
+    assert_eq!(column(&output, "pairs", "verdict").len(), sums.len());
+    is(&output, &[("identical", sums.len() as u64)]);
+}
