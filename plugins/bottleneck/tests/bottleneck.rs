@@ -158,7 +158,7 @@ fn the_same_tables_give_the_same_words() {
 fn equal_tensors(known: usize) -> TableBuilder {
     let rows = 0..16_usize;
     let run = |n: usize| n / 2;
-    let is_known = |n: usize| n % 2 == 0 || run(n) < known;
+    let is_known = |n: usize| n.is_multiple_of(2) || run(n) < known;
     Table::build("checksums")
         .text("tensor", rows.clone().map(|n| ["mask", "scale"][n % 2]))
         .u64("hash", rows.clone().map(|n| is_known(n).then_some(77_u64)))
