@@ -97,6 +97,11 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
     if suspicious {
         with_circles(run, &places, edges, &mut out);
     }
+    // Not the order of the rows of `edges`: several that take hold at one instant would be told apart by it.
+    let order = |d: &Dependency| (d.to, d.from, d.kind);
+    if !out.good.is_sorted_by_key(order) {
+        out.good.sort_unstable_by_key(order);
+    }
     out
 }
 

@@ -6,7 +6,7 @@
 //! of a lane of the group from which the way back leaves the least of the window as gap, the time up to the end of the
 //! window included. When that is more than half of the window, the next group is tried; when all leave more, the least
 //! gap of all wins. Of equals work of a device comes first: the host is ahead of it, and will have to wait for it;
-//! then what lets go last; then the interval with the lowest id.
+//! then what lets go last; then the lane that comes first. Ids decide nothing: with other ids the path is the same.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::walk::PieceKind;
 const TRIED: usize = 64;
 
 /// The least gap, and what decides between equals.
-type Key = (i64, bool, Reverse<i64>, u64);
+type Key = (i64, bool, Reverse<i64>);
 
 /// The segment that the path ends with; `None` in a run without any.
 pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
@@ -47,21 +47,20 @@ pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
 
 fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Option<(Key, u32)> {
     let segments = &graph.segments;
-    let mut candidates: Vec<(Reverse<i64>, u64, u32, usize)> = lanes
+    let mut candidates: Vec<(Reverse<i64>, u32, usize)> = lanes
         .iter()
         .filter_map(|&lane| {
             let segment = segments.lane_first[lane + 1].checked_sub(1)?;
             (segment >= segments.lane_first[lane]).then(|| {
-                let id = graph.span(segment, lane).id;
                 let free_ns = segments.free_ns(segment as usize);
-                (Reverse(free_ns), id, segment, lane)
+                (Reverse(free_ns), segment, lane)
             })
         })
         .collect();
     candidates.sort_unstable();
     let mut best = before;
     let mut found = None;
-    for (free_ns, id, segment, lane) in candidates.into_iter().take(TRIED) {
+    for (free_ns, segment, lane) in candidates.into_iter().take(TRIED) {
         let most_ns = best.map_or(i64::MAX, |best| best.0.0);
         let end_ns = segments.end_ns[segment as usize];
         let tail_ns = (graph.run.wall_ns - end_ns).max(0);
@@ -69,7 +68,7 @@ fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Op
             continue;
         }
         let gap_ns = tail_ns + gap_ns(graph, segment, lane, most_ns);
-        let key = (gap_ns, !graph.is_device(lane), free_ns, id);
+        let key = (gap_ns, !graph.is_device(lane), free_ns);
         if best.is_none_or(|best| (key, segment) < best) {
             best = Some((key, segment));
             found = best;

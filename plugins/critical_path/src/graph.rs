@@ -109,7 +109,7 @@ impl<'a> Graph<'a> {
     /// Finds the binding predecessor of every segment.
     ///
     /// Of several that let go at the same time, work before waits; then the lane, then the
-    /// dependencies in the order of [`DependencyKind`]; then the lowest id.
+    /// dependencies in the order of [`DependencyKind`]; then the lane that comes first.
     fn bind(&mut self) {
         let mut binding = Vec::with_capacity(self.segments.len());
         for lane in 0..self.segments.lane_first.len() - 1 {
@@ -146,7 +146,7 @@ impl<'a> Graph<'a> {
         let preferred = |source: u32, lane: usize, rank: u8| {
             let span = self.span(source, lane);
             let waits = self.run.labels.get(span.label).class == Class::Wait;
-            Reverse((waits, rank, span.id, source))
+            Reverse((waits, rank, source))
         };
         let lane = before.map(|(source, lane)| (preferred(source, lane, 0), LANE));
         let linked = first.into_iter().chain(second).chain(tied).map(|edge| {
