@@ -6,18 +6,24 @@ compares the end-to-end change with what `report --what-if` predicted.
     cargo build -p trueno-analyze -p trueno-plugin-critical-path
     plugins/critical_path/benches/what_if_is_true.py [ROUNDS] [--record FOLDER | --from FOLDER]
 
-In every round (default 25), for each brick and thread count, the plain program and the one that does
-the brick's work three times run one after the other. On two threads it has a long prompt, so that its attention
-heads, which are what the threads share, are most of its time. `--record` only records (what needs a machine that
-does nothing else), `--from` only predicts and compares. How many times as long the brick then really took (its second
-time finds warm caches) is read from both runs, for that is what is assumed. Slower: from the plain run, with the
-brick so many times as long, the wall time of the slow one is predicted; faster: the other way round. Shown are
-medians over the rounds; the error is that of the rounds' errors, in per cent of the measured wall time, with their
-quartiles.
+In every round (default 25), for each brick and thread count, the plain program and the one that does the brick's
+work three times run one after the other. On two threads it has a long prompt, so that its attention heads, which are
+what the threads share, are most of its time. `--record` only records (what needs a machine that does nothing else),
+`--from` only predicts and compares.
+
+How many times as long the brick then really took (its second time finds warm caches) is read from both runs, for that
+is what is assumed. Slower: from the plain run, with the brick so many times as long, the wall time of the slow one is
+predicted; faster: the other way round. Shown are medians over the rounds; the error is that of the rounds' errors, in
+per cent of the measured wall time, with their quartiles.
+
+While programs are recorded, a loop of the lowest priority runs on every core (where the system has such a class). A
+core that falls asleep while its thread waits makes the bricks after the wait slower, by up to 30 % on a virtual
+machine, and the more so the longer the wait: another change than the one asked about.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -72,6 +78,25 @@ def pair(folder: Path, threads: int, brick: str, turn: int) -> tuple[Path, Path]
     return tuple(folder / f"{threads}-{brick}-{turn}-{name}" for name in ("plain", "slow"))
 
 
+def stay_awake(core: int) -> None:
+    os.sched_setaffinity(0, {core})
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    while True:
+        pass
+
+
+def record_awake(folder: Path, rounds: int) -> None:
+    cores = os.sched_getaffinity(0) if hasattr(os, "SCHED_IDLE") else ()
+    loops = [multiprocessing.Process(target=stay_awake, args=(core,), daemon=True) for core in cores]
+    for loop in loops:
+        loop.start()
+    try:
+        record_all(folder, rounds)
+    finally:
+        for loop in loops:
+            loop.terminate()
+
+
 def record_all(folder: Path, rounds: int) -> None:
     for turn in range(rounds):
         for threads, bricks in BRICKS.items():
@@ -113,14 +138,14 @@ def main() -> None:
         arguments.error("ROUNDS: at least 2 (for quartiles)")
     if asked.record:
         asked.record.mkdir(parents=True, exist_ok=True)
-        record_all(asked.record, asked.rounds)
+        record_awake(asked.record, asked.rounds)
         return
     shared = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None) as own:
         folder = asked.source or Path(own)
         if not asked.source:
             # All recordings first: the analyses in between would disturb them.
-            record_all(folder, asked.rounds)
+            record_awake(folder, asked.rounds)
         print(f"{'threads':>7}  {'brick':<16} {'factor':>6} {'change':<7} {'before ms':>10} {'predicted ms':>12} {'measured ms':>11} {'error':>7}  quartiles")
         worst = max(compare(folder, threads, brick) for threads, bricks in BRICKS.items() for brick in bricks)
     print(f"largest median error {worst:.1f} % of wall")
