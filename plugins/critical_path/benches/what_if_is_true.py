@@ -7,9 +7,9 @@ compares the end-to-end change with what `report --what-if` predicted.
     plugins/critical_path/benches/what_if_is_true.py [ROUNDS] [--record FOLDER | --from FOLDER]
 
 In every round (default 25), for each brick and thread count, the plain program and the one that does the brick's
-work three times run one after the other. On two threads it has a long prompt, so that its attention heads, which are
-what the threads share, are most of its time. `--record` only records (what needs a machine that does nothing else),
-`--from` only predicts and compares.
+work three times run one after the other. On two threads it computes without SIMD, so that what a thread does for an
+attention head takes much longer than waking the thread. `--record` only records (what needs a machine that does
+nothing else), `--from` only predicts and compares.
 
 How many times as long the brick then really took (its second time finds warm caches) is read from both runs, for that
 is what is assumed. Slower: from the plain run, with the brick so many times as long, the wall time of the slow one is
@@ -37,7 +37,7 @@ ANALYZE = Path(os.environ.get("TRUENO_ANALYZE", ROOT / "target/debug/trueno-anal
 REPEAT = 3
 MODELS = {
     1: "--layers 4 --dim 256 --heads 4 --ffn 512 --vocab 1024 --prompt 16 --tokens 48",
-    2: "--layers 2 --dim 128 --heads 4 --ffn 256 --vocab 256 --prompt 960 --tokens 64",
+    2: "--layers 2 --dim 128 --heads 4 --ffn 256 --vocab 256 --prompt 160 --tokens 64 --backend scalar",
 }
 BRICKS = {
     1: ["QkvProjection", "AttentionScore", "AttentionOutput", "DownProjection", "LmHead"],
