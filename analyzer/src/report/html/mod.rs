@@ -7,6 +7,7 @@ mod base64;
 pub(crate) mod data;
 mod evidence;
 mod page;
+mod path;
 pub(crate) mod section;
 pub(crate) mod shell;
 mod summary;

@@ -6,9 +6,13 @@ use std::io::{self, Write};
 use trueno_plugin::Table;
 
 use super::shell::Shell;
-use super::{Extra, data, id, section, summary, text, timeline};
+use super::{Extra, data, id, path, section, summary, text, timeline};
 use crate::chart::flame;
 use crate::report::Report;
+
+/// What shows and hides the critical path above the lanes, and what its colours mean.
+const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
+    <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
 
 /// Writes the whole page.
 ///
@@ -31,11 +35,15 @@ pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Resu
              <div class=\"controls\"><button type=\"button\" data-do=\"in\" aria-label=\"zoom in\">+</button>\
              <button type=\"button\" data-do=\"out\" aria-label=\"zoom out\">−</button>\
              <button type=\"button\" data-do=\"all\">all</button>\
-             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">\
+             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">{}\
              <output id=\"range\"></output></div>\n\
-             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all\">\
+             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all, c shows or hides the critical path\">\
              <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n\
              <p class=\"note\">{} Drag to move, Ctrl and wheel or + and − to zoom, arrows to move, 0 for all.</p></section>\n",
+            match path::table(report) {
+                Some(_) => PATH,
+                None => "",
+            },
             text(&timeline::note(of))
         );
         if let Some(scene) = flame::scene("Self time by stack, a root for each lane", &of.frames)
@@ -87,5 +95,10 @@ fn block(report: &Report, extra: &Extra<'_>, kept: usize) -> String {
             section.tables.iter().map(move |table| (id(table), table))
         })
         .collect();
-    data::block(&tables, kept, extra.top, extra.timeline.map(timeline::data))
+    let timeline = extra.timeline.map(|of| {
+        let mut made = timeline::data(of);
+        made["path"] = path::data(report, of);
+        made
+    });
+    data::block(&tables, kept, extra.top, timeline)
 }
