@@ -13,7 +13,7 @@ use crate::report::units::Unit;
 const HEIGHT: f64 = 380.0;
 /// Pixels from the middle of the largest point to its edge, and of the least that is seen.
 const LARGEST: f64 = 14.0;
-const LEAST: f64 = 2.0;
+const LEAST: f64 = 2.5;
 /// Height of the line that says what sizes mean.
 const SIZES: f64 = 34.0;
 /// Most points, the largest first.
@@ -198,24 +198,45 @@ fn roof_names(
             ]
         })
         .collect();
+    let drawn: Vec<Vec<(f64, f64)>> = lines
+        .iter()
+        .map(|(_, line)| line.iter().filter_map(&place).collect())
+        .collect();
     for (name, line) in lines {
         let Some((x, y)) = line.last().and_then(&place) else {
             continue;
         };
         let text = font::fit(name, SMALL, 260.0);
         let width = font::width(&text, SMALL);
-        let free = [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
-            let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
-            let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
-            let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));
-            is_free.then_some(bounds)
-        });
+        let free = |crossed: bool| {
+            [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
+                let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
+                let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
+                let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));
+                (is_free && (crossed || !crosses(&drawn, bounds))).then_some(bounds)
+            })
+        };
+        // Rather where no roof runs through it.
+        let free = free(false).or_else(|| free(true));
         if let Some(bounds) = free {
             let at = (bounds[0] + width, bounds[1] + 7.0);
             scene.text(at, &text, Anchor::End, Ink::Faint);
             taken.push(bounds);
         }
     }
+}
+
+/// Whether a line runs through a rectangle, looked at in steps of a few pixels.
+fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
+    let inside = |(px, py): (f64, f64)| px > x && px < x + width && py > y && py < y + height;
+    lines.iter().flat_map(|line| line.windows(2)).any(|ends| {
+        let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+        let steps = ((bx - ax).abs().max((by - ay).abs()) / 3.0).ceil().clamp(1.0, 1_000.0);
+        (0..=steps as usize).any(|step| {
+            let part = step as f64 / steps;
+            inside((ax + (bx - ax) * part, ay + (by - ay) * part))
+        })
+    })
 }
 
 /// Name and points of each line.

@@ -30,8 +30,8 @@ const FINE: [&str; 4] = ["pass", "not measurable", "no trend", "identical"];
 
 /// Whether a table says what less time of something would save.
 pub fn tells_gains(table: &Table) -> bool {
-    let gains = |name: &str| name.starts_with("gain_") && name.ends_with("_ns") && name != "gain_ns";
-    table.rows() > 0 && table.columns().any(|(name, _)| gains(name))
+    let gains = |name: &str| name.starts_with("gain_") && name.ends_with("_ns");
+    table.rows() > 0 && !says_sentences(table) && table.columns().any(|(name, _)| gains(name))
 }
 
 /// How many there are of each verdict, the most first; `None` where one of them wants to be looked at.
@@ -91,7 +91,7 @@ pub fn brief<'a>(
     };
     let mut said = Vec::new();
     for table in order {
-        if SENTENCES.iter().any(|name| table.column(name).is_ok()) {
+        if says_sentences(table) {
             said.push(table);
             continue;
         }
@@ -123,6 +123,10 @@ pub fn brief<'a>(
     }
     choice.left_out.splice(0..0, said);
     choice
+}
+
+fn says_sentences(table: &Table) -> bool {
+    SENTENCES.iter().any(|name| table.column(name).is_ok())
 }
 
 fn lists(table: &Table) -> bool {

@@ -1,6 +1,7 @@
 //! A comparison as one HTML file, in the shell of a report's page: what got slower first.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use trueno_plugin::Table;
 
@@ -54,8 +55,8 @@ pub fn page(comparison: &Comparison, top: usize) -> String {
         .collect();
     let title = format!(
         "{} compared with {}",
-        comparison.run.join(", "),
-        comparison.base.join(", ")
+        file_names(&comparison.run),
+        file_names(&comparison.base)
     );
     Shell {
         title: &title,
@@ -64,6 +65,15 @@ pub fn page(comparison: &Comparison, top: usize) -> String {
         data: data::block(&listed, KEPT, top, None),
     }
     .page()
+}
+
+/// Without their folders, which the part on whether they can be compared has.
+fn file_names(paths: &[String]) -> String {
+    let name = |path: &String| {
+        let name = Path::new(path).file_name();
+        name.map_or(path.clone(), |name| name.to_string_lossy().into_owned())
+    };
+    paths.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn table_id(part: &Part) -> String {

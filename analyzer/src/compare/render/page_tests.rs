@@ -33,7 +33,7 @@ fn compared(name: &str, verdict: Verdict, base_ns: f64, run_ns: f64) -> Compared
 fn comparison(names: Vec<Compared>) -> Comparison {
     Comparison {
         options: Options::default(),
-        base: vec!["before.run".into()],
+        base: vec!["runs/before.run".into()],
         run: vec!["after.run".into()],
         comparability: vec![Aspect {
             aspect: "processor".into(),
