@@ -283,16 +283,39 @@ fn a_comparison_can_be_seen() {
     ])
     .exits(0)
     .stdout_has("What got slower");
-    let piped = ["compare", &path(&base), &path(&run), "--no-path", "--html", "-"];
+    let piped = [
+        "compare",
+        &path(&base),
+        &path(&run),
+        "--no-path",
+        "--html",
+        "-",
+    ];
     let piped = dir.command(&piped).exits(0).stdout;
     assert!(piped == dir.read("page.html"), "not the same page");
-    let both = ["compare", &path(&base), &path(&run), "--html", "-", "--format", "json"];
+    let both = [
+        "compare",
+        &path(&base),
+        &path(&run),
+        "--html",
+        "-",
+        "--format",
+        "json",
+    ];
     dir.command(&both)
         .exits(2)
         .stderr_has("both want standard output");
     let page = dir.read("page.html");
-    let order = ["What got slower", "brick DownProjection", "<svg", "id=\"t-names\""];
-    let order = order.map(|text| page.find(text).unwrap_or_else(|| panic!("{text} is missing")));
+    let order = [
+        "What got slower",
+        "brick DownProjection",
+        "<svg",
+        "id=\"t-names\"",
+    ];
+    let order = order.map(|text| {
+        page.find(text)
+            .unwrap_or_else(|| panic!("{text} is missing"))
+    });
     assert!(order.is_sorted(), "{order:?}");
     if let Some(browser) = chromium() {
         for width in [1280, 400] {

@@ -94,7 +94,10 @@ fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
     let (shown, _) = behind.split_once("</details>").expect("its end");
     assert!(shown.contains("<th scope=\"col\">name</th>"), "{shown}");
     let name = rows[0][0].as_str().expect("a name");
-    assert!(shown.contains(&format!("<td>{name}</td>")), "{name}: {shown}");
+    assert!(
+        shown.contains(&format!("<td>{name}</td>")),
+        "{name}: {shown}"
+    );
     let (_, data) = page.split_once("id=\"data\">").expect("a block of data");
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");

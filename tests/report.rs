@@ -169,10 +169,7 @@ fn files_are_written_beside_the_page() {
         "--csv",
         "tables",
     ];
-    let done = dir
-        .report(&run, &args)
-        .exits(0)
-        .stdout_has("\ncategory ");
+    let done = dir.report(&run, &args).exits(0).stdout_has("\ncategory ");
     assert_eq!(done.stderr, "");
     let json: Value = serde_json::from_str(&dir.read("report.json")).unwrap();
     assert!(dir.read("report.md").starts_with("## test\n"));
@@ -286,8 +283,17 @@ fn a_page_is_brief_unless_more_is_asked_for() {
     let run = dir.run();
     let brief = dir.report(&run, &[]).exits(0).stdout;
     // What would be gained comes before where the time went.
-    let places = ["\ncritical_path ", "\n  opportunity\n", "\n  by kind\n", "\n  by category"];
-    let places = places.map(|text| brief.find(text).unwrap_or_else(|| panic!("{text:?}:\n{brief}")));
+    let places = [
+        "\ncritical_path ",
+        "\n  opportunity\n",
+        "\n  by kind\n",
+        "\n  by category",
+    ];
+    let places = places.map(|text| {
+        brief
+            .find(text)
+            .unwrap_or_else(|| panic!("{text:?}:\n{brief}"))
+    });
     assert!(places.is_sorted(), "{brief}");
     assert!(brief.contains("-v shows all tables"), "{brief}");
     assert!(brief.lines().count() <= 110, "{brief}");
@@ -320,7 +326,9 @@ fn findings_of_a_brief_page_stand_in_one_place() {
     assert!(titles.len() > 2, "{titles:?}");
     // Titles are wrapped; their beginnings are not.
     let begin = |title: &str| title.chars().take(24).collect::<String>();
-    let counts = titles.iter().map(|title| brief.matches(&begin(title)).count());
+    let counts = titles
+        .iter()
+        .map(|title| brief.matches(&begin(title)).count());
     assert!(counts.clone().all(|count| count <= 1), "{brief}");
     assert!(counts.sum::<usize>() > 1, "{brief}");
 }

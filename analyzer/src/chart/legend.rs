@@ -14,9 +14,7 @@ pub const UNACCOUNTED: &str = "unaccounted";
 pub fn height(names: &[String], width: f64) -> f64 {
     let entries = shown(names);
     let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
-    places(&names, width)
-        .last()
-        .map_or(0.0, |at| at.1 + LINE)
+    places(&names, width).last().map_or(0.0, |at| at.1 + LINE)
 }
 
 /// Draws it from `(left, top)`.

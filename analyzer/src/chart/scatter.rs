@@ -231,7 +231,9 @@ fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
     let inside = |(px, py): (f64, f64)| px > x && px < x + width && py > y && py < y + height;
     lines.iter().flat_map(|line| line.windows(2)).any(|ends| {
         let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
-        let steps = ((bx - ax).abs().max((by - ay).abs()) / 3.0).ceil().clamp(1.0, 1_000.0);
+        let steps = ((bx - ax).abs().max((by - ay).abs()) / 3.0)
+            .ceil()
+            .clamp(1.0, 1_000.0);
         (0..=steps as usize).any(|step| {
             let part = step as f64 / steps;
             inside((ax + (bx - ax) * part, ay + (by - ay) * part))

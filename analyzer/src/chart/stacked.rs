@@ -37,7 +37,10 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let is_nothing = |of: usize| series[of] == legend::UNACCOUNTED;
     order.sort_by(|a, b| {
         let size = totals[*b].total_cmp(&totals[*a]);
-        is_nothing(*a).cmp(&is_nothing(*b)).then(size).then(a.cmp(b))
+        is_nothing(*a)
+            .cmp(&is_nothing(*b))
+            .then(size)
+            .then(a.cmp(b))
     });
     let names: Vec<String> = order.iter().map(|n| series[*n].clone()).collect();
     let mut colour = vec![SERIES.len(); series.len()];
@@ -79,12 +82,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             scene.rect([x, y, drawn, 32.0], ink);
             let (text, percent) = (show(*value, unit), units::percent(share));
             if font::width(&percent, SMALL) + 8.0 < width {
-                scene.text(
-                    (x + width / 2.0, y + 16.0),
-                    &percent,
-                    Anchor::Middle,
-                    on,
-                );
+                scene.text((x + width / 2.0, y + 16.0), &percent, Anchor::Middle, on);
             }
             let mark = format!("{}: {text}, {percent} of {name}", series[*of]);
             scene.mark([x, y, width, 32.0], mark);

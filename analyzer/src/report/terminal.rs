@@ -1,8 +1,8 @@
 //! The form for a terminal. No line is wider than asked.
 
 use super::style::{Meaning, Palette};
-use super::words::Completeness;
 use super::terminal_choice as choice;
+use super::words::Completeness;
 use super::{Report, SectionStatus, terminal_findings, terminal_section, width, words};
 
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
@@ -181,7 +181,10 @@ fn problems(report: &Report, out: &mut Out) {
     for problem in &report.problems {
         out.hanging(
             INDENT,
-            (terminal_findings::severity(problem.severity), problem.severity.into()),
+            (
+                terminal_findings::severity(problem.severity),
+                problem.severity.into(),
+            ),
             &words::problem(problem),
             None,
         );

@@ -43,7 +43,9 @@ fn verdicts(table: &Table) -> Option<String> {
     }
     let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let counts = counts.iter().map(|(verdict, count)| format!("{count} {verdict}"));
+    let counts = counts
+        .iter()
+        .map(|(verdict, count)| format!("{count} {verdict}"));
     Some(counts.collect::<Vec<_>>().join(", "))
 }
 
@@ -102,7 +104,11 @@ pub fn brief<'a>(
         }
         let most = top.min(table.rows());
         // The last row takes no more room than to say that there is one more.
-        let most = if most + 1 == table.rows() && top > 0 { most + 1 } else { most };
+        let most = if most + 1 == table.rows() && top > 0 {
+            most + 1
+        } else {
+            most
+        };
         let rows = if choice.shown.is_empty() {
             Some(most)
         } else if choice.left_out.is_empty() && !lists(table) {
@@ -193,7 +199,10 @@ mod tests {
     fn verdicts_are_counted_where_all_are_good() {
         let of = |verdicts: &[&str]| {
             let verdicts = verdicts.iter().copied();
-            Table::build("checks").text("verdict", verdicts).finish().unwrap()
+            Table::build("checks")
+                .text("verdict", verdicts)
+                .finish()
+                .unwrap()
         };
         let good = [of(&["not measurable", "pass", "pass"])];
         let choice = brief(&good, 10, |_, rows| rows + 3);

@@ -77,7 +77,12 @@ pub fn head(report: &Report, out: &mut Out) {
             (full, finding.severity > Level::Info, &finding.suggestion)
         {
             let under = INDENT + lead.len() + 1;
-            out.hanging(under, ("", Meaning::Faint), suggestion, Some(Meaning::Faint));
+            out.hanging(
+                under,
+                ("", Meaning::Faint),
+                suggestion,
+                Some(Meaning::Faint),
+            );
         }
     }
 }

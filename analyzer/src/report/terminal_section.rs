@@ -6,8 +6,8 @@ use super::style::Meaning;
 use super::terminal::{Detail, INDENT, Out, Page};
 use super::terminal_choice::{self as choice, Choice};
 use super::terminal_table::{self as fitted, Absent};
-use super::view::{View, heading};
 use super::units::{self, Unit};
+use super::view::{View, heading};
 use super::{Section, SectionStatus, terminal_findings, width};
 
 /// Its name, what became of it, its tables; on a full page its findings, which a brief one has in its head.
@@ -118,7 +118,12 @@ fn not_shown(choice: &Choice<'_>, out: &mut Out) {
         let names = names(&choice.left_out);
         let room = out.page.width - INDENT - "also: ".len();
         let names = fitting(&names, room);
-        out.hanging(INDENT, ("also:", Meaning::Faint), &names, Some(Meaning::Faint));
+        out.hanging(
+            INDENT,
+            ("also:", Meaning::Faint),
+            &names,
+            Some(Meaning::Faint),
+        );
     }
     if full && !choice.empty.is_empty() {
         let names: Vec<String> = choice

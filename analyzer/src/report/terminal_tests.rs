@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{Problem, testing};
+use crate::report::{Level, Problem, testing};
 use proptest::prelude::*;
 use trueno_plugin::Table;
 
@@ -164,7 +164,10 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
         assert!(!brief.contains(not), "{not}:\n{brief}");
     }
     assert_eq!(brief.matches("important").count(), 1, "{brief}");
-    let sentences = Table::build("top").text("sentence", ["it waits"]).finish().unwrap();
+    let sentences = Table::build("top")
+        .text("sentence", ["it waits"])
+        .finish()
+        .unwrap();
     let silent = testing::report(vec![testing::section("two", vec![sentences])]);
     let detail = Detail::Brief;
     let brief = render(&silent, Page { detail, ..page(80) });
@@ -209,9 +212,7 @@ fn notes_of_all_plugins_come_before_second_notes_of_one() {
 
 #[test]
 fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
-    let table = |name: &str, column: &str| {
-        Table::build(name).i64(column, [1, 2]).finish().unwrap()
-    };
+    let table = |name: &str, column: &str| Table::build(name).i64(column, [1, 2]).finish().unwrap();
     let first = testing::section("first", vec![table("t", "dur_ns")]);
     let gains = testing::section("gains", vec![table("opportunity", "gain_50_ns")]);
     let mut skipped = testing::section("absent", vec![]);

@@ -55,7 +55,9 @@ impl Sdk {
         match self {
             Sdk::Folder(dir) => format!("the SDK is that of {}", dir.display()),
             Sdk::Git { url, rev } => {
-                let rev = rev.as_ref().map_or(String::new(), |rev| format!(" at {rev}"));
+                let rev = rev
+                    .as_ref()
+                    .map_or(String::new(), |rev| format!(" at {rev}"));
                 format!("the SDK is that of {url}{rev}, which cargo fetches when it builds")
             }
             Sdk::Repository => format!(
@@ -163,7 +165,11 @@ mod tests {
         assert_eq!(parsed["trueno-plugin"]["rev"].as_str(), Some("v1\""));
         let error = Sdk::given("git@example.org:a/b.git").unwrap_err();
         assert!(error.contains("ssh://git@example.org/a/b.git"), "{error}");
-        assert!(Sdk::given(&format!("{url}#")).unwrap_err().contains("no commit"));
+        assert!(
+            Sdk::given(&format!("{url}#"))
+                .unwrap_err()
+                .contains("no commit")
+        );
         assert!(Sdk::given("no/such").unwrap_err().contains("plugins/api"));
         assert!(Sdk::Repository.told().contains("--sdk DIR"));
     }

@@ -19,7 +19,9 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
         output::folder("--charts", dir)?;
     }
     let html_to = args.html.as_deref();
-    let html_to = html_to.map(|path| Output::open("--html", path)).transpose()?;
+    let html_to = html_to
+        .map(|path| Output::open("--html", path))
+        .transpose()?;
     let on_stdout = html_to.as_ref().is_some_and(Output::is_stdout);
     if on_stdout && args.format != CompareFormat::Table {
         anyhow::bail!(

@@ -58,7 +58,10 @@ fn names(comparison: &Comparison) -> Option<Part> {
         word: "names",
         heading: "What got slower or faster",
         lead,
-        table: compared("names", &comparison.names.iter().filter(told).collect::<Vec<_>>())?,
+        table: compared(
+            "names",
+            &comparison.names.iter().filter(told).collect::<Vec<_>>(),
+        )?,
     })
 }
 
@@ -71,7 +74,10 @@ fn not_told(comparison: &Comparison) -> Option<Part> {
         lead: format!(
             "Noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {LEAST_SAMPLES} a side."
         ),
-        table: compared("not_told", &comparison.names.iter().filter(not).collect::<Vec<_>>())?,
+        table: compared(
+            "not_told",
+            &comparison.names.iter().filter(not).collect::<Vec<_>>(),
+        )?,
     })
 }
 
@@ -84,9 +90,18 @@ fn compared(title: &str, rows: &[&Compared]) -> Option<Table> {
         .text("name", each().map(|row| row.name.name.as_str()))
         .f64("base_median_ns", each().map(|row| row.base_median_ns))
         .f64("run_median_ns", each().map(|row| row.run_median_ns))
-        .f64("ratio", each().map(|row| row.ratio.map(|ratio| ratio.value)))
-        .f64("ratio_low", each().map(|row| row.ratio.map(|ratio| ratio.low)))
-        .f64("ratio_high", each().map(|row| row.ratio.map(|ratio| ratio.high)))
+        .f64(
+            "ratio",
+            each().map(|row| row.ratio.map(|ratio| ratio.value)),
+        )
+        .f64(
+            "ratio_low",
+            each().map(|row| row.ratio.map(|ratio| ratio.low)),
+        )
+        .f64(
+            "ratio_high",
+            each().map(|row| row.ratio.map(|ratio| ratio.high)),
+        )
         .f64(
             "change_in_all_ns",
             each().map(|row| row.run_total_ns - row.base_total_ns),
@@ -101,7 +116,8 @@ fn compared(title: &str, rows: &[&Compared]) -> Option<Table> {
 
 fn totals(comparison: &Comparison) -> Option<Part> {
     let each = || comparison.totals.iter();
-    let show = |value: Option<f64>, row: &crate::compare::TotalRow| value.map(|value| row.show(value));
+    let show =
+        |value: Option<f64>, row: &crate::compare::TotalRow| value.map(|value| row.show(value));
     let table = Table::build("totals")
         .text("what", each().map(|row| row.what.as_str()))
         .text("base", each().map(|row| show(row.base, row)))

@@ -194,7 +194,14 @@ mod tests {
     #[test]
     fn long_paths_are_summed_up_and_stay_small() {
         let rows: Vec<(&str, Option<&str>, i64, i64)> = (0..60_000)
-            .map(|n| (["work", "gap"][n % 2], Some("a"), n as i64 * 100, [90, 10][n % 2]))
+            .map(|n| {
+                (
+                    ["work", "gap"][n % 2],
+                    Some("a"),
+                    n as i64 * 100,
+                    [90, 10][n % 2],
+                )
+            })
             .collect();
         let made = data(&report(&rows), &timeline(6_000_000));
         assert_eq!(made["summed"], true);

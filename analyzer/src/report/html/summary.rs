@@ -156,7 +156,9 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 .filter_map(known)
                 .collect();
             // Most sentences say it themselves.
-            let is_said = gain.first().is_some_and(|gain| sentence.contains(gain.as_str()));
+            let is_said = gain
+                .first()
+                .is_some_and(|gain| sentence.contains(gain.as_str()));
             if !gain.is_empty() && !is_said {
                 let _ = write!(
                     out,
