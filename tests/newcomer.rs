@@ -83,7 +83,38 @@ fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
         .filter_map(|column| column["name"].as_str())
         .collect();
     assert_eq!(names, columns);
-    assert!(!table["rows"].as_array().unwrap().is_empty());
+    let rows = table["rows"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    // The page: the table under its name, with the first row as people read it and as data.
+    dir.report(run, &[&args[..], &["--html", "own.html", "-q"]].concat())
+        .exits(0);
+    let page = dir.read("own.html");
+    let begin = format!("id=\"t-{id}-by_name\"");
+    let (_, behind) = page.split_once(&begin).expect("the table is on the page");
+    let (shown, _) = behind.split_once("</details>").expect("its end");
+    assert!(shown.contains("<th scope=\"col\">name</th>"), "{shown}");
+    let name = rows[0][0].as_str().expect("a name");
+    assert!(
+        shown.contains(&format!("<td>{name}</td>")),
+        "{name}: {shown}"
+    );
+    let (_, data) = page.split_once("id=\"data\">").expect("a block of data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    let mut tables = data["tables"].as_array().unwrap().iter();
+    let held = tables
+        .find(|table| table["id"] == format!("t-{id}-by_name"))
+        .expect("the table's data");
+    // Columns of one value stand beside the table, not in it.
+    for column in held["columns"].as_array().unwrap() {
+        let at = columns.iter().position(|name| column["n"] == *name);
+        let expected = &rows[0][at.expect("a column of the table")];
+        let value = &column["c"][0];
+        match column["k"] == "t" {
+            true => assert_eq!(data["texts"][value.as_u64().unwrap() as usize], *expected),
+            false => assert_eq!(value, expected, "{column}"),
+        }
+    }
     dir.report(run, &args)
         .exits(0)
         .stdout_has(id)

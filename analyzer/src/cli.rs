@@ -227,9 +227,9 @@ pub struct ReportArgs {
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<Level>,
-    /// Rows shown of each table; JSON and CSV have all.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub top: usize,
+    /// Rows shown of each table, 10 when not given, 7 on a brief page; JSON and CSV have all.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
     /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
     pub width: Option<u16>,

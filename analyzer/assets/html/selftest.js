@@ -78,6 +78,24 @@ async function selftest() {
       check(timeline.from <= Number(button.dataset.from) && timeline.until >= Math.min(Number(button.dataset.until), DATA.timeline.until), 'the place of a finding is not shown');
       check(span() < whole || Number(button.dataset.until) - Number(button.dataset.from) > whole / 2.3, 'the place of a finding is not zoomed to');
     }
+    if (timeline.path.size > 0) {
+      const toggle = document.getElementById('path-toggle');
+      timeline.all();
+      timeline.draw();
+      const [row, of] = timeline.strips()[0];
+      const widest = [...of.start.keys()].reduce((best, i) => of.end[i] - of.start[i] > of.end[best] - of.start[best] ? i : best, 0);
+      timeline.look(of.start[widest], of.end[widest]);
+      const x = (timeline.gutter + timeline.width) / 2;
+      const y = timeline.strip(row) + 2;
+      const inked = () => { timeline.draw(); return [...timeline.canvas.getContext('2d').getImageData(Math.round(x * timeline.density), Math.round(y * timeline.density), 1, 1).data].join(); };
+      const shown = inked();
+      check(timeline.at(x, y)?.startsWith('critical path'), 'the timeline tells nothing of the critical path');
+      check(toggle.getAttribute('aria-pressed') === 'true', 'the critical path is not shown at first');
+      await key('c');
+      check(toggle.getAttribute('aria-pressed') === 'false' && inked() !== shown, 'a key does not hide the critical path');
+      toggle.click();
+      check(toggle.getAttribute('aria-pressed') === 'true' && inked() === shown, 'a click does not bring the critical path back');
+    }
     const words = timeline.rows.some(row => row.start.length > 0 && (timeline.look(row.start[0], row.end[0]), timeline.at((timeline.gutter + timeline.width) / 2, row.y - timeline.box.scrollTop + 5)));
     check(words || DATA.timeline.rows.every(row => row.n === 0), 'the timeline tells nothing of what is pointed at');
     timeline.all();

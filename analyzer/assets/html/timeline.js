@@ -3,6 +3,9 @@ const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e01
 const ROW = 17;
 const AXIS = 22;
 const GAP = 7;
+// Above the first row of a lane: where the critical path runs.
+const STRIP = 5;
+const WAITS = ['launch_delay', 'queue', 'sync_wait', 'gap'];
 
 function bytes(text) {
   const plain = atob(text);
@@ -42,10 +45,12 @@ class Timeline {
     this.until = data.until;
     this.needle = '';
     this.names = new Map(data.names.map((name, at) => [name, at]));
+    this.path = new Map((data.path?.lanes ?? []).map(of => [of.lane, spansOf(of, data.from)]));
+    this.showsPath = this.path.size > 0;
     let y = AXIS;
     let lane = null;
     this.rows = data.rows.map(row => {
-      if (row.lane !== lane) { y += lane === null ? 2 : GAP; }
+      if (row.lane !== lane) { y += (lane === null ? 2 : GAP) + (this.path.size > 0 ? STRIP + 1 : 0); }
       const first = row.lane !== lane;
       lane = row.lane;
       const made = { lane, first, y, depth: row.depth, slices: bytes(row.slices), ...spansOf(row, data.from) };
@@ -140,6 +145,7 @@ class Timeline {
       this.drawSlices(pen, row, y);
       this.drawSpans(pen, row, y);
     }
+    if (this.showsPath) this.drawPath(pen, scroll, height);
     if (this.mark) {
       const [x0, x1] = this.mark.map(at => this.x(at));
       pen.strokeStyle = ink;
@@ -165,7 +171,8 @@ class Timeline {
     for (const row of this.rows) {
       const y = row.y - scroll;
       if (!row.first || y > height) continue;
-      if (y > AXIS + 2) { pen.fillStyle = line; pen.fillRect(0, y - 4, width, 1); }
+      const above = this.path.size > 0 ? STRIP + 1 : 0;
+      if (y - above > AXIS + 2) { pen.fillStyle = line; pen.fillRect(0, y - 4 - above, width, 1); }
       if (y < AXIS - ROW / 2) continue;
       pen.fillStyle = ink;
       pen.fillText(fitted(pen, row.lane, gutter - 10), 5, y + ROW / 2);
@@ -232,8 +239,63 @@ class Timeline {
     }
     pen.globalAlpha = 1;
   }
+  // Where the path of a lane is drawn; what has no lane of its own stands below the axis.
+  strip(row) { return row ? row.y - STRIP - 1 : AXIS - STRIP + 1; }
+  strips() {
+    const strips = this.rows.filter(row => row.first && this.path.has(row.lane)).map(row => [row, this.path.get(row.lane)]);
+    return this.path.has('') ? [[null, this.path.get('')], ...strips] : strips;
+  }
+  // Work in the colour of text, waits in that of warnings; thin lines where the path goes to another lane.
+  drawPath(pen, scroll, height) {
+    const style = getComputedStyle(document.documentElement);
+    const [work, wait] = ['--ink', '--warning'].map(name => style.getPropertyValue(name).trim());
+    const seen = [];
+    for (const [row, of] of this.strips()) {
+      const y = this.strip(row) - (row ? scroll : 0);
+      let drawn = -1;
+      for (let i = this.after({ end: of.end }, this.from); i < of.start.length && of.start[i] < this.until; i++) {
+        const [x0, x1] = [this.x(of.start[i]), this.x(of.end[i])];
+        if (row && seen.length < 2000) seen.push([of.start[i], of.end[i], y]);
+        if (x1 - drawn < 0.5 || y < AXIS - STRIP || y > height) continue;
+        pen.fillStyle = WAITS.includes(this.data.path.kinds[of.name[i]]) ? wait : work;
+        pen.fillRect(x0, y, Math.max(x1 - x0, 0.8), STRIP);
+        drawn = x1;
+      }
+    }
+    if (seen.length >= 2000) return;
+    seen.sort((a, b) => a[0] - b[0]);
+    pen.fillStyle = work;
+    pen.globalAlpha = 0.45;
+    for (let i = 1; i < seen.length; i++) {
+      const [[, end, from], [start, , to]] = [seen[i - 1], seen[i]];
+      if (from === to || this.x(start) - this.x(end) > 3) continue;
+      pen.fillRect(Math.round(this.x(start)) - 0.5, Math.min(from, to) + STRIP, 1, Math.abs(from - to) - STRIP);
+    }
+    pen.globalAlpha = 1;
+  }
+  togglePath() {
+    if (this.path.size === 0) return;
+    this.showsPath = !this.showsPath;
+    document.getElementById('path-toggle')?.setAttribute('aria-pressed', String(this.showsPath));
+    const legend = document.getElementById('path-legend');
+    if (legend) legend.hidden = !this.showsPath;
+    this.ask();
+  }
+  onPath(x, y) {
+    if (!this.showsPath || x < this.gutter) return null;
+    const found = this.strips().find(([row]) => { const top = this.strip(row) - (row ? this.box.scrollTop : 0); return y >= top - 1 && y <= top + STRIP; });
+    if (!found) return null;
+    const [row, of] = found;
+    const near = (this.until - this.from) / (this.width - this.gutter);
+    const i = this.after({ end: of.end }, this.time(x) - near);
+    if (i >= of.start.length || of.start[i] > this.time(x) + near) return null;
+    const many = this.data.path.summed || !row ? ', many pieces together' : '';
+    return `critical path: ${this.data.path.kinds[of.name[i]].replace('_', ' ')}${many}\n${duration(of.end[i] - of.start[i])} from ${this.shower()(of.start[i])}${row ? '\n' + row.lane : ''}`;
+  }
   // What stands at a place of the canvas, in words.
   at(x, y) {
+    const path = this.onPath(x, y);
+    if (path) return path;
     const row = this.rows.find(row => y + this.box.scrollTop >= row.y && y + this.box.scrollTop < row.y + ROW);
     if (!row || x < this.gutter || y < AXIS - 4) return null;
     const time = this.time(x);
@@ -252,7 +314,12 @@ class Timeline {
     const actions = { in: () => this.zoom(0.5), out: () => this.zoom(2), all: () => { this.mark = null; this.all(); } };
     for (const button of document.querySelectorAll('.controls [data-do]')) button.onclick = actions[button.dataset.do];
     document.getElementById('highlight').oninput = event => this.highlight(event.target.value);
-    const keys = { '+': actions.in, '=': actions.in, '-': actions.out, 0: actions.all, Home: actions.all, ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2) };
+    const toggle = document.getElementById('path-toggle');
+    if (toggle) {
+      if (this.path.size > 0) toggle.onclick = () => this.togglePath();
+      else { toggle.hidden = true; document.getElementById('path-legend').hidden = true; }
+    }
+    const keys = { c: () => this.togglePath(), '+': actions.in, '=': actions.in, '-': actions.out, 0: actions.all, Home: actions.all, ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2) };
     this.box.addEventListener('keydown', event => {
       if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
       event.preventDefault();

@@ -18,6 +18,8 @@ pub enum Ink {
     Series(usize),
     /// Text upon a shape of that colour.
     On(usize),
+    /// What none of them accounts for.
+    Unaccounted,
     /// What stands out.
     Alarm,
     /// From least (0) to most (1).
@@ -67,6 +69,7 @@ impl Ink {
                 let part = if light > 115.0 { 0x00 } else { 0xff };
                 (part, part, part)
             }
+            Ink::Unaccounted => (0xc4, 0xc8, 0xcc),
             Ink::Alarm => (0xd5, 0x5e, 0x00),
             Ink::Scale(share) => {
                 let last = SCALE.len() - 1;

@@ -7,36 +7,44 @@ use super::scene::{Anchor, SMALL, Scene};
 /// Height of a line.
 const LINE: f64 = 18.0;
 
+/// What nothing that was recorded accounts for: no thing of its own, so no colour of theirs.
+pub const UNACCOUNTED: &str = "unaccounted";
+
 /// How high the legend of these names gets on a page this wide.
 pub fn height(names: &[String], width: f64) -> f64 {
-    places(&shown(names), width)
-        .last()
-        .map_or(0.0, |at| at.1 + LINE)
+    let entries = shown(names);
+    let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
+    places(&names, width).last().map_or(0.0, |at| at.1 + LINE)
 }
 
 /// Draws it from `(left, top)`.
 pub fn draw(scene: &mut Scene, names: &[String], [left, top]: [f64; 2]) {
-    let names = shown(names);
+    let entries = shown(names);
+    let names: Vec<String> = entries.iter().map(|(name, _)| name.clone()).collect();
     let places = places(&names, scene.width - left);
-    for (i, (name, (x, y))) in names.iter().zip(places).enumerate() {
+    for ((name, ink), (x, y)) in entries.iter().zip(places) {
         let (x, y) = (left + x, top + y + LINE / 2.0);
-        scene.rect([x, y - 5.0, 10.0, 10.0], Ink::Series(i));
+        scene.rect([x, y - 5.0, 10.0, 10.0], *ink);
         scene.text((x + 15.0, y), name, Anchor::Start, Ink::Text);
     }
 }
 
-/// Those with a colour of their own, and one for all others.
-fn shown(names: &[String]) -> Vec<String> {
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(SERIES.len())
-        .map(|name| font::fit(if name.is_empty() { "–" } else { name }, SMALL, 220.0))
+/// Those with a colour of their own, and one for all others; what is unaccounted comes last.
+fn shown(names: &[String]) -> Vec<(String, Ink)> {
+    let fit = |name: &str| font::fit(if name.is_empty() { "–" } else { name }, SMALL, 220.0);
+    let (nothing, named): (Vec<&String>, Vec<&String>) =
+        names.iter().partition(|name| *name == UNACCOUNTED);
+    let coloured = named.iter().take(SERIES.len()).enumerate();
+    let mut shown: Vec<(String, Ink)> = coloured
+        .map(|(at, name)| (fit(name), Ink::Series(at)))
         .collect();
-    match names.len().saturating_sub(SERIES.len()) {
+    let other = Ink::Series(SERIES.len());
+    match named.len().saturating_sub(SERIES.len()) {
         0 => {}
-        1 => shown.push(font::fit(&names[SERIES.len()], SMALL, 220.0)),
-        more => shown.push(format!("{more} others")),
+        1 => shown.push((fit(named[SERIES.len()]), other)),
+        more => shown.push((format!("{more} others"), other)),
     }
+    shown.extend(nothing.first().map(|name| (fit(name), Ink::Unaccounted)));
     shown
 }
 

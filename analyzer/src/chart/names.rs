@@ -20,6 +20,21 @@ pub struct Named {
 /// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
 /// How many were written.
 pub fn write(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) -> usize {
+    place(scene, names, within, most, false)
+}
+
+/// The same, above lines that are mere background: they do not run through the letters.
+pub fn write_on(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) -> usize {
+    place(scene, names, within, most, true)
+}
+
+fn place(
+    scene: &mut Scene,
+    names: &[Named],
+    within: [f64; 4],
+    most: usize,
+    on_paper: bool,
+) -> usize {
     let mut taken: Vec<[f64; 4]> = scene.items.iter().filter_map(Scene::bounds).collect();
     let marks: Vec<[f64; 4]> = names
         .iter()
@@ -67,6 +82,9 @@ pub fn write(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) 
             is_free.then_some(((x, y), anchor, bounds))
         });
         if let Some((at, anchor, bounds)) = free {
+            if on_paper {
+                scene.rect(bounds, Ink::Paper);
+            }
             scene.text(at, &text, anchor, Ink::Text);
             taken.push(bounds);
             written += 1;

@@ -234,6 +234,7 @@ pub fn dark_rules(within: &str) -> String {
     rules.push_str(&text(Ink::Faint, "#A3A9B2"));
     rules.push_str(&text(Ink::Grid, "#343A42"));
     rules.push_str(&text(Ink::Paper, "#15191E"));
+    rules.push_str(&text(Ink::Unaccounted, "#565D66"));
     rules.push_str(&text(Ink::Alarm, "#F07A2B"));
     for (n, dark) in lighter.iter().enumerate() {
         rules.push_str(&text(Ink::Series(n), dark));

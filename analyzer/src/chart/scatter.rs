@@ -11,6 +11,11 @@ use super::{WIDTH, font, legend};
 use crate::report::units::Unit;
 
 const HEIGHT: f64 = 380.0;
+/// Pixels from the middle of the largest point to its edge, and of the least that is seen.
+const LARGEST: f64 = 14.0;
+const LEAST: f64 = 2.5;
+/// Height of the line that says what sizes mean.
+const SIZES: f64 = 34.0;
 /// Most points, the largest first.
 const MOST: usize = 1_500;
 const MOST_NAMES: usize = 16;
@@ -52,7 +57,10 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         0.0
     };
 
-    let mut scene = Scene::new(&chart.title, WIDTH, HEIGHT + 74.0 + below);
+    let has_sizes = chart.size.is_some() && largest > 0.0;
+    let sizes_below = if has_sizes { SIZES } else { 0.0 };
+    let height = HEIGHT + 74.0 + below + sizes_below;
+    let mut scene = Scene::new(&chart.title, WIDTH, height);
     let (left, right, top, bottom) = (84.0, WIDTH - 18.0, 28.0, HEIGHT + 28.0);
     let lines = lines(data);
     let (lx, ly) = (
@@ -91,8 +99,8 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         }
         scene.line(drawn, Ink::Faint, 1);
     }
-    let radius = |row: usize| match largest > 0.0 {
-        true => 3.0 + 9.0 * (size(row) / largest).max(0.0).sqrt(),
+    let radius = |row: usize| match has_sizes {
+        true => radius_of(size(row) / largest),
         false => 4.0,
     };
     let mut named = Vec::new();
@@ -137,11 +145,38 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         [left, top, right, bottom],
         &named,
     );
-    names::write(&mut scene, &named, [left, top, right, bottom], MOST_NAMES);
+    names::write_on(&mut scene, &named, [left, top, right, bottom], MOST_NAMES);
     if has_legend {
         legend::draw(&mut scene, &series, [8.0, bottom + 42.0]);
     }
+    if let (true, Some(column)) = (has_sizes, &chart.size) {
+        let unit = Unit::of(column);
+        let middle = bottom + 42.0 + below + SIZES / 2.0;
+        size_legend(&mut scene, &data::heading(column), middle, |share| {
+            show(largest * share, unit)
+        });
+    }
     Some(scene)
+}
+
+/// A point's area is its share of the largest's, but for the least ones, which would not be seen.
+fn radius_of(share: f64) -> f64 {
+    (LARGEST * share.max(0.0).sqrt()).max(LEAST)
+}
+
+/// What sizes mean: the largest, a quarter of it, a sixteenth of it.
+fn size_legend(scene: &mut Scene, name: &str, y: f64, show: impl Fn(f64) -> String) {
+    let name = font::fit(&format!("area: {name}"), SMALL, 220.0);
+    scene.text((8.0, y), &name, Anchor::Start, Ink::Text);
+    let mut x = 8.0 + font::width(&name, SMALL) + 16.0;
+    for share in [1.0, 0.25, 0.0625] {
+        let radius = radius_of(share);
+        scene.dot((x + radius, y), radius, Ink::Faint);
+        x += 2.0 * radius + 6.0;
+        let text = show(share);
+        scene.text((x, y), &text, Anchor::Start, Ink::Text);
+        x += font::width(&text, SMALL) + 18.0;
+    }
 }
 
 /// Names of lines, above their right ends where these are free.
@@ -163,24 +198,47 @@ fn roof_names(
             ]
         })
         .collect();
+    let drawn: Vec<Vec<(f64, f64)>> = lines
+        .iter()
+        .map(|(_, line)| line.iter().filter_map(&place).collect())
+        .collect();
     for (name, line) in lines {
         let Some((x, y)) = line.last().and_then(&place) else {
             continue;
         };
         let text = font::fit(name, SMALL, 260.0);
         let width = font::width(&text, SMALL);
-        let free = [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
-            let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
-            let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
-            let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));
-            is_free.then_some(bounds)
-        });
+        let free = |crossed: bool| {
+            [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
+                let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
+                let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
+                let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));
+                (is_free && (crossed || !crosses(&drawn, bounds))).then_some(bounds)
+            })
+        };
+        // Rather where no roof runs through it.
+        let free = free(false).or_else(|| free(true));
         if let Some(bounds) = free {
             let at = (bounds[0] + width, bounds[1] + 7.0);
             scene.text(at, &text, Anchor::End, Ink::Faint);
             taken.push(bounds);
         }
     }
+}
+
+/// Whether a line runs through a rectangle, looked at in steps of a few pixels.
+fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
+    let inside = |(px, py): (f64, f64)| px > x && px < x + width && py > y && py < y + height;
+    lines.iter().flat_map(|line| line.windows(2)).any(|ends| {
+        let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
+        let steps = ((bx - ax).abs().max((by - ay).abs()) / 3.0)
+            .ceil()
+            .clamp(1.0, 1_000.0);
+        (0..=steps as usize).any(|step| {
+            let part = step as f64 / steps;
+            inside((ax + (bx - ax) * part, ay + (by - ay) * part))
+        })
+    })
 }
 
 /// Name and points of each line.

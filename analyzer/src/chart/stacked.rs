@@ -12,7 +12,8 @@ use crate::report::units::{self, Unit};
 const MOST: usize = 16;
 const ROW: f64 = 44.0;
 
-/// Bars from top to bottom, pieces from left to right, the largest first; each bar is its own whole.
+/// Bars from top to bottom, pieces from left to right, the largest first and what is unaccounted last; each bar
+/// is its own whole.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (bars, of_bar) = kinds(&data.texts(&chart.x));
@@ -33,7 +34,14 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         totals[*of] += value;
     }
     let mut order: Vec<usize> = (0..series.len()).filter(|n| totals[*n] > 0.0).collect();
-    order.sort_by(|a, b| totals[*b].total_cmp(&totals[*a]).then(a.cmp(b)));
+    let is_nothing = |of: usize| series[of] == legend::UNACCOUNTED;
+    order.sort_by(|a, b| {
+        let size = totals[*b].total_cmp(&totals[*a]);
+        is_nothing(*a)
+            .cmp(&is_nothing(*b))
+            .then(size)
+            .then(a.cmp(b))
+    });
     let names: Vec<String> = order.iter().map(|n| series[*n].clone()).collect();
     let mut colour = vec![SERIES.len(); series.len()];
     for (n, of) in order.iter().enumerate() {
@@ -67,15 +75,14 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             let width = share * (right - left);
             // A gap tells neighbours apart without colours.
             let drawn = if width > 3.0 { width - 1.0 } else { width };
-            scene.rect([x, y, drawn, 32.0], Ink::Series(colour[*of]));
+            let (ink, on) = match is_nothing(*of) {
+                true => (Ink::Unaccounted, Ink::Text),
+                false => (Ink::Series(colour[*of]), Ink::On(colour[*of])),
+            };
+            scene.rect([x, y, drawn, 32.0], ink);
             let (text, percent) = (show(*value, unit), units::percent(share));
             if font::width(&percent, SMALL) + 8.0 < width {
-                scene.text(
-                    (x + width / 2.0, y + 16.0),
-                    &percent,
-                    Anchor::Middle,
-                    Ink::On(colour[*of]),
-                );
+                scene.text((x + width / 2.0, y + 16.0), &percent, Anchor::Middle, on);
             }
             let mark = format!("{}: {text}, {percent} of {name}", series[*of]);
             scene.mark([x, y, width, 32.0], mark);

@@ -46,6 +46,9 @@ pub struct CompareArgs {
     /// Write the ratios of medians with their intervals to DIR, as a forest plot in SVG and in PNG.
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
+    /// Write all of it to FILE as one page for a browser; - is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Do not compare critical paths, which take most of the time.
     #[arg(long)]
     pub no_path: bool,

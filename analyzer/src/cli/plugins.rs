@@ -40,10 +40,11 @@ pub struct NewArgs {
     /// The folder to make; NAME when not given.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// The folder of the crate trueno-plugin, or of a checkout of the analyzer's repository. When not given: the checkout
-    /// around this program or the working directory, else the repository on the net.
-    #[arg(long, value_name = "DIR")]
-    pub sdk: Option<PathBuf>,
+    /// The folder of the crate trueno-plugin, or of a checkout of the analyzer's repository; or the address of a git
+    /// repository that holds it, with #COMMIT or without. When not given: the checkout around this program or the working
+    /// directory, else the analyzer's repository on the net.
+    #[arg(long, value_name = "DIR|URL")]
+    pub sdk: Option<String>,
 }
 
 /// `plugins check`.

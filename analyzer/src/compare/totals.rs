@@ -96,6 +96,13 @@ pub struct TotalRow {
     pub(super) total: Total,
 }
 
+impl TotalRow {
+    /// A value of it, for people.
+    pub fn show(&self, value: f64) -> String {
+        self.total.show(value)
+    }
+}
+
 /// Of one run.
 ///
 /// # Errors

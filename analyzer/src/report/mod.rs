@@ -12,6 +12,7 @@ mod share;
 pub mod style;
 pub mod terminal;
 mod terminal_choice;
+mod terminal_findings;
 mod terminal_section;
 mod terminal_table;
 #[cfg(test)]

@@ -1,16 +1,12 @@
 //! The form for a terminal. No line is wider than asked.
 
 use super::style::{Meaning, Palette};
-use super::top::{self, Top};
+use super::terminal_choice as choice;
 use super::words::Completeness;
-use super::{Finding, Level, Report, Section, SectionStatus, terminal_section, width, words};
+use super::{Report, SectionStatus, terminal_findings, terminal_section, width, words};
 
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
-/// Findings at the top of a report.
-const TOP_FINDINGS: usize = 3;
-/// Findings that are mere notes, of a section of a brief page.
-const NOTES: usize = 2;
 pub(super) const INDENT: usize = 2;
 
 /// How much a page says.
@@ -18,7 +14,7 @@ pub(super) const INDENT: usize = 2;
 pub enum Detail {
     /// What a report opens with, and what is wrong: no sections.
     Head,
-    /// Of each section the tables that fit some twenty lines; the others are named.
+    /// The same, and of each section the tables that fit a dozen lines; the others are named.
     Brief,
     /// All tables, and all that findings say.
     Full,
@@ -48,16 +44,52 @@ pub fn render(report: &Report, page: Page) -> String {
         text: String::new(),
     };
     header(report, &mut out);
-    holds_back(report, &mut out);
-    top_findings(report, &mut out);
+    terminal_findings::holds_back(report, &mut out);
+    terminal_findings::head(report, &mut out);
     if page.detail != Detail::Head {
-        for section in &report.sections {
-            out.blank();
-            section_lines(section, &mut out);
-        }
+        sections(report, &mut out);
     }
     problems(report, &mut out);
     out.text
+}
+
+/// Those that say what would be gained first; on a brief page those that did not run share a line at its end.
+fn sections(report: &Report, out: &mut Out) {
+    let brief = out.page.detail == Detail::Brief;
+    let (first, others): (Vec<_>, Vec<_>) = report
+        .sections
+        .iter()
+        .partition(|section| section.tables.iter().any(choice::tells_gains));
+    let (skipped, others): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|section| brief && section.status == SectionStatus::Skipped);
+    let mut silent = Vec::new();
+    for section in first.into_iter().chain(others) {
+        match brief.then(|| terminal_section::silent(section)).flatten() {
+            Some(names) => silent.push((section, names)),
+            None => {
+                out.blank();
+                terminal_section::lines(section, out);
+            }
+        }
+    }
+    if !brief {
+        return;
+    }
+    out.blank();
+    for (section, names) in silent.iter().filter(|(_, names)| !names.is_empty()) {
+        let lead = format!("{} also has:", width::printable(&section.plugin));
+        let names = names.join(", ");
+        out.hanging(0, (&lead, Meaning::Faint), &names, Some(Meaning::Faint));
+    }
+    for section in skipped {
+        let why = section.message.as_deref().unwrap_or("no reason given");
+        let lead = format!("{} was skipped:", width::printable(&section.plugin));
+        out.hanging(0, (&lead, section.status.into()), why, None);
+    }
+    let more = "-v shows all tables, rows, columns and findings, --only PLUGIN those of one plugin; \
+                exact values: --json FILE, --csv DIR, `trueno-analyze query`";
+    out.hanging(0, ("more:", Meaning::Faint), more, Some(Meaning::Faint));
 }
 
 pub(super) struct Out {
@@ -71,7 +103,7 @@ impl Out {
         self.text.push('\n');
     }
 
-    fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         self.line("");
     }
 
@@ -108,7 +140,7 @@ impl Out {
 fn header(report: &Report, out: &mut Out) {
     let brief = out.page.detail != Detail::Full;
     for (name, mut text) in words::header(&report.header) {
-        if brief && name == "program" {
+        if brief && ["program", "values"].contains(&name) {
             text = width::shorten(&text, out.page.width - 10).into_owned();
         }
         out.hanging(
@@ -140,129 +172,6 @@ fn header(report: &Report, out: &mut Out) {
     }
 }
 
-/// The first lines of `bottleneck.top`, or why there are none.
-fn holds_back(report: &Report, out: &mut Out) {
-    let top = Top::of(report);
-    out.blank();
-    let title = "what holds it back";
-    if top.findings.is_empty() {
-        let text = format!("{title}: {}", top.none());
-        return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
-    }
-    let shown = top.findings.len();
-    let of = match top.more {
-        0 => String::new(),
-        more => format!(" ({shown} of {}, most first)", shown as u64 + more),
-    };
-    let title = out.paint(Meaning::Heading, title);
-    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
-    for line in &top.findings {
-        let lead = format!("{} {}", line.rank, width::pad(&line.severity, 6, false));
-        let meaning = match line.severity.as_str() {
-            "high" => Meaning::Warning,
-            _ => Meaning::Faint,
-        };
-        out.hanging(INDENT, (&lead, meaning), &line.sentence, None);
-    }
-}
-
-fn top_findings(report: &Report, out: &mut Out) {
-    let mut findings = report.findings();
-    let all = findings.len();
-    // Those stand above already.
-    findings.retain(|(plugin, _)| *plugin != top::PLUGIN);
-    out.blank();
-    if findings.is_empty() {
-        let none = if all > 0 {
-            "no other findings"
-        } else {
-            "no findings"
-        };
-        out.line(&out.paint(Meaning::Faint, none));
-        return;
-    }
-    let shown = findings.len().min(TOP_FINDINGS);
-    let of = if shown < findings.len() {
-        format!(" ({shown} of {}, worst first)", findings.len())
-    } else {
-        String::new()
-    };
-    let title = out.paint(Meaning::Heading, "findings");
-    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
-    for (plugin, finding) in &findings[..shown] {
-        let text = format!("{} [{plugin}]", finding.title);
-        out.hanging(
-            INDENT,
-            (severity(finding.severity), finding.severity.into()),
-            &text,
-            None,
-        );
-    }
-}
-
-/// Padded to one width, so that titles stand under each other.
-fn severity(level: Level) -> &'static str {
-    match level {
-        Level::Info => "info   ",
-        Level::Warning => "warning",
-        Level::Error => "error  ",
-    }
-}
-
-fn section_lines(section: &Section, out: &mut Out) {
-    let name = format!("{} {}", section.plugin, section.version);
-    out.hanging(
-        0,
-        (&width::printable(&name), Meaning::Heading),
-        &section.summary,
-        Some(Meaning::Faint),
-    );
-    let state = match section.status {
-        SectionStatus::Ok => None,
-        SectionStatus::Failed => Some("failed: "),
-        SectionStatus::Skipped => Some("skipped:"),
-    };
-    if let Some(state) = state {
-        out.hanging(
-            INDENT,
-            (state, section.status.into()),
-            section.message.as_deref().unwrap_or("no reason given"),
-            None,
-        );
-    }
-    terminal_section::tables(section, out);
-    let mut notes = 0;
-    for finding in &section.findings {
-        notes += usize::from(finding.severity == Level::Info);
-        if out.page.detail == Detail::Full || finding.severity > Level::Info || notes <= NOTES {
-            finding_lines(finding, out);
-        }
-    }
-    if out.page.detail != Detail::Full && notes > NOTES {
-        let more = notes - NOTES;
-        let what = if more == 1 { "note" } else { "notes" };
-        let text = format!("{more} more {what} with --only {} or -v", section.plugin);
-        out.hanging(INDENT, ("", Meaning::Faint), &text, Some(Meaning::Faint));
-    }
-}
-
-fn finding_lines(finding: &Finding, out: &mut Out) {
-    let title = format!("{} ({})", finding.title, finding.code);
-    out.hanging(
-        INDENT,
-        (severity(finding.severity), finding.severity.into()),
-        &title,
-        None,
-    );
-    let under = INDENT + severity(finding.severity).len() + 1;
-    // Of a mere note, a brief page says what to do, and not how it was seen.
-    let brief = out.page.detail == Detail::Brief && finding.severity == Level::Info;
-    let detail = finding.detail.as_ref().filter(|_| !brief);
-    for text in detail.into_iter().chain(&finding.suggestion) {
-        out.hanging(under - 1, ("", Meaning::Faint), text, None);
-    }
-}
-
 fn problems(report: &Report, out: &mut Out) {
     if report.problems.is_empty() {
         return;
@@ -272,7 +181,10 @@ fn problems(report: &Report, out: &mut Out) {
     for problem in &report.problems {
         out.hanging(
             INDENT,
-            (severity(problem.severity), problem.severity.into()),
+            (
+                terminal_findings::severity(problem.severity),
+                problem.severity.into(),
+            ),
             &words::problem(problem),
             None,
         );

@@ -1,31 +1,61 @@
 //! Which tables of a section a brief page shows, and how many rows of each.
 //!
-//! The tables of a section have [`LINES`] lines. Tables that sum up come
-//! before tables that list single rows, both in the plugin's order. The first
+//! The tables of a section have [`LINES`] lines; where one says what would be gained, [`LINES_WITH_GAINS`].
+//! That one comes first, then tables that sum up in the plugin's order; a table
+//! that lists single rows is shown only where there is no other. The first
 //! is shown with the rows asked for; each after it with as many rows as there
-//! are lines left, but not with fewer than [`LEAST_ROWS`], nor a list with more
-//! than [`LISTED_ROWS`]. The first table that
+//! are lines left, but not with fewer than [`LEAST_ROWS`]. The first table that
 //! does not fit ends it: it and those after it are named. So are tables of
-//! sentences: the findings of their plugin say the same.
+//! sentences: the findings of their plugin say the same. Of verdicts that are all
+//! good, how many there are of each is told and no row.
+
+use std::collections::BTreeMap;
 
 use trueno_plugin::Table;
 
 /// Lines the tables of one section may take.
-const LINES: usize = 20;
+const LINES: usize = 9;
+/// The same, where a table says what would be gained.
+const LINES_WITH_GAINS: usize = 19;
 /// Fewer rows say nothing, where the table has more.
 const LEAST_ROWS: usize = 3;
-/// Rows of a table that lists single rows, where it is not the first.
-const LISTED_ROWS: usize = 5;
 /// Columns of tables whose rows are single events or moments: their first rows are not their most important.
 const OF_SINGLE_ROWS: [&str; 4] = ["id", "seq", "time_ns", "start_ns"];
-/// What a finding says, as a column.
-const SENTENCE: &str = "sentence";
+/// What a finding says, as columns.
+const SENTENCES: [&str; 2] = ["sentence", "missing"];
+/// How something was judged.
+const VERDICT: &str = "verdict";
+/// Verdicts of which the number is enough.
+const FINE: [&str; 4] = ["pass", "not measurable", "no trend", "identical"];
 
-/// What becomes of the tables of a section. Each is in one of the three.
+/// Whether a table says what less time of something would save.
+pub fn tells_gains(table: &Table) -> bool {
+    let gains = |name: &str| name.starts_with("gain_") && name.ends_with("_ns");
+    table.rows() > 0 && !says_sentences(table) && table.columns().any(|(name, _)| gains(name))
+}
+
+/// How many there are of each verdict, the most first; `None` where one of them wants to be looked at.
+fn verdicts(table: &Table) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for verdict in table.text(VERDICT).ok()?.iter() {
+        let verdict = verdict.filter(|verdict| FINE.contains(verdict))?;
+        *counts.entry(verdict).or_default() += 1;
+    }
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let counts = counts
+        .iter()
+        .map(|(verdict, count)| format!("{count} {verdict}"));
+    Some(counts.collect::<Vec<_>>().join(", "))
+}
+
+/// What becomes of the tables of a section. Each is in one of the four.
 #[derive(Debug, Default)]
 pub struct Choice<'a> {
     /// To be shown, with so many rows.
     pub shown: Vec<(&'a Table, usize)>,
+    /// Of verdicts, with how many there are of each.
+    pub told: Vec<(&'a Table, String)>,
     /// To be named.
     pub left_out: Vec<&'a Table>,
     /// Without a row.
@@ -38,6 +68,7 @@ pub fn all(tables: &[Table], top: usize) -> Choice<'_> {
         tables.iter().partition(|table| table.rows() == 0);
     Choice {
         shown: filled.into_iter().map(|table| (table, top)).collect(),
+        told: Vec::new(),
         left_out: Vec::new(),
         empty,
     }
@@ -54,23 +85,33 @@ pub fn brief<'a>(
         empty: all.empty,
         ..Choice::default()
     };
-    let (listing, summing): (Vec<_>, Vec<_>) =
-        all.shown.into_iter().partition(|(table, _)| lists(table));
-    let mut left = LINES;
+    let mut order: Vec<&Table> = all.shown.into_iter().map(|(table, _)| table).collect();
+    order.sort_by_key(|table| (!tells_gains(table), lists(table)));
+    let mut left = match order.first() {
+        Some(first) if tells_gains(first) => LINES_WITH_GAINS,
+        _ => LINES,
+    };
     let mut said = Vec::new();
-    for (table, _) in summing.into_iter().chain(listing) {
+    for table in order {
+        if says_sentences(table) {
+            said.push(table);
+            continue;
+        }
+        if let Some(counts) = verdicts(table) {
+            left = left.saturating_sub(1);
+            choice.told.push((table, counts));
+            continue;
+        }
         let most = top.min(table.rows());
-        let most = if lists(table) && !choice.shown.is_empty() {
-            most.min(LISTED_ROWS)
+        // The last row takes no more room than to say that there is one more.
+        let most = if most + 1 == table.rows() && top > 0 {
+            most + 1
         } else {
             most
         };
-        let rows = if table.column(SENTENCE).is_ok() {
-            said.push(table);
-            continue;
-        } else if choice.shown.is_empty() {
+        let rows = if choice.shown.is_empty() {
             Some(most)
-        } else if choice.left_out.is_empty() {
+        } else if choice.left_out.is_empty() && !lists(table) {
             let least = LEAST_ROWS.min(most);
             (least..=most)
                 .rev()
@@ -88,6 +129,10 @@ pub fn brief<'a>(
     }
     choice.left_out.splice(0..0, said);
     choice
+}
+
+fn says_sentences(table: &Table) -> bool {
+    SENTENCES.iter().any(|name| table.column(name).is_ok())
 }
 
 fn lists(table: &Table) -> bool {
@@ -115,17 +160,16 @@ mod tests {
     fn sums_come_before_lists_and_the_rest_is_named() {
         let tables = [
             table("path", 5_000, "seq"),
-            table("by_kind", 6, "dur_ns"),
+            table("by_kind", 3, "dur_ns"),
             table("nothing", 0, "dur_ns"),
             table("by_name", 400, "dur_ns"),
             table("by_category", 4, "dur_ns"),
             table("by_iteration", 4, "start_ns"),
         ];
-        // A title, headings, and what the rest amounts to.
-        let choice = brief(&tables, 10, |_, rows| rows + 3);
+        let choice = brief(&tables, 10, |_, rows| rows + 1);
         assert_eq!(
             names(&choice.shown),
-            [("by_kind".to_owned(), 6), ("by_name".to_owned(), 8)]
+            [("by_kind".to_owned(), 3), ("by_name".to_owned(), 4)]
         );
         let left_out: Vec<&str> = choice.left_out.iter().map(|table| table.name()).collect();
         assert_eq!(left_out, ["by_category", "path", "by_iteration"]);
@@ -138,6 +182,36 @@ mod tests {
         let choice = brief(&tables, 50, |_, rows| rows + 3);
         assert_eq!(names(&choice.shown), [("a".to_owned(), 50)]);
         assert_eq!(choice.left_out.len(), 1);
+    }
+
+    #[test]
+    fn what_would_be_gained_comes_first() {
+        let tables = [
+            table("by_kind", 6, "dur_ns"),
+            table("opportunity", 40, "gain_50_ns"),
+        ];
+        let choice = brief(&tables, 7, |_, rows| rows + 3);
+        let expected = [("opportunity".to_owned(), 7), ("by_kind".to_owned(), 6)];
+        assert_eq!(names(&choice.shown), expected);
+    }
+
+    #[test]
+    fn verdicts_are_counted_where_all_are_good() {
+        let of = |verdicts: &[&str]| {
+            let verdicts = verdicts.iter().copied();
+            Table::build("checks")
+                .text("verdict", verdicts)
+                .finish()
+                .unwrap()
+        };
+        let good = [of(&["not measurable", "pass", "pass"])];
+        let choice = brief(&good, 10, |_, rows| rows + 3);
+        assert_eq!(choice.told[0].1, "2 pass, 1 not measurable");
+        assert!(choice.shown.is_empty() && choice.left_out.is_empty());
+        let bad = [of(&["pass", "fail", "pass"])];
+        let choice = brief(&bad, 10, |_, rows| rows + 3);
+        assert_eq!(names(&choice.shown), [("checks".to_owned(), 3)]);
+        assert!(choice.told.is_empty());
     }
 
     #[test]
@@ -175,7 +249,9 @@ mod tests {
             if choice.shown.len() > 1 {
                 prop_assert!(lines <= LINES, "{lines}");
             }
-            prop_assert!(choice.shown.iter().all(|(table, rows)| *rows <= top.min(table.rows())));
+            // One row more where it is the last.
+            prop_assert!(choice.shown.iter().all(|(table, rows)| *rows <= top.min(table.rows())
+                || *rows == top + 1 && *rows == table.rows()));
             prop_assert_eq!(choice.shown.is_empty(), tables.iter().all(|table| table.rows() == 0));
         }
     }

@@ -1,4 +1,4 @@
-//! The tables of one section on a page.
+//! One section on a page.
 
 use trueno_plugin::Table;
 
@@ -6,68 +6,126 @@ use super::style::Meaning;
 use super::terminal::{Detail, INDENT, Out, Page};
 use super::terminal_choice::{self as choice, Choice};
 use super::terminal_table::{self as fitted, Absent};
+use super::units::{self, Unit};
 use super::view::{View, heading};
-use super::{Section, width};
+use super::{Section, SectionStatus, terminal_findings, width};
+
+/// Its name, what became of it, its tables; on a full page its findings, which a brief one has in its head.
+pub fn lines(section: &Section, out: &mut Out) {
+    let full = out.page.detail == Detail::Full;
+    let name = width::printable(&section.plugin).into_owned();
+    let name = match full {
+        true => width::printable(&format!("{name} {}", section.version)).into_owned(),
+        false => name,
+    };
+    let room = out.page.width.saturating_sub(width::of(&name) + 1);
+    let summary = match full {
+        true => section.summary.clone(),
+        false => width::shorten(&width::printable(&section.summary), room).into_owned(),
+    };
+    out.hanging(0, (&name, Meaning::Heading), &summary, Some(Meaning::Faint));
+    let state = match section.status {
+        SectionStatus::Ok => None,
+        SectionStatus::Failed => Some("failed: "),
+        SectionStatus::Skipped => Some("skipped:"),
+    };
+    if let Some(state) = state {
+        out.hanging(
+            INDENT,
+            (state, section.status.into()),
+            section.message.as_deref().unwrap_or("no reason given"),
+            None,
+        );
+    }
+    tables(section, out);
+    if full {
+        terminal_findings::of_section(section, out);
+    }
+}
+
+/// Of a section of which a brief page shows nothing: the names of its tables.
+pub fn silent(section: &Section) -> Option<Vec<String>> {
+    let choice = choice::brief(&section.tables, 1, |_, rows| rows);
+    let nothing = choice.shown.is_empty() && choice.told.is_empty();
+    (nothing && section.status == SectionStatus::Ok).then(|| names(&choice.left_out))
+}
+
+/// With how many rows each has.
+fn names(tables: &[&Table]) -> Vec<String> {
+    let count = |table: &Table| units::show(super::Cell::U64(table.rows() as u64), Unit::None);
+    tables
+        .iter()
+        .map(|table| format!("{} ({})", heading(table.name()), count(table)))
+        .collect()
+}
 
 /// Those that the page has room for, and the names of the others.
-pub fn tables(section: &Section, out: &mut Out) {
+fn tables(section: &Section, out: &mut Out) {
     let page = out.page;
     let choice = match page.detail {
         Detail::Full => choice::all(&section.tables, page.top),
         Detail::Brief | Detail::Head => choice::brief(&section.tables, page.top, |table, rows| {
-            lines(table, rows, page).len()
+            table_lines(table, rows, page).len()
         }),
     };
     for (table, rows) in &choice.shown {
-        for line in lines(table, *rows, page) {
+        for line in table_lines(table, *rows, page) {
             out.line(&line);
         }
     }
-    not_shown(section, &choice, out);
+    for (table, verdicts) in &choice.told {
+        let lead = format!("{}:", heading(table.name()));
+        out.hanging(INDENT, (&lead, Meaning::Heading), verdicts, None);
+    }
+    not_shown(&choice, out);
 }
 
-fn lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
+fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
     let view = View::of(table, rows);
     let room = page.width - 2 * INDENT;
     let faint = |text: &str| page.palette.paint(Meaning::Faint, text);
-    let title = width::shorten(&heading(table.name()), page.width - INDENT).into_owned();
-    let title = page.palette.paint(Meaning::Heading, &title);
-    let mut lines = vec![format!("{}{title}", " ".repeat(INDENT))];
     let indent = " ".repeat(2 * INDENT);
-    if !view.constant.is_empty() {
-        let constant = width::wrap(&view.constant.join(" · "), room);
-        lines.extend(
-            constant
-                .iter()
-                .map(|line| format!("{indent}{}", faint(line))),
-        );
+    let title = width::shorten(&heading(table.name()), page.width - INDENT).into_owned();
+    let constant = view.constant.join(" · ");
+    let beside = page.width.saturating_sub(INDENT + width::of(&title) + 2);
+    let mut first = page.palette.paint(Meaning::Heading, &title);
+    let mut lines = Vec::new();
+    match page.detail {
+        Detail::Full => {
+            let constant = width::wrap(&constant, room);
+            let constant = constant.iter().filter(|line| !line.is_empty());
+            lines.extend(constant.map(|line| format!("{indent}{}", faint(line))));
+        }
+        Detail::Brief | Detail::Head if constant.is_empty() || beside < 12 => {}
+        Detail::Brief | Detail::Head => {
+            let text = width::shorten(&constant, beside);
+            first.push_str(&format!("  {}", faint(&text)));
+        }
     }
+    lines.insert(0, format!("{}{first}", " ".repeat(INDENT)));
     let absent = match page.detail {
         Detail::Full => Absent::Named,
-        Detail::Brief | Detail::Head => Absent::Counted,
+        Detail::Brief | Detail::Head => Absent::Unsaid,
     };
     let fitted = fitted::lines(&view, room, absent, page.palette);
     lines.extend(fitted.iter().map(|line| format!("{indent}{line}")));
     lines
 }
 
-fn not_shown(section: &Section, choice: &Choice<'_>, out: &mut Out) {
+fn not_shown(choice: &Choice<'_>, out: &mut Out) {
+    let full = out.page.detail == Detail::Full;
     if !choice.left_out.is_empty() {
-        let names: Vec<String> = choice
-            .left_out
-            .iter()
-            .map(|table| format!("{} ({})", heading(table.name()), table.rows()))
-            .collect();
-        let lead = format!("more with --only {} or -v:", section.plugin);
-        let lead = width::shorten(&lead, out.page.width / 2).into_owned();
+        let names = names(&choice.left_out);
+        let room = out.page.width - INDENT - "also: ".len();
+        let names = fitting(&names, room);
         out.hanging(
             INDENT,
-            (&lead, Meaning::Faint),
-            &names.join(", "),
+            ("also:", Meaning::Faint),
+            &names,
             Some(Meaning::Faint),
         );
     }
-    if !choice.empty.is_empty() {
+    if full && !choice.empty.is_empty() {
         let names: Vec<String> = choice
             .empty
             .iter()
@@ -80,4 +138,20 @@ fn not_shown(section: &Section, choice: &Choice<'_>, out: &mut Out) {
             Some(Meaning::Faint),
         );
     }
+}
+
+/// As many names as stand in one line, and how many more there are.
+fn fitting(names: &[String], room: usize) -> String {
+    (0..=names.len())
+        .rev()
+        .map(|shown| match names.len() - shown {
+            0 => names.join(", "),
+            more => {
+                let mut parts = names[..shown].to_vec();
+                parts.push(format!("{more} more"));
+                parts.join(", ")
+            }
+        })
+        .find(|text| width::of(text) <= room)
+        .unwrap_or_else(|| format!("{} tables", names.len()))
 }

@@ -38,8 +38,8 @@ const SENTENCES: [&str; 12] = [
 pub enum Absent {
     /// By name.
     Named,
-    /// How many there are.
-    Counted,
+    /// Not here: the page says once how to see them.
+    Unsaid,
 }
 
 impl Absent {
@@ -47,7 +47,7 @@ impl Absent {
     fn most_lines(self) -> usize {
         match self {
             Absent::Named => 4,
-            Absent::Counted => 1,
+            Absent::Unsaid => 1,
         }
     }
 }
@@ -122,21 +122,7 @@ fn notes(view: &View, left_out: &[&str], absent: Absent) -> Vec<String> {
                 notes.push(format!("too wide for here: {}", left_out.join(", ")));
             }
         }
-        Absent::Counted => {
-            let mut counts = Vec::new();
-            if !left_out.is_empty() {
-                counts.push(format!("{} too wide for here", left_out.len()));
-            }
-            if !view.not_measured.is_empty() {
-                counts.push(format!("{} not measured", view.not_measured.len()));
-            }
-            if !counts.is_empty() {
-                notes.push(format!("columns: {}", counts.join(", ")));
-            }
-            // One line, where it fits.
-            notes = vec![notes.join(" · ")];
-            notes.retain(|note| !note.is_empty());
-        }
+        Absent::Unsaid => {}
     }
     notes
 }

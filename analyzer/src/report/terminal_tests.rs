@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{Problem, testing};
+use crate::report::{Level, Problem, testing};
 use proptest::prelude::*;
 use trueno_plugin::Table;
 
@@ -150,19 +150,28 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
     let of = |detail| render(&report, Page { detail, ..page(80) });
     let brief = of(Detail::Brief);
     for expected in [
-        "  more with --only one or -v: by lane (40), path (900)\n",
-        "  no rows: holes\n",
-        "  1 more note with --only one or -v\n",
-        "important (some_code)\n         What was seen",
+        "\none What it is about.\n",
+        "  also: by kind (40), by lane (40), path (900)\n",
+        "findings\n",
+        "warning important [one]\n          What to do.\n",
+        "info    third [one]\n",
         "… and 30 more rows",
+        "more: -v shows all tables",
     ] {
         assert!(brief.contains(expected), "{expected:?}:\n{brief}");
     }
-    assert!(!brief.contains("third"), "{brief}");
-    assert!(
-        brief.contains("first (some_code)\n         What to do."),
-        "{brief}"
-    );
+    for not in ["What was seen", "some_code", "no rows"] {
+        assert!(!brief.contains(not), "{not}:\n{brief}");
+    }
+    assert_eq!(brief.matches("important").count(), 1, "{brief}");
+    let sentences = Table::build("top")
+        .text("sentence", ["it waits"])
+        .finish()
+        .unwrap();
+    let silent = testing::report(vec![testing::section("two", vec![sentences])]);
+    let detail = Detail::Brief;
+    let brief = render(&silent, Page { detail, ..page(80) });
+    assert!(brief.contains("\ntwo also has: top (1)\n"), "{brief}");
     let full = of(Detail::Full);
     for expected in [
         "\n  by lane\n",
@@ -172,11 +181,50 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
     ] {
         assert!(full.contains(expected), "{expected:?}:\n{full}");
     }
-    assert!(!full.contains("more with"), "{full}");
+    assert!(!full.contains("more:"), "{full}");
     let head = of(Detail::Head);
     assert!(
-        head.contains("warning important [one]") && !head.contains("one 0.1.0"),
+        head.contains("warning important [one]") && !head.contains("What it is about"),
         "{head}"
+    );
+}
+
+#[test]
+fn notes_of_all_plugins_come_before_second_notes_of_one() {
+    let mut one = testing::section("one", vec![]);
+    one.findings = (0..9)
+        .map(|n| testing::finding(Level::Info, &format!("note {n}")))
+        .collect();
+    let mut two = testing::section("two", vec![]);
+    two.findings = vec![testing::finding(Level::Info, "of the second")];
+    let report = testing::report(vec![one, two]);
+    let detail = Detail::Brief;
+    let text = render(&report, Page { detail, ..page(80) });
+    assert!(
+        text.contains(
+            "findings (6 of 10, worst first; all with -v)\n  info    note 0 [one]\n  \
+             info    of the second [two]\n  info    note 1 [one]\n"
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("note 5"), "{text}");
+}
+
+#[test]
+fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
+    let table = |name: &str, column: &str| Table::build(name).i64(column, [1, 2]).finish().unwrap();
+    let first = testing::section("first", vec![table("t", "dur_ns")]);
+    let gains = testing::section("gains", vec![table("opportunity", "gain_50_ns")]);
+    let mut skipped = testing::section("absent", vec![]);
+    skipped.status = SectionStatus::Skipped;
+    skipped.message = Some("no second run was given".into());
+    let report = testing::report(vec![first, skipped, gains]);
+    let detail = Detail::Brief;
+    let text = render(&report, Page { detail, ..page(80) });
+    assert!(text.find("\ngains ") < text.find("\nfirst "), "{text}");
+    assert!(
+        text.contains("\nabsent was skipped: no second run was given\n"),
+        "{text}"
     );
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::output::{self, Output};
 use super::talk::Talk;
-use super::{output, page_width, pictures, search, to_stdout};
+use super::{page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::cli::{CompareArgs, CompareFail, CompareFormat};
 use crate::compare::{self, Comparison, Member, Options, Verdict, render};
@@ -16,6 +17,16 @@ use crate::report::style::Palette;
 pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
     if let Some(dir) = &args.charts {
         output::folder("--charts", dir)?;
+    }
+    let html_to = args.html.as_deref();
+    let html_to = html_to
+        .map(|path| Output::open("--html", path))
+        .transpose()?;
+    let on_stdout = html_to.as_ref().is_some_and(Output::is_stdout);
+    if on_stdout && args.format != CompareFormat::Table {
+        anyhow::bail!(
+            "--html - and --format both want standard output (hint: give the page a file)"
+        );
     }
     let options = Options {
         threshold: args.threshold,
@@ -64,7 +75,14 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
             None => talk.warn("--charts: no name has a ratio to draw"),
         }
     }
-    to_stdout(text.as_bytes())?;
+    if let Some(to) = html_to {
+        talk.step("writing the page");
+        let page = render::page(&comparison, args.top);
+        to.replace(|to| to.write_all(page.as_bytes()))?;
+    }
+    if !on_stdout {
+        to_stdout(text.as_bytes())?;
+    }
     Ok(code(&comparison, args.fail_on, talk))
 }
 

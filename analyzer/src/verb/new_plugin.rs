@@ -30,7 +30,7 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
         );
     }
     let sdk = match &args.sdk {
-        Some(dir) => Sdk::folder(dir).map_err(|why| anyhow::anyhow!("--sdk {why}"))?,
+        Some(given) => Sdk::given(given).map_err(|why| anyhow::anyhow!("--sdk {why}"))?,
         None => {
             let here = std::env::current_dir().ok();
             let places: Vec<PathBuf> = executable.into_iter().chain(here).collect();
@@ -55,11 +55,7 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
         let _ = writeln!(out, "  {file}");
     }
     if args.lang == Lang::Rust {
-        let from = match &sdk {
-            Sdk::Folder(dir) => dir.display().to_string(),
-            Sdk::Repository => env!("CARGO_PKG_REPOSITORY").to_owned(),
-        };
-        let _ = writeln!(out, "the SDK is that of {from}");
+        let _ = writeln!(out, "{}", sdk.told());
     }
     if let Some(root) = &made.workspace {
         let _ = writeln!(

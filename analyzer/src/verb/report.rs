@@ -23,6 +23,10 @@ use crate::window::Wanted;
 
 /// The plugin that compares backends.
 const ROOFLINE: &str = "roofline";
+/// Rows of each table where no other number is asked for.
+const ROWS: usize = 10;
+/// The same of a brief page.
+const BRIEF_ROWS: usize = 7;
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
@@ -132,12 +136,13 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         ));
     }
 
+    let top = args.top.unwrap_or(ROWS);
     let report = if html_to.is_some() || args.charts.is_some() {
         let mut report = report;
         let pictures = pictures::gather(&run, &mut report, html_to.is_some(), talk);
         if let Some(to) = html_to {
             talk.step("writing the page");
-            let extra = pictures.extra(args.top);
+            let extra = pictures.extra(top);
             to.replace(|to| html::write(&report, &extra, to))?;
         }
         if let Some(dir) = &args.charts {
@@ -152,19 +157,23 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
         to.replace(|to| json::write(&report, to))?;
     }
     if let Some(to) = markdown_to {
-        to.replace(|to| to.write_all(markdown::render(&report, args.top).as_bytes()))?;
+        to.replace(|to| to.write_all(markdown::render(&report, top).as_bytes()))?;
     }
     if let Some(dir) = &args.csv {
         csv_files(&report, dir)?;
     }
     match args.format {
-        ReportFormat::Markdown => to_stdout(markdown::render(&report, args.top).as_bytes())?,
+        ReportFormat::Markdown => to_stdout(markdown::render(&report, top).as_bytes())?,
         ReportFormat::Json => Output::Stdout.replace(|to| json::write(&report, to))?,
         ReportFormat::Terminal if on_stdout.is_empty() => {
+            let detail = detail(args, talk);
             let page = terminal::Page {
                 width: page_width(args.width),
-                top: args.top,
-                detail: detail(args, talk),
+                top: args.top.unwrap_or(match detail {
+                    Detail::Brief | Detail::Head => BRIEF_ROWS,
+                    Detail::Full => ROWS,
+                }),
+                detail,
                 palette,
             };
             to_stdout(terminal::render(&report, page).as_bytes())?;

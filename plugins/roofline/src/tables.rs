@@ -265,8 +265,17 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
         reach.0 = reach.0.min(achieved.intensity / 10.0).min(ridge / 10.0);
         reach.1 = reach.1.max(achieved.intensity * 10.0).max(ridge * 10.0);
     }
+    // Where loads and plain stores reach different bandwidths, what was done to the memory tells two roofs apart.
+    let level = |bandwidth: usize| {
+        let row = &ceilings.rows[bandwidth];
+        (&row.device, &row.level)
+    };
+    let is_one_of_several = |bandwidth: usize| {
+        let mut others = roofs.keys().map(|(_, other)| *other);
+        others.any(|other| other != bandwidth && level(other) == level(bandwidth))
+    };
     let mut rows: Vec<(String, f64, f64)> = Vec::new();
-    for ((compute, bandwidth), (left, right)) in roofs {
+    for ((compute, bandwidth), (left, right)) in roofs.clone() {
         let (flops, bytes) = (&ceilings.rows[compute], &ceilings.rows[bandwidth]);
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let name = format!(
@@ -276,6 +285,10 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
             text(&flops.precision),
             text(&bytes.level)
         );
+        let name = match (&bytes.operation, is_one_of_several(bandwidth)) {
+            (Some(operation), true) => format!("{name} {operation}"),
+            _ => name,
+        };
         let roof = roof(
             ceilings,
             &crate::ceilings::Choice {

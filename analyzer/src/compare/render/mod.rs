@@ -3,6 +3,8 @@
 mod forest;
 mod grid;
 mod json;
+mod page;
+mod page_tables;
 mod sheets;
 mod words;
 
@@ -12,6 +14,7 @@ use crate::report::{markdown, width};
 pub use forest::forest;
 pub use grid::Grid;
 pub use json::json;
+pub use page::page;
 use sheets::sheets;
 
 /// One part: a heading, what to say of it, and a table.

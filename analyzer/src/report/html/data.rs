@@ -1,5 +1,6 @@
 //! The block of JSON: exact values of tables, texts once each.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
@@ -7,7 +8,7 @@ use trueno_plugin::{Column, Table};
 
 use crate::report::units::Unit;
 use crate::report::view::{View, heading};
-use crate::report::{Cell, Report};
+use crate::report::{Cell, Report, width};
 
 /// Most rows of a table in the page.
 pub(super) const MOST_ROWS: usize = 1_000;
@@ -15,6 +16,32 @@ pub(super) const MOST_ROWS: usize = 1_000;
 const MOST_CELLS: usize = 90_000;
 /// Doubles hold whole numbers up to here.
 const EXACT: u64 = 1 << 53;
+
+/// What the scripts of a page read: tables by the ids of their elements, with at most `kept` rows each,
+/// and what ran when.
+pub(crate) fn block(
+    tables: &[(String, &Table)],
+    kept: usize,
+    top: usize,
+    timeline: Option<Value>,
+) -> String {
+    let mut texts = Texts::default();
+    let tables: Vec<Value> = tables
+        .iter()
+        .map(|(id, one)| table(id, one, kept, &mut texts))
+        .collect();
+    for_script(&json!({
+        "top": top,
+        "texts": printable(texts.texts.iter().copied()),
+        "tables": tables,
+        "timeline": timeline,
+    }))
+}
+
+/// As they show: a control character in a name neither hides nor turns what stands beside it.
+pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
+    texts.map(width::printable).collect()
+}
 
 /// How many rows of each table stand in the page: as many as the cells allow, `MOST_ROWS` at most.
 pub(super) fn rows_kept(report: &Report) -> usize {

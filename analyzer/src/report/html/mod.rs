@@ -1,15 +1,17 @@
-//! A report as one HTML file: nothing is fetched, everything is escaped, the same bytes each time.
+//! A report, or a comparison, as one HTML file: nothing is fetched, everything is escaped, the same bytes each time.
 //!
 //! What a reader sees without scripts is written here: text, charts and the first rows of tables. A
 //! script adds the rest (sorting, filtering, the timeline), from one block of JSON.
 
 mod base64;
-mod data;
+pub(crate) mod data;
 mod evidence;
 mod page;
-mod section;
+mod path;
+pub(crate) mod section;
+pub(crate) mod shell;
 mod summary;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -28,12 +30,12 @@ pub struct Extra<'a> {
 }
 
 /// Text for HTML; control characters show as what they are.
-fn text(plain: &str) -> String {
+pub(crate) fn text(plain: &str) -> String {
     crate::chart::escaped(&super::width::printable(plain))
 }
 
 /// What names an element: letters, digits and `-`.
-fn id(parts: &[&str]) -> String {
+pub(crate) fn id(parts: &[&str]) -> String {
     let clean = |part: &&str| -> String {
         let keep = |c: char| {
             if c.is_ascii_alphanumeric() || c == '_' {

@@ -1,26 +1,18 @@
-//! The page around it all.
+//! The page of a report.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use serde_json::json;
+use trueno_plugin::Table;
 
-use super::{Extra, data, id, section, summary, text, timeline};
-use crate::chart::{self, flame};
-use crate::report::{Report, width};
+use super::shell::Shell;
+use super::{Extra, data, id, path, section, summary, text, timeline};
+use crate::chart::flame;
+use crate::report::Report;
 
-const STYLE: &str = include_str!("../../../assets/html/report.css");
-/// In the order they are read.
-const SCRIPTS: [&str; 5] = [
-    include_str!("../../../assets/html/show.js"),
-    include_str!("../../../assets/html/tables.js"),
-    include_str!("../../../assets/html/timeline.js"),
-    include_str!("../../../assets/html/page.js"),
-    include_str!("../../../assets/html/selftest.js"),
-];
-/// Nothing may be fetched, whatever stands in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// What shows and hides the critical path above the lanes, and what its colours mean.
+const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
+    <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
 
 /// Writes the whole page.
 ///
@@ -33,24 +25,8 @@ pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Resu
         .as_deref()
         .or(facts.run_id.as_deref())
         .unwrap_or("run");
-    let title = text(title);
     let kept = data::rows_kept(report);
-    let mut out = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
-         <meta name=\"generator\" content=\"trueno-analyze {}\">\n\
-         <title>{title} · trueno-analyze</title>\n<style>\n{STYLE}\n{}</style>\n</head>\n<body>\n",
-        env!("CARGO_PKG_VERSION"),
-        dark()
-    );
-    let _ = write!(
-        out,
-        "<a class=\"skip\" href=\"#main\">to the report</a>\n<header class=\"page\"><h1>{title}</h1>\
-         <button type=\"button\" id=\"theme\" aria-label=\"light or dark\">light / dark</button></header>\n"
-    );
-    navigation(&mut out, report, extra);
-    out.push_str("<main id=\"main\">\n");
+    let mut out = String::new();
     summary::write(&mut out, report, extra);
     if let Some(of) = extra.timeline.filter(|of| !of.rows.is_empty()) {
         let _ = write!(
@@ -59,11 +35,15 @@ pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Resu
              <div class=\"controls\"><button type=\"button\" data-do=\"in\" aria-label=\"zoom in\">+</button>\
              <button type=\"button\" data-do=\"out\" aria-label=\"zoom out\">−</button>\
              <button type=\"button\" data-do=\"all\">all</button>\
-             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">\
+             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">{}\
              <output id=\"range\"></output></div>\n\
-             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all\">\
+             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all, c shows or hides the critical path\">\
              <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n\
              <p class=\"note\">{} Drag to move, Ctrl and wheel or + and − to zoom, arrows to move, 0 for all.</p></section>\n",
+            match path::table(report) {
+                Some(_) => PATH,
+                None => "",
+            },
             text(&timeline::note(of))
         );
         if let Some(scene) = flame::scene("Self time by stack, a root for each lane", &of.frames)
@@ -81,60 +61,44 @@ pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Resu
     for at in 0..report.sections.len() {
         section::write(&mut out, report, at, extra, kept);
     }
-    out.push_str("</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script type=\"application/json\" id=\"data\">");
-    out.push_str(&block(report, extra, kept));
-    out.push_str("</script>\n<script>\n");
-    for script in SCRIPTS {
-        out.push_str(script);
-        out.push('\n');
-    }
-    out.push_str("</script>\n</body>\n</html>\n");
-    to.write_all(out.as_bytes())
+    let page = Shell {
+        title,
+        parts: parts(report, extra),
+        main: out,
+        data: block(report, extra, kept),
+    };
+    to.write_all(page.page().as_bytes())
 }
 
-fn navigation(out: &mut String, report: &Report, extra: &Extra<'_>) {
-    out.push_str("<nav aria-label=\"Sections\"><a href=\"#summary\">summary</a>");
-    if extra.timeline.is_some_and(|of| !of.rows.is_empty()) {
-        out.push_str("<a href=\"#timeline\">timeline</a><a href=\"#stacks\">stacks</a>");
+fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
+    let own = |name: &str| (name.to_owned(), name.to_owned());
+    let mut parts = vec![own("summary")];
+    if let Some(timeline) = extra.timeline.filter(|of| !of.rows.is_empty()) {
+        parts.push(own("timeline"));
+        if !timeline.frames.is_empty() {
+            parts.push(own("stacks"));
+        }
     }
-    for section in &report.sections {
-        let name = text(&section.plugin.replace('_', " "));
-        let _ = write!(
-            out,
-            "<a href=\"#{}\">{name}</a>",
-            id(&["s", &section.plugin])
-        );
-    }
-    out.push_str("</nav>\n");
+    parts.extend(report.sections.iter().map(|section| {
+        let name = section.plugin.replace('_', " ");
+        (id(&["s", &section.plugin]), name)
+    }));
+    parts
 }
 
 fn block(report: &Report, extra: &Extra<'_>, kept: usize) -> String {
-    let mut texts = data::Texts::default();
-    let mut tables = Vec::new();
-    for section in &report.sections {
-        for table in &section.tables {
-            let name = id(&["t", &section.plugin, table.name()]);
-            tables.push(data::table(&name, table, kept, &mut texts));
-        }
-    }
-    data::for_script(&json!({
-        "top": extra.top,
-        "texts": printable(texts.texts.iter().copied()),
-        "tables": tables,
-        "timeline": extra.timeline.map(timeline::data),
-    }))
-}
-
-/// As they show: a control character in a name neither hides nor turns what stands beside it.
-pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
-    texts.map(width::printable).collect()
-}
-
-/// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise.
-fn dark() -> String {
-    format!(
-        "@media (prefers-color-scheme: dark) {{\n{}}}\n{}",
-        chart::dark_rules(":root:not([data-theme=light]) svg.chart"),
-        chart::dark_rules(":root[data-theme=dark] svg.chart")
-    )
+    let tables: Vec<(String, &Table)> = report
+        .sections
+        .iter()
+        .flat_map(|section| {
+            let id = |table: &Table| id(&["t", &section.plugin, table.name()]);
+            section.tables.iter().map(move |table| (id(table), table))
+        })
+        .collect();
+    let timeline = extra.timeline.map(|of| {
+        let mut made = timeline::data(of);
+        made["path"] = path::data(report, of);
+        made
+    });
+    data::block(&tables, kept, extra.top, timeline)
 }

@@ -76,7 +76,7 @@ fn charts(out: &mut String, section: &Section) {
 }
 
 /// A chart with its title.
-pub(super) fn figure(out: &mut String, title: &str, svg: &str) {
+pub(crate) fn figure(out: &mut String, title: &str, svg: &str) {
     let _ = writeln!(
         out,
         "<figure><figcaption>{title}</figcaption><div class=\"scroll\" tabindex=\"0\">{svg}</div></figure>"

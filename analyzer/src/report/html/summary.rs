@@ -136,25 +136,30 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                     .map(|column| units::show(Cell::of(column, row), Unit::of(name)))
             };
             let known = |name: &str| cell(name).filter(|text| text != units::NOT_MEASURED);
-            let level = known("severity").unwrap_or_else(|| "info".to_owned());
-            let level = if ["info", "warning", "error"].contains(&level.as_str()) {
-                level
-            } else {
-                "info".to_owned()
+            let word = known("severity").unwrap_or_else(|| "info".to_owned());
+            let level = match word.as_str() {
+                "error" => "error",
+                "high" | "warning" => "warning",
+                _ => "info",
             };
             let sentence = known("sentence")
                 .or_else(|| known("class"))
                 .unwrap_or_default();
             let _ = write!(
                 out,
-                "<li class=\"{level}\"><span class=\"badge\">{level}</span> {}",
+                "<li class=\"{level}\"><span class=\"badge\">{}</span> {}",
+                text(&word),
                 text(&sentence)
             );
             let gain: Vec<String> = ["gain_ns", "gain_share"]
                 .into_iter()
                 .filter_map(known)
                 .collect();
-            if !gain.is_empty() {
+            // Most sentences say it themselves.
+            let is_said = gain
+                .first()
+                .is_some_and(|gain| sentence.contains(gain.as_str()));
+            if !gain.is_empty() && !is_said {
                 let _ = write!(
                     out,
                     " <b class=\"gain\">gains up to {}</b>",

@@ -19,7 +19,7 @@ pub(super) fn is_position(name: &str) -> bool {
 }
 
 /// With its name, in an element that opens and closes.
-pub(super) fn write(
+pub(crate) fn write(
     out: &mut String,
     id: &str,
     table: &Table,

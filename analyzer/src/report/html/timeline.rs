@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::base64::{encode, varint};
-use super::page::printable;
+use super::data::printable;
 use crate::report::width;
 use crate::timeline::Timeline;
 
