@@ -4,6 +4,7 @@
 //! Host programs are recorded while they really run. Programs with a device are simulated event by event
 //! ([`simulated`]) and written as a Kineto trace, which `trueno-analyze import` reads.
 
+pub mod held_out;
 pub mod host;
 pub mod memory;
 pub mod rooflines;
@@ -17,7 +18,7 @@ use std::path::Path;
 pub struct Case {
     /// Name of its file.
     pub name: &'static str,
-    /// The class that holds it back; `None`: see `not`.
+    /// The class that holds it back, or several with `+` between them; `None`: see `not`.
     pub truth: Option<&'static str>,
     /// A class that it might be taken for, and is not.
     pub not: Option<&'static str>,

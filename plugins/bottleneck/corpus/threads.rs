@@ -8,12 +8,12 @@ use trueno_recorder::{Recorder, SpanId};
 
 use super::host::recorder;
 
-fn sleep(micros: u64) {
+pub(super) fn sleep(micros: u64) {
     std::thread::sleep(Duration::from_micros(micros));
 }
 
 /// Rounds of tasks on threads of their own, which the first thread waits for.
-fn rounds(
+pub(super) fn rounds(
     rec: &Recorder,
     number: u64,
     names: &[&'static str],
