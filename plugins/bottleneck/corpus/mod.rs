@@ -1,7 +1,7 @@
 //! Runs of which it is known what holds them back, or what does not: for the example that writes them, the bench
 //! that counts how often the plugin is right, and the end-to-end tests.
 //!
-//! Host programs are recorded while they really run. Programs with a device are simulated event by event
+//! Host programs are recorded while they really run, again where the machine interrupted them ([`host::undisturbed`]). Programs with a device are simulated event by event
 //! ([`simulated`]) and written as a Kineto trace, which `trueno-analyze import` reads.
 
 pub mod held_out;

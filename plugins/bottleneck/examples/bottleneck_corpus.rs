@@ -23,7 +23,13 @@ fn main() -> std::io::Result<()> {
     };
     for case in cases {
         match case.make {
-            Make::Recorded(make) => make(&folder.join(format!("{}.run", case.name))),
+            Make::Recorded(make) => {
+                let late =
+                    corpus::host::undisturbed(&folder.join(format!("{}.run", case.name)), make);
+                if late > 0.03 {
+                    eprintln!("{}: {:.0} % late, a busy machine", case.name, 100.0 * late);
+                }
+            }
             Make::Simulated(make) => {
                 std::fs::write(folder.join(format!("{}.json", case.name)), make())?
             }
