@@ -57,8 +57,8 @@ pub struct Bricks {
     pub threads: usize,
     /// Sizes by name.
     pub sizes: BTreeMap<String, Vec<Size>>,
-    /// What was over before the first iteration began, by name: how many, how long.
-    pub before_steps: BTreeMap<String, (u64, i64)>,
+    /// What was over for good before the first iteration began, by name: how long.
+    pub before_steps: BTreeMap<String, i64>,
     /// API calls by name: how many, how long, the longest.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, the most first.
@@ -118,12 +118,19 @@ impl Bricks {
                 None => _ = out.sizes.insert(name.to_owned(), vec![size]),
             }
         }
-        let table = run.table("before_steps")?;
-        let (name, dur) = (table.text("name")?, table.i64("dur_ns")?);
+        let first = run.table("first_step")?;
+        let first_ns = first.i64("first_ns")?.iter().flatten().next();
+        let table = run.table("name_ends")?;
+        let (name, dur, end) = (
+            table.text("name")?,
+            table.i64("dur_ns")?,
+            table.i64("end_ns")?,
+        );
         for row in 0..table.rows() {
-            if let (Some(name), Some(dur)) = (name.get(row), dur.get(row)) {
-                let calls = count(&table, "calls", row)?;
-                out.before_steps.insert(name.to_owned(), (calls, dur));
+            let is_before =
+                first_ns.is_some() && end.get(row).is_some_and(|end| Some(end) <= first_ns);
+            if let (true, Some(name), Some(dur)) = (is_before, name.get(row), dur.get(row)) {
+                out.before_steps.insert(name.to_owned(), dur);
             }
         }
         let table = run.table("call_names")?;
@@ -236,8 +243,7 @@ impl Bricks {
 
     /// Whether all calls of a name were over before the first iteration began.
     pub fn is_before_steps(&self, name: &str) -> bool {
-        let before = self.before_steps.get(name);
-        before.is_some_and(|(calls, _)| self.host(name).is_some_and(|row| row.calls <= *calls))
+        self.before_steps.contains_key(name)
     }
 
     /// The row of a host name with the most time.

@@ -45,7 +45,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             rows.push((ns, name));
         }
     }
-    for (name, (_, all_ns)) in &facts.bricks.before_steps {
+    for (name, all_ns) in &facts.bricks.before_steps {
         let ns = (*all_ns).min(own_ns(name));
         if facts.share(ns) >= LEAST && !rows.iter().any(|row| row.1 == name) {
             rows.push((ns, name));

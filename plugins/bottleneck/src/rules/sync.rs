@@ -3,10 +3,12 @@
 //! Evidence, one of:
 //! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon. Gain:
 //!   those gaps, no more than the path spends on the host.
-//! - joins of tasks: the time of waits in which none of the tasks runs that they wait for, at least half of what the longest
-//!   tasks take. Gain: that sum.
+//! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
+//!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that sum.
 //! - `sync_wait` on the critical path, which nothing recorded explains, without the time in which devices work meanwhile
 //!   (not on collectives, which wait themselves). Gain: what the path would be shorter by without.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
 use crate::Options;
@@ -68,12 +70,25 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let tasks = &facts.tasks;
     let (mut n, mut work_ns) = (0_u64, 0_i64);
     let mut waits = Vec::new();
+    let mut joins_of: BTreeMap<Option<u64>, u64> = BTreeMap::new();
+    for (_, _, _, members) in &tasks.joins {
+        let parents: BTreeSet<_> = members.iter().map(|at| tasks.tasks[*at].parent).collect();
+        for parent in parents {
+            *joins_of.entry(parent).or_default() += 1;
+        }
+    }
     for (_, start_ns, end_ns, members) in &tasks.joins {
         let of = || members.iter().map(|at| &tasks.tasks[*at]);
         n += 1;
         work_ns = work_ns.saturating_add(of().map(|task| task.dur_ns()).max().unwrap_or(0));
-        // What the host does before it waits is no part of the wait, and tasks may end long before.
-        let mut from_ns = *start_ns;
+        // From a queue the host takes what was begun long before, and in between it does something else.
+        let parent = of().next().and_then(|task| task.parent);
+        let has_own = parent.is_some() && joins_of.get(&parent) == Some(&1);
+        let first_ns = of().map(|task| task.start_ns).min();
+        let mut from_ns = first_ns
+            .filter(|_| has_own)
+            .unwrap_or(*start_ns)
+            .min(*start_ns);
         for (start_ns, until_ns) in union(of().map(|task| (task.start_ns, task.end_ns)).collect()) {
             waits.push((from_ns, start_ns.min(*end_ns)));
             from_ns = from_ns.max(until_ns);
@@ -111,7 +126,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     }
     // What ran on devices while the host waited, the longest.
-    let mut ran: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
+    let mut ran: BTreeMap<u32, i64> = BTreeMap::new();
     let waits: Vec<(i64, i64)> = facts
         .device
         .waits
