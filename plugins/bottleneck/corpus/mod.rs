@@ -11,6 +11,7 @@ pub mod rooflines;
 pub mod simulated;
 pub mod streams;
 pub mod threads;
+pub mod unseen;
 
 use std::path::Path;
 

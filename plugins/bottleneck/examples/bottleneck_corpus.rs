@@ -1,6 +1,6 @@
-//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER [--held-out]`.
+//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER [--held-out | --unseen]`.
 //!
-//! With `--held-out` the runs that no rule was tuned on. Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
+//! With `--held-out` and `--unseen` the runs of those corpora. Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
 //! and the class it might be taken for or `-`. `benches/confusion.py` counts how often the plugin is right.
 
 #[path = "../corpus/mod.rs"]
@@ -12,13 +12,14 @@ use corpus::Make;
 
 fn main() -> std::io::Result<()> {
     let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: bottleneck_corpus FOLDER [--held-out]");
+        eprintln!("usage: bottleneck_corpus FOLDER [--held-out | --unseen]");
         std::process::exit(2);
     };
     std::fs::create_dir_all(&folder)?;
     let mut labels = String::new();
     let cases = match std::env::args().nth(2).as_deref() {
         Some("--held-out") => corpus::held_out::CASES,
+        Some("--unseen") => corpus::unseen::CASES,
         _ => corpus::CASES,
     };
     for case in cases {

@@ -81,14 +81,19 @@ fn sum_of(values: &[f32]) -> f32 {
 
 /// One vector in, a number out: nine tenths of the memory's roof.
 pub fn sum_up(path: &Path) {
+    summed_at(path, "sum up", 1.1);
+}
+
+/// The same with the memory's roof so many times above it.
+pub fn summed_at(path: &Path, name: &'static str, above: f64) {
     let values = vec![0.5_f32; LONG];
     let work = Work {
-        name: "sum up",
+        name,
         flops: LONG as u64,
         read: 4 * LONG as u64,
         written: 4,
     };
-    below(path, 9, work, (6.0, 1.1), || {
+    below(path, 9, work, (6.0 * above, above), || {
         black_box(sum_of(&values));
     });
 }
@@ -185,12 +190,23 @@ fn horner_rounds() -> impl FnMut() {
 
 /// A polynomial of degree eight: over three quarters of the roof.
 pub fn horner(path: &Path) {
-    below(path, 10, horner_work(), (1.3, 200.0), horner_rounds());
+    horner_at(path, 1.3);
+}
+
+/// The same with the roof of computing so many times above it.
+pub fn horner_at(path: &Path, above: f64) {
+    below(
+        path,
+        10,
+        horner_work(),
+        (above, 150.0 * above),
+        horner_rounds(),
+    );
 }
 
 /// The same where the machine can do three times as much.
 pub fn a_third_of_the_roof(path: &Path) {
-    below(path, 10, horner_work(), (3.0, 400.0), horner_rounds());
+    horner_at(path, 3.0);
 }
 
 fn parity(words: &[u32]) -> u32 {
@@ -205,6 +221,11 @@ fn parity(words: &[u32]) -> u32 {
 
 /// Bit by bit what an instruction does: a twelfth of the roof.
 pub fn bit_by_bit(path: &Path) {
+    parity_at(path, 12.0);
+}
+
+/// The same with the roof so many times above it.
+pub fn parity_at(path: &Path, above: f64) {
     let words = vec![0xA5A5_5A5A_u32; 40_000];
     let work = Work {
         name: "parity",
@@ -212,7 +233,7 @@ pub fn bit_by_bit(path: &Path) {
         read: 160_000,
         written: 4,
     };
-    below(path, 9, work, (12.0, 500.0), || {
+    below(path, 9, work, (above, 40.0 * above), || {
         black_box(parity(&words));
     });
 }
@@ -261,7 +282,11 @@ pub fn search_keys(path: &Path) {
 
 /// Down a tree of which each node names the next.
 pub fn descend_tree(path: &Path) {
-    let nodes: usize = 12 << 20;
+    chased(path, "descend tree", 12 << 20, 25.0);
+}
+
+/// The same through so many nodes, with the memory's roof so many times above it.
+pub fn chased(path: &Path, name: &'static str, nodes: usize, above: f64) {
     let mut chance = Chance(123);
     let next: Vec<[u32; 2]> = (0..nodes)
         .map(|_| {
@@ -272,13 +297,13 @@ pub fn descend_tree(path: &Path) {
         })
         .collect();
     let work = Work {
-        name: "descend tree",
+        name,
         flops: 50_000,
         read: 8 * 250_000,
         written: 0,
     };
     let mut at = 0;
-    below(path, 8, work, (150.0, 25.0), || {
+    below(path, 8, work, (6.0 * above, above), || {
         for step in 0..250_000 {
             at = next[at][(step ^ at) & 1] as usize;
         }
