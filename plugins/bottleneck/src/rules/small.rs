@@ -10,7 +10,7 @@
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::Total;
+use crate::facts::ranges::{Total, union};
 use crate::facts::{Facts, Idle, Size};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
@@ -63,7 +63,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
-    let mut names = std::collections::BTreeSet::new();
+    let (mut names, mut small) = (std::collections::BTreeSet::new(), Vec::new());
     for work in facts
         .device
         .work
@@ -77,6 +77,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         if blocks < options.few_blocks && !super::sync::is_collective(facts.device.name(work)) {
             (small_ns, n) = (ns.saturating_add(small_ns), n + 1);
             names.insert(work.name);
+            small.push((work.start_ns, work.end_ns));
         }
     }
     let name = Idle::device_name(device);
@@ -97,6 +98,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .iter()
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
         .total();
+    let on_path = on_path.saturating_add(facts.waited_ns(&union(small)));
     let gain_ns = small_ns.min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,

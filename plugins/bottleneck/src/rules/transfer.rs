@@ -3,7 +3,7 @@
 //! Copies of at most `read_back_bytes` that the host waits for are waits ([sync](super::sync)), and not counted.
 //!
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
-//! meanwhile; at least `least_share` of the window, and no more than the path has of copies. Gain: with at least half as
+//! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
 
 use super::{Draft, NO_PATH};
@@ -54,7 +54,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let both = common(&ranges, &kernels);
         let exposed = total(&ranges).saturating_sub(both);
         let capped = if facts.path.is_known {
-            exposed.min(path_ns)
+            exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges)))
         } else {
             exposed
         };
