@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How often the plugin bottleneck is right about runs of which the answer is known.
 
-    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS
+    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS [--held-out | --unseen]
     python3 plugins/bottleneck/benches/confusion.py CORPUS TRUENO-ANALYZE [--plugin-dir DIR]
 
-A run with a truth is right when its first finding is of that class; a near miss when no finding is of the class it might be
-taken for. Prints the matrix of truths by first findings, the wrong ones with what was said, and exits 1 below 95 %.
+A run with a truth is right when its first finding is of that class (of several: one of them, and all are found); a near miss
+when no finding is of the class it might be taken for, or, where that is `any`, when there is no finding. Prints the matrix of truths by first findings, the wrong ones with what was said, and exits 1 below 95 %.
 """
 import json, os, subprocess, sys
 
@@ -25,14 +25,18 @@ for name, truth, near in labels:
     rows = [dict(zip(columns, row)) for row in table["rows"]]
     first = rows[0]["class"] if rows else "none"
     said = [row["class"] for row in rows]
-    is_right = first == truth if truth != "-" else near not in said
+    truths = truth.split("+")
+    if truth == "-":
+        is_right = not said if near == "any" else near not in said
+    else:
+        is_right = first in truths and set(truths) <= set(said)
     right += is_right
     if truth != "-":
         matrix.setdefault(truth, {}).setdefault(first, 0)
         matrix[truth][first] += 1
     else:
         key = "near " + near
-        say = near if near in said else "not " + near
+        say = "not " + near if is_right else near if near != "any" else first
         matrix.setdefault(key, {}).setdefault(say, 0)
         matrix[key][say] += 1
     if not is_right:

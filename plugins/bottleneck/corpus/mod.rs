@@ -1,15 +1,17 @@
 //! Runs of which it is known what holds them back, or what does not: for the example that writes them, the bench
 //! that counts how often the plugin is right, and the end-to-end tests.
 //!
-//! Host programs are recorded while they really run. Programs with a device are simulated event by event
+//! Host programs are recorded while they really run, again where the machine interrupted them ([`host::undisturbed`]). Programs with a device are simulated event by event
 //! ([`simulated`]) and written as a Kineto trace, which `trueno-analyze import` reads.
 
+pub mod held_out;
 pub mod host;
 pub mod memory;
 pub mod rooflines;
 pub mod simulated;
 pub mod streams;
 pub mod threads;
+pub mod unseen;
 
 use std::path::Path;
 
@@ -17,7 +19,7 @@ use std::path::Path;
 pub struct Case {
     /// Name of its file.
     pub name: &'static str,
-    /// The class that holds it back; `None`: see `not`.
+    /// The class that holds it back, or several with `+` between them; `None`: see `not`.
     pub truth: Option<&'static str>,
     /// A class that it might be taken for, and is not.
     pub not: Option<&'static str>,

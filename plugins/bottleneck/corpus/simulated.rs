@@ -1,14 +1,40 @@
 //! A host thread and a device with streams, stepped event by event and written as a Kineto trace.
 //!
-//! Times are nanoseconds. A launch takes the host 5 µs and reaches the device 4 µs after it began; a stream works in
-//! order; copies take 5 µs and 12 GB/s from pinned, 4 GB/s from pageable memory.
+//! Times are nanoseconds. If nothing else is said ([`Speed`]), a launch takes the host 5 µs and reaches the device 4 µs
+//! after it began; a stream works in order; copies take 5 µs and 12 GB/s from pinned, 4 GB/s from pageable memory.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a launch costs the host.
-pub const LAUNCH_NS: i64 = 5_000;
-const LATENCY_NS: i64 = 4_000;
+/// How fast a machine is.
+#[derive(Clone, Copy)]
+pub struct Speed {
+    /// What a launch costs the host.
+    pub launch_ns: i64,
+    /// From the start of a call to the earliest start of its work.
+    pub latency_ns: i64,
+    /// Bytes a nanosecond from and to pinned memory.
+    pub pinned: i64,
+    /// Bytes a nanosecond from and to pageable memory.
+    pub pageable: i64,
+    /// From the end of what a wait is for to its return.
+    pub return_ns: i64,
+    /// Where the few per cent of jitter come from.
+    pub seed: u64,
+}
+
+impl Default for Speed {
+    fn default() -> Self {
+        Self {
+            launch_ns: 5_000,
+            latency_ns: 4_000,
+            pinned: 12,
+            pageable: 4,
+            return_ns: 3_000,
+            seed: 1,
+        }
+    }
+}
 
 /// Which way a copy goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,7 +49,10 @@ pub enum Way {
 pub struct Machine {
     /// The host's time.
     pub now_ns: i64,
-    free_at_ns: BTreeMap<i64, i64>,
+    /// The device that work is given to.
+    pub device: i64,
+    speed: Speed,
+    free_at_ns: BTreeMap<(i64, i64), i64>,
     correlation: u64,
     events: String,
     jitter: u64,
@@ -31,17 +60,24 @@ pub struct Machine {
 
 impl Default for Machine {
     fn default() -> Self {
-        Self {
-            now_ns: 1_000_000,
-            free_at_ns: BTreeMap::new(),
-            correlation: 0,
-            events: String::new(),
-            jitter: 1,
-        }
+        Self::new(Speed::default())
     }
 }
 
 impl Machine {
+    /// A machine that has done nothing yet.
+    pub fn new(speed: Speed) -> Self {
+        Self {
+            now_ns: 1_000_000,
+            device: 0,
+            speed,
+            free_at_ns: BTreeMap::new(),
+            correlation: 0,
+            events: String::new(),
+            jitter: speed.seed,
+        }
+    }
+
     /// A few per cent more or less, as real times have.
     fn about(&mut self, ns: i64) -> i64 {
         self.jitter = self
@@ -89,30 +125,35 @@ impl Machine {
     /// Queues work of a stream: when it begins and ends.
     fn queue(&mut self, stream: i64, ns: i64) -> (i64, i64) {
         let ns = self.about(ns);
-        let free = self.free_at_ns.entry(stream).or_default();
-        let start_ns = (self.now_ns + LATENCY_NS).max(*free);
+        let free = self.free_at_ns.entry((self.device, stream)).or_default();
+        let start_ns = (self.now_ns + self.speed.latency_ns).max(*free);
         *free = start_ns + ns;
         (start_ns, start_ns + ns)
     }
 
-    /// Launches a kernel.
-    pub fn launch(&mut self, name: &str, stream: i64, ns: i64, blocks: u32) {
+    /// Launches a kernel; when it will have ended.
+    pub fn launch(&mut self, name: &str, stream: i64, ns: i64, blocks: u32) -> i64 {
         let (start_ns, end_ns) = self.queue(stream, ns);
-        self.call("cudaLaunchKernel", LAUNCH_NS);
+        self.call("cudaLaunchKernel", self.speed.launch_ns);
         let args = format!(
-            r#""correlation":{},"device":0,"stream":{stream},"grid":[{blocks},1,1],"block":[256,1,1]"#,
-            self.correlation
+            r#""correlation":{},"device":{},"stream":{stream},"grid":[{blocks},1,1],"block":[256,1,1]"#,
+            self.correlation, self.device
         );
         self.event("kernel", name, stream, (start_ns, end_ns), &args);
+        end_ns
     }
 
     /// Copies; from or to pageable memory the host waits for the end.
     pub fn copy(&mut self, way: Way, stream: i64, bytes: i64, pinned: bool) {
-        let per_ns = if pinned { 12 } else { 4 };
+        let per_ns = if pinned {
+            self.speed.pinned
+        } else {
+            self.speed.pageable
+        };
         let (start_ns, end_ns) = self.queue(stream, 5_000 + bytes / per_ns);
         let from_ns = self.now_ns;
         self.now_ns = if pinned {
-            from_ns + LAUNCH_NS
+            from_ns + self.speed.launch_ns
         } else {
             end_ns + 2_000
         };
@@ -131,26 +172,25 @@ impl Machine {
             Way::Down => format!("Memcpy DtoH (Device -> {host})"),
         };
         let args = format!(
-            r#""correlation":{},"device":0,"stream":{stream},"bytes":{bytes}"#,
-            self.correlation
+            r#""correlation":{},"device":{},"stream":{stream},"bytes":{bytes}"#,
+            self.correlation, self.device
         );
         self.event("gpu_memcpy", &name, stream, (start_ns, end_ns), &args);
     }
 
     /// The host waits for all streams.
     pub fn wait(&mut self) {
-        let done = self.free_at_ns.values().copied().max().unwrap_or(0);
+        let done_ns = self.free_at_ns.values().copied().max().unwrap_or(0);
+        self.wait_until("cudaDeviceSynchronize", done_ns);
+    }
+
+    /// The host waits in this call for what ends then.
+    pub fn wait_until(&mut self, call: &str, done_ns: i64) {
         let from_ns = self.now_ns;
-        self.now_ns = (from_ns + 1_000).max(done + 3_000);
+        self.now_ns = (from_ns + 1_000).max(done_ns + self.speed.return_ns);
         self.correlation += 1;
         let args = format!(r#""correlation":{}"#, self.correlation);
-        self.event(
-            "cuda_runtime",
-            "cudaDeviceSynchronize",
-            1,
-            (from_ns, self.now_ns),
-            &args,
-        );
+        self.event("cuda_runtime", call, 1, (from_ns, self.now_ns), &args);
     }
 
     /// The trace.

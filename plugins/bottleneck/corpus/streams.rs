@@ -62,7 +62,7 @@ pub fn copies_small() -> String {
 
 /// Kernels that end before the next one is launched.
 pub fn tiny_launches() -> String {
-    of(|m, _| m.launch("axpy", 7, 2 * US, MANY), 4_000)
+    of(|m, _| _ = m.launch("axpy", 7, 2 * US, MANY), 4_000)
 }
 
 /// A framework's operators: some host time, then a short kernel.
@@ -78,7 +78,7 @@ pub fn eager_operators() -> String {
 
 /// Kernels that take longer than their launches: the queue is never empty.
 pub fn launched_ahead() -> String {
-    of(|m, _| m.launch("gemm", 7, 40 * US, MANY), 500)
+    of(|m, _| _ = m.launch("gemm", 7, 40 * US, MANY), 500)
 }
 
 /// Few launches, with host time between them that the device does not notice.
@@ -116,7 +116,7 @@ pub fn scalar_read_back() -> String {
 
 /// One wait where the result is needed.
 pub fn wait_at_the_end() -> String {
-    of(|m, _| m.launch("step", 7, 30 * US, MANY), 500)
+    of(|m, _| _ = m.launch("step", 7, 30 * US, MANY), 500)
 }
 
 /// Waits after work that takes a thousand times as long.
@@ -185,19 +185,22 @@ pub fn loader_before_device() -> String {
 /// Three quarters of the work on one of two streams.
 pub fn uneven_streams() -> String {
     of(
-        |m, n| m.launch("expert", if n % 4 == 0 { 8 } else { 7 }, MS, MANY),
+        |m, n| _ = m.launch("expert", if n % 4 == 0 { 8 } else { 7 }, MS, MANY),
         80,
     )
 }
 
 /// The same on both.
 pub fn even_streams() -> String {
-    of(|m, n| m.launch("expert", 7 + (n % 2) as i64, MS, MANY), 80)
+    of(
+        |m, n| _ = m.launch("expert", 7 + (n % 2) as i64, MS, MANY),
+        80,
+    )
 }
 
 /// Kernels of a few blocks, launched ahead.
 pub fn small_grids() -> String {
-    of(|m, _| m.launch("gemv", 7, 100 * US, 4), 300)
+    of(|m, _| _ = m.launch("gemv", 7, 100 * US, 4), 300)
 }
 
 /// Up, down, up, down: nothing is computed on the way.

@@ -2,18 +2,20 @@
 
 use std::path::Path;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use trueno_recorder::{Recorder, SpanId};
 
-use super::host::recorder;
+use super::host::{recorder, took};
 
-fn sleep(micros: u64) {
+pub(super) fn sleep(micros: u64) {
+    let since = Instant::now();
     std::thread::sleep(Duration::from_micros(micros));
+    took(since, micros);
 }
 
 /// Rounds of tasks on threads of their own, which the first thread waits for.
-fn rounds(
+pub(super) fn rounds(
     rec: &Recorder,
     number: u64,
     names: &[&'static str],

@@ -1,6 +1,6 @@
-//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER`.
+//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER [--held-out | --unseen]`.
 //!
-//! Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
+//! With `--held-out` and `--unseen` the runs of those corpora. Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
 //! and the class it might be taken for or `-`. `benches/confusion.py` counts how often the plugin is right.
 
 #[path = "../corpus/mod.rs"]
@@ -12,14 +12,25 @@ use corpus::Make;
 
 fn main() -> std::io::Result<()> {
     let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: bottleneck_corpus FOLDER");
+        eprintln!("usage: bottleneck_corpus FOLDER [--held-out | --unseen]");
         std::process::exit(2);
     };
     std::fs::create_dir_all(&folder)?;
     let mut labels = String::new();
-    for case in corpus::CASES {
+    let cases = match std::env::args().nth(2).as_deref() {
+        Some("--held-out") => corpus::held_out::CASES,
+        Some("--unseen") => corpus::unseen::CASES,
+        _ => corpus::CASES,
+    };
+    for case in cases {
         match case.make {
-            Make::Recorded(make) => make(&folder.join(format!("{}.run", case.name))),
+            Make::Recorded(make) => {
+                let late =
+                    corpus::host::undisturbed(&folder.join(format!("{}.run", case.name)), make);
+                if late > 0.03 {
+                    eprintln!("{}: {:.0} % late, a busy machine", case.name, 100.0 * late);
+                }
+            }
             Make::Simulated(make) => {
                 std::fs::write(folder.join(format!("{}.json", case.name)), make())?
             }

@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 26] = [
+pub const INPUTS: [Input; 28] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may(
         "report_window",
@@ -86,6 +86,16 @@ pub const INPUTS: [Input; 26] = [
     may(
         "call_names",
         "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns FROM calls GROUP BY name ORDER BY name",
+    ),
+    // What was over, for good, before the first iteration began.
+    may(
+        "first_step",
+        "SELECT MIN(start_ns) AS first_ns FROM bricks WHERE kind = 'iteration'",
+    ),
+    may(
+        "name_ends",
+        "SELECT name, SUM(dur_ns) AS dur_ns, MAX(start_ns + dur_ns) AS end_ns FROM bricks \
+         WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'layer' GROUP BY name ORDER BY name",
     ),
     // Names of bricks, to find those that load; their rows, by the number of the name.
     may(

@@ -12,15 +12,16 @@ use serde::Deserialize;
 /// | `least_gaps` | 10 | device | fewer pieces of evidence are no pattern |
 /// | `launch_ns` | 10,000 | launch | a launch that began no longer before the device fell idle was still under way |
 /// | `prepare_ns` | 200,000 | launch, sync, serialisation | host time before a launch from which on the host *prepares*, not just launches |
-/// | `near_roof` | 0.6 | memory, compute | efficiency from which on the roof is what holds it |
-/// | `far_roof` | 0.3 | unoptimised, latency | efficiency below which the roof is not what holds it |
+/// | `near_roof` | 0.6 | memory, compute, unoptimised | efficiency from which on the roof is what holds it |
+/// | `far_roof` | 0.3 | unoptimised, latency | efficiency below which the roof itself is the goal; above it `near_roof` is |
 /// | `latency_bytes_per_s` | 1e9 | latency | a thread that moves less waits for each access before the next (64 B in 64 ns) |
 /// | `few_blocks` | 32 | small batches, latency | a grid of fewer blocks leaves most of a device idle |
 /// | `small_share` | 0.5 | small batches | share of device time in such grids; share of a call that is fixed cost |
 /// | `tight_calls` | 10,000 | tight loop | calls from which on the number itself matters |
 /// | `tight_ns` | 2,000 | tight loop | median of a call up to which it is next to nothing |
 /// | `imbalance` | 0.15 | load imbalance | (longest − mean) / longest of what is waited for together |
-/// | `repeats` | 3 | recomputation | equal results of one brick from which on it is repeated |
+/// | `repeats` | 3 | recomputation | runs of one brick that gave a result again, from which on it is a habit |
+/// | `read_back_bytes` | 16,384 | sync, transfer | a copy of no more takes as long as an empty one (8 µs at 2 GB/s): who waits for it waits for the device |
 /// | `round_trips` | 5 | redundant transfers | from which on it is a pattern |
 /// | `touch_bytes_per_ns` | 50 | redundant transfers | what a host writes at most: what comes back sooner cannot have been rewritten |
 /// | `growth_share` | 0.1 | memory growth | growth over all iterations / median live bytes |
@@ -50,6 +51,7 @@ pub struct Options {
     pub tight_ns: i64,
     pub imbalance: f64,
     pub repeats: u64,
+    pub read_back_bytes: u64,
     pub round_trips: u64,
     pub touch_bytes_per_ns: i64,
     pub growth_share: f64,
@@ -80,6 +82,7 @@ impl Default for Options {
             tight_ns: 2_000,
             imbalance: 0.15,
             repeats: 3,
+            read_back_bytes: 16_384,
             round_trips: 5,
             touch_bytes_per_ns: 50,
             growth_share: 0.1,
@@ -95,17 +98,22 @@ impl Default for Options {
 
 /// Words in names of bricks that get input. Others can have the category `data loading`. The input `loader_rows` looks
 /// for the same.
-const LOADER_WORDS: [&str; 9] = [
+const LOADER_WORDS: [&str; 8] = [
     "load",
     "loader",
     "dataloader",
     "fetch",
     "prefetch",
     "dataset",
-    "input",
     "ingest",
     "read",
 ];
+
+/// What goes with the word `input` where input is got: alone it is what a layer works on (`input_layernorm`).
+const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
+
+/// What goes with `load` where nothing is read.
+const BESIDE_LOAD: [&str; 4] = ["balance", "balancing", "imbalance", "store"];
 
 /// Whether a name is that of something that gets input: one of its words is a loader's. Names of stack frames
 /// (`dir/file.py(12): read`, `a::read`) say what code is called, not what the program does with it.
@@ -113,10 +121,13 @@ pub fn is_loader(name: &str) -> bool {
     if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
         return false;
     }
-    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
-    words.any(|word| {
-        LOADER_WORDS
-            .iter()
-            .any(|other| word.eq_ignore_ascii_case(other))
-    })
+    let words = || {
+        let words = name.split(|letter: char| !letter.is_alphanumeric());
+        words.filter(|word| !word.is_empty())
+    };
+    let has = |list: &[&str]| {
+        words().any(|word| list.iter().any(|other| word.eq_ignore_ascii_case(other)))
+    };
+    let is_input = has(&["input", "inputs"]) && (words().count() == 1 || has(&BESIDE_INPUT));
+    is_input || (has(&LOADER_WORDS) && !has(&BESIDE_LOAD))
 }

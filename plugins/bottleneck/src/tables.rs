@@ -67,7 +67,7 @@ pub fn idle(facts: &Facts) -> TableBuilder {
             let longest = of.map(|gap| gap.dur_ns()).max();
             let (n, ns) = facts.idle.of_cause(*device, cause);
             if let Some(longest) = longest {
-                let share = (last > first).then(|| ns as f64 / (last - first) as f64);
+                let share = (last > first).then(|| ns as f64 / last.saturating_sub(*first) as f64);
                 rows.push((Idle::device_name(*device), cause, n, ns, share, longest));
             }
         }

@@ -57,6 +57,8 @@ pub struct Bricks {
     pub threads: usize,
     /// Sizes by name.
     pub sizes: BTreeMap<String, Vec<Size>>,
+    /// What was over for good before the first iteration began, by name: how long.
+    pub before_steps: BTreeMap<String, i64>,
     /// API calls by name: how many, how long, the longest.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, the most first.
@@ -100,16 +102,36 @@ impl Bricks {
         let name = table.text("name")?;
         let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
         for (row, median_ns) in median.into_iter().enumerate() {
+            let (Some(name), Some(median_ns), Some(dur_ns)) =
+                (name.get(row), median_ns, dur.get(row))
+            else {
+                continue;
+            };
             let size = Size {
                 elements: count(&table, "elements", row)?,
                 calls: count(&table, "calls", row)?,
                 median_ns,
-                dur_ns: dur.value(row),
+                dur_ns,
             };
-            out.sizes
-                .entry(name.value(row).to_owned())
-                .or_default()
-                .push(size);
+            match out.sizes.get_mut(name) {
+                Some(sizes) => sizes.push(size),
+                None => _ = out.sizes.insert(name.to_owned(), vec![size]),
+            }
+        }
+        let first = run.table("first_step")?;
+        let first_ns = first.i64("first_ns")?.iter().flatten().next();
+        let table = run.table("name_ends")?;
+        let (name, dur, end) = (
+            table.text("name")?,
+            table.i64("dur_ns")?,
+            table.i64("end_ns")?,
+        );
+        for row in 0..table.rows() {
+            let is_before =
+                first_ns.is_some() && end.get(row).is_some_and(|end| Some(end) <= first_ns);
+            if let (true, Some(name), Some(dur)) = (is_before, name.get(row), dur.get(row)) {
+                out.before_steps.insert(name.to_owned(), dur);
+            }
         }
         let table = run.table("call_names")?;
         let (name, dur, longest) = (
@@ -118,13 +140,12 @@ impl Bricks {
             table.i64("longest_ns")?,
         );
         for row in 0..table.rows() {
-            let calls = count(&table, "calls", row)?;
-            out.calls.push((
-                name.value(row).to_owned(),
-                calls,
-                dur.value(row),
-                longest.value(row),
-            ));
+            if let (Some(name), Some(dur), Some(longest)) =
+                (name.get(row), dur.get(row), longest.get(row))
+            {
+                let calls = count(&table, "calls", row)?;
+                out.calls.push((name.to_owned(), calls, dur, longest));
+            }
         }
         let table = run.table("by_lane")?;
         let (lane, kind, busy) = (
@@ -132,9 +153,10 @@ impl Bricks {
             table.text("lane_kind")?,
             table.i64("busy_ns")?,
         );
-        for row in (0..table.rows()).filter(|row| kind.value(*row) == "host") {
-            out.host_busy_ns
-                .push((lane.value(row).to_owned(), busy.value(row)));
+        for row in (0..table.rows()).filter(|row| kind.get(*row) == Some("host")) {
+            if let (Some(lane), Some(busy)) = (lane.get(row), busy.get(row)) {
+                out.host_busy_ns.push((lane.to_owned(), busy));
+            }
         }
         out.threads = out.host_busy_ns.len();
         out.host_busy_ns
@@ -158,13 +180,15 @@ impl Bricks {
         );
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {
-            let Some(text) = name.get(row) else { continue };
+            let (Some(text), Some(id)) = (name.get(row), id.get(row)) else {
+                continue;
+            };
             let is_loader = match category.get(row) {
                 Some(category) => category == "data loading",
                 None => ruled.contains(text) || is_loader(text),
             };
             if is_loader {
-                numbers.insert(id.value(row), text.to_owned());
+                numbers.insert(id, text.to_owned());
                 self.loader_names.insert(text.to_owned());
             }
         }
@@ -175,11 +199,8 @@ impl Bricks {
             table.i64("dur_ns")?,
         );
         for row in 0..table.rows() {
-            let range = window.cut(
-                start.value(row),
-                start.value(row).saturating_add(dur.value(row)),
-            );
-            if let (Some(name), Some(range)) = (numbers.get(&id.value(row)), range) {
+            let name = id.get(row).and_then(|id| numbers.get(&id));
+            if let (Some(name), Some(range)) = (name, window.row(start.get(row), dur.get(row))) {
                 self.loaders.push((name.clone(), range));
             }
         }
@@ -197,14 +218,9 @@ impl Bricks {
             table.i64("dur_ns")?,
         );
         for row in 0..table.rows() {
-            if let Some(range) = window.cut(
-                start.value(row),
-                start.value(row).saturating_add(dur.value(row)),
-            ) {
-                self.by_thread
-                    .entry(thread.value(row))
-                    .or_default()
-                    .push(range);
+            let range = window.row(start.get(row), dur.get(row));
+            if let (Some(thread), Some(range)) = (thread.get(row), range) {
+                self.by_thread.entry(thread).or_default().push(range);
             }
         }
         Ok(())
@@ -219,9 +235,15 @@ impl Bricks {
                 .filter(|wait| wait.thread == Some(thread));
             let waits = waits.filter_map(|wait| window.cut(wait.start_ns, wait.end_ns));
             let (ranges, waits) = (union(ranges), union(waits.collect()));
-            *self.rank_busy_ns.entry(thread >> 16).or_default() +=
-                total(&ranges) - common(&ranges, &waits);
+            let busy_ns = total(&ranges).saturating_sub(common(&ranges, &waits));
+            let sum = self.rank_busy_ns.entry(thread >> 16).or_default();
+            *sum = sum.saturating_add(busy_ns);
         }
+    }
+
+    /// Whether all calls of a name were over before the first iteration began.
+    pub fn is_before_steps(&self, name: &str) -> bool {
+        self.before_steps.contains_key(name)
     }
 
     /// The row of a host name with the most time.
@@ -243,16 +265,12 @@ pub fn count(table: &trueno_plugin::Table, column: &str, row: usize) -> Result<u
 }
 
 /// Whole nanoseconds of a column that may be a mean of two.
-fn number(table: &trueno_plugin::Table, column: &str) -> Result<Vec<i64>> {
+fn number(table: &trueno_plugin::Table, column: &str) -> Result<Vec<Option<i64>>> {
     match table.f64(column) {
         Ok(column) => Ok(column
             .iter()
-            .map(|value| value.unwrap_or(0.0) as i64)
+            .map(|value| value.map(|value| value as i64))
             .collect()),
-        Err(_) => Ok(table
-            .i64(column)?
-            .iter()
-            .map(|value| value.unwrap_or(0))
-            .collect()),
+        Err(_) => Ok(table.i64(column)?.iter().collect()),
     }
 }

@@ -33,8 +33,8 @@ pub struct Work {
 /// What a transfer has besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// Bytes moved.
-    pub bytes: u64,
+    /// Bytes moved, where that is known.
+    pub bytes: Option<u64>,
     /// Whether the host waits for it: not asynchronous, or from or to pageable memory.
     pub blocks: bool,
     /// Whether pageable memory takes part.
@@ -47,6 +47,19 @@ impl Work {
     /// Whether it is a kernel.
     pub fn is_kernel(&self) -> bool {
         self.copy.is_none()
+    }
+
+    /// How long it took.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Whether it is a copy of so few bytes that the host waits for the device and not for the bytes: up to `bytes`,
+    /// and the host goes on when it has ended.
+    pub fn is_read_back(&self, bytes: u64) -> bool {
+        let is_small = |copy: Copy| copy.blocks && copy.bytes.is_some_and(|all| all <= bytes);
+        // A call that came back before the copy ended held nobody.
+        self.copy.is_some_and(is_small) && self.launch.is_some_and(|(_, to)| to >= self.end_ns)
     }
 }
 
@@ -74,6 +87,8 @@ pub struct Device {
     pub names: Vec<String>,
     /// Waits by start, copies that block not among them.
     pub waits: Vec<Wait>,
+    /// When waits for devices returned, sorted.
+    returns_ns: Vec<i64>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
 }
@@ -96,17 +111,22 @@ impl Device {
         let (id, kind, thread) = (waits.u64("id")?, waits.text("kind")?, waits.i64("thread")?);
         let (start, dur) = (waits.i64("start_ns")?, waits.i64("dur_ns")?);
         for row in 0..waits.rows() {
-            let end_ns = start.value(row).saturating_add(dur.value(row));
-            if window.cut(start.value(row), end_ns).is_some() {
+            let times = (start.get(row), dur.get(row));
+            if let (Some(id), (Some(start_ns), Some(dur_ns)), Some(_)) =
+                (id.get(row), times, window.row(times.0, times.1))
+            {
                 out.waits.push(Wait {
-                    id: id.value(row),
+                    id,
                     thread: thread.get(row),
-                    start_ns: start.value(row),
-                    end_ns,
-                    is_join: kind.value(row) == "join",
+                    start_ns,
+                    end_ns: start_ns.saturating_add(dur_ns),
+                    is_join: kind.get(row) == Some("join"),
                 });
             }
         }
+        let waits = out.waits.iter().filter(|wait| !wait.is_join);
+        out.returns_ns = waits.map(|wait| wait.end_ns).collect();
+        out.returns_ns.sort_unstable();
         Ok(out)
     }
 
@@ -127,59 +147,61 @@ impl Device {
         );
         let (called, returned) = (table.i64("called_ns")?, table.i64("returned_ns")?);
         let (brick, brick_end) = (table.i64("brick_ns")?, table.i64("brick_end_ns")?);
+        let valid = (!is_copy).then(|| table.bool("valid")).transpose()?;
+        let blocks = (!is_copy).then(|| table.i64("blocks")).transpose()?;
+        let bytes = is_copy.then(|| table.u64("bytes")).transpose()?;
+        let is_async = is_copy.then(|| table.bool("is_async")).transpose()?;
+        let of = is_copy.then(|| table.u64("brick")).transpose()?;
+        let kind = |name: &str| is_copy.then(|| table.text(name)).transpose();
+        let (from, to) = (kind("src_kind")?, kind("dst_kind")?);
         let mut last = None;
         for row in 0..table.rows() {
             // Several calls of one correlation: the first is the outer one.
-            if last == Some(id.value(row)) {
+            let (Some(id), Some(text)) = (id.get(row), name.get(row)) else {
+                continue;
+            };
+            if last.replace(id) == Some(id) {
                 continue;
             }
-            last = Some(id.value(row));
-            let is_valid = is_copy || table.bool("valid")?.get(row) != Some(false);
+            let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
             if bound.get(row) == Some(true) || !is_valid {
                 self.bound += 1;
                 continue;
             }
-            let (start_ns, end_ns) = (
-                start.value(row),
-                start.value(row).saturating_add(dur.value(row)),
-            );
-            let Some((start_ns, end_ns)) = window.cut(start_ns, end_ns) else {
+            let Some((start_ns, end_ns)) = window.row(start.get(row), dur.get(row)) else {
                 continue;
             };
-            let next = numbers.len() as u32;
-            let number = *numbers.entry(name.value(row).to_owned()).or_insert(next);
-            if number == next {
-                self.names.push(name.value(row).to_owned());
-            }
+            let number = match numbers.get(text) {
+                Some(number) => *number,
+                None => {
+                    let next = numbers.len() as u32;
+                    numbers.insert(text.to_owned(), next);
+                    self.names.push(text.to_owned());
+                    next
+                }
+            };
             let call = called.get(row).zip(returned.get(row));
             let copy = if is_copy {
-                let kinds = [
-                    table.text("src_kind")?.get(row),
-                    table.text("dst_kind")?.get(row),
-                ];
+                let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));
                 let is_pageable = kinds.contains(&Some("pageable"));
                 Some(Copy {
-                    bytes: table.u64("bytes")?.value(row),
-                    blocks: is_pageable || table.bool("is_async")?.get(row) == Some(false),
+                    bytes: bytes.and_then(|bytes| bytes.get(row)),
+                    blocks: is_pageable || is_async.and_then(|is| is.get(row)) == Some(false),
                     is_pageable,
-                    brick: table.u64("brick")?.get(row),
+                    brick: of.and_then(|of| of.get(row)),
                 })
             } else {
                 None
             };
             self.work.push(Work {
-                id: id.value(row),
+                id,
                 name: number,
                 device: device.get(row).unwrap_or(0),
                 stream: stream.get(row).unwrap_or(0),
                 start_ns,
                 end_ns,
                 launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
-                blocks: if is_copy {
-                    None
-                } else {
-                    table.i64("blocks")?.get(row)
-                },
+                blocks: blocks.and_then(|blocks| blocks.get(row)),
                 copy,
             });
         }
@@ -206,6 +228,12 @@ impl Device {
             .iter()
             .filter(|work| work.device == device && wanted(work));
         union(of.map(|work| (work.start_ns, work.end_ns)).collect())
+    }
+
+    /// Whether a host wait for a device returned within these times.
+    pub fn has_wait_ending(&self, from_ns: i64, until_ns: i64) -> bool {
+        let at = self.returns_ns.partition_point(|end| *end < from_ns);
+        self.returns_ns.get(at).is_some_and(|end| *end <= until_ns)
     }
 
     /// The name of a piece of work.

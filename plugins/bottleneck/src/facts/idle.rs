@@ -11,7 +11,8 @@
 //! | `launch` | it asked soon, but too late: launching is slower than the work |
 //! | `unknown` | when it asked is not recorded |
 //!
-//! Before the first and after the last piece of work of a device there is no gap.
+//! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
+//! host waits for takes as long as an empty one: it is a wait, and no work.
 
 use super::device::device_name;
 use super::ranges::{Ranges, union, within};
@@ -73,7 +74,7 @@ pub struct Gap {
 impl Gap {
     /// How long it was.
     pub fn dur_ns(&self) -> i64 {
-        self.end_ns - self.start_ns
+        self.end_ns.saturating_sub(self.start_ns)
     }
 }
 
@@ -96,10 +97,15 @@ impl Idle {
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;
-            for work in device.work.iter().filter(|work| work.device == number) {
+            // A copy of a few bytes that the host waits for is a wait.
+            let is_work = |work: &&super::Work| {
+                work.device == number && !work.is_read_back(options.read_back_bytes)
+            };
+            for work in device.work.iter().filter(is_work) {
                 first = first.min(work.start_ns);
                 let until = busy_until.unwrap_or(work.start_ns);
-                busy += (work.end_ns - work.start_ns.max(until)).max(0);
+                let more = work.end_ns.saturating_sub(work.start_ns.max(until));
+                busy = more.max(0).saturating_add(busy);
                 if work.start_ns > until {
                     let gap = gap((until, work.start_ns), work, &holds, &loaders, options);
                     out.gaps.push(gap);
@@ -118,7 +124,9 @@ impl Idle {
             .gaps
             .iter()
             .filter(|gap| gap.device == device && gap.cause == cause);
-        gaps.fold((0, 0), |(n, ns), gap| (n + 1, ns + gap.dur_ns()))
+        gaps.fold((0, 0), |(n, ns), gap| {
+            (n + 1, gap.dur_ns().saturating_add(ns))
+        })
     }
 
     /// Busy time of a device.
@@ -172,29 +180,31 @@ fn gap(
     let Some((called_ns, _)) = next.launch else {
         return out;
     };
-    if called_ns + options.launch_ns <= start_ns {
+    if called_ns.saturating_add(options.launch_ns) <= start_ns {
         out.cause = Cause::Device;
         return out;
     }
     let asked_ns = called_ns.clamp(start_ns, end_ns);
-    // The last wait that was over when the host asked, if it was still on when the gap began.
-    let before = holds.partition_point(|hold| hold.1 <= asked_ns);
-    let hold = holds[..before]
-        .last()
-        .filter(|hold| hold.1 >= start_ns && hold.0 <= start_ns);
+    // The last wait that was over when the host asked, if one was on when the gap began.
+    let before = &holds[..holds.partition_point(|hold| hold.1 <= asked_ns)];
+    let mut since = before.iter().rev().take_while(|hold| hold.1 >= start_ns);
+    let was_held = since.any(|hold| hold.0 <= start_ns);
+    let hold = before.last().filter(|_| was_held);
     let free_ns = hold.map_or(start_ns, |hold| hold.1);
     if let Some(hold) = hold {
-        (out.held_ns, out.wait, out.by_copy) = (free_ns - start_ns, Some(hold.2), hold.3);
+        (out.held_ns, out.wait, out.by_copy) =
+            (free_ns.saturating_sub(start_ns), Some(hold.2), hold.3);
     }
     let loading = within(loaders, start_ns, asked_ns);
-    out.cause = if loading > 0 && loading * 2 >= asked_ns - start_ns {
-        Cause::Loader
-    } else if asked_ns - free_ns >= options.prepare_ns {
-        Cause::Host
-    } else if hold.is_some() {
-        Cause::Sync
-    } else {
-        Cause::Launch
-    };
+    out.cause =
+        if loading > 0 && loading >= asked_ns.saturating_sub(start_ns).saturating_sub(loading) {
+            Cause::Loader
+        } else if asked_ns.saturating_sub(free_ns) >= options.prepare_ns {
+            Cause::Host
+        } else if hold.is_some() {
+            Cause::Sync
+        } else {
+            Cause::Launch
+        };
     out
 }

@@ -75,6 +75,14 @@ impl Facts {
         })
     }
 
+    /// How much of the path's unexplained waits device work of these times (as `union` gives them) may have filled: a wait that
+    /// names no stream is `sync_wait` on the path, and what the host waited for is what ran.
+    pub fn waited_ns(&self, ranges: &[(i64, i64)]) -> i64 {
+        let waits = self.device.waits.iter().filter(|wait| !wait.is_join);
+        let waits = ranges::union(waits.map(|wait| (wait.start_ns, wait.end_ns)).collect());
+        ranges::common(&waits, ranges).min(self.path.kind_ns("sync_wait"))
+    }
+
     /// A part of the window, as a share.
     pub fn share(&self, ns: i64) -> f64 {
         if self.window.wall_ns > 0 {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run};
 
+use super::ranges::Total;
+
 /// What less time of a name would buy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {
@@ -41,41 +43,41 @@ impl Path {
         out.is_known = !kinds.is_empty();
         let (kind, dur) = (kinds.text("kind")?, kinds.i64("dur_ns")?);
         for row in 0..kinds.rows() {
-            out.kinds.insert(kind.value(row).to_owned(), dur.value(row));
+            if let (Some(kind), Some(dur)) = (kind.get(row), dur.get(row)) {
+                out.kinds.insert(kind.to_owned(), dur);
+            }
         }
         let names = run.table("path_names")?;
         let (name, kind) = (names.text("name")?, names.text("kind")?);
         let (category, dur) = (names.text("category")?, names.i64("dur_ns")?);
         for row in 0..names.rows() {
-            if let Some(name) = name.get(row) {
+            if let (Some(name), Some(kind), Some(dur)) =
+                (name.get(row), kind.get(row), dur.get(row))
+            {
                 let category = category.get(row).map(str::to_owned);
-                out.names.push((
-                    name.to_owned(),
-                    kind.value(row).to_owned(),
-                    category,
-                    dur.value(row),
-                ));
+                out.names
+                    .push((name.to_owned(), kind.to_owned(), category, dur));
             }
         }
         let table = run.table("opportunity")?;
         let (name, path) = (table.text("name")?, table.i64("path_ns")?);
         let (half, all) = (table.i64("gain_50_ns")?, table.i64("gain_100_ns")?);
         for row in 0..table.rows() {
-            let one = Opportunity {
-                path_ns: path.value(row),
-                gains_ns: half.get(row).zip(all.get(row)),
+            let (Some(name), Some(path_ns)) = (name.get(row), path.get(row)) else {
+                continue;
             };
-            out.opportunities.insert(name.value(row).to_owned(), one);
+            let gains_ns = half.get(row).zip(all.get(row));
+            let one = Opportunity { path_ns, gains_ns };
+            out.opportunities.insert(name.to_owned(), one);
         }
         let table = run.table("path_alone")?;
         let (name, category) = (table.text("name")?, table.text("category")?);
         let alone = table.i64("alone_ns")?;
         for row in 0..table.rows() {
-            out.alone.push((
-                name.value(row).to_owned(),
-                category.value(row).to_owned(),
-                alone.value(row),
-            ));
+            if let (Some(name), Some(alone)) = (name.get(row), alone.get(row)) {
+                let category = category.get(row).unwrap_or_default().to_owned();
+                out.alone.push((name.to_owned(), category, alone));
+            }
         }
         let table = run.table("at_roof")?;
         let (source, name, gain) = (
@@ -84,9 +86,11 @@ impl Path {
             table.i64("gain_ns")?,
         );
         for row in 0..table.rows() {
-            if let (Some(source), Some(gain)) = (source.get(row), gain.get(row)) {
+            if let (Some(source), Some(name), Some(gain)) =
+                (source.get(row), name.get(row), gain.get(row))
+            {
                 out.at_roof
-                    .insert((source.to_owned(), name.value(row).to_owned()), gain);
+                    .insert((source.to_owned(), name.to_owned()), gain);
             }
         }
         Ok(out)
@@ -104,7 +108,7 @@ impl Path {
                 .names
                 .iter()
                 .filter(|row| row.0 == name && row.1 != "sync_wait");
-            of_name.map(|row| row.3).sum()
+            of_name.map(|row| row.3).total()
         };
         self.opportunities
             .get(name)

@@ -3,6 +3,16 @@
 /// Half-open ranges of nanoseconds.
 pub type Ranges = Vec<(i64, i64)>;
 
+/// Sums that stay at the ends of their type: no time is that long, and a table may say anything.
+pub trait Total: Iterator<Item = i64> + Sized {
+    /// The sum.
+    fn total(self) -> i64 {
+        self.fold(0, i64::saturating_add)
+    }
+}
+
+impl<I: Iterator<Item = i64>> Total for I {}
+
 /// The same times; ranges that touch become one.
 pub fn union(mut ranges: Ranges) -> Ranges {
     ranges.sort_unstable();
@@ -19,7 +29,10 @@ pub fn union(mut ranges: Ranges) -> Ranges {
 
 /// How long they are together.
 pub fn total(ranges: &[(i64, i64)]) -> i64 {
-    ranges.iter().map(|(from, to)| to - from).sum()
+    ranges
+        .iter()
+        .map(|(from, to)| to.saturating_sub(*from))
+        .total()
 }
 
 /// How long `ranges` (as [`union`] gives them) are within `from..to`.
@@ -28,13 +41,13 @@ pub fn within(ranges: &[(i64, i64)], from: i64, to: i64) -> i64 {
     ranges[first..]
         .iter()
         .take_while(|range| range.0 < to)
-        .map(|range| range.1.min(to) - range.0.max(from))
-        .sum()
+        .map(|range| range.1.min(to).saturating_sub(range.0.max(from)))
+        .total()
 }
 
 /// How long both go on at once.
 pub fn common(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
-    a.iter().map(|(from, to)| within(b, *from, *to)).sum()
+    a.iter().map(|(from, to)| within(b, *from, *to)).total()
 }
 
 #[cfg(test)]

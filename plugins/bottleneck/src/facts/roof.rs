@@ -63,21 +63,25 @@ impl Roof {
         let (bytes, bound) = (table.f64("bytes_per_s")?, table.text("bound_by")?);
         let (efficiency, valid) = (table.f64("efficiency_share")?, table.bool("is_valid")?);
         for row in 0..table.rows() {
-            let (Some(efficiency), Some(bound), Some(true)) =
-                (efficiency.get(row), bound.get(row), valid.get(row))
+            let place = (efficiency.get(row), bound.get(row), valid.get(row));
+            let what = (source.get(row), name.get(row), dur.get(row));
+            let (
+                (Some(efficiency), Some(bound), Some(true)),
+                (Some(source), Some(name), Some(dur_ns)),
+            ) = (place, what)
             else {
                 out.without += 1;
                 continue;
             };
             out.points.push(Point {
-                source: source.value(row).to_owned(),
-                name: name.value(row).to_owned(),
-                device: device.value(row).to_owned(),
-                provenance: provenance.value(row).to_owned(),
+                source: source.to_owned(),
+                name: name.to_owned(),
+                device: device.get(row).unwrap_or_default().to_owned(),
+                provenance: provenance.get(row).unwrap_or_default().to_owned(),
                 assumed: assumed.get(row).map(str::to_owned),
                 threads: threads.get(row),
                 calls: count(&table, "calls", row)?,
-                dur_ns: dur.value(row),
+                dur_ns,
                 intensity: intensity.get(row).unwrap_or(0.0),
                 flops_per_s: flops.get(row).unwrap_or(0.0),
                 bytes_per_s: bytes.get(row).unwrap_or(0.0),

@@ -23,6 +23,13 @@ pub struct Task {
     pub end_ns: i64,
 }
 
+impl Task {
+    /// How long it took.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
 /// All tasks of the window.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
@@ -45,21 +52,23 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut places = BTreeMap::new();
         for row in 0..table.rows() {
-            let (start_ns, end_ns) = (
-                start.value(row),
-                start.value(row).saturating_add(dur.value(row)),
-            );
-            if window.cut(start_ns, end_ns).is_none() {
+            let (Some(id), Some(name), Some(thread)) =
+                (id.get(row), name.get(row), thread.get(row))
+            else {
+                continue;
+            };
+            if window.row(start.get(row), dur.get(row)).is_none() {
                 continue;
             }
-            places.insert(id.value(row), out.tasks.len());
+            let start_ns = start.get(row).unwrap_or(0);
+            places.insert(id, out.tasks.len());
             out.tasks.push(Task {
-                id: id.value(row),
+                id,
                 parent: parent.get(row),
-                name: name.value(row).to_owned(),
-                thread: thread.value(row),
+                name: name.to_owned(),
+                thread,
                 start_ns,
-                end_ns,
+                end_ns: start_ns.saturating_add(dur.get(row).unwrap_or(0)),
             });
         }
         let table = run.table("joins")?;
@@ -67,13 +76,15 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut at: BTreeMap<u64, usize> = BTreeMap::new();
         for row in 0..table.rows() {
-            let Some(place) = places.get(&task.value(row)) else {
+            let place = task.get(row).and_then(|task| places.get(&task));
+            let (Some(place), Some(wait), Some(start_ns), Some(dur_ns)) =
+                (place, wait.get(row), start.get(row), dur.get(row))
+            else {
                 continue;
             };
-            let end_ns = start.value(row).saturating_add(dur.value(row));
-            let join = *at.entry(wait.value(row)).or_insert_with(|| {
-                out.joins
-                    .push((wait.value(row), start.value(row), end_ns, Vec::new()));
+            let join = *at.entry(wait).or_insert_with(|| {
+                let end_ns = start_ns.saturating_add(dur_ns);
+                out.joins.push((wait, start_ns, end_ns, Vec::new()));
                 out.joins.len() - 1
             });
             out.joins[join].3.push(*place);

@@ -40,6 +40,8 @@ impl Window {
         let (from, until) = (first("from_ns")?, first("until_ns")?);
         let from_ns = from.unwrap_or(0);
         let until_ns = until.or(wall_ns).unwrap_or(0).max(from_ns);
+        // So that the length of any part of it is a number.
+        let until_ns = until_ns.min(from_ns.saturating_add(i64::MAX));
         Ok(Self {
             from_ns,
             until_ns,
@@ -54,6 +56,12 @@ impl Window {
     pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
         let cut = (start_ns.max(self.from_ns), end_ns.min(self.until_ns));
         (cut.0 < cut.1 || (cut.0 == cut.1 && start_ns == end_ns)).then_some(cut)
+    }
+
+    /// What of a row lies inside; `None`: nothing, or its times are not known.
+    pub fn row(&self, start_ns: Option<i64>, dur_ns: Option<i64>) -> Option<(i64, i64)> {
+        let (start_ns, dur_ns) = start_ns.zip(dur_ns)?;
+        self.cut(start_ns, start_ns.saturating_add(dur_ns))
     }
 
     /// A condition of SQL that rows of the window meet; empty for the whole run.

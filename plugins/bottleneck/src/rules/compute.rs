@@ -3,13 +3,14 @@
 //! Evidence: a valid point of `roofline.points` with `least_share` of the window on the path. At `near_roof` of the roof or more,
 //! the roof is what holds it (memory or compute, by the roof that is lower at its intensity); gain: half the bytes, or half
 //! the FLOPs. Below `far_roof` it is unoptimised, unless it is [latency-bound](super::latency); gain: at the roof
-//! (`critical_path.at_roof`). Between the two nothing is said.
+//! (`critical_path.at_roof`). Between the two something else holds it besides: it is unoptimised with little confidence, and the gain
+//! is that of `near_roof`, from which on the roof is what holds it.
 
 use super::{Draft, latency, roofs};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::{Facts, Point};
-use crate::verdict::Verdicts;
+use crate::verdict::{Confidence, Verdicts};
 use crate::words::percent;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -36,10 +37,10 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for point in roofs::points(facts, options.least_share) {
         if point.efficiency >= options.near_roof {
             at_the_roof(facts, options, point, verdicts);
-        } else if point.efficiency < options.far_roof
-            && latency::why(facts, options, point).is_none()
+        } else if point.efficiency >= options.far_roof
+            || latency::why(facts, options, point).is_none()
         {
-            far_below(facts, options, point, verdicts);
+            below(facts, options, point, verdicts);
         }
     }
 }
@@ -89,25 +90,48 @@ fn at_the_roof(facts: &Facts, options: &Options, point: &Point, verdicts: &mut V
     );
 }
 
-fn far_below(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+fn below(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+    let is_far = point.efficiency < options.far_roof;
     let computed = facts
         .path
         .at_roof
         .get(&(point.source.clone(), point.name.clone()))
         .copied();
-    let gain_ns =
-        computed.unwrap_or_else(|| facts.path.gain_ns(&point.name, 1.0 - point.efficiency));
+    let goal = if is_far { 1.0 } else { options.near_roof };
+    let gain_ns = computed.filter(|_| is_far).unwrap_or_else(|| {
+        facts
+            .path
+            .gain_ns(&point.name, 1.0 - point.efficiency / goal)
+    });
+    let (fix, assumption) = if is_far {
+        (
+            "at the roof it".to_owned(),
+            "it reaches the roof; half of that distance is what good kernels reach".to_owned(),
+        )
+    } else {
+        (
+            format!("at {} of it, it", percent(goal)),
+            format!(
+                "it reaches {} of the roof, as well-tuned kernels do",
+                percent(goal)
+            ),
+        )
+    };
     Draft {
         class: Class::Unoptimised,
         code: "unoptimised",
         scope_kind: roofs::scope_kind(point),
         scope: point.name.clone(),
         place: point.name.clone(),
-        confidence: roofs::confidence(facts, point),
+        confidence: if is_far {
+            roofs::confidence(facts, point)
+        } else {
+            (Confidence::Low, "how much of the rest of the roof can be had is not known".into())
+        },
         lead: format!("{} reaches {} of its roof", roofs::name(point), percent(point.efficiency)),
-        fix: "at the roof it".into(),
+        fix,
         evidence: roofs::evidence(facts, point),
-        assumption: "it reaches the roof; half of that distance is what good kernels reach".into(),
+        assumption,
         considered: format!("{}; it is not waiting for single accesses (latency-bound)", roofs::place(point)),
         suggestion: if point.is_memory {
             "read and write in order and once, with vector instructions, on all threads".into()

@@ -1,7 +1,8 @@
 //! Fragmented memory: much of it is free, in pieces too small to use.
 //!
 //! Evidence: `memory.fragmentation`, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
-//! least `free_share` of the footprint (and not nearly all of it) and `least_free_bytes`. No gain in time is claimed.
+//! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
+//! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
 use super::Draft;
 use crate::Options;
@@ -10,8 +11,10 @@ use crate::facts::Facts;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::words::{bytes, percent};
 
-/// Free, of the footprint.
+/// Free, of the footprint: from here on next to nothing lives.
 const NOTHING_LIVES: f64 = 0.95;
+/// Fragmentation from which on even that is in the way everywhere.
+const EVERYWHERE: f64 = 0.95;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let table = &facts.fragmentation;
@@ -43,8 +46,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         else {
             continue;
         };
-        // Where next to nothing lives, nothing is in the way.
-        let nothing_lives = of_all > NOTHING_LIVES;
+        let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;
         if nothing_lives
             || in_pieces < options.fragmentation
             || of_all < options.free_share

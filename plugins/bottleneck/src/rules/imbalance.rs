@@ -1,7 +1,7 @@
 //! Load imbalance: threads, streams or ranks that wait for the slowest.
 //!
 //! Evidence: groups that end together: tasks that one wait waits for (else siblings of one kind of name that run at once);
-//! streams of a device that run the same kernels; devices of ranks. *Imbalance* = (longest − mean) / longest over
+//! streams of a device, and devices of a process, that run the same kernels; devices of ranks. *Imbalance* = (longest − mean) / longest over
 //! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,14 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Draft, sync};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::{Facts, Idle};
+use crate::facts::ranges::Total;
+use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     threads(facts, options, verdicts);
     streams(facts, options, verdicts);
+    devices(facts, options, verdicts);
     ranks(facts, options, verdicts);
+}
+
+fn add(sums: &mut BTreeMap<i64, i64>, who: i64, ns: i64) {
+    let sum = sums.entry(who).or_default();
+    *sum = sum.saturating_add(ns);
 }
 
 /// Longest and mean of a group, and which member is the longest.
@@ -24,7 +31,7 @@ fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
     let (who, longest) = sums
         .iter()
         .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)))?;
-    let mean = sums.values().sum::<i64>() / sums.len() as i64;
+    let mean = sums.values().copied().total() / sums.len() as i64;
     (sums.len() > 1).then_some((*longest, mean, *who))
 }
 
@@ -39,21 +46,23 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         );
         return;
     }
-    let (mut longest_ns, mut mean_ns, mut n) = (0, 0, 0_u64);
+    let (mut longest_ns, mut mean_ns, mut n) = (0_i64, 0_i64, 0_u64);
     let mut slow: BTreeMap<i64, u64> = BTreeMap::new();
     let mut groups_of: BTreeSet<usize> = BTreeSet::new();
     for (members, _) in tasks.groups() {
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for task in members.iter().map(|at| &tasks.tasks[*at]) {
-            *sums.entry(task.thread).or_default() += task.end_ns - task.start_ns;
+            add(&mut sums, task.thread, task.dur_ns());
         }
         if let Some((longest, mean, who)) = uneven(&sums) {
-            (longest_ns, mean_ns, n) = (longest_ns + longest, mean_ns + mean, n + 1);
+            longest_ns = longest.saturating_add(longest_ns);
+            mean_ns = mean.saturating_add(mean_ns);
+            n += 1;
             *slow.entry(who).or_default() += 1;
             groups_of.insert(sums.len());
         }
     }
-    let imbalance = (longest_ns - mean_ns) as f64 / longest_ns.max(1) as f64;
+    let imbalance = longest_ns.saturating_sub(mean_ns) as f64 / longest_ns.max(1) as f64;
     if n == 0 || imbalance < options.imbalance {
         return;
     }
@@ -100,39 +109,46 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             "smaller pieces that threads take as they become free".into()
         },
     }
-    .with_gain(facts, options, longest_ns - mean_ns, verdicts);
+    .with_gain(facts, options, longest_ns.saturating_sub(mean_ns), verdicts);
+}
+
+/// Time of kernels by whatever runs them: of those that run the same ones as the one with the most, for only they share
+/// a piece of work.
+fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i64, i64> {
+    let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
+    let is_collective: Vec<bool> = facts
+        .device
+        .names
+        .iter()
+        .map(|name| sync::is_collective(name))
+        .collect();
+    for work in facts.device.work.iter().filter(|work| work.is_kernel()) {
+        if let Some(who) = who(work).filter(|_| !is_collective[work.name as usize]) {
+            add(&mut sums, who, work.dur_ns());
+            names.entry(who).or_default().insert(work.name);
+        }
+    }
+    let most = sums
+        .iter()
+        .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)));
+    if let Some(main) = most.map(|(who, _)| names[who].clone()) {
+        let is_kin = |who: &i64| {
+            let common = names[who].intersection(&main).count();
+            common * 2 >= names[who].len().max(main.len())
+        };
+        sums.retain(|who, _| is_kin(who));
+    }
+    sums
 }
 
 fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for device in facts.device.devices() {
-        let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
-        let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
-        let kernels = facts
-            .device
-            .work
-            .iter()
-            .filter(|work| work.device == device && work.is_kernel());
-        for work in kernels.filter(|work| !sync::is_collective(facts.device.name(work))) {
-            *sums.entry(work.stream).or_default() += work.end_ns - work.start_ns;
-            names.entry(work.stream).or_default().insert(work.name);
-        }
-        // Only streams that share most of their kernels share a piece of work.
-        let Some(main) = sums
-            .iter()
-            .max_by_key(|(stream, ns)| (**ns, std::cmp::Reverse(**stream)))
-            .map(|(stream, _)| *stream)
-        else {
-            continue;
-        };
-        let kin = |stream: &i64| {
-            let common = names[stream].intersection(&names[&main]).count();
-            common * 2 >= names[stream].len().max(names[&main].len())
-        };
-        sums.retain(|stream, _| kin(stream));
+        let sums = of_one_work(facts, |work| (work.device == device).then_some(work.stream));
         let Some((longest, mean, who)) = uneven(&sums) else {
             continue;
         };
-        if ((longest - mean) as f64) < options.imbalance * longest as f64 {
+        if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
             continue;
         }
         let name = Idle::device_name(device);
@@ -150,8 +166,38 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: "streams whose kernels are others (copies, collectives) are not counted".into(),
             suggestion: "hand out work to streams by its size, or to the one that is free".into(),
         }
-        .with_gain(facts, options, longest - mean, verdicts);
+        .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
     }
+}
+
+fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    // Those of ranks are the matter of ranks.
+    if facts.window.ranks > 1 {
+        return;
+    }
+    let sums = of_one_work(facts, |work| Some(work.device));
+    let Some((longest, mean, who)) = uneven(&sums) else {
+        return;
+    };
+    if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
+        return;
+    }
+    let name = Idle::device_name(who);
+    Draft {
+        class: Class::LoadImbalance,
+        code: "devices",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: "devices".into(),
+        confidence: (Confidence::Medium, "the devices run the same kernels; that their work can be moved is assumed".into()),
+        lead: format!("{name} has {} of work, the {} devices {} on average", time(longest), sums.len(), time(mean)),
+        fix: "an even split".into(),
+        evidence: "SELECT device, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels GROUP BY device ORDER BY dur_ns DESC".into(),
+        assumption: "the same kernels spread evenly over the same devices, which are equally fast".into(),
+        considered: "devices whose kernels are others, and collectives, are not counted".into(),
+        suggestion: "hand out work to devices by its size, or to the one that is free".into(),
+    }
+    .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
 }
 
 fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -166,7 +212,7 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
     let mut of_devices: BTreeMap<i64, i64> = BTreeMap::new();
     for work in kernels {
-        *of_devices.entry(work.device >> 16).or_default() += work.end_ns - work.start_ns;
+        add(&mut of_devices, work.device >> 16, work.dur_ns());
     }
     let by = if of_devices.len() > 1 {
         sums = of_devices;
@@ -177,7 +223,7 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };
-    if ((longest - mean) as f64) < options.imbalance * longest as f64 {
+    if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
         return;
     }
     Draft {
@@ -194,5 +240,5 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "collectives are not counted as work: the ranks that come first spend the wait in them".into(),
         suggestion: "split by the cost of the pieces, not by their number; look at what that rank does besides".into(),
     }
-    .with_gain(facts, options, longest - mean, verdicts);
+    .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
 }

@@ -27,7 +27,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         if n < options.least_gaps {
             continue;
         }
-        let span = (last - first).max(1);
+        let span = last.saturating_sub(*first).max(1);
         let kernels = facts
             .device
             .work

@@ -2,12 +2,12 @@
 //!
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path. Gain: loading beside the work: the loaders' time on the path, but the run cannot
-//! be shorter than its loading; where loading already goes on nearly all the time, half of it, for two loaders.
+//! be shorter than its loading; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{total, union};
+use crate::facts::ranges::{Total, total, union};
 use crate::facts::{Cause, Facts};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
@@ -22,23 +22,21 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         );
         return;
     }
-    let loading = union(
-        facts
-            .bricks
-            .loaders
-            .iter()
-            .map(|(_, range)| *range)
-            .collect(),
-    );
+    // What is loaded once, before the steps, is set-up.
+    let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
+    let rows = facts.bricks.loaders.iter();
+    let rows = rows.filter(|(name, _)| in_steps(&name));
+    let loading = union(rows.map(|(_, range)| *range).collect());
     let all_ns = total(&loading);
     let mut names: Vec<(i64, &String)> = facts
         .bricks
         .loader_names
         .iter()
+        .filter(in_steps)
         .map(|name| (facts.path.name_ns(name), name))
         .collect();
     names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let on_path: i64 = names.iter().map(|row| row.0).sum();
+    let on_path = names.iter().map(|row| row.0).total();
     let path_ns = if facts.path.is_known {
         on_path.min(all_ns)
     } else {
@@ -50,9 +48,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.share(path_ns) < options.least_share {
         return;
     }
-    let rest_ns = facts.window.wall_ns - all_ns;
+    let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
     // Loading goes on beside the work already, or is nearly all there is.
-    let is_alongside = rest_ns * 4 < path_ns;
+    let is_alongside = rest_ns.saturating_mul(4) < path_ns;
     let (gain_ns, fix, assumption) = if is_alongside {
         (
             facts.path.gain_ns(name, 0.5).min(path_ns / 2),
@@ -69,13 +67,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             ),
         )
     };
-    let idle_ns: i64 = facts
+    let idle_ns = facts
         .idle
         .gaps
         .iter()
         .filter(|gap| gap.cause == Cause::Loader)
         .map(|gap| gap.dur_ns())
-        .sum();
+        .total();
     let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
     let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
         crate::facts::Idle::device_name(span.0)

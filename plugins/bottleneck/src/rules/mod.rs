@@ -19,6 +19,7 @@ mod transfer;
 
 use crate::Options;
 use crate::class::Class;
+use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::words;
@@ -120,11 +121,12 @@ fn host_path_ns(facts: &Facts) -> i64 {
         .map(|work| device.name(work))
         .collect();
     let rows = facts.path.names.iter();
-    let kernels: i64 = rows
+    let kernels = rows
         .filter(|row| row.1 == "work" && names.contains(row.0.as_str()))
         .map(|row| row.3)
-        .sum();
-    (wall_ns - kernels - facts.path.kind_ns("transfer")).max(0)
+        .total();
+    let on_devices = kernels.saturating_add(facts.path.kind_ns("transfer"));
+    wall_ns.saturating_sub(on_devices).max(0)
 }
 
 /// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.

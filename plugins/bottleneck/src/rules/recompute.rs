@@ -1,7 +1,7 @@
 //! Recomputation: a brick gives the same tensors again.
 //!
 //! Evidence: checksums of all elements, taken inside bricks. A run of a brick repeats an earlier one when *all* its checksums (by
-//! tensor) are equal to those of the earlier one; at least `repeats` runs that are equal, tensors of nothing but zeros not
+//! tensor) are equal to those of the earlier one; at least `repeats` runs that repeat one, tensors of nothing but zeros not
 //! counted. Gain: the repeated runs' share of the brick, on the path.
 
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::facts::ranges::Total;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short};
 
@@ -65,24 +66,27 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for mut run in runs.into_values() {
         run.results.sort_unstable();
         let of = bricks.entry(run.brick).or_default();
-        of.dur_ns += run.dur_ns;
+        of.dur_ns = run.dur_ns.saturating_add(of.dur_ns);
         if !run.is_zero {
             let equal = of.by_results.entry(run.results).or_default();
-            equal.again_ns += if equal.runs > 0 { run.dur_ns } else { 0 };
+            if equal.runs > 0 {
+                equal.again_ns = run.dur_ns.saturating_add(equal.again_ns);
+            }
             equal.runs += 1;
         }
     }
     for (brick, all) in bricks {
         let (all_ns, results) = (all.dur_ns, &all.by_results);
-        let repeated: Vec<_> = results
-            .iter()
-            .filter(|(_, equal)| equal.runs >= options.repeats)
-            .collect();
+        let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
         let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
-        let again_ns: i64 = repeated.iter().map(|(_, equal)| equal.again_ns).sum();
+        let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).total();
         let Some((tensors, _)) = repeated.first() else {
             continue;
         };
+        // The first of each had to be computed.
+        if runs - (repeated.len() as u64) < options.repeats {
+            continue;
+        }
         let less = again_ns as f64 / all_ns.max(1) as f64;
         Draft {
             class: Class::Recomputation,

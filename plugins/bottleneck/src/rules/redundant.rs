@@ -3,14 +3,15 @@
 //! Evidence: copies of one device and size whose directions alternate; a *round trip* is a copy one way and the next one back. It
 //! is redundant when nobody can have changed the bytes between the two:
 //! - up and down: no kernel of the device ran in between;
-//! - down and up: checksums say that they are equal; or the host had the copy (it blocked) for less time than writing so many
-//!   bytes takes (`touch_bytes_per_ns`), and no brick began in between.
+//! - down and up: checksums say that they are equal; or the host, which waited for the copy down, then had less time of its own
+//!   (outside of waits, copies and launches) than writing so many bytes takes (`touch_bytes_per_ns`), and no brick began in between.
 //!
 //! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
 
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
+use crate::facts::ranges::{Ranges, Total, union, within};
 use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count};
@@ -27,25 +28,33 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
         std::collections::BTreeMap::new();
     for work in &facts.device.work {
-        let Some(copy) = work.copy else { continue };
+        let Some(bytes) = work.copy.and_then(|copy| copy.bytes) else {
+            continue;
+        };
         if matches!(facts.device.name(work), "h2d" | "d2h") {
-            series
-                .entry((work.device, copy.bytes))
-                .or_default()
-                .push(work);
+            series.entry((work.device, bytes)).or_default().push(work);
         }
     }
-    let device_path = facts.path.kind_ns("transfer")
-        + facts
-            .path
-            .names
-            .iter()
-            .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"))
-            .map(|row| row.3)
-            .sum::<i64>();
+    let calls = facts
+        .path
+        .names
+        .iter()
+        .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"));
+    let device_path = facts
+        .path
+        .kind_ns("transfer")
+        .saturating_add(calls.map(|row| row.3).total());
+    let mut kernels_of: std::collections::BTreeMap<i64, Ranges> = std::collections::BTreeMap::new();
+    let asking = if series.is_empty() {
+        Ranges::new()
+    } else {
+        asking(facts)
+    };
     for ((device, size), copies) in series {
-        let kernels = facts.device.busy(device, Work::is_kernel);
-        let trips = trips(facts, options, &copies, size, &kernels);
+        let kernels = kernels_of
+            .entry(device)
+            .or_insert_with(|| facts.device.busy(device, Work::is_kernel));
+        let trips = trips(facts, options, &copies, size, kernels, &asking);
         let n = trips.on_device + trips.on_host;
         if n < options.round_trips {
             if trips.other >= 10 * options.round_trips {
@@ -105,6 +114,7 @@ fn trips(
     copies: &[&Work],
     size: u64,
     kernels: &[(i64, i64)],
+    asking: &[(i64, i64)],
 ) -> Trips {
     let mut out = Trips::default();
     let mut at = 0;
@@ -117,9 +127,9 @@ fn trips(
         }
         let between = (one.end_ns, two.start_ns);
         let is_same = if up {
-            crate::facts::ranges::within(kernels, between.0, between.1) == 0
+            within(kernels, between.0, between.1) == 0
         } else {
-            is_same_on_host(facts, options, one, two, size)
+            is_same_on_host(facts, options, (one, two), size, asking)
         };
         if is_same {
             if up {
@@ -127,7 +137,8 @@ fn trips(
             } else {
                 out.on_host += 1;
             }
-            out.copies_ns += one.end_ns - one.start_ns + two.end_ns - two.start_ns;
+            let both_ns = one.dur_ns().saturating_add(two.dur_ns());
+            out.copies_ns = both_ns.saturating_add(out.copies_ns);
             at += 2;
         } else {
             out.other += 1;
@@ -137,7 +148,22 @@ fn trips(
     out
 }
 
-fn is_same_on_host(facts: &Facts, options: &Options, down: &Work, up: &Work, size: u64) -> bool {
+/// When the host waits for a device, or asks one for something.
+fn asking(facts: &Facts) -> Ranges {
+    let device = &facts.device;
+    let waits = device.waits.iter().filter(|wait| !wait.is_join);
+    let waits = waits.map(|wait| (wait.start_ns, wait.end_ns));
+    let launches = device.work.iter().filter_map(|work| work.launch);
+    union(waits.chain(launches).collect())
+}
+
+fn is_same_on_host(
+    facts: &Facts,
+    options: &Options,
+    (down, up): (&Work, &Work),
+    size: u64,
+    asking: &[(i64, i64)],
+) -> bool {
     // Checksums of the bricks of both copies, where there are.
     let of = |work: &Work| {
         let brick = work.copy.and_then(|copy| copy.brick);
@@ -154,11 +180,16 @@ fn is_same_on_host(facts: &Facts, options: &Options, down: &Work, up: &Work, siz
     let Some((called_ns, _)) = up.launch else {
         return false;
     };
-    let had_ns = called_ns - down.end_ns;
+    let own_ns = called_ns.saturating_sub(down.end_ns).saturating_sub(within(
+        asking,
+        down.end_ns,
+        called_ns,
+    ));
+    let waited = down.copy.is_some_and(|copy| copy.blocks)
+        || facts.device.has_wait_ending(down.end_ns, called_ns);
     let starts = &facts.bricks.other_starts_ns;
     let begins = starts.partition_point(|start| *start < called_ns)
         > starts.partition_point(|start| *start <= down.end_ns);
-    down.copy.is_some_and(|copy| copy.blocks)
-        && !begins
-        && had_ns < (size as i64) / options.touch_bytes_per_ns.max(1)
+    let touch_ns = i64::try_from(size).unwrap_or(i64::MAX) / options.touch_bytes_per_ns.max(1);
+    waited && !begins && own_ns < touch_ns
 }

@@ -9,6 +9,7 @@
 use super::{Draft, gaps_sql, host_path_ns, other_causes};
 use crate::Options;
 use crate::class::Class;
+use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts, Idle};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
@@ -42,7 +43,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             },
             lead: format!(
                 "{name} idles {} of the time while the host prepares ({} gaps)",
-                percent(ns as f64 / (last - first).max(1) as f64),
+                percent(ns as f64 / last.saturating_sub(*first).max(1) as f64),
                 count(n)
             ),
             fix: "preparing ahead".into(),
@@ -93,7 +94,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
     };
     let rows: Vec<_> = facts.path.alone.iter().filter(counts).collect();
-    let all_ns: i64 = rows.iter().map(|row| row.2).sum();
+    let all_ns = rows.iter().map(|row| row.2).total();
     let Some(most) = rows
         .iter()
         .max_by_key(|row| (row.2, std::cmp::Reverse(&row.0)))

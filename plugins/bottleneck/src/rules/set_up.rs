@@ -1,13 +1,14 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence: names of API calls of which one call is most of the time and at least 2 % of the window, on the critical path, waits
-//! and copies not counted; or the time until a device first works, as far as the path has work of the host. The longer of the
+//! Evidence: names of API calls of which one call is most of the time, and names of the host that were over before the first
+//! iteration began, each at least 2 % of the window, on the critical path, waits and copies not counted; or the time until a device first works, as far as the path has work of the host. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::facts::ranges::Total;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
@@ -31,24 +32,30 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             .names
             .iter()
             .filter(|row| row.0 == name && row.1 == "work");
-        rows.map(|row| row.3).sum()
+        rows.map(|row| row.3).total()
     };
     let mut rows: Vec<(i64, &str)> = Vec::new();
     for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
         let lower = name.to_ascii_lowercase();
         let ns = (*longest_ns).min(own_ns(name));
-        if longest_ns * 2 >= *all_ns
+        if longest_ns.saturating_mul(2) >= *all_ns
             && facts.share(ns) >= LEAST
             && !NOT.iter().any(|part| lower.contains(part))
         {
             rows.push((ns, name));
         }
     }
+    for (name, all_ns) in &facts.bricks.before_steps {
+        let ns = (*all_ns).min(own_ns(name));
+        if facts.share(ns) >= LEAST && !rows.iter().any(|row| row.1 == name) {
+            rows.push((ns, name));
+        }
+    }
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let single_ns: i64 = rows.iter().map(|row| row.0).sum();
+    let single_ns = rows.iter().map(|row| row.0).total();
     let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
     let before_ns = first_work
-        .map_or(0, |first| first - facts.window.from_ns)
+        .map_or(0, |first| first.saturating_sub(facts.window.from_ns))
         .min(facts.path.kind_ns("work"));
     let all_ns = single_ns.max(before_ns);
     if facts.share(all_ns) < options.set_up_share {
@@ -65,7 +72,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: rows.first().map_or("", |row| row.1).to_owned(),
         place: "host".into(),
         confidence: if single_ns >= before_ns {
-            (Confidence::High, "single calls on the critical path".into())
+            (Confidence::High, "on the critical path, once or before the first iteration".into())
         } else {
             (Confidence::Medium, "that all of the time before the first device work is set-up is assumed".into())
         },
@@ -75,10 +82,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         },
         fix: "a warm start".into(),
         evidence: if single_ns >= before_ns {
-            format!(
-                "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name IN ({}) ORDER BY dur_ns DESC",
-                rows.iter().map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
-            )
+            let of = |is_call: bool| {
+                let rows = rows.iter().filter(move |row| facts.bricks.calls.iter().any(|call| call.0 == row.1) == is_call);
+                rows.map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
+            };
+            let (calls, bricks) = (of(true), of(false));
+            let (table, names) = if calls.is_empty() { ("bricks", bricks) } else { ("calls", calls) };
+            format!("SELECT id, name, thread, start_ns, dur_ns FROM {table} WHERE name IN ({names}) ORDER BY dur_ns DESC")
         } else {
             format!(
                 "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls WHERE start_ns < {} GROUP BY name ORDER BY dur_ns DESC",

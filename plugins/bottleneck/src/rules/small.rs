@@ -1,7 +1,7 @@
 //! Small batches: calls too small for their fixed cost, or grids too small for the device.
 //!
 //! Evidence, one of:
-//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a line through the medians,
+//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a line through the medians of sizes,
 //!   time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Gain: the
 //!   same elements in an eighth of the calls. The line is that of the whole run, also where a part of it is looked at.
 //! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
@@ -10,6 +10,7 @@
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
+use crate::facts::ranges::{Total, union};
 use crate::facts::{Facts, Idle, Size};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
@@ -62,20 +63,21 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
-    let mut names = std::collections::BTreeMap::new();
+    let (mut names, mut small) = (std::collections::BTreeSet::new(), Vec::new());
     for work in facts
         .device
         .work
         .iter()
         .filter(|work| work.device == device && work.is_kernel())
     {
-        let ns = work.end_ns - work.start_ns;
-        all_ns += ns;
+        let ns = work.dur_ns();
+        all_ns = ns.saturating_add(all_ns);
         let Some(blocks) = work.blocks else { continue };
         known += 1;
         if blocks < options.few_blocks && !super::sync::is_collective(facts.device.name(work)) {
-            (small_ns, n) = (small_ns + ns, n + 1);
-            *names.entry(work.name).or_insert(0_i64) += ns;
+            (small_ns, n) = (ns.saturating_add(small_ns), n + 1);
+            names.insert(work.name);
+            small.push((work.start_ns, work.end_ns));
         }
     }
     let name = Idle::device_name(device);
@@ -92,10 +94,11 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     if share < options.small_share || n < options.least_gaps {
         return;
     }
-    let on_path: i64 = names
-        .keys()
+    let on_path = names
+        .iter()
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
-        .sum();
+        .total();
+    let on_path = on_path.saturating_add(facts.waited_ns(&union(small)));
     let gain_ns = small_ns.min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,
@@ -127,38 +130,49 @@ struct Fit {
     explained: f64,
 }
 
+/// Sizes that a line is drawn through; more are put together with their neighbours.
+const POINTS: usize = 48;
+
 impl Fit {
-    /// Least squares over medians, weighted by calls; `None`: one size, or no line that rises.
+    /// The median of the slopes between any two points (Theil and Sen), each point the median call of a size: a call that was
+    /// interrupted bends no line. `None`: one size.
     fn of(sizes: &[Size]) -> Option<Self> {
-        let calls: u64 = sizes.iter().map(|size| size.calls).sum();
+        let calls = sizes
+            .iter()
+            .fold(0, |n: u64, size| n.saturating_add(size.calls));
         let (least, most) = (
             sizes.iter().map(|size| size.elements).min()?,
             sizes.iter().map(|size| size.elements).max()?,
         );
-        if most < 2 * least.max(1) {
+        if calls == 0 || most < least.max(1).saturating_mul(2) {
             return None;
         }
-        let n = calls as f64;
-        let mean = |of: &dyn Fn(&Size) -> f64| {
-            sizes
-                .iter()
-                .map(|size| of(size) * size.calls as f64)
-                .sum::<f64>()
-                / n
+        let points = points(sizes);
+        let mut slopes = Vec::new();
+        for (at, a) in points.iter().enumerate() {
+            for b in &points[at + 1..] {
+                if b.0 > a.0 {
+                    slopes.push(((b.1 - a.1) / (b.0 - a.0), a.2 * b.2));
+                }
+            }
+        }
+        let slope = middle(slopes)?.max(0.0);
+        let rest = points.iter().map(|(x, y, n)| (y - slope * x, *n));
+        let fixed = middle(rest.collect())?.max(0.0);
+        let level = middle(points.iter().map(|(_, y, n)| (*y, *n)).collect())?;
+        let off = |line: &dyn Fn(f64) -> f64| {
+            let all = points.iter().map(|(x, y, n)| ((y - line(*x)).abs(), *n));
+            middle(all.collect()).unwrap_or(0.0)
         };
-        let x = mean(&|size| size.elements as f64);
-        let y = mean(&|size| size.median_ns as f64);
-        let xx = mean(&|size| (size.elements as f64 - x).powi(2));
-        let xy = mean(&|size| (size.elements as f64 - x) * (size.median_ns as f64 - y));
-        let yy = mean(&|size| (size.median_ns as f64 - y).powi(2));
-        let slope = (xy / xx).max(0.0);
+        let (by_line, by_level) = (off(&|x| fixed + slope * x), off(&|_| level));
+        let elements = |size: &Size| size.elements as f64 * size.calls as f64;
         Some(Self {
-            fixed_ns: (y - slope * x).max(0.0),
+            fixed_ns: fixed,
             per_element_ns: slope,
             calls,
-            elements: x * n,
-            explained: if yy > 0.0 {
-                (xy * xy / (xx * yy)).clamp(0.0, 1.0)
+            elements: sizes.iter().map(elements).sum(),
+            explained: if by_level > 0.0 {
+                (1.0 - by_line / by_level).clamp(0.0, 1.0)
             } else {
                 1.0
             },
@@ -169,5 +183,43 @@ impl Fit {
         let fixed = self.fixed_ns * self.calls as f64;
         let all = fixed + self.per_element_ns * self.elements;
         if all > 0.0 { fixed / all } else { 0.0 }
+    }
+}
+
+/// Elements, time and number of calls, by elements: neighbours together, so that there are few.
+fn points(sizes: &[Size]) -> Vec<(f64, f64, f64)> {
+    let mut sorted: Vec<&Size> = sizes.iter().filter(|size| size.calls > 0).collect();
+    sorted.sort_by_key(|size| size.elements);
+    let each = sorted.len().div_ceil(POINTS).max(1);
+    let of = |some: &[&Size]| {
+        let of = |value: &dyn Fn(&Size) -> i64| {
+            let all = some
+                .iter()
+                .map(|size| (value(size) as f64, size.calls as f64));
+            middle(all.collect()).unwrap_or(0.0)
+        };
+        let calls = some.iter().map(|size| size.calls as f64).sum();
+        (
+            of(&|size| i64::try_from(size.elements).unwrap_or(i64::MAX)),
+            of(&|size| size.median_ns),
+            calls,
+        )
+    };
+    sorted.chunks(each).map(of).collect()
+}
+
+/// The value in the middle of the weights.
+fn middle(mut values: Vec<(f64, f64)>) -> Option<f64> {
+    values.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let half = values.iter().map(|value| value.1).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    let at = values.iter().position(|value| {
+        sum += value.1;
+        sum >= half
+    })?;
+    // Where the middle lies between two, their mean.
+    match values.get(at + 1) {
+        Some(next) if sum == half => Some((values[at].0 + next.0) / 2.0),
+        _ => Some(values[at].0),
     }
 }

@@ -3,13 +3,17 @@
 //! Evidence, one of:
 //! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon. Gain:
 //!   those gaps, no more than the path spends on the host.
-//! - joins of tasks: Σ (from the first task's start to the wait's end − the longest task). Gain: that sum.
-//! - `sync_wait` on the critical path, which nothing recorded explains. Gain: what the path would be shorter by without.
+//! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
+//!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that sum.
+//! - `sync_wait` on the critical path, which nothing recorded explains, without the time in which devices work meanwhile
+//!   (not on collectives, which wait themselves). Gain: what the path would be shorter by without.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::within;
+use crate::facts::ranges::{common, total, union, within};
 use crate::facts::{Cause, Facts, Idle};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, short, time};
@@ -64,20 +68,36 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
 
 fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let tasks = &facts.tasks;
-    let (mut n, mut around_ns, mut work_ns) = (0_u64, 0_i64, 0_i64);
-    for (_, _, end_ns, members) in &tasks.joins {
-        let of = || members.iter().map(|at| &tasks.tasks[*at]);
-        let longest = of()
-            .map(|task| task.end_ns - task.start_ns)
-            .max()
-            .unwrap_or(0);
-        let first = of().map(|task| task.start_ns).min().unwrap_or(*end_ns);
-        n += 1;
-        around_ns += (end_ns - first - longest).max(0);
-        work_ns += longest;
+    let (mut n, mut work_ns) = (0_u64, 0_i64);
+    let mut waits = Vec::new();
+    let mut joins_of: BTreeMap<Option<u64>, u64> = BTreeMap::new();
+    for (_, _, _, members) in &tasks.joins {
+        let parents: BTreeSet<_> = members.iter().map(|at| tasks.tasks[*at].parent).collect();
+        for parent in parents {
+            *joins_of.entry(parent).or_default() += 1;
+        }
     }
+    for (_, start_ns, end_ns, members) in &tasks.joins {
+        let of = || members.iter().map(|at| &tasks.tasks[*at]);
+        n += 1;
+        work_ns = work_ns.saturating_add(of().map(|task| task.dur_ns()).max().unwrap_or(0));
+        // From a queue the host takes what was begun long before, and in between it does something else.
+        let parent = of().next().and_then(|task| task.parent);
+        let has_own = parent.is_some() && joins_of.get(&parent) == Some(&1);
+        let first_ns = of().map(|task| task.start_ns).min();
+        let mut from_ns = first_ns
+            .filter(|_| has_own)
+            .unwrap_or(*start_ns)
+            .min(*start_ns);
+        for (start_ns, until_ns) in union(of().map(|task| (task.start_ns, task.end_ns)).collect()) {
+            waits.push((from_ns, start_ns.min(*end_ns)));
+            from_ns = from_ns.max(until_ns);
+        }
+        waits.push((from_ns, *end_ns));
+    }
+    let around_ns = total(&union(waits)).min(facts.window.wall_ns);
     // What is mostly work with a little around it is not bound by its joins.
-    if n < options.least_gaps || around_ns * 2 < work_ns {
+    if n < options.least_gaps || around_ns.saturating_mul(2) < work_ns {
         return;
     }
     Draft {
@@ -94,35 +114,43 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.window.sql(" AND")
         ),
         assumption: "the same work in few enough tasks that starting and joining them is no cost".into(),
-        considered: "the longest task of each join is taken for the time that it needs; what is uneven among tasks is load imbalance".into(),
+        considered: "only the time of waits is counted in which none of their tasks runs; what is uneven among tasks is load imbalance".into(),
         suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
     }
     .with_gain(facts, options, around_ns, verdicts);
 }
 
 fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let wait_ns = facts.path.kind_ns("sync_wait");
-    if facts.share(wait_ns) < options.least_share {
+    let all_ns = facts.path.kind_ns("sync_wait");
+    if facts.share(all_ns) < options.least_share {
         return;
     }
     // What ran on devices while the host waited, the longest.
-    let mut ran: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
+    let mut ran: BTreeMap<u32, i64> = BTreeMap::new();
     let waits: Vec<(i64, i64)> = facts
         .device
         .waits
         .iter()
         .map(|wait| (wait.start_ns, wait.end_ns))
         .collect();
-    let waits = crate::facts::ranges::union(waits);
+    let waits = union(waits);
+    let mut works = Vec::new();
     for work in &facts.device.work {
-        *ran.entry(work.name).or_default() += within(&waits, work.start_ns, work.end_ns);
+        let ns = ran.entry(work.name).or_default();
+        *ns = within(&waits, work.start_ns, work.end_ns).saturating_add(*ns);
+        if !is_collective(facts.device.name(work)) {
+            works.push((work.start_ns, work.end_ns));
+        }
     }
+    // Who waits while the device works, waits for the device.
+    let for_device_ns = common(&waits, &union(works));
+    let wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
     let most = ran
         .into_iter()
         .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
         .filter(|(_, ns)| *ns > 0);
     let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
-    let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0);
+    let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0).min(wait_ns);
     let during = most.map_or(String::new(), |(name, ns)| {
         format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
@@ -148,7 +176,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.window.sql(" WHERE")
         ),
         assumption: "what is waited for is ready; other work on the path stays".into(),
-        considered: "waits that device work or tasks explain are counted as that work, not here".into(),
+        considered: format!("waits that device work or tasks explain are counted as that work, not here; so are {} in which a device works", time(for_device_ns.min(all_ns))),
         suggestion: "record what is waited for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
     }
     .with_gain(facts, options, gain_ns, verdicts);

@@ -1,13 +1,15 @@
 //! Transfer-bound: copies between host and device beside which the device computes nothing.
 //!
+//! Copies of at most `read_back_bytes` that the host waits for are waits ([sync](super::sync)), and not counted.
+//!
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
-//! meanwhile; at least `least_share` of the window, and no more than the path has of copies. Gain: with at least half as
+//! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
 
 use super::{Draft, NO_PATH};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{common, total, union};
+use crate::facts::ranges::{Total, common, total, union};
 use crate::facts::{Facts, Idle};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count, percent, time};
@@ -22,11 +24,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .names
         .iter()
         .filter(|row| row.1 == "work" && is_copy(&row.0));
-    let path_ns = facts.path.kind_ns("transfer") + calls.map(|row| row.3).sum::<i64>();
+    let path_ns = facts
+        .path
+        .kind_ns("transfer")
+        .saturating_add(calls.map(|row| row.3).total());
     for device in devices {
         let moves = |work: &&crate::facts::Work| {
             work.device == device
                 && !work.is_kernel()
+                && !work.is_read_back(options.read_back_bytes)
                 && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
         };
         let copies: Vec<_> = facts.device.work.iter().filter(moves).collect();
@@ -46,27 +52,27 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let ranges = union(ranges.collect());
         let kernels = facts.device.busy(device, |work| work.is_kernel());
         let both = common(&ranges, &kernels);
-        let exposed = total(&ranges) - both;
+        let exposed = total(&ranges).saturating_sub(both);
         let capped = if facts.path.is_known {
-            exposed.min(path_ns)
+            exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges)))
         } else {
             exposed
         };
         if facts.share(capped) < options.least_share {
             continue;
         }
-        let free_ns = total(&kernels) - both;
+        let free_ns = total(&kernels).saturating_sub(both);
         let moved: u64 = copies
             .iter()
             .filter_map(|copy| copy.copy)
-            .map(|copy| copy.bytes)
-            .sum();
+            .filter_map(|copy| copy.bytes)
+            .fold(0, u64::saturating_add);
         let pageable = copies
             .iter()
             .filter_map(|copy| copy.copy)
             .filter(|copy| copy.is_pageable)
             .count() as u64;
-        let hides = free_ns * 2 >= capped;
+        let hides = free_ns.saturating_mul(2) >= capped;
         let (gain_ns, fix, assumption) = if hides {
             (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
         } else {
