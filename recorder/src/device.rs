@@ -2,6 +2,7 @@
 
 mod bricks;
 mod clocks;
+mod launch;
 mod pending;
 mod resolve;
 mod rows;
@@ -9,6 +10,7 @@ mod timeline;
 mod work;
 
 pub(crate) use bricks::Launched;
+pub use launch::{LaunchGuard, TransferGuard};
 pub(crate) use work::DeviceWork;
 
 /// A device that works through streams (queues) while the host goes on.

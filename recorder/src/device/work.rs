@@ -96,17 +96,22 @@ impl DeviceWork {
         answer.ok()
     }
 
+    /// Whether rows will be made of marks.
+    pub(super) fn takes_marks(&self, table: TableNumber) -> bool {
+        self.records(table) && self.pending().timeline.is_some()
+    }
+
     /// A mark on a stream, where rows will be made of it.
-    pub(super) fn mark(&self, stream: u32) -> Option<u64> {
-        if !self.records(TableNumber::Kernels) || self.pending().timeline.is_none() {
+    pub(super) fn mark(&self, table: TableNumber, stream: u32) -> Option<u64> {
+        if !self.takes_marks(table) {
             return None;
         }
         self.ask(|device| device.mark(stream)).flatten()
     }
 
     pub(super) fn push(&self, piece: Piece) {
-        if !self.records(TableNumber::Kernels) {
-            return;
+        if !self.records(piece.what.table()) {
+            return self.release(piece);
         }
         let mut pending = self.pending();
         if pending.ended {
