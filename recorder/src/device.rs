@@ -49,6 +49,12 @@ pub trait Device: Send + Sync {
     fn release(&self, mark: u64) {
         let _ = mark;
     }
+
+    /// What else is to be kept among the values of `run.json`, as `device.<number>.<key>`: such as where its
+    /// times come from and how exact they are. Asked once, at the end of the run.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 }
 
 impl std::fmt::Debug for dyn Device {

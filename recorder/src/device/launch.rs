@@ -107,14 +107,6 @@ impl<'r> Given<'r> {
             work.release(piece);
         }
     }
-
-    fn wants_marks(&self) -> bool {
-        let Some(piece) = &self.piece else {
-            return false;
-        };
-        self.work()
-            .is_some_and(|work| work.takes_marks(piece.what.table()))
-    }
 }
 
 impl Drop for Given<'_> {
@@ -250,25 +242,14 @@ impl LaunchGuard<'_> {
         self.0.id
     }
 
-    /// Whether marks around the launch would be used.
-    pub fn wants_marks(&self) -> bool {
-        self.0.wants_marks()
-    }
-
     /// The launch comes next: a mark on the stream.
     pub fn begin(&mut self) {
         self.0.mark_before();
     }
 
-    /// In place of [`LaunchGuard::begin`]: marks that were put before and behind the launch already. The
-    /// device is asked about them and told when they are not needed any more, as of its own.
-    pub fn marked(&mut self, before: u64, behind: u64) {
-        if let Some(piece) = &mut self.0.piece {
-            piece.marks = Marks {
-                before: Some(before),
-                behind: Some(behind),
-            };
-        }
+    /// It was given to the stream: a mark behind it. Else the drop puts it there.
+    pub fn end(&mut self) {
+        self.0.mark_behind();
     }
 
     /// It was not launched: there will be no row.

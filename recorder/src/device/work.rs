@@ -96,14 +96,9 @@ impl DeviceWork {
         answer.ok()
     }
 
-    /// Whether rows will be made of marks.
-    pub(super) fn takes_marks(&self, table: TableNumber) -> bool {
-        self.records(table) && self.pending().timeline.is_some()
-    }
-
     /// A mark on a stream, where rows will be made of it.
     pub(super) fn mark(&self, table: TableNumber, stream: u32) -> Option<u64> {
-        if !self.takes_marks(table) {
+        if !self.records(table) || self.pending().timeline.is_none() {
             return None;
         }
         self.ask(|device| device.mark(stream)).flatten()
@@ -186,6 +181,10 @@ impl DeviceWork {
         // A failure is in the report below.
         let _ = self.synchronize();
         self.read_clocks(true);
+        let facts = self.ask(|device| device.facts()).unwrap_or_default();
+        for (key, value) in facts {
+            lock(&self.shared.values).insert(format!("device.{}.{key}", self.number), value);
+        }
         let counts = self.pending().counts;
         if counts.failed + counts.panicked + counts.not_measurable > 0 {
             let report = format!(
