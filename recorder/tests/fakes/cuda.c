@@ -18,7 +18,7 @@ static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
 static void (*stream_made)(uint32_t);
 
-enum { STREAMS = 64, EVENTS = 64 };
+enum { STREAMS = 64, EVENTS = 1 << 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t busy[STREAMS], reached[EVENTS], recording[EVENTS];
 static uint64_t recordings;
@@ -75,7 +75,7 @@ int cuDeviceGetName(char *name, int room, int device) {
   name[i] = 0;
   return 0;
 }
-int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; *value = attribute == 75 ? 9 : 0; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; *value = attribute == 75 ? 9 : attribute == 115 ? 1 : 0; return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = 80ull << 30; return 0; }
 
 int cuCtxCreate_v2(void **made, unsigned flags, int device) {
