@@ -75,14 +75,14 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut of_second = second.alloc_zeros("times of the second stream", 2)?;
     let mut producer = 0;
     {
-        let _brick = rec.brick("produce");
+        let _brick = cuda.brick("produce");
         for _ in 0..launches {
             producer = spin(&first, &kernel, &mut of_first, 20_000)?;
         }
     }
     let event = first.record()?;
     let consumer = {
-        let _brick = rec.brick("consume");
+        let _brick = cuda.brick("consume");
         for _ in 0..launches {
             spin(&second, &kernel, &mut of_second, 2_000)?;
         }

@@ -8,6 +8,7 @@ use trueno_recorder::Device;
 use crate::driver::Driver;
 use crate::error::{Error, words};
 use crate::events::Events;
+use crate::injected::Injected;
 use crate::symbols;
 
 /// A GPU: give it to [`Builder::device`](trueno_recorder::Builder::device).
@@ -22,6 +23,8 @@ pub struct CudaDevice {
     streams: RwLock<Vec<Arc<CudaStream>>>,
     name: String,
     driver: Option<i32>,
+    /// CUPTI measures in this process: events are left out.
+    injected: Option<Injected>,
 }
 
 impl CudaDevice {
@@ -56,7 +59,12 @@ impl CudaDevice {
             streams: RwLock::default(),
             name,
             driver: known.then_some(version),
+            injected: Injected::here(),
         }))
+    }
+
+    pub(crate) fn injected(&self) -> Option<Injected> {
+        self.injected
     }
 
     /// The context, as cudarc has it.
@@ -101,6 +109,9 @@ impl Device for CudaDevice {
     }
 
     fn clock_ns(&self) -> Option<u64> {
+        if self.injected.is_some() {
+            return None;
+        }
         self.events.now_ns()
     }
 
@@ -117,10 +128,15 @@ impl Device for CudaDevice {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let mut facts = vec![
-            ("time_source", "cuda_event".to_owned()),
-            ("resolution_ns", self.events.resolution_ns().to_string()),
-        ];
+        let mut facts = if self.injected.is_some() {
+            let where_else = "none here: CUPTI's are in the recording of trueno-record run";
+            vec![("time_source", where_else.to_owned())]
+        } else {
+            vec![
+                ("time_source", "cuda_event".to_owned()),
+                ("resolution_ns", self.events.resolution_ns().to_string()),
+            ]
+        };
         if let Some(version) = self.driver {
             let (major, minor) = (version / 1000, version % 1000 / 10);
             facts.push(("driver", format!("CUDA {major}.{minor}")));

@@ -45,14 +45,20 @@
 //! Distances are taken from an event that lies at most about a second before, as an `f32` of more is coarser. `run.json` has
 //! `device.<number>.time_source`, `.resolution_ns` and `.driver` among its values.
 //!
-//! Programs that are not Rust, or are not to be changed, are recorded by `trueno-record run`, through CUPTI.
-//! That is exact to the kernel, and takes nothing from here: in such a recording the rows of this crate are in the program's own run.
+//! # With `trueno-record run`
+//!
+//! That command records any CUDA program through CUPTI, whose times are of the kernels themselves. A program that uses
+//! this crate can be started by it: bricks of [`Cuda::brick`] are then ranges of that recording, with its kernels in them by
+//! CUPTI's correlation. No events are put in this case, as two measurements would disturb each other: in the program's own run the
+//! rows of device work are `bound`, and `device.<number>.time_source` says where the times are.
 
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod driver;
 
+#[cfg(feature = "cuda")]
+mod brick;
 #[cfg(feature = "cuda")]
 mod clock;
 #[cfg(feature = "cuda")]
@@ -61,6 +67,8 @@ mod device;
 mod error;
 #[cfg(feature = "cuda")]
 mod events;
+#[cfg(feature = "cuda")]
+mod injected;
 #[cfg(feature = "cuda")]
 mod launch;
 #[cfg(feature = "cuda")]
@@ -78,6 +86,8 @@ mod symbols;
 #[cfg(feature = "cuda")]
 mod transfer;
 
+#[cfg(feature = "cuda")]
+pub use brick::Brick;
 /// The version that this crate was built with; a program must use the same.
 #[cfg(feature = "cuda")]
 pub use cudarc;

@@ -305,6 +305,8 @@ impl Build {
                 Cell::I64(sign * bytes),
                 self.maybe(name.as_deref().or(kind)),
                 Cell::U64(memory.address),
+                Cell::Null, // weight
+                Cell::Null, // sample_bytes
             ];
             self.into.row(table, &cells)?;
         }

@@ -8,6 +8,7 @@ mod acceptance;
 mod commands;
 mod endings;
 mod fakes;
+mod memory;
 mod misbehaviour;
 mod nvtx;
 mod whole;

@@ -17,6 +17,7 @@ static void (*synced)(uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t
 static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
 static void (*stream_made)(uint32_t);
+static void (*memory)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 
 enum { STREAMS = 64, EVENTS = 1 << 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +61,7 @@ int cuInit(unsigned flags) {
     *(void **)&recorded = dlsym(cupti, "fake_event");
     *(void **)&context = dlsym(cupti, "fake_context");
     *(void **)&stream_made = dlsym(cupti, "fake_stream");
+    *(void **)&memory = dlsym(cupti, "fake_memory");
   }
   return 0;
 }
@@ -130,6 +132,15 @@ static int copied(uint64_t bytes, unsigned stream, int async) {
 }
 int cuMemcpyHtoD_v2(uint64_t bytes) { return copied(bytes, 7, 0); }
 int cuMemcpyHtoDAsync_v2(uint64_t bytes, unsigned stream) { return copied(bytes, stream, 1); }
+
+// Memory of that kind (2 pinned, 3 device) taken (1) or given back (2), by a call.
+int cuFakeMemory(unsigned operation, unsigned kind, uint64_t address, uint64_t bytes) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  if (memory) memory(id, operation, kind, address, bytes);
+  if (call) call(4, operation == 1 ? 243 : 245, id, start, 0);
+  return 0;
+}
 
 int cuMemsetD8Async(uint64_t bytes, unsigned stream) {
   uint64_t start = now();

@@ -129,15 +129,23 @@ int cuEventCreate(Handle *event, unsigned flags) {
 }
 int cuEventDestroy_v2(Handle event) { (void)event; CALLED(); return 0; }
 
-int cuMemAlloc_v2(uint64_t *address, size_t bytes) { CALLED(); *address = (uint64_t)(uintptr_t)calloc(bytes ? bytes : 1, 1); return 0; }
-int cuMemAllocAsync(uint64_t *address, size_t bytes, Handle stream) {
-  (void)stream;
-  CALLED();
-  *address = (uint64_t)(uintptr_t)malloc(bytes ? bytes : 1);
+// The size stands before the memory.
+static uint64_t take(size_t bytes) {
+  uint64_t *block = calloc(1, bytes + 16);
+  block[0] = bytes;
+  cuFakeMemory(1, 3, (uint64_t)(uintptr_t)(block + 2), bytes);
+  return (uint64_t)(uintptr_t)(block + 2);
+}
+static int give(uint64_t address) {
+  uint64_t *block = (uint64_t *)(uintptr_t)address - 2;
+  cuFakeMemory(2, 3, address, block[0]);
+  free(block);
   return 0;
 }
-int cuMemFree_v2(uint64_t address) { CALLED(); free((void *)(uintptr_t)address); return 0; }
-int cuMemFreeAsync(uint64_t address, Handle stream) { (void)stream; CALLED(); free((void *)(uintptr_t)address); return 0; }
+int cuMemAlloc_v2(uint64_t *address, size_t bytes) { CALLED(); *address = take(bytes); return 0; }
+int cuMemAllocAsync(uint64_t *address, size_t bytes, Handle stream) { (void)stream; CALLED(); *address = take(bytes); return 0; }
+int cuMemFree_v2(uint64_t address) { CALLED(); return give(address); }
+int cuMemFreeAsync(uint64_t address, Handle stream) { (void)stream; CALLED(); return give(address); }
 
 // When a stream does so much more work.
 static void reserve(unsigned stream, uint64_t ns, uint64_t *begin, uint64_t *end) {

@@ -8,6 +8,7 @@ mod fake;
 
 mod examples;
 mod failures;
+mod injected;
 mod modes;
 mod order;
 mod rows;
