@@ -75,7 +75,13 @@ if [ "$code" = 5 ]; then pass "_exit: the program's exit code" 5; else fail "_ex
 expect "_exit: what was delivered is there" "$folder/exit.run" 'rows("kernels")' $n
 expect "_exit: and the end is not called clean" "$folder/exit.run" 'c["clean_end"]' False
 
+run whole --graphs whole -- "$folder/launches" graph 2000
+expect "graph --graphs whole: a row a replay" "$folder/whole.run" 'rows("kernels")' 2000
+whole whole
+
 run full --level full -- "$folder/launches" plain $n
+expect "full: memory is taken" "$folder/full.run" 'rows("allocations") >= 1' True
+expect "full: clocks and power of the device" "$folder/full.run" 'c["records"].get("environment",0) >= 1' True
 expect "full: stages of launches are not refused" "$folder/full.run" '"stages of launches" in c["refused"]' False
 
 run event -- "$folder/launches" event 50

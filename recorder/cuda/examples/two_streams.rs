@@ -92,6 +92,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let mut times = [0u64; 2];
     second.copy_to_host(&*of_second, &mut times)?;
     second.synchronize()?;
+    // Given back while it is still recorded.
+    drop((of_first, of_second));
     let summary = rec.finish()?;
     println!("launches {}", 2 * launches + 1);
     println!("producer {producer}");

@@ -29,7 +29,7 @@ mod threads;
 
 use std::ffi::c_int;
 
-pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, LEVEL_VARIABLE};
+pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, GRAPHS_VARIABLE, LEVEL_VARIABLE};
 
 /// Called by the driver's `cuInit`. 1: recording.
 #[unsafe(no_mangle)]

@@ -8,6 +8,7 @@ mod acceptance;
 mod commands;
 mod endings;
 mod fakes;
+mod graphs;
 mod memory;
 mod misbehaviour;
 mod nvtx;

@@ -18,6 +18,7 @@ static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
 static void (*stream_made)(uint32_t);
 static void (*memory)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
+static int (*graph_trace)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 
 enum { STREAMS = 64, EVENTS = 1 << 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +63,7 @@ int cuInit(unsigned flags) {
     *(void **)&context = dlsym(cupti, "fake_context");
     *(void **)&stream_made = dlsym(cupti, "fake_stream");
     *(void **)&memory = dlsym(cupti, "fake_memory");
+    *(void **)&graph_trace = dlsym(cupti, "fake_graph");
   }
   return 0;
 }
@@ -132,6 +134,21 @@ static int copied(uint64_t bytes, unsigned stream, int async) {
 }
 int cuMemcpyHtoD_v2(uint64_t bytes) { return copied(bytes, 7, 0); }
 int cuMemcpyHtoDAsync_v2(uint64_t bytes, unsigned stream) { return copied(bytes, stream, 1); }
+
+// A graph of so many kernels of 2 us, one after the other.
+int cuFakeGraph(unsigned graph, unsigned count, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t begin = now() + 500;
+  if (busy[stream % STREAMS] > begin) begin = busy[stream % STREAMS];
+  busy[stream % STREAMS] = begin + 2000ull * count;
+  pthread_mutex_unlock(&lock);
+  if (!graph_trace || !graph_trace(id, graph, stream, begin, begin + 2000ull * count))
+    for (unsigned i = 0; kernel && i < count; i++) kernel(id, "node", stream, i + 1, begin + 2000ull * i, begin + 2000ull * (i + 1));
+  if (call) call(4, 514, id, start, 0);
+  return 0;
+}
 
 // Memory of that kind (2 pinned, 3 device) taken (1) or given back (2), by a call.
 int cuFakeMemory(unsigned operation, unsigned kind, uint64_t address, uint64_t bytes) {

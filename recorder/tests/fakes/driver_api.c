@@ -257,9 +257,15 @@ int cuStreamEndCapture(Handle stream, Handle *graph) { *graph = stream; capturin
 int cuGraphInstantiateWithFlags(Handle *exec, Handle graph, unsigned long long flags) { (void)flags; *exec = graph; return 0; }
 int cuGraphLaunch(Handle exec, Handle stream) {
   (void)exec;
-  uint64_t start = now();
-  uint32_t id = correlation ? correlation() : 0;
-  for (unsigned i = 0; i < nodes; i++) work("spin", i + 1, (unsigned)(uintptr_t)stream, 2000, id);
+  CALLED();
+  uint64_t start = now(), begin, end;
+  uint32_t id = correlation ? correlation() : 0, number = (uint32_t)(uintptr_t)stream;
+  if (graph_trace && graph_trace(0, 0, 0, 0, 0)) {
+    reserve(number, 2700ull * nodes, &begin, &end);
+    graph_trace(id, 1, number, begin, end);
+  } else {
+    for (unsigned i = 0; i < nodes; i++) work("spin", i + 1, number, 2000, id);
+  }
   if (call) call(4, 514, id, start, 0);
   return 0;
 }
