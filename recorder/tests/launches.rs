@@ -259,6 +259,23 @@ fn a_device_that_is_not_the_recorders_has_no_times() {
 }
 
 #[test]
+fn a_launch_that_outlives_the_run_gives_its_marks_back() {
+    let (_folder, path) = folder();
+    let device = SimulatedDevice::with_clock();
+    let rec = recorder(&path, SyncMode::Deferred, &device);
+    let (mut dropped, mut cancelled) = (rec.launch("a", DEVICE, 1), rec.launch("b", DEVICE, 1));
+    dropped.begin();
+    cancelled.begin();
+    rec.finish().unwrap();
+    drop(dropped);
+    cancelled.cancel();
+    let (marks, released) = device.marks();
+    assert_eq!(released, (0..marks as u64).collect::<Vec<_>>());
+    assert_eq!(table(&path, "kernels").rows, 0);
+    assert_eq!(rec.status().late, 1);
+}
+
+#[test]
 fn tables_that_are_left_out_leave_no_marks() {
     let (_folder, path) = folder();
     let device = SimulatedDevice::with_clock();

@@ -51,7 +51,8 @@ impl Stream {
         self.context().bind_to_thread().map_err(Error::call(action))
     }
 
-    /// Copies to the device. From memory that is not pinned the call may wait for the copy.
+    /// Copies to the device. From memory that is not pinned the call may wait for the copy, as
+    /// [`Stream::copy_to_host`] does.
     ///
     /// # Errors
     /// It does not fit; what the driver says.
@@ -74,7 +75,8 @@ impl Stream {
         })
     }
 
-    /// Copies to the host. To memory that is not pinned the call waits for the copy.
+    /// Copies to the host. To memory that is not pinned the call waits for the copy, and so the event behind it comes
+    /// only when the call has returned: the row is as long as the call.
     ///
     /// # Errors
     /// It does not fit; what the driver says.

@@ -75,9 +75,11 @@ impl<'r> Given<'r> {
         }
     }
 
-    /// The recorder's device, if that is where the work goes.
+    /// The recorder's device, if that is where the work goes: also after the end of the run, which may have come
+    /// since a mark was put.
     fn work(&self) -> Option<&'r super::DeviceWork> {
-        if !self.recorder.tables().has_device() {
+        let marked = self.piece.is_some_and(|piece| piece.marks.before.is_some());
+        if !marked && !self.recorder.tables().has_device() {
             return None;
         }
         let work = self.recorder.device()?;

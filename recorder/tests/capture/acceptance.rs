@@ -6,11 +6,22 @@ use std::process::{Command, Output};
 
 use crate::fakes::{fakes, inject};
 
-/// The examples of `recorder/cuda`, where they were built beside these tests: with the whole workspace they are.
+/// The examples of `recorder/cuda`, where they were built beside these tests, as with the whole workspace they are, and
+/// not before their sources changed.
 fn examples() -> Option<PathBuf> {
     let command = Path::new(env!("CARGO_BIN_EXE_trueno-record"));
     let folder = command.parent()?.join("examples");
-    folder.join("two_streams").is_file().then_some(folder)
+    let changed = |path: &Path| path.metadata().and_then(|of| of.modified()).ok();
+    let built = changed(&folder.join("two_streams"))?;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+    for part in ["src", "examples"] {
+        for file in sources.join(part).read_dir().ok()? {
+            if changed(&file.ok()?.path())? > built {
+                return None;
+            }
+        }
+    }
+    Some(folder)
 }
 
 fn script(misbehaves: &str, folder: &Path) -> Option<Output> {
