@@ -107,7 +107,7 @@ impl<'a> Launch<'a> {
             .context()
             .bind_to_thread()
             .map_err(Error::call("cannot launch the kernel"))?;
-        let mut guard = stream.open(self.kernel.name.clone());
+        let mut guard = stream.open(self.kernel.name);
         let LaunchConfig {
             grid_dim: grid,
             block_dim: block,

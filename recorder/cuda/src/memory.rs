@@ -26,12 +26,9 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.cuda.rec.device_allocation(
-            self.cuda.number(),
-            self.tag.clone(),
-            -self.bytes,
-            self.address,
-        );
+        self.cuda
+            .rec
+            .device_allocation(self.cuda.number(), self.tag, -self.bytes, self.address);
     }
 }
 
@@ -90,7 +87,7 @@ impl Stream {
         let tag = tag.into();
         let cuda = self.cuda.clone();
         cuda.rec
-            .device_allocation(cuda.number(), tag.clone(), bytes, address);
+            .device_allocation(cuda.number(), tag, bytes, address);
         Ok(Memory {
             slice,
             _held: Held {
