@@ -179,7 +179,7 @@ fn records_behind_one_that_nobody_knows_are_missed() {
 
 #[test]
 fn a_device_that_has_lost_its_times_is_left_alone_and_it_is_said() {
-    let words = "init launch:k:7:0:9000 sleep:1500 launch:k:7:0:9000 push:behind pop sync";
+    let words = "init launch:k:7:0:9000 sleep:3000 launch:k:7:0:9000 push:behind pop sync";
     let Some(recording) = record_with(Cupti::New, "notimes", "", words) else {
         return;
     };
