@@ -4,8 +4,10 @@
 #   recorder/cuda-acceptance.sh [FOLDER]      FOLDER keeps the recordings; default: a new one in /tmp
 #
 # It needs a driver, a libcupti, a C compiler, python3 and cargo (or TRUENO_RECORD and TRUENO_INJECT, built
-# elsewhere). TRUENO_ANALYZE names a trueno-analyze: without one, checks of single rows are skipped. Torch, if
-# there is one, is recorded too. Exit code: 0 nothing failed, 1 something did, 3 nothing can be recorded here.
+# elsewhere). TRUENO_ANALYZE names a trueno-analyze: without one, checks of single rows are skipped.
+# TRUENO_CUDA_EXAMPLES names the folder of the examples of recorder/cuda, if they are built elsewhere. With
+# TRUENO_ACCEPTANCE_TIMINGS=figures no time is judged, as where nothing was measured. Torch, if there is one, is
+# recorded too. Exit code: 0 nothing failed, 1 something did, 3 nothing can be recorded here.
 set -uo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 folder="${1:-$(mktemp -d /tmp/trueno-cuda.XXXXXX)}"
@@ -20,11 +22,14 @@ skip() { say "$1" skipped "${2:-}"; }
 
 if [ -z "${TRUENO_RECORD:-}" ]; then
   (cd "$here/.." && cargo build --release -p trueno-recorder --features cli --bin trueno-record \
-    && cargo build --release -p trueno-inject) || exit 2
+    && cargo build --release -p trueno-inject \
+    && cargo build --release -p trueno-recorder-cuda --features cuda --examples) || exit 2
   target="$(cd "$here/.." && cargo metadata --format-version 1 --no-deps | python3 -c 'import json,sys; print(json.load(sys.stdin)["target_directory"])')"
   TRUENO_RECORD="$target/release/trueno-record"
   export TRUENO_INJECT="$target/release/libtrueno_inject.so"
+  TRUENO_CUDA_EXAMPLES="${TRUENO_CUDA_EXAMPLES:-$target/release/examples}"
 fi
+examples="${TRUENO_CUDA_EXAMPLES:-}"
 record="$TRUENO_RECORD"
 analyze="${TRUENO_ANALYZE:-}"
 
@@ -37,7 +42,7 @@ pass "doctor: CUDA can be recorded here"
 cc -O2 -o "$folder/launches" "$here/acceptance/launches.c" -ldl || exit 2
 
 # fact RUN EXPRESSION: of run.json, as `r`.
-fact() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1]+"/run.json")); c=r["capture"]; rows=lambda t: r["tables"].get(t,{}).get("rows",0); print(eval(sys.argv[2]))' "$1" "$2"; }
+fact() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1]+"/run.json")); c=r.get("capture") or {}; rows=lambda t: r["tables"].get(t,{}).get("rows",0); print(eval(sys.argv[2]))' "$1" "$2"; }
 # expect NAME RUN EXPRESSION VALUE
 expect() {
   local found; found="$(fact "$2" "$3" 2>&1 | tail -1)"
@@ -70,7 +75,13 @@ if [ "$code" = 5 ]; then pass "_exit: the program's exit code" 5; else fail "_ex
 expect "_exit: what was delivered is there" "$folder/exit.run" 'rows("kernels")' $n
 expect "_exit: and the end is not called clean" "$folder/exit.run" 'c["clean_end"]' False
 
+run whole --graphs whole -- "$folder/launches" graph 2000
+expect "graph --graphs whole: a row a replay" "$folder/whole.run" 'rows("kernels")' 2000
+whole whole
+
 run full --level full -- "$folder/launches" plain $n
+expect "full: memory is taken" "$folder/full.run" 'rows("allocations") >= 1' True
+expect "full: clocks and power of the device" "$folder/full.run" 'c["records"].get("environment",0) >= 1' True
 expect "full: stages of launches are not refused" "$folder/full.run" '"stages of launches" in c["refused"]' False
 
 run event -- "$folder/launches" event 50
@@ -154,6 +165,21 @@ PY
   say "torch: not recorded" figure "$(python3 "$folder/loop.py")"
   run torch -- python3 "$folder/loop.py"
   say "torch: recorded" figure "$(cat "$folder/torch.out")"
+  for level in kernels full; do
+    run "torch_$level" --level "$level" -- python3 "$folder/loop.py"
+    say "torch: --level $level" figure "$(cat "$folder/torch_$level.out")"
+    whole "torch_$level"
+  done
+  name="torch: every kernel has its launch call"
+  if [ -n "$analyze" ]; then
+    lost="$(sql "$folder/torch.run" 'SELECT COUNT(*) AS n FROM kernels WHERE correlation NOT IN (SELECT correlation FROM calls WHERE correlation IS NOT NULL)' | tail -n 1)"
+    if [ "$lost" = 0 ]; then pass "$name"; else fail "$name" "$lost have none"; fi
+    name="torch: no kernel starts before its launch call"
+    early="$(sql "$folder/torch.run" 'SELECT COUNT(*) AS n FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation WHERE k.start_ns < c.start_ns' | tail -n 1)"
+    if [ "$early" = 0 ]; then pass "$name"; else fail "$name" "$early do"; fi
+  else
+    skip "$name" "TRUENO_ANALYZE is not set"
+  fi
   expect "torch: a range a step" "$folder/torch.run" 'rows("bricks")' 220
   whole torch
   run torch_exit -- python3 "$folder/loop.py" _exit; code=$?
@@ -165,7 +191,67 @@ else
   skip "torch" "no torch with a device"
 fi
 
-for what in "sync modes side by side" "checksums on the device" "peaks of the device"; do
+# The in-process recorder of Rust programs.
+if [ -n "$examples" ] && [ -x "$examples/two_streams" ]; then
+  rm -rf "$folder/in_process.run"
+  if "$examples/two_streams" "$folder/in_process.run" "$n" > "$folder/in_process.out" 2> "$folder/in_process.err"; then
+    pass "in-process: the program ran"
+    of_run() { expect "in-process: $1" "$folder/in_process.run" "$2" "$3"; }
+    of_run "as many kernels as launches" 'rows("kernels")' $((2 * n + 1))
+    of_run "nothing dropped, no problems" '(r["dropped"], len(r["problems"]))' "(0, 0)"
+    of_run "memory, fills and a copy" '(rows("allocations"), rows("transfers"))' "(4, 3)"
+    of_run "one PTX source is kept" 'rows("ptx")' 1
+    of_run "times are those of CUDA events" 'r["values"]["device.0.time_source"]' cuda_event
+    say "in-process: resolution of times" figure "$(fact "$folder/in_process.run" 'r["values"]["device.0.resolution_ns"]') ns"
+  else
+    fail "in-process: the program ran" "$(tail -n 1 "$folder/in_process.err")"
+  fi
+  run both -- "$examples/two_streams" "$folder/both_own.run" "$n"
+  expect "in-process, injected too: CUPTI has every kernel" "$folder/both.run" 'rows("kernels")' $((2 * n + 1))
+  expect "in-process, injected too: bricks are ranges" "$folder/both.run" 'rows("bricks")' 2
+  whole both
+  if [ -n "$analyze" ]; then
+    name="in-process: one dependency between streams"
+    found="$(sql "$folder/in_process.run" "SELECT COUNT(*) AS n FROM edges WHERE kind = 'depends_on'" | tail -n 1)"
+    if [ "$found" = 1 ]; then pass "$name"; else fail "$name" "found $found"; fi
+    name="in-process: every row has times of the device"
+    found="$(sql "$folder/in_process.run" "SELECT COUNT(*) AS n FROM kernels WHERE timing <> 'device' OR NOT valid" | tail -n 1)"
+    if [ "$found" = 0 ]; then pass "$name"; else fail "$name" "$found have none"; fi
+    # The last kernel's own reading of %globaltimer; events enclose the launch's gaps too.
+    inside="$(sed -n 's/^globaltimer_ns //p' "$folder/in_process.out")"
+    consumer="$(sed -n 's/^consumer //p' "$folder/in_process.out")"
+    outside="$(sql "$folder/in_process.run" "SELECT dur_ns FROM kernels WHERE id = $consumer" | tail -n 1)"
+    name="in-process: events and %globaltimer"
+    if [ $((outside - inside)) -ge -2000 ] && [ $((outside - inside)) -le 50000 ]; then pass "$name" "events longer by $((outside - inside)) ns"
+    else fail "$name" "$outside ns of events, $inside ns inside the kernel"; fi
+  else
+    skip "in-process: dependency, times, %globaltimer" "TRUENO_ANALYZE is not set"
+  fi
+
+  # What each mode is said to cost at most, in percent. A kernel of 10 us a brick: most of the time is the device's.
+  if "$examples/sync_modes" "$folder" > "$folder/sync_modes.txt" 2> "$folder/sync_modes.err"; then
+    while read -r mode ns over; do
+      case "$mode" in
+        not_recorded) say "sync modes: not recorded" figure "$ns ns a brick"; continue ;;
+        none) most=1 ;;
+        deferred) most=5 ;;
+        per_layer) most=20 ;;
+        immediate) most=200 ;;
+        *) continue ;;
+      esac
+      text="$ns ns a brick, $over % more, said to be at most $most %"
+      if [ "${TRUENO_ACCEPTANCE_TIMINGS:-}" = figures ]; then say "sync modes: $mode" figure "$text"
+      elif python3 -c 'import sys; sys.exit(0 if float(sys.argv[1]) <= float(sys.argv[2]) else 1)' "$over" "$most"; then pass "sync modes: $mode" "$text"
+      else fail "sync modes: $mode" "$text"; fi
+    done < "$folder/sync_modes.txt"
+  else
+    fail "sync modes side by side" "$(tail -n 1 "$folder/sync_modes.err")"
+  fi
+else
+  skip "in-process recorder, sync modes side by side" "TRUENO_CUDA_EXAMPLES is not set"
+fi
+
+for what in "checksums on the device" "peaks of the device"; do
   skip "$what" "not built: they need the in-process recorder of CUDA programs"
 done
 

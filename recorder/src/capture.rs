@@ -13,6 +13,8 @@
 //! | event records | `device_events` |
 //! | streams, contexts | `streams` |
 //! | memory | `allocations` |
+//! | graphs recorded as a whole | `kernels` named `graph <number>`, one a launch |
+//! | clocks, temperature, power of devices | `counters` named `gpu<number> …` |
 //! | overhead | `counters` named `cupti_overhead: …`, in nanoseconds |
 //! | NVTX ranges and marks | `bricks` of kind `function`; categories that have a name are their category |
 //! | readings of the clocks | `clock_pairs` |
@@ -23,8 +25,10 @@
 mod build;
 mod clocks;
 mod device_rows;
+mod environment;
 mod facts;
 mod gather;
+mod graphs;
 mod host_rows;
 mod joins;
 mod launches;

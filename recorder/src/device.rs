@@ -2,6 +2,7 @@
 
 mod bricks;
 mod clocks;
+mod launch;
 mod pending;
 mod resolve;
 mod rows;
@@ -9,6 +10,7 @@ mod timeline;
 mod work;
 
 pub(crate) use bricks::Launched;
+pub use launch::{LaunchGuard, TransferGuard};
 pub(crate) use work::DeviceWork;
 
 /// A device that works through streams (queues) while the host goes on.
@@ -46,6 +48,12 @@ pub trait Device: Send + Sync {
     /// The recorder will not ask for this mark again. Called once for each.
     fn release(&self, mark: u64) {
         let _ = mark;
+    }
+
+    /// What else is to be kept among the values of `run.json`, as `device.<number>.<key>`: such as where its
+    /// times come from and how exact they are. Asked once, at the end of the run.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 }
 

@@ -20,23 +20,29 @@ pub struct KernelGuard<'r> {
     launch: Launch,
 }
 
-/// Launch shape and source; bits of `given`: grid, block, ptx.
-#[derive(Clone, Copy, Default)]
-struct Launch {
-    given: u8,
-    grid: [u32; 3],
-    block: [u32; 3],
-    ptx: u64,
+/// Launch shape and source; bits of `given`: grid, block, ptx, dynamic shared memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Launch {
+    pub given: u8,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub ptx: u64,
+    pub shared_memory_bytes: u32,
 }
 
 impl Launch {
-    fn extension(&self) -> Record {
+    pub fn extension(&self) -> Record {
         Record {
             kind: extension::LAUNCH,
             flags: self.given,
             start: pair(self.grid[0], self.grid[1]),
             end: pair(self.grid[2], self.block[0]),
-            m: [pair(self.block[1], self.block[2]), self.ptx, 0, 0],
+            m: [
+                pair(self.block[1], self.block[2]),
+                self.ptx,
+                u64::from(self.shared_memory_bytes),
+                0,
+            ],
             ..Record::default()
         }
     }

@@ -125,7 +125,7 @@ mod writer;
 pub use brick::{BrickCategory, BrickId};
 pub use builder::{Builder, Overflow};
 pub use checksum::{Bf16, Element, F16, Fingerprint, Statistics, Strided, fingerprint};
-pub use device::Device;
+pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use event::Source;
 pub use kernel::KernelGuard;

@@ -55,10 +55,13 @@ pub(crate) mod kind {
     /// `m` value (bits of an f64), unit (name), source.
     pub const COUNTER: u8 = 15;
     /// Work of a device: `parent` the thread that launched it, `flags` as
-    /// [`super::device_timing`], `m` brick (full id), device | stream << 32, reason (name).
+    /// [`super::device_timing`], `m` brick (full id), device | stream << 32, reason (name), its own full id
+    /// (0: thread and `seq`).
     pub const DEVICE_WORK: u8 = 16;
     /// A host wait for a device: `m[0]` its number.
     pub const DEVICE_WAIT: u8 = 17;
+    /// A copy or fill of device memory: as [`DEVICE_WORK`], `name` the direction, `m[2]` the bytes.
+    pub const TRANSFER: u8 = 18;
     /// The thread's iteration and layer from here on; flags as [`super::Context`].
     pub const CONTEXT: u8 = 32;
 }
@@ -97,6 +100,11 @@ pub(crate) mod extension {
     /// Up to six sampled values (bits of f64; `flags`: how many) in `start`, `end` and `m`. Several follow
     /// one another.
     pub const SAMPLES: u8 = 70;
+    /// Of device work: `m` elements, flops, bytes, registers | static shared memory << 32; bits of `flags`:
+    /// the first three, registers, static shared memory.
+    pub const WORK: u8 = 71;
+    /// Of a transfer: `m[0]` kinds of memory, source | destination << 32 (names; 0: not given).
+    pub const MEMORY: u8 = 72;
 }
 
 /// The iteration and layer that rows of a thread belong to.
@@ -179,6 +187,7 @@ pub(crate) enum TableNumber {
     Bricks = 0,
     Kernels = 1,
     Tiles = 2,
+    Transfers = 3,
     Syncs = 5,
     Edges = 7,
     Checksums = 8,
@@ -205,6 +214,7 @@ impl TableNumber {
             }
             kind::KERNEL | kind::DEVICE_WORK => Self::Kernels,
             kind::TILE => Self::Tiles,
+            kind::TRANSFER => Self::Transfers,
             kind::WAIT | kind::DEVICE_WAIT => Self::Syncs,
             kind::DEPENDS | kind::JOINS => Self::Edges,
             kind::CHECKSUM => Self::Checksums,
@@ -229,6 +239,7 @@ mod tests {
             (TableNumber::Bricks, "bricks"),
             (TableNumber::Kernels, "kernels"),
             (TableNumber::Tiles, "tiles"),
+            (TableNumber::Transfers, "transfers"),
             (TableNumber::Syncs, "syncs"),
             (TableNumber::Edges, "edges"),
             (TableNumber::Checksums, "checksums"),

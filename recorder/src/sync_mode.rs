@@ -3,7 +3,8 @@
 /// When devices are synchronised, and so what the times of a run can say about device work.
 ///
 /// A row of `bricks` is always its true host interval. What a device did for it becomes rows of
-/// `kernels`, for each stream that [`BrickGuard::stream`](crate::BrickGuard::stream) named: with
+/// `kernels`, one for each [`Recorder::launch`](crate::Recorder::launch), or for each stream that
+/// [`BrickGuard::stream`](crate::BrickGuard::stream) named: with
 /// `timing` `device` where the device has a clock. Where it has none, with `timing` `bound` from
 /// the brick's start to the end of the wait that proved the work finished: an interval that
 /// contains the work and is never a duration. Every mode but [`SyncMode::None`] needs
@@ -11,7 +12,8 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SyncMode {
-    /// Never, and nothing else is asked of a device: host intervals only.
+    /// Never, and nothing else is asked of a device: host intervals only. Rows of launches are those of the call, and
+    /// not valid.
     #[default]
     None,
     /// Where the program calls [`Recorder::synchronize`](crate::Recorder::synchronize), and at the
@@ -20,7 +22,7 @@ pub enum SyncMode {
     /// Also once at the end of each layer, before its end is read.
     PerLayer,
     /// Before the start and before the end of each brick is read: its host interval covers its
-    /// device work, and nothing overlaps. There are no `bound` rows.
+    /// device work, and nothing overlaps. There are no `bound` rows but those of single launches.
     Immediate,
 }
 

@@ -38,6 +38,8 @@ pub const CONTEXT: u32 = 9;
 pub const CONCURRENT_KERNEL: u32 = 10;
 /// What CUPTI itself cost.
 pub const OVERHEAD: u32 = 17;
+/// What a device's clocks, temperature and power were.
+pub const ENVIRONMENT: u32 = 20;
 /// Copies between devices.
 pub const MEMCPY_PEER: u32 = 22;
 /// Records of events on streams.
@@ -52,6 +54,8 @@ pub const EXTERNAL_CORRELATION: u32 = 39;
 pub const INTERNAL_LAUNCH_API: u32 = 48;
 /// Memory taken and given back.
 pub const MEMORY: u32 = 49;
+/// Whole launches of graphs.
+pub const GRAPH_TRACE: u32 = 51;
 
 /// All of them.
 pub const KINDS: &[Kind] = &[
@@ -63,6 +67,7 @@ pub const KINDS: &[Kind] = &[
     kind(CONTEXT, "context", 32, 16),
     kind(CONCURRENT_KERNEL, "concurrent_kernel", 216, 176),
     kind(OVERHEAD, "overhead", 56, 40),
+    kind(ENVIRONMENT, "environment", 40, 40),
     kind(MEMCPY_PEER, "memcpy_peer", 96, 88),
     kind(CUDA_EVENT, "cuda_event", 56, 24),
     kind(STREAM, "stream", 24, 24),
@@ -70,6 +75,7 @@ pub const KINDS: &[Kind] = &[
     kind(EXTERNAL_CORRELATION, "external_correlation", 24, 24),
     kind(INTERNAL_LAUNCH_API, "internal_launch_api", 40, 40),
     kind(MEMORY, "memory", 128, 80),
+    kind(GRAPH_TRACE, "graph_trace", 56, 48),
 ];
 
 /// The kind of that number.

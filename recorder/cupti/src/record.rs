@@ -256,6 +256,42 @@ layout! {
 }
 
 layout! {
+    /// A graph that was launched as a whole (`CUpti_ActivityGraphTrace` and later).
+    GraphTrace of 48 {
+        /// Of the call that launched it.
+        correlation: u32 = 4,
+        /// When its first node began.
+        start: u64 = 8,
+        /// When its last node ended.
+        end: u64 = 16,
+        /// Device of the process.
+        device: u32 = 24,
+        /// The graph.
+        graph: u32 = 28,
+        /// Context of the process.
+        context: u32 = 32,
+        /// Stream of the context.
+        stream: u32 = 36,
+    }
+}
+
+layout! {
+    /// What a device was like (`CUpti_ActivityEnvironment`).
+    Environment of 40 {
+        /// Device of the process.
+        device: u32 = 4,
+        /// When.
+        time: u64 = 8,
+        /// 1 clocks, 2 temperature, 3 power, 4 cooling.
+        what: u32 = 16,
+        /// Clock of the multiprocessors in MHz; °C; mW; percent of the fan's full speed.
+        first: u32 = 20,
+        /// Clock of the memory in MHz; limit in mW.
+        second: u32 = 24,
+    }
+}
+
+layout! {
     /// A context (`CUpti_ActivityContext` and later).
     Context of 16 {
         /// Its number.
@@ -323,6 +359,8 @@ pub enum Record {
     Overhead(Overhead),
     ExternalCorrelation(ExternalCorrelation),
     Memory(Memory),
+    GraphTrace(GraphTrace),
+    Environment(Environment),
     Context(Context),
     Stream(Stream),
     Device(Device),
@@ -375,6 +413,8 @@ pub fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
             ExternalCorrelation::read(bytes).map(Record::ExternalCorrelation)
         }
         kind::MEMORY => Memory::read(bytes).map(Record::Memory),
+        kind::GRAPH_TRACE => GraphTrace::read(bytes).map(Record::GraphTrace),
+        kind::ENVIRONMENT => Environment::read(bytes).map(Record::Environment),
         kind::CONTEXT => Context::read(bytes).map(Record::Context),
         kind::STREAM => Stream::read(bytes).map(Record::Stream),
         kind::DEVICE => Device::read(bytes).map(Record::Device),

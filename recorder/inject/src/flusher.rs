@@ -2,19 +2,35 @@
 //! itself is not to be relied upon, and a program may end without notice.
 
 use std::ptr;
+use std::sync::atomic::Ordering;
 
-use trueno_cupti::spool::Chunk;
+use trueno_cupti::spool::{Chunk, Severity};
 
 use crate::session::{Phase, Session};
-use crate::{clock, close};
+use crate::{clock, close, subscribe};
 
 /// Until the program ends; then closes the recording.
 pub fn run(session: &'static Session) {
     while !session.wait_for(Phase::Closing, session.settings.flush) {
         flush(session, false);
         count_dropped(session);
+        stop_if_lost(session);
     }
     close::finish(session);
+}
+
+/// Once most kernels come without times, going on costs the program memory and brings nothing.
+fn stop_if_lost(session: &Session) {
+    if session.times_lost.swap(false, Ordering::AcqRel)
+        && !session.stopped.swap(true, Ordering::AcqRel)
+    {
+        subscribe::stop_all(session);
+        session.note(
+            Severity::Error,
+            "times_lost",
+            "most kernels came without sound times, so recording of CUDA work was stopped before the program's end (hint: record a shorter part of it)",
+        );
+    }
 }
 
 /// Delivers buffers; `all`: also those that are not full, of work that is still running.

@@ -23,17 +23,37 @@ mod nvtx;
 mod pump;
 mod session;
 mod settings;
+mod soundness;
 mod subscribe;
 mod threads;
 
 use std::ffi::c_int;
 
-pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, LEVEL_VARIABLE};
+pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, GRAPHS_VARIABLE, LEVEL_VARIABLE};
 
 /// Called by the driver's `cuInit`. 1: recording.
 #[unsafe(no_mangle)]
 pub extern "C" fn InitializeInjection() -> c_int {
     entry::guarded(0, || c_int::from(subscribe::start()))
+}
+
+/// A range of the calling thread begins, for programs that state theirs without NVTX: as `nvtxRangePushA`.
+///
+/// # Safety
+/// `text` points to so many bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trueno_inject_push(text: *const u8, bytes: usize) {
+    nvtx::handle((), |session| {
+        // SAFETY: the caller promised it.
+        let text = unsafe { std::slice::from_raw_parts(text, bytes) };
+        nvtx::push(session, text);
+    });
+}
+
+/// The innermost range of the calling thread ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn trueno_inject_pop() {
+    nvtx::handle((), nvtx::pop);
 }
 
 /// Called by each copy of NVTX at its first use. 1: ranges are recorded.

@@ -12,7 +12,23 @@ mod levels;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use crate::session;
+use crate::session::{self, Session};
+
+pub use handlers::handle;
+
+/// A range without a domain begins.
+pub fn push(session: &Session, text: &[u8]) {
+    let what = attributes::Attributes {
+        category: 0,
+        message: session.name(text),
+    };
+    handlers::push(session, 0, what);
+}
+
+/// The innermost range without a domain ends.
+pub fn pop(session: &Session) {
+    handlers::pop_in(session, 0);
+}
 
 /// Gives the table of that number.
 pub type GetExportTable = unsafe extern "C" fn(u32) -> *const c_void;

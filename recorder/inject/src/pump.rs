@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::ptr;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use trueno_cupti::kind;
@@ -13,6 +14,7 @@ use trueno_cupti::walk::records;
 
 use crate::buffers::{BUFFER_BYTES, Full};
 use crate::session::{Phase, Session, lock};
+use crate::soundness::Soundness;
 use crate::{callbacks, close, flusher, names};
 
 /// Between readings of the clocks.
@@ -50,6 +52,7 @@ pub fn drain(session: &Session) {
 pub struct Known {
     callbacks: HashSet<(u32, u32)>,
     threads: HashSet<u32>,
+    soundness: Soundness,
 }
 
 fn write(session: &Session, full: &[Full]) {
@@ -157,6 +160,9 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
     let copy = &mut to[from..];
     if let Some(offset) = text_offset(number) {
         name_text(session, copy, offset);
+    }
+    if number == kind::CONCURRENT_KERNEL && known.soundness.lost(bytes) {
+        session.times_lost.store(true, Ordering::Release);
     }
     if matches!(number, kind::RUNTIME | kind::DRIVER) && bytes.len() >= 40 {
         let word = |at: usize| {

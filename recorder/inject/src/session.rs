@@ -42,6 +42,10 @@ pub struct Session {
     pub spool: Mutex<Spool>,
     /// The device met a fault: it must not be waited for.
     pub device_failed: AtomicBool,
+    /// Most kernels come without sound times: the device's buffers are lost.
+    pub times_lost: AtomicBool,
+    /// And so recording was stopped.
+    pub stopped: AtomicBool,
     pub next_range: AtomicU64,
     pub phase: Mutex<Phase>,
     pub changed: Condvar,
@@ -148,6 +152,8 @@ impl Session {
                 failed: false,
             }),
             device_failed: AtomicBool::new(false),
+            times_lost: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             next_range: AtomicU64::new(1),
             phase: Mutex::new(Phase::Recording),
             changed: Condvar::new(),

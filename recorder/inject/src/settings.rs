@@ -11,6 +11,9 @@ pub const LEVEL_VARIABLE: &str = "TRUENO_CAPTURE_LEVEL";
 /// Milliseconds between deliveries.
 pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
 
+/// `whole`: one record a launch of a graph in place of one a node.
+pub const GRAPHS_VARIABLE: &str = "TRUENO_CAPTURE_GRAPHS";
+
 /// How much is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -38,6 +41,8 @@ pub struct Settings {
     pub folder: PathBuf,
     pub level: Level,
     pub flush: Duration,
+    /// Graphs are recorded as a whole.
+    pub whole_graphs: bool,
     pub rank: Option<u32>,
 }
 
@@ -56,6 +61,7 @@ impl Settings {
             folder: folder.into(),
             level,
             flush: Duration::from_millis(flush.into()),
+            whole_graphs: env::var(GRAPHS_VARIABLE).as_deref() == Ok("whole"),
             rank: number("RANK"),
         })
     }

@@ -36,7 +36,9 @@ const EDGES: &[u32] = &[
     kind::EXTERNAL_CORRELATION,
     kind::INTERNAL_LAUNCH_API,
 ];
-const FULL: &[u32] = &[kind::MEMORY];
+const FULL: &[u32] = &[kind::MEMORY, kind::ENVIRONMENT];
+/// Where it is asked for: CUPTI then records no nodes of graphs.
+const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
 /// Kinds whose records stand for calls of this library, too, while it closes.
 const CALLS: &[u32] = &[
     kind::RUNTIME,
@@ -128,7 +130,7 @@ fn record(session: &'static Session) -> Result<(), String> {
     // Before the first buffer can come.
     let _ = session.sizes.set(sizes.clone());
     let _ = session.cupti.set(cupti);
-    for number in kinds(level) {
+    for number in kinds(level, session.settings.whole_graphs) {
         enable(&cupti, number, &sizes, &mut facts);
     }
     if facts.enabled.is_empty() {
@@ -143,10 +145,16 @@ fn record(session: &'static Session) -> Result<(), String> {
         .map_err(|error| format!("cannot start a thread: {error}"))
 }
 
-fn kinds(level: Level) -> impl Iterator<Item = u32> {
+fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
     let edges = if level >= Level::Edges { EDGES } else { &[] };
     let full = if level >= Level::Full { FULL } else { &[] };
-    KERNELS.iter().chain(edges).chain(full).copied()
+    let graphs = if whole_graphs { WHOLE_GRAPHS } else { &[] };
+    KERNELS
+        .iter()
+        .chain(edges)
+        .chain(full)
+        .chain(graphs)
+        .copied()
 }
 
 /// The first library that can be used.
@@ -333,7 +341,7 @@ pub fn stop_calls(session: &Session) {
 
 /// Nothing is recorded any more.
 pub fn stop_all(session: &Session) {
-    for kinds in [KERNELS, EDGES, FULL] {
+    for kinds in [KERNELS, EDGES, FULL, WHOLE_GRAPHS] {
         disable(session, kinds);
     }
 }

@@ -20,6 +20,7 @@ impl Build {
         for kernel in kernels {
             self.kernel(&kernel, &mut work)?;
         }
+        self.graphs(&mut work)?;
         let mut transfers = std::mem::take(&mut self.from.transfers);
         transfers.sort_by_key(|transfer| (transfer.start, transfer.correlation));
         for transfer in transfers {
@@ -33,6 +34,7 @@ impl Build {
             self.edge(from, to, "joins")?;
         }
         self.memories()?;
+        self.environments()?;
         self.stream_rows()
     }
 
@@ -44,7 +46,7 @@ impl Build {
     }
 
     /// Links work to its call, and offers it to the waits.
-    fn launched(
+    pub(super) fn launched(
         &mut self,
         work: &mut Vec<Work>,
         launch: Option<Launch>,
@@ -305,6 +307,8 @@ impl Build {
                 Cell::I64(sign * bytes),
                 self.maybe(name.as_deref().or(kind)),
                 Cell::U64(memory.address),
+                Cell::Null, // weight
+                Cell::Null, // sample_bytes
             ];
             self.into.row(table, &cells)?;
         }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use trueno_cupti::kind;
 use trueno_cupti::record::{
-    Api, Context, CudaEvent, Device, Kernel, Memory, Overhead, Record, Stream, Synchronization,
-    decode, kind_of,
+    Api, Context, CudaEvent, Device, Environment, GraphTrace, Kernel, Memory, Overhead, Record,
+    Stream, Synchronization, decode, kind_of,
 };
 use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
@@ -57,6 +57,8 @@ pub struct Gathered {
     pub events: Vec<CudaEvent>,
     pub overheads: Vec<Overhead>,
     pub memories: Vec<Memory>,
+    pub graphs: Vec<GraphTrace>,
+    pub environments: Vec<Environment>,
     pub contexts: BTreeMap<u32, Context>,
     pub streams: BTreeMap<(u32, u32), Stream>,
     pub devices: BTreeMap<u32, Device>,
@@ -127,6 +129,8 @@ impl Gathered {
             Record::Overhead(overhead) => self.overheads.push(overhead),
             Record::ExternalCorrelation(_) => {}
             Record::Memory(memory) => self.memories.push(memory),
+            Record::GraphTrace(graph) => self.graphs.push(graph),
+            Record::Environment(environment) => self.environments.push(environment),
             Record::Context(context) => {
                 self.contexts.insert(context.context, context);
             }

@@ -1,10 +1,10 @@
 //! Where bricks and layers meet the device. All of it is out of line: a recorder without a
 //! device only tests a bit.
 
-use super::pending::{Marks, Piece};
+use super::pending::{Marks, Piece, What};
 use super::work::DeviceWork;
 use crate::names::Name;
-use crate::record::kind;
+use crate::record::{TableNumber, kind};
 use crate::recorder::Recorder;
 use crate::span::Labels;
 use crate::span_id::SpanId;
@@ -35,7 +35,7 @@ impl DeviceWork {
         if brick.is_none() || self.pending().open.get(&brick.get()).is_some_and(named) {
             return;
         }
-        let before = self.mark(stream);
+        let before = self.mark(TableNumber::Kernels, stream);
         let mut pending = self.pending();
         let streams = pending.open.entry(brick.get()).or_default();
         streams.push((stream, before));
@@ -47,8 +47,10 @@ impl DeviceWork {
             return;
         };
         for (stream, before) in streams {
-            let behind = self.mark(stream);
+            let behind = self.mark(TableNumber::Kernels, stream);
             self.push(Piece {
+                what: What::Brick,
+                id: 0,
                 brick: brick.get(),
                 name: launched.name,
                 backend: launched.backend,

@@ -3,25 +3,57 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::timeline::DeviceTimeline;
+use crate::kernel::Launch;
 use crate::names::Name;
+use crate::record::TableNumber;
+use crate::span::Work;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
 pub(super) const MAX_PENDING: usize = 1 << 14;
 /// After so many more pieces, those whose times are there already are taken out.
 pub(super) const HARVEST: usize = 1 << 10;
 
-/// What one brick gave to one stream.
+/// What a piece of work is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    /// All that one brick gave to one stream.
+    Brick,
+    /// One launch.
+    Kernel { launch: Launch, work: Work },
+    /// One copy or fill.
+    Transfer {
+        bytes: u64,
+        /// Kinds of memory, from and to; 0: not given.
+        memory: [u32; 2],
+    },
+}
+
+impl What {
+    /// Where its row goes.
+    pub fn table(self) -> TableNumber {
+        match self {
+            Self::Brick | Self::Kernel { .. } => TableNumber::Kernels,
+            Self::Transfer { .. } => TableNumber::Transfers,
+        }
+    }
+}
+
+/// Work that was given to one stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
-    /// Id of the row of `bricks`.
+    pub what: What,
+    /// Id of its own row; 0: it gets one when it is published.
+    pub id: u64,
+    /// Id of the row of `bricks`; 0: none.
     pub brick: u64,
+    /// Of a transfer: its direction.
     pub name: Name,
     /// Number of the backend's name where it fits a record; 0: none.
     pub backend: u16,
     /// The thread that launched it.
     pub thread: u32,
     pub stream: u32,
-    /// When the brick began and when it stopped launching.
+    /// When the brick or the call began, and when it stopped launching.
     pub start: u64,
     pub launched: u64,
     pub marks: Marks,

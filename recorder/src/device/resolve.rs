@@ -1,12 +1,11 @@
 //! From pending work to rows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-use super::pending::Piece;
+use super::pending::{Piece, What};
 use super::rows::When;
 use super::work::DeviceWork;
-use crate::lane::Class;
-use crate::record::{Record, TableNumber, kind, row_id};
+use crate::record::{Record, TableNumber, kind};
 use crate::sync_mode::SyncMode;
 
 /// Ids in one record of [`kind::JOINS`].
@@ -20,11 +19,18 @@ impl DeviceWork {
     /// those with times of their own.
     pub(super) fn resolve(&self, pieces: VecDeque<Piece>, proven: Option<u64>) -> Vec<u64> {
         let mut ids = Vec::new();
+        // Of launches and transfers the last of a stream stands for those before it.
+        let mut last: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
         for piece in pieces {
             let when = match (self.stamps(piece), proven) {
                 (Some(Ok((start, end))), _) => When::Stamped { start, end },
                 (Some(Err(reason)), _) => When::Unknown(reason),
-                (None, Some(_)) if self.mode() == SyncMode::Immediate => continue,
+                // The brick's own interval says the same.
+                (None, Some(_))
+                    if self.mode() == SyncMode::Immediate && matches!(piece.what, What::Brick) =>
+                {
+                    continue;
+                }
                 (None, Some(end)) => When::Within {
                     start: piece.start,
                     end,
@@ -33,15 +39,23 @@ impl DeviceWork {
             };
             self.release(piece);
             let id = self.row(piece, when);
-            if matches!(when, When::Stamped { .. }) {
-                ids.extend(id);
+            if let (When::Stamped { end, .. }, Some(id)) = (when, id) {
+                if matches!(piece.what, What::Brick) {
+                    ids.push(id);
+                } else {
+                    let of_stream = last.entry(piece.stream).or_default();
+                    *of_stream = (*of_stream).max((end, id));
+                }
             }
         }
+        ids.extend(last.into_values().map(|(_, id)| id));
         ids
     }
 
     /// Rows of the oldest work that is done already.
     pub(super) fn harvest(&self) {
+        // The clocks drift apart meanwhile.
+        self.read_clocks(false);
         loop {
             // Taken out first: of two threads only one may ask for its marks and release them.
             let Some(piece) = self.pending().pieces.pop_front() else {
@@ -96,16 +110,13 @@ impl DeviceWork {
         }
     }
 
-    /// Publishes a row of `kernels`; its id.
+    /// Publishes a row of `kernels` or `transfers`; its id.
     fn row(&self, piece: Piece, when: When) -> Option<u64> {
         if matches!(when, When::Unknown(_)) {
             self.pending().counts.not_measurable += 1;
         }
-        self.on_lane(TableNumber::Kernels, |lane| {
-            let seq = lane.open(Class::Kernel, TableNumber::Kernels)?;
-            lane.close(seq);
-            lane.push(TableNumber::Kernels, piece.record(seq, self.number, when));
-            Some(row_id(lane.thread().index, seq))
+        self.on_lane(piece.what.table(), |lane| {
+            piece.publish(lane, self.number, when)
         })
         .flatten()
     }

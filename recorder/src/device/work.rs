@@ -97,16 +97,16 @@ impl DeviceWork {
     }
 
     /// A mark on a stream, where rows will be made of it.
-    pub(super) fn mark(&self, stream: u32) -> Option<u64> {
-        if !self.records(TableNumber::Kernels) || self.pending().timeline.is_none() {
+    pub(super) fn mark(&self, table: TableNumber, stream: u32) -> Option<u64> {
+        if !self.records(table) || self.pending().timeline.is_none() {
             return None;
         }
         self.ask(|device| device.mark(stream)).flatten()
     }
 
     pub(super) fn push(&self, piece: Piece) {
-        if !self.records(TableNumber::Kernels) {
-            return;
+        if !self.records(piece.what.table()) {
+            return self.release(piece);
         }
         let mut pending = self.pending();
         if pending.ended {
@@ -181,6 +181,10 @@ impl DeviceWork {
         // A failure is in the report below.
         let _ = self.synchronize();
         self.read_clocks(true);
+        let facts = self.ask(|device| device.facts()).unwrap_or_default();
+        for (key, value) in facts {
+            lock(&self.shared.values).insert(format!("device.{}.{key}", self.number), value);
+        }
         let counts = self.pending().counts;
         if counts.failed + counts.panicked + counts.not_measurable > 0 {
             let report = format!(

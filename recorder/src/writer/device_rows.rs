@@ -8,6 +8,14 @@ use crate::clock::pairs::Pair;
 use crate::names::{Name, Texts};
 use crate::record::{Record, TableNumber, device_timing, extension, row_id, unpair};
 
+/// The number that device work got when it was launched, or that of the thread that published it.
+fn own_id(origin: &Origin, record: &Record) -> u64 {
+    match record.m[3] {
+        0 => row_id(origin.thread, record.seq),
+        id => id,
+    }
+}
+
 impl Rows {
     /// A row of `kernels`.
     pub(super) fn device_work(
@@ -26,6 +34,10 @@ impl Rows {
         let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(launch.start), unpair(launch.end));
         let (block_y, block_z) = unpair(launch.m[0]);
         let source = ptx.then(|| self.source_name(launch.m[1], texts));
+        let work = find(group, extension::WORK).copied().unwrap_or_default();
+        let (registers, static_memory) = unpair(work.m[3]);
+        let stated = |bit: u8, value: u64| (work.flags & bit != 0).then_some(value);
+        let declared = (work.flags & 6 != 0).then_some(self.words.declared);
         let (timing, valid) = match record.flags & device_timing::MASK {
             device_timing::STAMPED => (self.words.device, true),
             device_timing::BOUND => (self.words.bound, true),
@@ -33,7 +45,7 @@ impl Rows {
         };
         let (start, dur) = self.interval(record);
         to.row(|row| {
-            row.put(row_id(origin.thread, record.seq))
+            row.put(own_id(origin, record))
                 .put_if((record.m[0] != 0).then_some(record.m[0]))
                 .text(Name::from_number(record.name))
                 .text_if(given(u64::from(record.backend)))
@@ -51,12 +63,46 @@ impl Rows {
             for size in [block_x, block_y, block_z] {
                 row.put_if(block.then_some(u64::from(size)));
             }
-            row.nulls(2) // registers, static shared memory
+            row.put_if(stated(8, u64::from(registers)))
+                .put_if(stated(16, u64::from(static_memory)))
                 .put_if(memory.then_some(launch.m[2]))
                 .text_if(source)
-                .nulls(5) // graph node, elements, flops, bytes, work source
+                .nulls(1) // graph node
+                .put_if(stated(1, work.m[0]))
+                .put_if(stated(2, work.m[1]))
+                .put_if(stated(4, work.m[2]))
+                .text_if(declared)
                 .put(u64::from(valid))
                 .text_if(given(record.m[2]));
+        });
+    }
+
+    /// A row of `transfers`.
+    pub(super) fn transfer(&mut self, origin: &Origin, group: &[Record], to: &mut Columns) {
+        let record = &group[0];
+        let (device, stream) = unpair(record.m[1]);
+        let (source, target) = find(group, extension::MEMORY).map_or((0, 0), |of| unpair(of.m[0]));
+        let timing = match record.flags & device_timing::MASK {
+            device_timing::STAMPED => self.words.device,
+            device_timing::BOUND => self.words.bound,
+            _ => self.words.host,
+        };
+        let (start, dur) = self.interval(record);
+        to.row(|row| {
+            row.put(own_id(origin, record))
+                .put_if((record.m[0] != 0).then_some(record.m[0]))
+                .text(Name::from_number(record.name))
+                .put(record.m[2])
+                .text_if(given(u64::from(source)))
+                .text_if(given(u64::from(target)))
+                .nulls(1) // is_async: whether a call waited depends on the memory
+                .put_if(Some(u64::from(record.parent)))
+                .put_if(Some(u64::from(device)))
+                .put_if(Some(u64::from(stream)))
+                .signed(start)
+                .signed(dur)
+                .text(timing)
+                .nulls(1); // correlation
         });
     }
 

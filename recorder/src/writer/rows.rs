@@ -77,6 +77,7 @@ impl Rows {
             TableNumber::Bricks => self.brick(origin, group, to, texts),
             TableNumber::Kernels => self.kernel(origin, group, to, texts),
             TableNumber::Tiles => self.tile(origin, &group[0], to),
+            TableNumber::Transfers => self.transfer(origin, group, to),
             TableNumber::Syncs => self.wait(origin, &group[0], to),
             TableNumber::Edges => self.edge(origin, &group[0], nth, to),
             TableNumber::Checksums => self.checksum(origin, group, to),

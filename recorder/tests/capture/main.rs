@@ -8,6 +8,8 @@ mod acceptance;
 mod commands;
 mod endings;
 mod fakes;
+mod graphs;
+mod memory;
 mod misbehaviour;
 mod nvtx;
 mod whole;

@@ -176,3 +176,27 @@ fn records_behind_one_that_nobody_knows_are_missed() {
         "{problems:?}"
     );
 }
+
+#[test]
+fn a_device_that_has_lost_its_times_is_left_alone_and_it_is_said() {
+    let words = "init launch:k:7:0:9000 sleep:3000 launch:k:7:0:9000 push:behind pop sync";
+    let Some(recording) = record_with(Cupti::New, "notimes", "", words) else {
+        return;
+    };
+    assert_eq!(recording.output.status.code(), Some(0));
+    assert_eq!(
+        recording.table("kernels").rows,
+        9000,
+        "what came after is not recorded"
+    );
+    let run = recording.run();
+    let said = "was stopped before the program's end";
+    assert!(
+        run.problems.iter().any(|problem| problem.contains(said)),
+        "{:?}",
+        run.problems
+    );
+    let told = recording.table("diagnostics");
+    assert!(told.texts("code").contains(&Some("times_lost")));
+    assert_eq!(recording.table("bricks").rows, 1, "ranges go on");
+}

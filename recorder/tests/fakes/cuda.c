@@ -17,8 +17,10 @@ static void (*synced)(uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t
 static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
 static void (*stream_made)(uint32_t);
+static void (*memory)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
+static int (*graph_trace)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 
-enum { STREAMS = 64, EVENTS = 64 };
+enum { STREAMS = 64, EVENTS = 1 << 16 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t busy[STREAMS], reached[EVENTS], recording[EVENTS];
 static uint64_t recordings;
@@ -60,6 +62,8 @@ int cuInit(unsigned flags) {
     *(void **)&recorded = dlsym(cupti, "fake_event");
     *(void **)&context = dlsym(cupti, "fake_context");
     *(void **)&stream_made = dlsym(cupti, "fake_stream");
+    *(void **)&memory = dlsym(cupti, "fake_memory");
+    *(void **)&graph_trace = dlsym(cupti, "fake_graph");
   }
   return 0;
 }
@@ -75,7 +79,7 @@ int cuDeviceGetName(char *name, int room, int device) {
   name[i] = 0;
   return 0;
 }
-int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; *value = attribute == 75 ? 9 : 0; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; *value = attribute == 75 ? 9 : attribute == 115 ? 1 : 0; return 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = 80ull << 30; return 0; }
 
 int cuCtxCreate_v2(void **made, unsigned flags, int device) {
@@ -130,6 +134,30 @@ static int copied(uint64_t bytes, unsigned stream, int async) {
 }
 int cuMemcpyHtoD_v2(uint64_t bytes) { return copied(bytes, 7, 0); }
 int cuMemcpyHtoDAsync_v2(uint64_t bytes, unsigned stream) { return copied(bytes, stream, 1); }
+
+// A graph of so many kernels of 2 us, one after the other.
+int cuFakeGraph(unsigned graph, unsigned count, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t begin = now() + 500;
+  if (busy[stream % STREAMS] > begin) begin = busy[stream % STREAMS];
+  busy[stream % STREAMS] = begin + 2000ull * count;
+  pthread_mutex_unlock(&lock);
+  if (!graph_trace || !graph_trace(id, graph, stream, begin, begin + 2000ull * count))
+    for (unsigned i = 0; kernel && i < count; i++) kernel(id, "node", stream, i + 1, begin + 2000ull * i, begin + 2000ull * (i + 1));
+  if (call) call(4, 514, id, start, 0);
+  return 0;
+}
+
+// Memory of that kind (2 pinned, 3 device) taken (1) or given back (2), by a call.
+int cuFakeMemory(unsigned operation, unsigned kind, uint64_t address, uint64_t bytes) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  if (memory) memory(id, operation, kind, address, bytes);
+  if (call) call(4, operation == 1 ? 243 : 245, id, start, 0);
+  return 0;
+}
 
 int cuMemsetD8Async(uint64_t bytes, unsigned stream) {
   uint64_t start = now();

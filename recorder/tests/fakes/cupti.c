@@ -87,8 +87,25 @@ typedef struct PACKED {
 
 typedef struct PACKED { uint32_t kind, what; uint64_t id; uint32_t correlation, reserved; } External;
 
+typedef struct PACKED {
+  uint32_t kind, correlation; uint64_t start, end; uint32_t device, graph, context, stream; void *reserved;
+#ifndef OLDER
+  uint32_t end_device, end_context;
+#endif
+} GraphTrace;
+
+typedef struct PACKED { uint32_t kind, device; uint64_t time; uint32_t what, data[5]; } Environment;
+
+typedef struct PACKED {
+  uint32_t kind, operation, memory_kind, correlation; uint64_t address, bytes, time, pc;
+  uint32_t process, device, context, stream; const char *name; uint32_t async, pad; uint64_t pool[5];
+#ifndef OLDER
+  void *source;
+#endif
+} Memory;
+
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, DEVICE = 8, CONTEXT = 9, KERNEL = 10, OVERHEAD = 17,
-       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48 };
+       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48, MEMORY = 49, GRAPH_TRACE = 51, ENVIRONMENT = 20 };
 
 static size_t size_of(uint32_t kind) {
   switch (kind) {
@@ -104,7 +121,9 @@ static size_t size_of(uint32_t kind) {
   case DEVICE: return sizeof(Device);
   case EXTERNAL: return sizeof(External);
   case PEER: return 96;
-  case 49: return 128;
+  case MEMORY: return sizeof(Memory);
+  case GRAPH_TRACE: return sizeof(GraphTrace);
+  case ENVIRONMENT: return sizeof(Environment);
   default: return 0;
   }
 }
@@ -251,7 +270,28 @@ void fake_context(void *context) {
   Overhead o = {.kind = OVERHEAD, .overhead = 3 << 16, .object = 2, .id = {(uint32_t)getpid(), (uint32_t)gettid(), 0},
                 .start = fake_now() - 5000, .end = fake_now() - 1000};
   put(&o);
+  Environment e = {.kind = ENVIRONMENT, .time = fake_now(), .what = 1, .data = {1980, 2619}};
+  put(&e);
+  e.what = 3, e.data[0] = 123456, e.data[1] = 700000;
+  put(&e);
+  e.what = 9;
+  put(&e);
   if (callback) callback(NULL, 3, 1, &data);
+}
+
+// Whether graphs are recorded as a whole; then this is the record.
+int fake_graph(uint32_t correlation, uint32_t graph, uint32_t stream, uint64_t start, uint64_t end) {
+  if (!(enabled >> GRAPH_TRACE & 1)) return 0;
+  if (!end) return 1; // only asked
+  GraphTrace g = {.kind = GRAPH_TRACE, .correlation = correlation, .start = start, .end = end, .graph = graph, .context = 1, .stream = stream};
+  put(&g);
+  return 1;
+}
+
+void fake_memory(uint32_t correlation, uint32_t operation, uint32_t kind, uint64_t address, uint64_t bytes) {
+  Memory m = {.kind = MEMORY, .operation = operation, .memory_kind = kind, .correlation = correlation, .address = address,
+              .bytes = bytes, .time = fake_now(), .process = (uint32_t)getpid(), .device = 0, .context = 1, .stream = 7};
+  put(&m);
 }
 
 void fake_stream(uint32_t stream) {
@@ -416,6 +456,14 @@ _Static_assert(offsetof(Kernel, graph_node) == 144, "as NVIDIA's headers");
 _Static_assert(sizeof(Kernel) == 216 && sizeof(Memcpy) == 96 && sizeof(Sync) == 56 && sizeof(Event) == 56, "13.0");
 #else
 _Static_assert(sizeof(Kernel) == 208 && sizeof(Memcpy) == 88 && sizeof(Sync) == 40 && sizeof(Event) == 24, "12.0");
+#endif
+_Static_assert(sizeof(Environment) == 40 && offsetof(GraphTrace, stream) == 36, "as NVIDIA's headers");
+#ifndef OLDER
+_Static_assert(sizeof(GraphTrace) == 56, "13.0");
+#endif
+_Static_assert(offsetof(Memory, address) == 16 && offsetof(Memory, device) == 52 && offsetof(Memory, name) == 64, "as NVIDIA's headers");
+#ifndef OLDER
+_Static_assert(sizeof(Memory) == 128, "13.0");
 #endif
 _Static_assert(sizeof(Memset) == 88 && sizeof(Api) == 40 && sizeof(Device) == 184 && sizeof(Stream) == 24, "as NVIDIA's headers");
 _Static_assert(offsetof(Device, name) == 136 && offsetof(Device, id) == 112 && sizeof(Context) == 32, "as NVIDIA's headers");

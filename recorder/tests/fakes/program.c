@@ -19,6 +19,8 @@ int cuLaunchKernel(const char *, unsigned, unsigned, unsigned);
 int cuMemcpyHtoD_v2(uint64_t);
 int cuMemcpyHtoDAsync_v2(uint64_t, unsigned);
 int cuMemsetD8Async(uint64_t, unsigned);
+int cuFakeGraph(unsigned, unsigned, unsigned);
+int cuFakeMemory(unsigned, unsigned, uint64_t, uint64_t);
 int cuEventRecord(unsigned, unsigned);
 int cuStreamWaitEvent(unsigned, unsigned);
 int cuStreamSynchronize(unsigned);
@@ -55,6 +57,9 @@ int main(int count, char **words) {
     else if (IS("copy")) cuMemcpyHtoD_v2(NUMBER(a));
     else if (IS("copyasync")) cuMemcpyHtoDAsync_v2(NUMBER(a), NUMBER(b));
     else if (IS("fill")) cuMemsetD8Async(NUMBER(a), NUMBER(b));
+    else if (IS("graph")) cuFakeGraph(NUMBER(a), NUMBER(b), NUMBER(c));
+    else if (IS("take")) cuFakeMemory(1, NUMBER(a), NUMBER(b), NUMBER(c));
+    else if (IS("give")) cuFakeMemory(2, NUMBER(a), NUMBER(b), NUMBER(c));
     else if (IS("event")) cuEventRecord(NUMBER(a), NUMBER(b));
     else if (IS("wait")) cuStreamWaitEvent(NUMBER(a), NUMBER(b));
     else if (IS("sync")) cuCtxSynchronize();

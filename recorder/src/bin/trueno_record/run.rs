@@ -26,6 +26,9 @@ pub struct Args {
     /// How much to record.
     #[arg(long, value_enum, default_value_t = Level::Edges)]
     level: Level,
+    /// One row a launch of a CUDA graph, or one a node of it. Whole is for long recordings: nodes fill the device's buffers.
+    #[arg(long, value_enum, default_value_t = Graphs::Nodes)]
+    graphs: Graphs,
     /// The libcupti to use.
     #[arg(long, value_name = "FILE")]
     cupti: Option<PathBuf>,
@@ -58,8 +61,17 @@ enum Level {
     Kernels,
     /// And calls of the driver, waits and events, which a critical path needs.
     Edges,
-    /// And memory, and when launches were queued and submitted.
+    /// And memory, when launches were queued and submitted, and clocks and power of devices.
     Full,
+}
+
+/// How graphs are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Graphs {
+    /// Every node.
+    Nodes,
+    /// One row a launch.
+    Whole,
 }
 
 /// Variables by which CUDA and NVTX load a library.
@@ -202,6 +214,9 @@ fn start(
                 Level::Full => "full",
             },
         );
+    if args.graphs == Graphs::Whole {
+        command.env("TRUENO_CAPTURE_GRAPHS", "whole");
+    }
     if let Some(found) = cupti {
         command.env("CUDA_INJECTION64_PATH", library);
         match &args.cupti {

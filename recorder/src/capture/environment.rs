@@ -1,0 +1,48 @@
+//! What devices were like: clocks, temperature, power.
+
+use trueno_cupti::record::Environment;
+
+use super::build::Build;
+use crate::error::Error;
+use crate::run_writer::Cell;
+
+/// Names, values and units of a record; none of what is not known.
+fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {
+    match of.what {
+        1 => vec![
+            ("multiprocessor clock", of.first, "MHz"),
+            ("memory clock", of.second, "MHz"),
+        ],
+        2 => vec![("temperature", of.first, "degC")],
+        3 => vec![("power", of.first, "mW"), ("power limit", of.second, "mW")],
+        4 => vec![("fan", of.first, "%")],
+        _ => Vec::new(),
+    }
+}
+
+impl Build {
+    pub(super) fn environments(&mut self) -> Result<(), Error> {
+        let table = self.table("counters")?;
+        let mut all = std::mem::take(&mut self.from.environments);
+        all.sort_by_key(|of| (of.time, of.device, of.what));
+        for of in all {
+            let Some(time) = self.time(of.time) else {
+                self.not_sound("environment", "CUPTI gave no times");
+                continue;
+            };
+            for (name, value, unit) in readings(&of) {
+                let cells = [
+                    Cell::I64(time),
+                    Cell::Null, // span
+                    Cell::Null, // thread
+                    self.text(&format!("gpu{} {name}", of.device)),
+                    Cell::F64(value.into()),
+                    self.text(unit),
+                    self.text("measured"),
+                ];
+                self.into.row(table, &cells)?;
+            }
+        }
+        Ok(())
+    }
+}
