@@ -209,7 +209,7 @@ fn roof_names(
         let text = font::fit(name, SMALL, 260.0);
         let width = font::width(&text, SMALL);
         let free = |crossed: bool| {
-            [-9.0, 10.0, -23.0, 24.0].into_iter().find_map(|dy| {
+            [-9.0, 10.0, -24.0, 25.0].into_iter().find_map(|dy| {
                 let bounds = [x.min(right) - width, y + dy - 7.0, width, 14.0];
                 let inside = bounds[0] >= left && bounds[1] >= top && bounds[1] + 14.0 <= bottom;
                 let is_free = inside && !taken.iter().any(|other| overlap(*other, bounds));

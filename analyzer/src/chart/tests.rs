@@ -160,6 +160,54 @@ fn outliers_stand_out_with_their_label() {
 }
 
 #[test]
+fn areas_of_points_follow_their_size() {
+    let table = Table::build("t")
+        .f64("x", [1.0, 2.0, 3.0])
+        .f64("y", [1.0, 2.0, 3.0])
+        .i64("dur_ns", [100, 400, 1])
+        .finish()
+        .unwrap();
+    let chart = Chart::scatter("t", "t", "x", "y").size("dur_ns");
+    let section = section(vec![table], vec![chart]);
+    let scene = scene(&section.charts[0], &section).unwrap();
+    let radii = scene.items.iter().filter_map(|item| match item {
+        Item::Dot {
+            radius,
+            ink: Ink::Series(_),
+            ..
+        } => Some(*radius),
+        _ => None,
+    });
+    // The last would be too small to be seen.
+    assert_eq!(radii.collect::<Vec<f64>>(), [14.0, 7.0, 2.5]);
+    let says = |wanted: &str| {
+        let mut items = scene.items.iter();
+        items.any(|item| matches!(item, Item::Text { text, .. } if text == wanted))
+    };
+    assert!(says("area: dur") && says("400 ns") && says("100 ns") && says("25 ns"));
+}
+
+#[test]
+fn what_is_unaccounted_comes_last_and_in_no_colour_of_a_category() {
+    let table = Table::build("t")
+        .text("lane", ["host", "host"])
+        .text("category", ["unaccounted", "FFN"])
+        .i64("self_ns", [900, 100])
+        .finish()
+        .unwrap();
+    let chart = Chart::stacked_bar("t", "t", "lane", "self_ns", "category");
+    let section = section(vec![table], vec![chart]);
+    let scene = scene(&section.charts[0], &section).unwrap();
+    let inks = scene.items.iter().filter_map(|item| match item {
+        Item::Rect { ink, .. } => Some(*ink),
+        _ => None,
+    });
+    let both = [Ink::Series(0), Ink::Unaccounted];
+    // The bar's pieces, then the legend's.
+    assert_eq!(inks.collect::<Vec<Ink>>(), [both, both].concat());
+}
+
+#[test]
 fn a_picture_of_pixels_is_a_png_with_ink_on_it() {
     let section = every_kind(&[("gemv".into(), 5e6, 3e6), ("mul".into(), 9e6, 1e6)]);
     for chart in &section.charts {
