@@ -59,6 +59,8 @@ pub struct Bricks {
     pub sizes: BTreeMap<String, Vec<Size>>,
     /// What was over for good before the first iteration began, by name: how long.
     pub before_steps: BTreeMap<String, i64>,
+    /// The category of names, where they have one.
+    pub categories: BTreeMap<String, String>,
     /// API calls by name: how many, how long, the longest.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, the most first.
@@ -82,10 +84,16 @@ impl Bricks {
             table.text("kind")?,
             table.text("name")?,
         );
+        let category = table.text("category")?;
         let (own, inclusive) = (table.i64("self_ns")?, table.i64("inclusive_ns")?);
         let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
         for row in 0..table.rows() {
             let Some(name) = name.get(row) else { continue };
+            if let Some(category) = category.get(row) {
+                // A name has one category; where bricks of it were given several, the first.
+                let of = out.categories.entry(name.to_owned());
+                of.or_insert_with(|| category.to_owned());
+            }
             out.names.push(Name {
                 lane_kind: lane_kind.value(row).to_owned(),
                 kind: kind.get(row).unwrap_or_default().to_owned(),
