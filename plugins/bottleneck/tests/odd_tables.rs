@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 24] = [
+const TABLES: [Columns; 23] = [
     (
         "run",
         &["wall_ns"],
@@ -161,12 +161,11 @@ const TABLES: [Columns; 24] = [
         &["calls"],
     ),
     ("first_step", &["first_ns"], &[], &[], &[], &[]),
-    ("name_ends", &["dur_ns", "end_ns"], &[], &["name"], &[], &[]),
     (
         "brick_names",
-        &["name_id"],
+        &["name_id", "dur_ns", "end_ns"],
         &[],
-        &["name", "category"],
+        &["name", "category", "kind"],
         &[],
         &[],
     ),

@@ -126,21 +126,6 @@ impl Bricks {
                 None => _ = out.sizes.insert(name.to_owned(), vec![size]),
             }
         }
-        let first = run.table("first_step")?;
-        let first_ns = first.i64("first_ns")?.iter().flatten().next();
-        let table = run.table("name_ends")?;
-        let (name, dur, end) = (
-            table.text("name")?,
-            table.i64("dur_ns")?,
-            table.i64("end_ns")?,
-        );
-        for row in 0..table.rows() {
-            let is_before =
-                first_ns.is_some() && end.get(row).is_some_and(|end| Some(end) <= first_ns);
-            if let (true, Some(name), Some(dur)) = (is_before, name.get(row), dur.get(row)) {
-                out.before_steps.insert(name.to_owned(), dur);
-            }
-        }
         let table = run.table("call_names")?;
         let (name, dur, longest) = (
             table.text("name")?,
@@ -186,11 +171,28 @@ impl Bricks {
             table.text("name")?,
             table.text("category")?,
         );
+        let (kind, dur, end) = (
+            table.text("kind")?,
+            table.i64("dur_ns")?,
+            table.i64("end_ns")?,
+        );
+        let first = run.table("first_step")?;
+        let first_ns = first.i64("first_ns")?.iter().flatten().next();
+        let mut later = BTreeSet::new();
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {
             let (Some(text), Some(id)) = (name.get(row), id.get(row)) else {
                 continue;
             };
+            let of_program = !matches!(kind.get(row), Some("run" | "iteration" | "layer"));
+            if let (true, Some(first_ns), Some(end_ns)) = (of_program, first_ns, end.get(row)) {
+                if end_ns <= first_ns {
+                    let sum = self.before_steps.entry(text.to_owned()).or_default();
+                    *sum = sum.saturating_add(dur.get(row).unwrap_or(0));
+                } else {
+                    later.insert(text.to_owned());
+                }
+            }
             let is_loader = match category.get(row) {
                 Some(category) => category == "data loading",
                 None => ruled.contains(text) || is_loader(text),
@@ -200,6 +202,7 @@ impl Bricks {
                 self.loader_names.insert(text.to_owned());
             }
         }
+        self.before_steps.retain(|name, _| !later.contains(name));
         let table = run.table("loader_rows")?;
         let (id, start, dur) = (
             table.i64("name_id")?,
