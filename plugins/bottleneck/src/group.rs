@@ -8,7 +8,8 @@ use crate::verdict::{Bottleneck, Verdicts};
 /// Numbers groups and puts findings in the order of ranks: groups by their leaders, the leader first in each.
 ///
 /// Two findings are of one group when one class [explains](crate::class::Class::explains) the other and both are
-/// found at one place, or when both are the same class of rooflines or loops (what is nested says the same). The
+/// found at one place, or when both are the same class of rooflines or loops (what is nested says the same, and a category
+/// says what its names say). The
 /// leader has the highest severity, then the most to gain. Of one device a brick's finding on the host explains
 /// what the device waits for.
 pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
@@ -46,8 +47,12 @@ fn key(finding: &Bottleneck) -> impl Ord + '_ {
 }
 
 fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
-    let same_kind =
-        a.class == b.class && a.code == b.code && matches!(a.scope_kind, "brick" | "kernel");
+    let is_name = |one: &Bottleneck| matches!(one.scope_kind, "brick" | "kernel");
+    let is_category = |one: &Bottleneck| one.scope_kind == "category";
+    let same_kind = a.class == b.class
+        && ((a.code == b.code && is_name(a))
+            || (is_category(a) && is_name(b))
+            || (is_name(a) && is_category(b)));
     let explains = a.class.explains(b.class) || b.class.explains(a.class);
     same_kind || (explains && (a.place == b.place || touches(a, b) || touches(b, a)))
 }

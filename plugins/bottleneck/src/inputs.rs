@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 28] = [
+pub const INPUTS: [Input; 27] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may(
         "report_window",
@@ -92,15 +92,12 @@ pub const INPUTS: [Input; 28] = [
         "first_step",
         "SELECT MIN(start_ns) AS first_ns FROM bricks WHERE kind = 'iteration'",
     ),
-    may(
-        "name_ends",
-        "SELECT name, SUM(dur_ns) AS dur_ns, MAX(start_ns + dur_ns) AS end_ns FROM bricks \
-         WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'layer' GROUP BY name ORDER BY name",
-    ),
-    // Names of bricks, to find those that load; their rows, by the number of the name.
+    // Names of bricks, to find those that load and those that do not come back; by groups, for DISTINCT takes ten times the
+    // memory. Rows of loaders follow by the number of the name.
     may(
         "brick_names",
-        "SELECT DISTINCT name_id, name, category FROM bricks ORDER BY name, category",
+        "SELECT MIN(name_id) AS name_id, name, category, kind, SUM(dur_ns) AS dur_ns, MAX(start_ns + dur_ns) AS end_ns \
+         FROM bricks WHERE timing <> 'bound' GROUP BY name, category, kind ORDER BY name, category, kind",
     ),
     may(
         "category_rules",

@@ -57,7 +57,7 @@ pub struct Bottleneck {
     pub class: Class,
     /// Stable name of the case, which may say more than the class.
     pub code: &'static str,
-    /// What it is about: run, device, kernel, brick, threads, streams, ranks, memory.
+    /// What it is about: run, device, kernel, brick, category, threads, streams, ranks, memory.
     pub scope_kind: &'static str,
     /// Which one.
     pub scope: String,

@@ -59,6 +59,8 @@ pub struct Bricks {
     pub sizes: BTreeMap<String, Vec<Size>>,
     /// What was over for good before the first iteration began, by name: how long.
     pub before_steps: BTreeMap<String, i64>,
+    /// The category of names, where they have one.
+    pub categories: BTreeMap<String, String>,
     /// API calls by name: how many, how long, the longest.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, the most first.
@@ -82,10 +84,16 @@ impl Bricks {
             table.text("kind")?,
             table.text("name")?,
         );
+        let category = table.text("category")?;
         let (own, inclusive) = (table.i64("self_ns")?, table.i64("inclusive_ns")?);
         let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
         for row in 0..table.rows() {
             let Some(name) = name.get(row) else { continue };
+            if let Some(category) = category.get(row) {
+                // A name has one category; where bricks of it were given several, the first.
+                let of = out.categories.entry(name.to_owned());
+                of.or_insert_with(|| category.to_owned());
+            }
             out.names.push(Name {
                 lane_kind: lane_kind.value(row).to_owned(),
                 kind: kind.get(row).unwrap_or_default().to_owned(),
@@ -116,21 +124,6 @@ impl Bricks {
             match out.sizes.get_mut(name) {
                 Some(sizes) => sizes.push(size),
                 None => _ = out.sizes.insert(name.to_owned(), vec![size]),
-            }
-        }
-        let first = run.table("first_step")?;
-        let first_ns = first.i64("first_ns")?.iter().flatten().next();
-        let table = run.table("name_ends")?;
-        let (name, dur, end) = (
-            table.text("name")?,
-            table.i64("dur_ns")?,
-            table.i64("end_ns")?,
-        );
-        for row in 0..table.rows() {
-            let is_before =
-                first_ns.is_some() && end.get(row).is_some_and(|end| Some(end) <= first_ns);
-            if let (true, Some(name), Some(dur)) = (is_before, name.get(row), dur.get(row)) {
-                out.before_steps.insert(name.to_owned(), dur);
             }
         }
         let table = run.table("call_names")?;
@@ -178,11 +171,28 @@ impl Bricks {
             table.text("name")?,
             table.text("category")?,
         );
+        let (kind, dur, end) = (
+            table.text("kind")?,
+            table.i64("dur_ns")?,
+            table.i64("end_ns")?,
+        );
+        let first = run.table("first_step")?;
+        let first_ns = first.i64("first_ns")?.iter().flatten().next();
+        let mut later = BTreeSet::new();
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {
             let (Some(text), Some(id)) = (name.get(row), id.get(row)) else {
                 continue;
             };
+            let of_program = !matches!(kind.get(row), Some("run" | "iteration" | "layer"));
+            if let (true, Some(first_ns), Some(end_ns)) = (of_program, first_ns, end.get(row)) {
+                if end_ns <= first_ns {
+                    let sum = self.before_steps.entry(text.to_owned()).or_default();
+                    *sum = sum.saturating_add(dur.get(row).unwrap_or(0));
+                } else {
+                    later.insert(text.to_owned());
+                }
+            }
             let is_loader = match category.get(row) {
                 Some(category) => category == "data loading",
                 None => ruled.contains(text) || is_loader(text),
@@ -192,6 +202,7 @@ impl Bricks {
                 self.loader_names.insert(text.to_owned());
             }
         }
+        self.before_steps.retain(|name, _| !later.contains(name));
         let table = run.table("loader_rows")?;
         let (id, start, dur) = (
             table.i64("name_id")?,

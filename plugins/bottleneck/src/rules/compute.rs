@@ -35,17 +35,45 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
     }
     for point in roofs::points(facts, options.least_share) {
-        if point.efficiency >= options.near_roof {
-            at_the_roof(facts, options, point, verdicts);
-        } else if point.efficiency >= options.far_roof
-            || latency::why(facts, options, point).is_none()
-        {
-            below(facts, options, point, verdicts);
+        match class_and_gain(facts, options, point) {
+            (Class::LatencyBound, _) => {}
+            (Class::Unoptimised, gain_ns) => below(facts, options, point, gain_ns, verdicts),
+            (_, gain_ns) => at_the_roof(facts, options, point, gain_ns, verdicts),
         }
     }
 }
 
-fn at_the_roof(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+/// What holds a point, and what the path would be shorter by without.
+pub fn class_and_gain(facts: &Facts, options: &Options, point: &Point) -> (Class, i64) {
+    if point.efficiency >= options.near_roof {
+        let gain_ns = facts.path.gain_ns(&point.name, 0.5);
+        return match point.is_memory {
+            true => (Class::MemoryBound, gain_ns),
+            false => (Class::ComputeBound, gain_ns),
+        };
+    }
+    let is_far = point.efficiency < options.far_roof;
+    if is_far && latency::why(facts, options, point).is_some() {
+        return (Class::LatencyBound, facts.path.gain_ns(&point.name, 0.5));
+    }
+    let place = (point.source.clone(), point.name.clone());
+    let computed = facts.path.at_roof.get(&place).copied();
+    let goal = if is_far { 1.0 } else { options.near_roof };
+    let gain_ns = computed.filter(|_| is_far).unwrap_or_else(|| {
+        facts
+            .path
+            .gain_ns(&point.name, 1.0 - point.efficiency / goal)
+    });
+    (Class::Unoptimised, gain_ns)
+}
+
+fn at_the_roof(
+    facts: &Facts,
+    options: &Options,
+    point: &Point,
+    gain_ns: i64,
+    verdicts: &mut Verdicts,
+) {
     let name = roofs::name(point);
     let (class, code, what, fix, suggestion) = if point.is_memory {
         (
@@ -82,27 +110,12 @@ fn at_the_roof(facts: &Facts, options: &Options, point: &Point, verdicts: &mut V
         ),
         suggestion: suggestion.into(),
     }
-    .with_gain(
-        facts,
-        options,
-        facts.path.gain_ns(&point.name, 0.5),
-        verdicts,
-    );
+    .with_gain(facts, options, gain_ns, verdicts);
 }
 
-fn below(facts: &Facts, options: &Options, point: &Point, verdicts: &mut Verdicts) {
+fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts: &mut Verdicts) {
     let is_far = point.efficiency < options.far_roof;
-    let computed = facts
-        .path
-        .at_roof
-        .get(&(point.source.clone(), point.name.clone()))
-        .copied();
     let goal = if is_far { 1.0 } else { options.near_roof };
-    let gain_ns = computed.filter(|_| is_far).unwrap_or_else(|| {
-        facts
-            .path
-            .gain_ns(&point.name, 1.0 - point.efficiency / goal)
-    });
     let (fix, assumption) = if is_far {
         (
             "at the roof it".to_owned(),

@@ -1,5 +1,6 @@
 //! One file a class: the evidence it needs, its formula, what else was considered.
 
+mod category;
 mod compute;
 mod fragments;
 mod growth;
@@ -28,7 +29,7 @@ use crate::words;
 pub type Rule = fn(&Facts, &Options, &mut Verdicts);
 
 /// All of them.
-pub const ALL: [Rule; 15] = [
+pub const ALL: [Rule; 16] = [
     transfer::judge,
     launch::judge,
     sync::judge,
@@ -39,6 +40,7 @@ pub const ALL: [Rule; 15] = [
     tight::judge,
     compute::judge,
     latency::judge,
+    category::judge,
     recompute::judge,
     redundant::judge,
     growth::judge,

@@ -1,0 +1,93 @@
+//! Categories: what holds several names of one category at once, each of which may be too small for a word of its own.
+//!
+//! Evidence: points of `roofline.points` by category of their names (`category.by_brick`): of one class (memory-, compute-,
+//! latency-bound, unoptimised, as for names) at least two names, with at least half of the category's time on the path in
+//! points. Gain: the names' gains together, no more than their time. The finding leads the group of those of its names.
+
+use std::collections::BTreeMap;
+
+use super::{Draft, compute, roofs};
+use crate::Options;
+use crate::class::Class;
+use crate::facts::{Facts, Point};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, percent, quoted, short, time};
+
+/// Of the time that a category has in points, what a class must have.
+const MOST: f64 = 0.5;
+
+/// What `category` writes where there is none.
+const NONE: [&str; 4] = ["uncategorised", "outside bricks", "waiting", ""];
+
+#[derive(Default)]
+struct Sum<'a> {
+    points: Vec<&'a Point>,
+    path_ns: i64,
+    gain_ns: i64,
+}
+
+pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
+    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+    for point in roofs::points(facts, 0.0) {
+        let category = facts.bricks.categories.get(&point.name);
+        // What has no category has nothing in common.
+        let Some(category) = category.filter(|name| !NONE.contains(&name.as_str())) else {
+            continue;
+        };
+        let path_ns = facts.path.name_ns(&point.name);
+        let time_ns = times.entry(category).or_default();
+        *time_ns = time_ns.saturating_add(path_ns);
+        let (class, gain_ns) = compute::class_and_gain(facts, options, point);
+        let sum = sums.entry((category, class)).or_default();
+        sum.points.push(point);
+        sum.path_ns = sum.path_ns.saturating_add(path_ns);
+        sum.gain_ns = sum.gain_ns.saturating_add(gain_ns);
+    }
+    for ((category, class), sum) in sums {
+        let share = sum.path_ns as f64 / times[category].max(1) as f64;
+        if sum.points.len() < 2 || share < MOST || !facts.path.is_known {
+            continue;
+        }
+        let (what, fix) = match class {
+            Class::MemoryBound => ("at the roof of the memory", "half the bytes"),
+            Class::ComputeBound => ("at the roof of the arithmetic", "half the FLOPs"),
+            Class::LatencyBound => ("waiting for single accesses", "two chains at once"),
+            _ => ("far below their roofs", "at their roofs they"),
+        };
+        let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
+        names.sort_unstable();
+        Draft {
+            class,
+            code: "category",
+            scope_kind: "category",
+            scope: category.to_owned(),
+            place: category.to_owned(),
+            confidence: (
+                Confidence::Medium,
+                "each name by its own place below the roof; that their gains add up is assumed".into(),
+            ),
+            lead: format!(
+                "{}: {} names, {} of its time, are {what}",
+                short(category),
+                count(names.len() as u64),
+                percent(share)
+            ),
+            fix: fix.into(),
+            evidence: format!(
+                "SELECT name, calls, dur_ns, flops_per_byte, bound_by, efficiency_share FROM roofline.points WHERE name IN ({}) ORDER BY dur_ns DESC",
+                names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+            ),
+            assumption: "the same for each of the names, one after the other on the critical path".into(),
+            considered: format!("{} on the critical path in these names; other classes have less of the category", time(sum.path_ns)),
+            suggestion: match class {
+                Class::MemoryBound => "fuse them: what one writes and the next reads need not go through memory",
+                Class::ComputeBound => "a lower precision, or a faster algorithm for all of them",
+                Class::LatencyBound => "several independent items at once, or data laid out in the order it is read",
+                _ => "begin with the one that has the most time; what helps it may help all",
+            }
+            .into(),
+        }
+        .with_gain(facts, options, sum.gain_ns.min(sum.path_ns), verdicts);
+    }
+}
