@@ -31,6 +31,7 @@ mod flops;
 mod machine;
 mod measure;
 mod memory;
+mod plan;
 mod repeat;
 mod run;
 mod store;

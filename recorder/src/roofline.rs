@@ -54,6 +54,10 @@ pub struct Ceiling {
     pub spread: Option<f64>,
     /// How often it was measured.
     pub repetitions: Option<u32>,
+    /// Whether the best was come near to at several moments; not: it may have been chance, or come
+    /// of a machine that was busy at all others. Files of older versions do not say.
+    #[serde(default)]
+    pub settled: Option<bool>,
 }
 
 impl Ceiling {
@@ -85,6 +89,7 @@ impl Ceiling {
             median: None,
             spread: None,
             repetitions: None,
+            settled: None,
         }
     }
 

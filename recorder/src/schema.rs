@@ -551,6 +551,12 @@ pub const TABLES: &[Table] = &[
                 "interquartile range of the repetitions over their median",
             ),
             may("repetitions", U32, Measured, "how often it was measured"),
+            may(
+                "settled",
+                Bool,
+                Measured,
+                "whether the best was come near to at several moments",
+            ),
         ],
     },
     Table {

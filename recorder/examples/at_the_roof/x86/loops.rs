@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 /// Chains that do not wait for each other: more than latency times units.
-pub const ACCUMULATORS: usize = 12;
+pub const ACCUMULATORS: usize = 14;
 
 /// A cache line of doubles.
 #[derive(Clone, Copy)]
