@@ -47,9 +47,7 @@ fn json_is_whole_and_kept_ceilings_are_shown_again() {
     let rows = lines.filter(|line| line.ends_with("%  unsettled")).count();
     assert_eq!(rows, peaks.ceilings.len());
     assert!(peaks.ceilings.iter().all(|c| c.settled == Some(false)));
-    assert!(
-        text(&shown.stdout).contains("note: unsettled, faster than that at fewer than 3 moments: ")
-    );
+    assert!(text(&shown.stdout).contains("note: unsettled, measured at fewer than 3 moments: "));
 
     // Another machine's file in this one's place.
     let kept = fs::read_dir(cache.path().join("trueno-record")).unwrap();

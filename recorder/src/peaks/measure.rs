@@ -32,7 +32,8 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> Peaks
         .map(Row::new)
         .collect();
     let team = Team::new(memories(&mut rows));
-    let all = effort.moments() * rows.len();
+    let count = rows.len();
+    let all = effort.moments() * count;
     let mut done = 0;
     let start = Instant::now();
     'moments: for moment in 0.. {
@@ -57,11 +58,14 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> Peaks
     let mut clock = CoreClock::here();
     let mut ceilings = Vec::new();
     let mut unsettled = Vec::new();
+    let mut too_few = 0;
     for row in rows {
         let name = row.step.name();
         let why = match (row.failed, row.found.repeated()) {
             (None, Some(repeated)) => {
-                if !repeated.is_settled {
+                if row.found.moments() < MOMENTS {
+                    too_few += 1;
+                } else if !repeated.is_settled {
                     let times = repeated.best / repeated.reached;
                     unsettled.push(format!("{name} (x {times:.2})"));
                 }
@@ -75,6 +79,11 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> Peaks
             (None, None) => "it took no time".to_owned(),
         };
         notes.push(format!("{name}: not measured: {why}"));
+    }
+    if too_few > 0 {
+        notes.push(format!(
+            "unsettled, measured at fewer than {MOMENTS} moments: {too_few} of {count}"
+        ));
     }
     if !unsettled.is_empty() {
         notes.push(format!(
@@ -187,11 +196,8 @@ mod tests {
         assert_eq!(told.last(), Some(&(all - 1, all)));
         assert_eq!(peaks.ceilings.len() + 1, all, "{:?}", peaks.notes);
         assert!(peaks.clock.hz.is_some() || !cfg!(target_arch = "x86_64"));
-        let note = peaks
-            .notes
-            .iter()
-            .find(|note| note.starts_with("unsettled"));
-        assert!(note.is_some_and(|note| note.contains("DRAM triad, 1 thread (x 1.00)")));
+        let note = format!("unsettled, measured at fewer than 3 moments: {all} of {all}");
+        assert!(peaks.notes.contains(&note), "{:?}", peaks.notes);
         let mut seen = HashSet::new();
         for c in &peaks.ceilings {
             assert!(c.value.is_finite() && c.value > 0.0, "{c:?}");
