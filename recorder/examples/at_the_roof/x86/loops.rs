@@ -169,7 +169,7 @@ fma!(
     "sse2",
     _mm_set1_ps,
     _mm_cvtss_f32,
-    |x, f, one| { _mm_add_ps(_mm_mul_ps(x, f), one) }
+    |x, f, one| _mm_add_ps(_mm_mul_ps(x, f), one)
 );
 fma!(
     fma_avx2,
@@ -177,7 +177,7 @@ fma!(
     "avx2,fma",
     _mm256_set1_ps,
     _mm256_cvtss_f32,
-    |x, f, one| { _mm256_fmadd_ps(x, f, one) }
+    |x, f, one| _mm256_fmadd_ps(x, f, one)
 );
 fma!(
     fma_avx512,
@@ -185,7 +185,7 @@ fma!(
     "avx512f",
     _mm512_set1_ps,
     _mm512_cvtss_f32,
-    |x, f, one| { _mm512_fmadd_ps(x, f, one) }
+    |x, f, one| _mm512_fmadd_ps(x, f, one)
 );
 fma!(
     fma_sse2_f64,
@@ -193,7 +193,7 @@ fma!(
     "sse2",
     _mm_set1_pd,
     _mm_cvtsd_f64,
-    |x, f, one| { _mm_add_pd(_mm_mul_pd(x, f), one) }
+    |x, f, one| _mm_add_pd(_mm_mul_pd(x, f), one)
 );
 fma!(
     fma_avx2_f64,
@@ -201,7 +201,7 @@ fma!(
     "avx2,fma",
     _mm256_set1_pd,
     _mm256_cvtsd_f64,
-    |x, f, one| { _mm256_fmadd_pd(x, f, one) }
+    |x, f, one| _mm256_fmadd_pd(x, f, one)
 );
 fma!(
     fma_avx512_f64,
@@ -209,5 +209,5 @@ fma!(
     "avx512f",
     _mm512_set1_pd,
     _mm512_cvtsd_f64,
-    |x, f, one| { _mm512_fmadd_pd(x, f, one) }
+    |x, f, one| _mm512_fmadd_pd(x, f, one)
 );
