@@ -13,10 +13,11 @@
 //!   `f64`, by `fma` where there is one, else by a multiplication and an addition (`mul_add`), and
 //!   in `i8` by `dot` (VNNI, SDOT). A fused operation counts as two.
 //!
-//! A ceiling is the best of several repetitions; median and spread stand beside it. Measuring
-//! takes a few seconds in all, so ceilings are kept in a file per machine (see [`Store`]) and are
-//! measured anew when anything of [`Machine`] has changed. A machine that does other work at the
-//! same time shows lower ceilings: the spread tells.
+//! A ceiling is what several moments reached; median and spread of all repetitions stand beside it,
+//! and it is not settled where single moments were faster. Measuring takes four to eight seconds in
+//! all, so ceilings are kept in a file per machine (see [`Store`]) and are measured anew when
+//! anything of [`Machine`] has changed. A machine that does other work at the same time shows lower
+//! ceilings: the spread tells.
 //!
 //! ```no_run
 //! use trueno_recorder::{Recorder, peaks::Ask};
@@ -31,6 +32,7 @@ mod flops;
 mod machine;
 mod measure;
 mod memory;
+mod plan;
 mod repeat;
 mod run;
 mod store;

@@ -42,7 +42,7 @@ pub struct Ceiling {
     pub precision: Option<Cow<'static, str>>,
     /// Threads it was measured with.
     pub threads: Option<u32>,
-    /// In [`Ceiling::unit`]; of a measured ceiling the best repetition.
+    /// In [`Ceiling::unit`]; of a measured ceiling what several moments reached.
     pub value: f64,
     /// [`Source::Measured`] or [`Source::Nominal`].
     pub source: Source,
@@ -54,6 +54,10 @@ pub struct Ceiling {
     pub spread: Option<f64>,
     /// How often it was measured.
     pub repetitions: Option<u32>,
+    /// Whether no moment was faster by more than 3 %, and there were several. Files of older versions
+    /// do not say.
+    #[serde(default)]
+    pub settled: Option<bool>,
 }
 
 impl Ceiling {
@@ -85,6 +89,7 @@ impl Ceiling {
             median: None,
             spread: None,
             repetitions: None,
+            settled: None,
         }
     }
 

@@ -533,7 +533,7 @@ pub const TABLES: &[Table] = &[
                 "value",
                 F64,
                 Measured,
-                "the ceiling: of a measured one the best repetition; see source",
+                "the ceiling: of a measured one what several moments reached; see source",
             ),
             has("unit", Text, Identity, "flop/s, op/s (integers) or bytes/s"),
             has("source", Text, Identity, "measured or nominal"),
@@ -551,6 +551,12 @@ pub const TABLES: &[Table] = &[
                 "interquartile range of the repetitions over their median",
             ),
             may("repetitions", U32, Measured, "how often it was measured"),
+            may(
+                "settled",
+                Bool,
+                Measured,
+                "whether no moment was faster by more than 3 %, and there were several",
+            ),
         ],
     },
     Table {

@@ -243,7 +243,7 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// What computes it: `scalar`, `avx2`, `avx512`, `cuda`, ...
+    /// What computes it: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
     #[inline(always)]
     pub fn backend(&mut self, backend: impl Into<Name>) -> &mut Self {
         if !self.span.recorder.is_off() {

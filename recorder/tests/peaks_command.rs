@@ -19,7 +19,7 @@ fn record(cache: &Path, words: &str) -> Output {
         .unwrap()
 }
 
-const QUICK: &str = "peaks --repetitions 1 --repetition-ms 1";
+const QUICK: &str = "peaks --repetitions 1 --repetition-ms 0.2 --seconds 0";
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
@@ -43,8 +43,11 @@ fn json_is_whole_and_kept_ceilings_are_shown_again() {
     assert!(again.stdout == first.stdout, "not measured again");
     let shown = record(cache.path(), "peaks --kept");
     let lines = text(&shown.stdout).lines();
-    let rows = lines.filter(|line| line.trim_end().ends_with('%')).count();
+    // Measured at one moment: that settles nothing, and each row says so.
+    let rows = lines.filter(|line| line.ends_with("%  unsettled")).count();
     assert_eq!(rows, peaks.ceilings.len());
+    assert!(peaks.ceilings.iter().all(|c| c.settled == Some(false)));
+    assert!(text(&shown.stdout).contains("note: unsettled, measured at fewer than 3 moments: "));
 
     // Another machine's file in this one's place.
     let kept = fs::read_dir(cache.path().join("trueno-record")).unwrap();
@@ -97,6 +100,8 @@ fn wrong_words_are_refused() {
         "summits",
         "peaks --repetitions 0",
         "peaks --repetition-ms 0",
+        "peaks --repetition-ms x",
+        "peaks --seconds -1",
         "peaks --kept --no-keep",
         "peaks x",
     ] {
@@ -113,6 +118,7 @@ fn a_run_holds_what_was_measured() {
     let effort = Effort {
         repetitions: 1,
         repetition: std::time::Duration::from_micros(100),
+        longest: std::time::Duration::ZERO,
     };
     let peaks = measure(&effort, |_| {});
     let rec = Recorder::create(&path).unwrap();
@@ -133,6 +139,7 @@ fn a_run_holds_what_was_measured() {
         assert_eq!(cell("median"), Cell::F(ceiling.median.unwrap()));
         assert_eq!(cell("spread"), Cell::F(ceiling.spread.unwrap()));
         assert_eq!(cell("repetitions"), Cell::U(1));
+        assert_eq!(cell("settled"), Cell::B(false));
         let unit = match (ceiling.kind, ceiling.precision.as_deref()) {
             (CeilingKind::Bandwidth, None) => "bytes/s",
             (CeilingKind::Compute, Some("i8")) => "op/s",

@@ -6,7 +6,7 @@
     plugins/roofline/benches/at_the_roof.py [ROUNDS [--small-pages]]
 
 Each round (default 3) measures the machine, records a triad in memory and a loop of fused multiplications and
-additions in registers, and reads the plugin's table. `all calls` is what the report says; `best call` is the fastest
+additions in registers, in f32 and f64, and reads the plugin's table. `all calls` is what the report says; `best call` is the fastest
 call against the same roof: a ceiling is a best one, too. Shown are medians over the rounds. Ends with 1 if a kernel
 misses its roof by more than 15 % with all its calls.
 """
@@ -57,13 +57,13 @@ def main() -> int:
             for point in points(run):
                 found.setdefault((point["name"], point["backend"]), []).append(point)
     far = 0
-    print(f"{'kernel':<7} {'backend':<8} {'bound by':<8} {'reached':>14} {'all calls':>9} {'best call':>9}")
+    print(f"{'kernel':<8} {'backend':<10} {'bound by':<8} {'reached':>14} {'all calls':>9} {'best call':>9}")
     for (name, backend), all_points in sorted(found.items()):
         share, best = (median(p[key] for p in all_points) for key in ("efficiency_share", "best_share"))
-        rate, unit = ("flops_per_s", "GFLOP/s") if name == "fma" else ("bytes_per_s", "GB/s")
+        rate, unit = ("flops_per_s", "GFLOP/s") if name.startswith("fma") else ("bytes_per_s", "GB/s")
         reached = f"{median(p[rate] for p in all_points) / 1e9:.1f} {unit}"
         bound = all_points[0]["bound_by"]
-        print(f"{name:<7} {backend:<8} {bound:<8} {reached:>14} {share:>9.3f} {best:>9.3f}")
+        print(f"{name:<8} {backend:<10} {bound:<8} {reached:>14} {share:>9.3f} {best:>9.3f}")
         far += abs(share - 1) > NEAR
     print(f"{far} of {len(found)} are more than {NEAR:.0%} away from their roof")
     return 1 if far else 0

@@ -9,6 +9,8 @@ pub enum Backend {
     Accelerator,
     /// A name that says neither.
     Unknown,
+    /// A name that says a precision only.
+    Unsaid,
 }
 
 /// Instruction sets as ceilings call them, the narrowest first.
@@ -18,14 +20,33 @@ const ACCELERATORS: [&str; 10] = [
     "cuda", "gpu", "hip", "rocm", "wgpu", "vulkan", "metal", "opencl", "ptx", "cublas",
 ];
 
+const PRECISIONS: [&str; 9] = [
+    "f64", "f32", "tf32", "f16", "bf16", "f8", "i32", "i16", "i8",
+];
+
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split(['+', ',', '/', ' '])
+        .filter(|part| !part.is_empty())
+}
+
+/// The precision a backend says (`avx512 f64`), without regard to case; `None`: none, or several.
+pub fn precision(name: &str) -> Option<&'static str> {
+    let name = name.to_lowercase();
+    let mut found = parts(&name).filter_map(|part| PRECISIONS.into_iter().find(|p| *p == part));
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
 /// Reads a backend, without regard to case. `avx512+scalar` is work of both: the widest limits it.
 pub fn backend(name: &str) -> Backend {
     let name = name.to_lowercase();
     let mut widest = None;
-    for part in name
-        .split(['+', ',', '/', ' '])
-        .filter(|part| !part.is_empty())
-    {
+    let mut is_precision_said = false;
+    for part in parts(&name) {
+        if PRECISIONS.contains(&part) {
+            is_precision_said = true;
+            continue;
+        }
         if ACCELERATORS.iter().any(|known| part.starts_with(known)) {
             return Backend::Accelerator;
         }
@@ -34,7 +55,11 @@ pub fn backend(name: &str) -> Backend {
         };
         widest = widest.max(Some(rank));
     }
-    widest.map_or(Backend::Unknown, |rank| Backend::Cpu(NARROW_TO_WIDE[rank]))
+    match widest {
+        Some(rank) => Backend::Cpu(NARROW_TO_WIDE[rank]),
+        None if is_precision_said => Backend::Unsaid,
+        None => Backend::Unknown,
+    }
 }
 
 fn rank_of_part(part: &str) -> Option<usize> {
@@ -56,7 +81,7 @@ pub fn width_rank(name: &str) -> Option<usize> {
     match backend(name) {
         Backend::Cpu(set) => NARROW_TO_WIDE.iter().position(|known| *known == set),
         Backend::Accelerator => Some(NARROW_TO_WIDE.len()),
-        Backend::Unknown => None,
+        Backend::Unknown | Backend::Unsaid => None,
     }
 }
 
@@ -81,8 +106,29 @@ mod tests {
             ("fast", Backend::Unknown),
             ("avx2+fast", Backend::Unknown),
             ("", Backend::Unknown),
+            ("avx512 F64", Backend::Cpu("avx512")),
+            ("f64+avx2", Backend::Cpu("avx2")),
+            ("f16 cuda", Backend::Accelerator),
+            ("f64", Backend::Unsaid),
+            ("f64 fast", Backend::Unknown),
         ] {
             assert_eq!(backend(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn precisions_that_backends_say() {
+        for (name, expected) in [
+            ("avx512 f64", Some("f64")),
+            ("BF16/cuda", Some("bf16")),
+            ("f64", Some("f64")),
+            ("avx512 f64 f64", Some("f64")),
+            ("avx512 f64+f32", None),
+            ("avx512f", None),
+            ("avx512 f640", None),
+            ("", None),
+        ] {
+            assert_eq!(precision(name), expected, "{name}");
         }
     }
 }

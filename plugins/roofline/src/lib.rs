@@ -43,7 +43,7 @@ pub struct Roofline;
 pub struct Options {
     /// Whether nominal ceilings may be used.
     pub nominal: bool,
-    /// Of work whose precision is not recorded.
+    /// Of work whose precision is neither counted nor said with its backend (`avx512 f64`).
     pub precision: String,
     /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`.
     pub memory: String,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Options;
 use crate::ceilings::{Ceilings, Choice, Need};
-use crate::instruction_set::{Backend, backend};
+use crate::instruction_set::{Backend, backend, precision as said_precision};
 use crate::label::Label;
 use crate::nest::Standing;
 use crate::place::{Achieved, Place, Reason, Roof, Work, achieved, place, why_above};
@@ -125,11 +125,13 @@ fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Opt
         Some(device) => format!("gpu:{device}"),
         None => "cpu".to_owned(),
     };
-    let precision = match label.precision {
-        Some(precision) => rows.texts.text(precision).to_lowercase(),
-        None => options.precision.to_lowercase(),
-    };
     let named = label.backend.map(|name| rows.texts.text(name));
+    let counted = label
+        .precision
+        .map(|precision| rows.texts.text(precision).to_lowercase());
+    let known = counted.or_else(|| Some(named.and_then(said_precision)?.to_owned()));
+    let is_assumed = known.is_none();
+    let precision = known.unwrap_or_else(|| options.precision.to_lowercase());
     let instruction_set = match named.map(backend) {
         Some(Backend::Cpu(set)) if label.device.is_none() => Ok(Some(set)),
         Some(Backend::Unknown) if label.device.is_none() => Err(format!(
@@ -148,7 +150,7 @@ fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Opt
         })
     });
     if let Ok(choice) = &mut choice {
-        if label.precision.is_none() {
+        if is_assumed {
             choice.assumed.insert(0, format!("precision {precision}"));
         }
         if named.is_some_and(|name| name.contains('+')) && label.device.is_none() {

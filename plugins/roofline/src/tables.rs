@@ -56,6 +56,8 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             "backend",
             rows().map(|p| p.label.backend.map(|b| texts.text(b))),
         )
+        // Beside the name on a narrow page: more than 100 % of a roof cannot be.
+        .bool("is_valid", rows().map(|p| p.place.map(|at| !at.is_above())))
         .text("device", rows().map(|p| p.device.as_str()))
         .text("provenance", rows().map(|p| p.label.provenance.name()))
         .text("precision", rows().map(|p| p.precision.as_str()))
@@ -105,7 +107,6 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             "distance_share",
             rows().map(|p| p.place.map(|at| at.distance())),
         )
-        .bool("is_valid", rows().map(|p| p.place.map(|at| !at.is_above())))
         .u64(
             "calls_above",
             rows().map(|p| p.place.map(|_| p.calls_above)),
@@ -119,6 +120,8 @@ fn totals(table: TableBuilder, totals: &[Total]) -> TableBuilder {
     table
         .u64("calls", rows().map(|t| t.figures.calls))
         .i64("figures_ns", rows().map(|t| t.figures.dur_ns))
+        // Beside the efficiency on a narrow page: it is of this part only.
+        .i64("placed_ns", rows().map(|t| t.placed.dur_ns))
         .f64("flops", rows().map(|t| t.figures.flops))
         .f64("bytes", rows().map(|t| t.figures.bytes))
         .f64(
@@ -131,7 +134,6 @@ fn totals(table: TableBuilder, totals: &[Total]) -> TableBuilder {
                 (t.figures.dur_ns > 0).then(|| t.figures.flops / (t.figures.dur_ns as f64 / 1e9))
             }),
         )
-        .i64("placed_ns", rows().map(|t| t.placed.dur_ns))
         .f64("at_roof_ns", rows().map(|t| placed(t, t.at_roof_ns)))
         .f64("efficiency_share", rows().map(Total::efficiency))
         .f64(

@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::ceilings::{Ceilings, Choice, Need};
-use crate::instruction_set::{Backend, backend};
+use crate::instruction_set::{Backend, backend, precision as said_precision};
 use crate::levels::Level;
 use crate::load::Loaded;
 use crate::place::{Roof, Work, achieved, place, why_above};
@@ -46,11 +46,20 @@ fn place_one(
         dur_ns: level.work_ns as f64,
     };
     level.achieved = Some(achieved(&work).map_err(|reason| reason.to_string())?);
-    let precision = options.precision.to_lowercase();
-    let mut assumed = vec![format!("precision {precision}")];
+    let said = match loaded.backends.as_slice() {
+        [one] => said_precision(one).map(str::to_owned),
+        _ => None,
+    };
+    let mut assumed = Vec::new();
+    let precision = said.unwrap_or_else(|| {
+        let precision = options.precision.to_lowercase();
+        assumed.push(format!("precision {precision}"));
+        precision
+    });
     let instruction_set = match loaded.backends.as_slice() {
         [one] => match backend(one) {
             Backend::Cpu(set) => Some(set),
+            Backend::Unsaid => None,
             _ => return Err(format!("backend {one} is no instruction set known here")),
         },
         _ => None,
@@ -86,7 +95,7 @@ fn place_one(
     }
     let roof = roof(&choice);
     assumed.extend(choice.assumed.iter().cloned());
-    level.assumed = Some(assumed.join("; "));
+    level.assumed = (!assumed.is_empty()).then(|| assumed.join("; "));
     level.place = Some(found);
     if found.is_above() {
         return Err(format!("above the roof: {}", why_above(&work, &roof, None)));

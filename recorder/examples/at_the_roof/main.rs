@@ -7,8 +7,9 @@
 //!
 //! - `triad`: `a[i] = b[i] + 0.5 * c[i]` over doubles, in arrays twelve times as large together as the
 //!   last cache, in large pages. 2 FLOPs and 24 bytes an element.
-//! - `fma`: twelve chains of fused (SSE2: separate) multiplications and additions in f32, in registers.
+//! - `fma`: fourteen chains of fused (SSE2: separate) multiplications and additions in f32, in registers.
 //!   Its bytes are the accumulators, read and written.
+//! - `fma_f64`: the same in f64, which the backend says: `avx512 f64`.
 //!
 //! Every kernel should come out near its roof. The loops are written here, and share nothing with those that
 //! measure the ceilings. `plugins/roofline/benches/at_the_roof.py` says how near.

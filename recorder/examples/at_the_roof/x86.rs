@@ -47,6 +47,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     for set in Set::there() {
         set.triad(&mut a, &b, &c);
         set.fma(STEPS);
+        set.fma_f64(STEPS);
     }
     for _ in 0..options.calls {
         for set in Set::there() {
@@ -65,6 +66,19 @@ pub fn main() -> Result<(), Box<dyn Error>> {
             drop(kernel);
             if end.iter().any(|value| *value != 2.0) {
                 return Err(format!("{}: the chains end at {end:?}, not at 2", set.name()).into());
+            }
+        }
+        for set in Set::there() {
+            let n = set.lanes() / 2 * ACCUMULATORS as u64;
+            let mut kernel = rec.kernel("fma_f64");
+            kernel.backend(set.name_f64()).elements(n);
+            kernel.flops(2 * n * STEPS).bytes(2 * 8 * n);
+            let end = set.fma_f64(STEPS);
+            drop(kernel);
+            if end.iter().any(|value| *value != 2.0) {
+                return Err(
+                    format!("{}: the chains end at {end:?}, not at 2", set.name_f64()).into(),
+                );
             }
         }
     }

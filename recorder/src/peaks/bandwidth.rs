@@ -11,7 +11,7 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::memory::Memory;
+use super::memory::{LARGE_PAGE_BYTES, Memory};
 
 /// Sizes of arrays are multiples of it: the largest block of a loop.
 pub(super) const BLOCK_MULTIPLE: usize = 1024;
@@ -107,32 +107,42 @@ impl Mover {
     }
 }
 
-/// A mover with memory of its own, which its thread has touched first.
+/// A mover and which part of its thread's memory it goes over.
 pub(super) struct Moving {
     mover: Mover,
-    memory: Memory,
     /// Of each array.
     bytes: usize,
+    /// Goes over so many blocks first, so that what the caches hold of another working set is gone.
+    before: u64,
     /// Where it goes on. Each time from the start, and what lies there would still be in a cache.
     at: usize,
+    /// Where in the memory it works: at the start of a large page.
+    offset: usize,
+    /// How many there were, times 2^64 by the golden ratio.
+    visits: u64,
 }
 
 impl Moving {
-    /// `bytes`: of all arrays together, at most; rounded down.
-    pub fn new(mover: Mover, bytes: usize) -> Result<Self, std::io::Error> {
+    /// `bytes`: of all arrays together, at most; rounded down. `before`: bytes to go over before a
+    /// visit.
+    pub fn new(mover: Mover, bytes: usize, before: u64) -> Self {
         let arrays = mover.operation.arrays();
-        let each = (bytes / arrays / BLOCK_MULTIPLE).max(1) * BLOCK_MULTIPLE;
-        let memory = Memory::new(arrays * (each + SHIFT_BYTES + 4096))?;
-        Ok(Self {
+        Self {
             mover,
-            memory,
-            bytes: each,
+            bytes: (bytes / arrays / BLOCK_MULTIPLE).max(1) * BLOCK_MULTIPLE,
+            before: before.div_ceil(mover.bytes_counted()),
             at: 0,
-        })
+            offset: 0,
+            visits: 0,
+        }
+    }
+
+    /// Memory it needs.
+    pub fn memory_bytes(&self) -> usize {
+        self.start(self.mover.operation.arrays())
     }
 
     /// Blocks of one pass over the arrays.
-    #[cfg(test)]
     pub fn pass(&self) -> u64 {
         (self.bytes / self.mover.block_bytes) as u64
     }
@@ -141,9 +151,31 @@ impl Moving {
         self.mover.bytes_counted()
     }
 
-    /// Fills the arrays: array `k` with `k + 1` in f64, the first one (`a`) with zeros if it is
-    /// written to. Called by the thread that runs, so that the memory lies near it.
-    pub fn touch(&mut self) {
+    /// Goes elsewhere in the memory, and makes the caches hold what they hold while it is measured
+    /// there. Arrays that it goes over whole are filled anew; what others left in larger ones are
+    /// finite numbers as well.
+    pub fn warm(&mut self, memory: &mut Memory) {
+        self.go_on(memory);
+        if self.before >= self.pass() {
+            self.fill(memory);
+        }
+        self.run(memory, self.before);
+    }
+
+    /// Not all pages are alike: of a virtual machine's large pages, its host may have made up some of
+    /// small ones, over which a second-level cache was up to a fifth slower for as long as they were
+    /// used.
+    fn go_on(&mut self, memory: &mut Memory) {
+        let left = memory.bytes().len().saturating_sub(self.memory_bytes());
+        let places = (left / LARGE_PAGE_BYTES + 1) as u128;
+        // Multiples of the golden ratio, without what is before the point, fill a unit evenly.
+        self.visits = self.visits.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let place = (u128::from(self.visits) * places) >> 64;
+        self.offset = place as usize * LARGE_PAGE_BYTES;
+    }
+
+    /// Fills array `k` with `k + 1` in f64, the first one (`a`) with zeros if it is written to.
+    fn fill(&self, memory: &mut Memory) {
         let is_written = self.mover.operation != Operation::Read;
         for array in 0..self.mover.operation.arrays() {
             let value = if array == 0 && is_written {
@@ -151,20 +183,24 @@ impl Moving {
             } else {
                 (array + 1) as f64
             };
-            let (start, words) = (self.start(array), self.bytes / 8);
-            let bytes = &mut self.memory.bytes()[start..start + words * 8];
+            let start = self.offset + self.start(array);
+            let bytes = &mut memory.bytes()[start..start + self.bytes];
             bytes.as_chunks_mut::<8>().0.fill(value.to_ne_bytes());
         }
     }
 
     /// Goes over the next so many blocks.
-    pub fn run(&mut self, blocks: u64) -> u64 {
+    ///
+    /// # Panics
+    ///
+    /// If the memory has less than [`Moving::memory_bytes`].
+    pub fn run(&mut self, memory: &mut Memory, blocks: u64) -> u64 {
         if blocks == 0 {
             return 0;
         }
         let last = self.mover.operation.arrays() - 1;
         let starts = [0, 1.min(last), 2.min(last)].map(|array| self.start(array));
-        let base = self.memory.bytes().as_mut_ptr();
+        let base = memory.bytes()[self.offset..][..self.memory_bytes()].as_mut_ptr();
         // SAFETY: the arrays lie within the memory.
         let [a, b, c] = starts.map(|start| unsafe { base.add(start) });
         let mut place = Place {
@@ -182,7 +218,7 @@ impl Moving {
         sum
     }
 
-    /// Where array `k` begins.
+    /// Where array `k` begins, from the offset on.
     fn start(&self, array: usize) -> usize {
         array * (self.bytes.next_multiple_of(4096) + SHIFT_BYTES)
     }

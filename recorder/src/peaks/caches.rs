@@ -24,6 +24,8 @@ pub(super) struct WorkingSet {
     pub level: &'static str,
     /// Of each thread.
     pub bytes: u64,
+    /// To go over before a visit: all of it, of memory twice the last level of caches.
+    pub before: u64,
 }
 
 /// The data caches of the first processor, from the smallest level on. Empty: not known.
@@ -108,13 +110,19 @@ pub(super) fn working_sets(caches: &[Cache], threads: u32, processors: u32) -> V
         let known = (cache.level as usize).checked_sub(1);
         if let Some(level) = known.and_then(|at| NAMES.get(at)) {
             let bytes = below + share / 2;
-            sets.push(WorkingSet { level, bytes });
+            sets.push(WorkingSet {
+                level,
+                bytes,
+                before: bytes,
+            });
         }
         below += share;
     }
+    let bytes = memory_bytes(caches, threads, processors) / u64::from(threads.max(1));
     sets.push(WorkingSet {
         level: "DRAM",
-        bytes: memory_bytes(caches, threads, processors) / u64::from(threads.max(1)),
+        bytes,
+        before: bytes / 6,
     });
     sets
 }

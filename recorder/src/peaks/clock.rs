@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::repeat::{Effort, Repeated, whole};
-use super::threads::{self, Work};
+use super::memory::Memory;
+use super::repeat::{Effort, Found, whole};
+use super::threads::{Team, Visited, Work};
 
 /// The clock while ceilings were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,20 +22,9 @@ pub struct CoreClock {
 }
 
 impl CoreClock {
-    pub(super) fn measured(effort: &Effort) -> Self {
-        let folder = Path::new("/sys/devices/system/cpu/cpu0/cpufreq");
-        Self {
-            hz: measure(effort),
-            ..Self::said(folder)
-        }
-    }
-
-    /// At first it may not have been up to its speed.
-    pub(super) fn measure_again(&mut self, effort: &Effort) {
-        self.hz = [self.hz, measure(effort)]
-            .into_iter()
-            .flatten()
-            .reduce(f64::max);
+    /// What the system says; not measured.
+    pub(super) fn here() -> Self {
+        Self::said(Path::new("/sys/devices/system/cpu/cpu0/cpufreq"))
     }
 
     fn said(folder: &Path) -> Self {
@@ -52,15 +42,25 @@ impl CoreClock {
     }
 }
 
-/// Cycles a second of one thread.
+/// Cycles a second of one thread, at best; at one moment.
 pub fn measure(effort: &Effort) -> Option<f64> {
-    let rates = threads::rates(vec![Chain { sum: 0 }], &[], effort);
-    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
-    let best = Repeated::of(&rates)?.best;
-    is_known.then_some(whole(best))
+    let team = Team::new(vec![Memory::new(0).ok()?]);
+    let mut chain = Visited::new(vec![Box::new(Chain::default())]);
+    let mut found = Found::default();
+    found.add(&team.visit(&mut chain, effort.repetitions.max(1), effort.repetition)?);
+    reached(&found)
 }
 
-struct Chain {
+/// The clock that such repetitions of [`Chain`] show.
+pub(super) fn reached(found: &Found) -> Option<f64> {
+    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    let reached = found.repeated()?.reached;
+    is_known.then_some(whole(reached))
+}
+
+/// Additions that need each other.
+#[derive(Default)]
+pub(super) struct Chain {
     sum: u64,
 }
 
@@ -72,7 +72,7 @@ impl Work for Chain {
         ADDITIONS
     }
 
-    fn run(&mut self, rounds: u64) {
+    fn run(&mut self, _: &mut Memory, rounds: u64) {
         if rounds > 0 {
             self.sum = chain(self.sum, 3, rounds);
         }

@@ -1,6 +1,6 @@
 //! Loops of arithmetic that wait for nothing but the arithmetic units.
 //!
-//! A loop keeps 12 (NEON: 16) independent accumulators in registers, more than latency times
+//! A loop keeps 14 (NEON: 16) independent accumulators in registers, more than latency times
 //! units of the processors at hand (4 to 5 cycles, 2 units), and touches no memory. The loops are
 //! written in assembly: no compiler can fold, vectorise or spoil them, at any optimisation level.
 //! Each leaves its accumulators behind, and a test computes them again another way.

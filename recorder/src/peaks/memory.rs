@@ -5,7 +5,7 @@ use std::io;
 use std::ptr::NonNull;
 
 /// A large page of x86-64 and, with small pages of 4 KiB, of aarch64.
-const LARGE_PAGE_BYTES: usize = 2 << 20;
+pub(super) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// An anonymous mapping, of which whole large pages are used: in a cache that goes by physical
 /// addresses, small pages would lie where chance puts them, and may push each other out.
@@ -56,6 +56,12 @@ impl Memory {
         })
     }
 
+    /// Gives every page to the thread that calls, with ones in f64 in it.
+    pub fn touch(&mut self) {
+        let words = self.bytes().as_chunks_mut::<8>();
+        words.0.fill(1f64.to_ne_bytes());
+    }
+
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping is longer by a large page, holds zeros at first, and is this one's
         // alone.
@@ -73,7 +79,7 @@ impl Drop for Memory {
     }
 }
 
-/// Memory that may be taken for a measurement: a quarter of what the system, or the control group
+/// Memory that one thread, and that all together, may take for measurements: a quarter of what the system, or the control group
 /// of the program, has left. `None`: neither says.
 pub(super) fn allowed_bytes() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok();

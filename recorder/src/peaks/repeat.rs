@@ -5,49 +5,117 @@ use std::time::Duration;
 /// How much time a measurement takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// How often each ceiling is measured, half of it (of 8 and more) when all others have been; at least once.
+    /// How often each ceiling is measured; at least once. A few at a time, and then the others: what
+    /// disturbs one for a while is gone when its turn comes again.
     pub repetitions: u32,
-    /// How long once takes, about; one pass over the memory may take longer.
+    /// How long once takes, about.
     pub repetition: Duration,
+    /// After that long, what is not yet settled is left as it is, and so is all that has not been
+    /// measured as often as it should. Everything is measured at one moment at least.
+    pub longest: Duration,
 }
 
 impl Default for Effort {
-    /// 31 repetitions of 1 ms. Short ones, since the best is kept: the longer one is, the more
-    /// likely something else runs in between. 46 ceilings take three to five seconds.
+    /// 240 repetitions of 0.2 ms at 30 moments, at most 8 s. Short ones, since the best is kept: the
+    /// longer one is, the more likely something else runs in between. 46 ceilings take four to
+    /// eight seconds.
     fn default() -> Self {
         Self {
-            repetitions: 31,
-            repetition: Duration::from_millis(1),
+            repetitions: 240,
+            repetition: Duration::from_micros(200),
+            longest: Duration::from_secs(8),
         }
+    }
+}
+
+impl Effort {
+    /// Repetitions at one moment.
+    pub(super) fn at_once(&self) -> u32 {
+        self.repetitions.clamp(1, 8)
+    }
+
+    /// Moments that give the repetitions.
+    pub(super) fn moments(&self) -> usize {
+        self.repetitions.max(1).div_ceil(self.at_once()) as usize
+    }
+}
+
+/// What is measured of one ceiling, moment by moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    rates: Vec<f64>,
+    /// The best of each moment.
+    bests: Vec<f64>,
+}
+
+/// A rate counts if so many moments reached it: what a machine does once only, nobody can rely on.
+pub(super) const MOMENTS: usize = 3;
+/// It is settled if no moment was faster by more than this share.
+const NEAR: f64 = 0.03;
+
+impl Found {
+    /// The rates of one moment; there are some.
+    pub fn add(&mut self, rates: &[f64]) {
+        self.bests.extend(rates.iter().copied().reduce(f64::max));
+        self.rates.extend(rates);
+    }
+
+    pub fn moments(&self) -> usize {
+        self.bests.len()
+    }
+
+    /// The best, and the rate that [`MOMENTS`] moments reached; of fewer moments the best.
+    fn best_and_reached(&self) -> Option<(f64, f64)> {
+        let mut sorted = self.bests.clone();
+        sorted.sort_by(|a, b| b.total_cmp(a));
+        let best = *sorted.first()?;
+        Some((best, sorted.get(MOMENTS - 1).copied().unwrap_or(best)))
+    }
+
+    pub fn is_settled(&self) -> bool {
+        let found = self.best_and_reached();
+        found.is_some_and(|(best, reached)| {
+            self.moments() >= MOMENTS && reached >= (1.0 - NEAR) * best
+        })
+    }
+
+    /// `None`: there are no repetitions, or one of them is not a positive number.
+    pub fn repeated(&self) -> Option<Repeated> {
+        if !self
+            .rates
+            .iter()
+            .all(|rate| rate.is_finite() && *rate > 0.0)
+        {
+            return None;
+        }
+        let (best, reached) = self.best_and_reached()?;
+        let mut sorted = self.rates.clone();
+        sorted.sort_by(f64::total_cmp);
+        let median = quantile(&sorted, 0.5);
+        Some(Repeated {
+            reached,
+            best,
+            median,
+            spread: (quantile(&sorted, 0.75) - quantile(&sorted, 0.25)) / median,
+            repetitions: sorted.len() as u32,
+            is_settled: self.is_settled(),
+        })
     }
 }
 
 /// What is kept of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Repeated {
+    /// What [`MOMENTS`] moments reached: the ceiling.
+    pub reached: f64,
+    /// What one did.
     pub best: f64,
     pub median: f64,
     /// Interquartile range over the median: what an interrupted repetition does not change.
     pub spread: f64,
     pub repetitions: u32,
-}
-
-impl Repeated {
-    /// `None`: there are no repetitions, or one of them is not a positive number.
-    pub fn of(rates: &[f64]) -> Option<Self> {
-        if rates.is_empty() || !rates.iter().all(|rate| rate.is_finite() && *rate > 0.0) {
-            return None;
-        }
-        let mut sorted = rates.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let median = quantile(&sorted, 0.5);
-        Some(Self {
-            best: sorted[sorted.len() - 1],
-            median,
-            spread: (quantile(&sorted, 0.75) - quantile(&sorted, 0.25)) / median,
-            repetitions: sorted.len() as u32,
-        })
-    }
+    /// Whether the best was hardly more than what is reached.
+    pub is_settled: bool,
 }
 
 /// A rate in whole units: a text of it is short and gives the same number when it is read.
@@ -72,20 +140,68 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn found(moments: &[&[f64]]) -> Found {
+        let mut found = Found::default();
+        for rates in moments {
+            found.add(rates);
+        }
+        assert_eq!(found.moments(), moments.len());
+        found
+    }
+
     #[test]
-    fn best_median_and_spread() {
-        let found = Repeated::of(&[4.0, 1.0, 3.0, 2.0, 5.0]).unwrap();
-        assert_eq!((found.best, found.median), (5.0, 3.0));
-        assert_eq!(found.spread, 2.0 / 3.0);
-        assert_eq!(found.repetitions, 5);
-        assert_eq!(Repeated::of(&[1.0, 2.0]).unwrap().median, 1.5);
-        assert_eq!(Repeated::of(&[7.0]).unwrap().spread, 0.0);
+    fn median_and_spread_are_of_all_repetitions() {
+        let all = found(&[&[4.0, 1.0], &[3.0], &[2.0, 5.0]])
+            .repeated()
+            .unwrap();
+        assert_eq!((all.best, all.reached, all.median), (5.0, 3.0, 3.0));
+        assert_eq!(all.spread, 2.0 / 3.0);
+        assert_eq!(all.repetitions, 5);
+        assert_eq!(found(&[&[1.0, 2.0]]).repeated().unwrap().median, 1.5);
+        let one = found(&[&[7.0]]).repeated().unwrap();
+        assert_eq!((one.reached, one.spread), (7.0, 0.0));
+        assert!(!one.is_settled, "one moment settles nothing");
+    }
+
+    /// What was come near to once or twice may have been chance.
+    #[test]
+    fn a_rate_counts_when_several_moments_reached_it() {
+        for (moments, reached, is_settled) in [
+            (&[&[100.0][..], &[99.0], &[98.0]][..], 98.0, true),
+            (&[&[100.0], &[99.0], &[96.0]], 96.0, false),
+            (&[&[100.0, 99.0, 98.0], &[50.0], &[60.0]], 50.0, false),
+            (&[&[100.0], &[100.0], &[100.0], &[120.0]], 100.0, false),
+            (&[&[1.0, 100.0], &[99.0, 2.0], &[3.0], &[98.0]], 98.0, true),
+            (&[&[80.0], &[100.0]], 100.0, false),
+        ] {
+            let repeated = found(moments).repeated().unwrap();
+            assert_eq!(
+                (repeated.reached, repeated.is_settled),
+                (reached, is_settled)
+            );
+            assert_eq!(found(moments).is_settled(), is_settled);
+        }
+        assert!(!Found::default().is_settled());
+    }
+
+    #[test]
+    fn an_effort_is_made_of_moments() {
+        for (repetitions, at_once, moments) in
+            [(0, 1, 1), (1, 1, 1), (8, 8, 1), (9, 8, 2), (240, 8, 30)]
+        {
+            let effort = Effort {
+                repetitions,
+                ..Effort::default()
+            };
+            assert_eq!((effort.at_once(), effort.moments()), (at_once, moments));
+        }
     }
 
     #[test]
     fn what_is_no_rate_is_not_measured() {
-        for rates in [&[][..], &[1.0, f64::NAN], &[f64::INFINITY], &[0.0], &[-1.0]] {
-            assert_eq!(Repeated::of(rates), None, "{rates:?}");
+        assert_eq!(Found::default().repeated(), None);
+        for rates in [&[1.0, f64::NAN][..], &[f64::INFINITY], &[0.0], &[-1.0]] {
+            assert_eq!(found(&[rates]).repeated(), None, "{rates:?}");
         }
     }
 
@@ -100,14 +216,26 @@ mod tests {
             prop_assert!((millionths(share) - share).abs() <= 1e-6);
         }
 
+        /// Counted again, one by one.
         #[test]
-        fn the_median_lies_in_the_middle(rates in prop::collection::vec(0.1f64..1e12, 1..30)) {
-            let found = Repeated::of(&rates).unwrap();
+        fn the_median_lies_in_the_middle_and_three_moments_reach_the_ceiling(
+            moments in prop::collection::vec(prop::collection::vec(0.1f64..1e12, 1..4), 1..30),
+        ) {
+            let slices: Vec<&[f64]> = moments.iter().map(Vec::as_slice).collect();
+            let found = found(&slices).repeated().unwrap();
+            let rates = moments.concat();
             let below = rates.iter().filter(|rate| **rate <= found.median * (1.0 + 1e-12)).count();
             let above = rates.iter().filter(|rate| **rate >= found.median * (1.0 - 1e-12)).count();
             prop_assert!(2 * below >= rates.len() && 2 * above >= rates.len());
-            prop_assert!(found.best >= found.median && found.spread >= 0.0);
-            prop_assert!(rates.contains(&found.best));
+            prop_assert!(rates.iter().all(|rate| *rate <= found.best));
+            prop_assert!(rates.contains(&found.best) && rates.contains(&found.reached));
+            prop_assert!(found.spread >= 0.0);
+            let reaching = |rate: f64| moments.iter().filter(|m| m.iter().any(|r| *r >= rate)).count();
+            if moments.len() >= MOMENTS {
+                prop_assert!(reaching(found.reached) >= MOMENTS);
+                let more = rates.iter().copied().filter(|rate| *rate > found.reached);
+                prop_assert!(more.into_iter().all(|rate| reaching(rate) < MOMENTS));
+            }
         }
     }
 }

@@ -1,63 +1,187 @@
 //! The same work on several threads at the same time, again and again.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Instant;
+#[cfg(test)]
+mod tests;
 
-use super::repeat::Effort;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::memory::Memory;
 
 /// What one thread repeats.
 pub(super) trait Work: Send {
-    /// Once, on the thread that will run it.
-    fn prepare(&mut self) {}
+    /// Before each visit, on the thread that will run it.
+    fn prepare(&mut self, _memory: &mut Memory) {}
 
     /// What a round counts for: bytes, operations.
     fn amount(&self) -> u64;
 
-    fn run(&mut self, rounds: u64);
+    fn run(&mut self, memory: &mut Memory, rounds: u64);
 }
 
-/// Rate of all together, in amount a second, of every repetition.
-///
-/// The time of a repetition is from the first start to the last end. Where there are as many
-/// `processors` as works, each thread stays on its own. Empty: a thread could not be started.
-pub(super) fn rates<W: Work>(works: Vec<W>, processors: &[usize], effort: &Effort) -> Vec<f64> {
-    let shared = Shared {
-        threads: works.len(),
-        times: Mutex::new(vec![None; works.len()]),
-        arrived: AtomicUsize::new(0),
-        given_up: AtomicBool::new(false),
-        rates: Mutex::new(Vec::new()),
-    };
-    let pinned = works.len() > 1 && works.len() == processors.len();
-    thread::scope(|scope| {
-        for (number, mut work) in works.into_iter().enumerate() {
-            let shared = &shared;
-            let processor = pinned.then(|| processors[number]);
-            let body = move || {
-                if let Some(processor) = processor {
-                    stay_on(processor);
-                }
-                work.prepare();
-                // Given up: the others have been told so.
-                let _ = repeat(&mut work, number, shared, effort);
-            };
+/// The works of one thing to measure, a thread each, and what is known of it so far.
+pub(super) struct Visited {
+    works: Vec<Box<dyn Work>>,
+    /// So many last long enough.
+    rounds: u64,
+}
+
+impl Visited {
+    pub fn new(works: Vec<Box<dyn Work>>) -> Self {
+        Self { works, rounds: 1 }
+    }
+}
+
+/// Threads that wait for work, each with memory that it has touched first. Those that a work does
+/// not need sleep.
+pub(super) struct Team {
+    members: Vec<Member>,
+}
+
+struct Member {
+    orders: Option<Sender<Order>>,
+    done: Receiver<Done>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Order {
+    work: Box<dyn Work>,
+    number: usize,
+    rounds: u64,
+    repetitions: u32,
+    repetition: Duration,
+    shared: Arc<Shared>,
+}
+
+struct Done {
+    work: Box<dyn Work>,
+    rounds: u64,
+}
+
+impl Team {
+    /// A thread for each memory, as far as threads can be started.
+    pub fn new(memories: Vec<Memory>) -> Self {
+        let processors = processors();
+        let all = memories.len();
+        let mut members = Vec::new();
+        for (number, memory) in memories.into_iter().enumerate() {
+            let (orders, to_do) = channel();
+            let (to_tell, done) = channel();
+            let processors = processors.clone();
+            let body = move || serve(memory, number, all, &processors, &to_do, &to_tell);
             let name = format!("peaks {number}");
-            if thread::Builder::new()
-                .name(name)
-                .spawn_scoped(scope, body)
-                .is_err()
-            {
+            let Ok(thread) = thread::Builder::new().name(name).spawn(body) else {
+                break;
+            };
+            members.push(Member {
+                orders: Some(orders),
+                done,
+                thread: Some(thread),
+            });
+        }
+        Self { members }
+    }
+
+    /// Rates of all together, in amount a second, of so many repetitions.
+    ///
+    /// The time of a repetition is from the first start to the last end. Where there are as many
+    /// processors as works, and several, each thread stays on its own. `None`: there are not enough
+    /// threads.
+    pub fn visit(
+        &self,
+        visited: &mut Visited,
+        repetitions: u32,
+        repetition: Duration,
+    ) -> Option<Vec<f64>> {
+        let threads = visited.works.len();
+        if threads == 0 || threads > self.members.len() {
+            return None;
+        }
+        let shared = Arc::new(Shared {
+            threads,
+            times: Mutex::new(vec![None; threads]),
+            arrived: AtomicUsize::new(0),
+            given_up: AtomicBool::new(false),
+            rates: Mutex::new(Vec::new()),
+        });
+        let works = std::mem::take(&mut visited.works);
+        let mut asked = 0;
+        for (number, (work, member)) in works.into_iter().zip(&self.members).enumerate() {
+            let order = Order {
+                work,
+                number,
+                rounds: visited.rounds,
+                repetitions,
+                repetition,
+                shared: Arc::clone(&shared),
+            };
+            let is_asked = |orders: &Sender<Order>| orders.send(order).is_ok();
+            if !member.orders.as_ref().is_some_and(is_asked) {
                 shared.given_up.store(true, Ordering::Release);
                 break;
             }
+            asked += 1;
         }
-    });
-    shared
-        .rates
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
+        for member in &self.members[..asked] {
+            if let Ok(done) = member.done.recv() {
+                visited.rounds = done.rounds;
+                visited.works.push(done.work);
+            }
+        }
+        let rates = lock(&shared.rates).clone();
+        (rates.len() == repetitions as usize).then_some(rates)
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            member.orders = None;
+            if let Some(thread) = member.thread.take() {
+                // One that panicked has said so.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// What a thread of a team of `all` does.
+fn serve(
+    mut memory: Memory,
+    number: usize,
+    all: usize,
+    processors: &[usize],
+    to_do: &Receiver<Order>,
+    to_tell: &Sender<Done>,
+) {
+    let own = processors.get(number).copied();
+    let own = own.filter(|_| all > 1 && all == processors.len());
+    let mut is_pinned = own.is_some();
+    if let Some(own) = own {
+        stay_on(&[own]);
+    }
+    memory.touch();
+    for mut order in to_do {
+        // Alone, it goes where the system puts it: away from what else runs.
+        let is_one_of_all = order.shared.threads == all;
+        if let (Some(own), true) = (own, is_pinned != is_one_of_all) {
+            let own = [own];
+            stay_on(if is_one_of_all { &own } else { processors });
+            is_pinned = is_one_of_all;
+        }
+        let _present = Present(Arc::clone(&order.shared));
+        order.work.prepare(&mut memory);
+        let mut rounds = order.rounds;
+        // Given up: whoever asked sees that there are too few rates.
+        let _ = repeat(&mut order, &mut memory, &mut rounds);
+        let work = order.work;
+        if to_tell.send(Done { work, rounds }).is_err() {
+            return;
+        }
+    }
 }
 
 struct Shared {
@@ -76,28 +200,31 @@ const TRIES: usize = 3;
 const MOST_ROUNDS: u64 = 1 << 50;
 
 /// What one thread does; `None` if another one is missing.
-fn repeat(work: &mut impl Work, number: usize, shared: &Shared, effort: &Effort) -> Option<()> {
-    let mut meeting = Meeting { shared, count: 0 };
+fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()> {
+    let shared = Arc::clone(&order.shared);
+    let mut meeting = Meeting {
+        shared: &shared,
+        count: 0,
+    };
     // All threads see the same times and so come to the same number of rounds.
-    let mut rounds = 1;
-    let target = effort.repetition.as_secs_f64();
+    let target = order.repetition.as_secs_f64();
     loop {
         // The shortest of a few and of all threads: one that was interrupted, or came late to a
         // meeting, would make few rounds look enough.
         let mut seconds = f64::INFINITY;
         for _ in 0..TRIES {
-            seconds = seconds.min(once(work, rounds, number, &mut meeting)?.shortest);
+            seconds = seconds.min(once(order, memory, *rounds, &mut meeting)?.shortest);
         }
-        if seconds >= 0.7 * target || rounds > MOST_ROUNDS {
+        if seconds >= 0.7 * target || *rounds > MOST_ROUNDS {
             break;
         }
         let more = (1.1 * target / seconds.max(1e-9)).clamp(1.5, 32.0);
-        rounds = ((rounds as f64 * more) as u64).max(rounds + 1);
+        *rounds = ((*rounds as f64 * more) as u64).max(*rounds + 1);
     }
-    for _ in 0..effort.repetitions {
-        let seconds = once(work, rounds, number, &mut meeting)?.together;
-        if number == 0 {
-            let amount = work.amount() as f64 * rounds as f64 * shared.threads as f64;
+    for _ in 0..order.repetitions {
+        let seconds = once(order, memory, *rounds, &mut meeting)?.together;
+        if order.number == 0 {
+            let amount = order.work.amount() as f64 * *rounds as f64 * shared.threads as f64;
             lock(&shared.rates).push(amount / seconds);
         }
     }
@@ -113,16 +240,16 @@ struct Spent {
 }
 
 fn once(
-    work: &mut impl Work,
+    order: &mut Order,
+    memory: &mut Memory,
     rounds: u64,
-    number: usize,
     meeting: &mut Meeting<'_>,
 ) -> Option<Spent> {
     meeting.wait()?;
     let start = Instant::now();
-    work.run(rounds);
+    order.work.run(memory, rounds);
     let end = Instant::now();
-    lock(&meeting.shared.times)[number] = Some((start, end));
+    lock(&meeting.shared.times)[order.number] = Some((start, end));
     meeting.wait()?;
     let times = lock(&meeting.shared.times);
     let first = times.iter().flatten().map(|(start, _)| *start).min()?;
@@ -169,6 +296,17 @@ impl Meeting<'_> {
     }
 }
 
+/// A thread that panics never comes to a meeting: the others are told.
+struct Present(Arc<Shared>);
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.given_up.store(true, Ordering::Release);
+        }
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -189,104 +327,13 @@ pub(super) fn processors() -> Vec<usize> {
 }
 
 /// Refused, the thread runs where it is put.
-fn stay_on(processor: usize) {
-    // SAFETY: all zeros is an empty set; the number came from such a set.
+fn stay_on(processors: &[usize]) {
+    // SAFETY: all zeros is an empty set; the numbers came from such a set.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(processor, &mut set);
+        for processor in processors {
+            libc::CPU_SET(*processor, &mut set);
+        }
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
-    use std::time::Duration;
-
-    struct Counting {
-        prepared: bool,
-        rounds: Arc<AtomicU64>,
-    }
-
-    impl Work for Counting {
-        fn prepare(&mut self) {
-            self.prepared = true;
-        }
-
-        fn amount(&self) -> u64 {
-            10
-        }
-
-        fn run(&mut self, rounds: u64) {
-            assert!(self.prepared);
-            self.rounds.fetch_add(rounds, Ordering::Relaxed);
-            thread::sleep(Duration::from_micros(50));
-        }
-    }
-
-    #[test]
-    fn all_threads_do_the_same_and_every_repetition_counts() {
-        for threads in [1, 2, 5] {
-            let counts: Vec<_> = (0..threads).map(|_| Arc::new(AtomicU64::new(0))).collect();
-            let works = counts.iter().map(|rounds| Counting {
-                prepared: false,
-                rounds: rounds.clone(),
-            });
-            let effort = Effort {
-                repetitions: 4,
-                repetition: Duration::from_micros(20),
-            };
-            let rates = rates(works.collect(), &processors(), &effort);
-            assert_eq!(rates.len(), 4);
-            assert!(rates.iter().all(|rate| rate.is_finite() && *rate > 0.0));
-            let rounds: Vec<u64> = counts.iter().map(|c| c.load(Ordering::Relaxed)).collect();
-            assert!(
-                rounds.iter().all(|r| *r == rounds[0] && *r >= 5),
-                "{rounds:?}"
-            );
-        }
-    }
-
-    /// Takes a microsecond a round, but is interrupted for long when it runs first.
-    struct Interrupted {
-        calls: u64,
-        rounds: Arc<AtomicU64>,
-    }
-
-    impl Work for Interrupted {
-        fn amount(&self) -> u64 {
-            1
-        }
-
-        fn run(&mut self, rounds: u64) {
-            self.calls += 1;
-            let first = if self.calls == 1 { 50_000 } else { 0 };
-            thread::sleep(Duration::from_micros(rounds + first));
-            self.rounds.store(rounds, Ordering::Relaxed);
-        }
-    }
-
-    #[test]
-    fn an_interruption_does_not_make_few_rounds_look_enough() {
-        let rounds = Arc::new(AtomicU64::new(0));
-        let work = Interrupted {
-            calls: 0,
-            rounds: rounds.clone(),
-        };
-        let effort = Effort {
-            repetitions: 1,
-            repetition: Duration::from_millis(20),
-        };
-        assert_eq!(rates(vec![work], &[], &effort).len(), 1);
-        assert!(rounds.load(Ordering::Relaxed) > 1);
-    }
-
-    #[test]
-    fn there_is_a_processor_to_run_on() {
-        let found = processors();
-        assert!(!found.is_empty());
-        assert!(found.is_sorted());
     }
 }

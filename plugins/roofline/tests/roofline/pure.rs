@@ -52,6 +52,66 @@ fn a_triad_and_a_loop_of_fma_have_their_own_roofs() {
     );
 }
 
+/// Said with the backend, a precision is not assumed, and the ceiling is its own.
+#[test]
+fn a_loop_of_fma_in_f64_has_the_roof_of_f64() {
+    let of_f64 = |backend| {
+        at(1, "fma_f64", 0, 1000)
+            .work(2 * 50_000, 128)
+            .backend(backend)
+    };
+    let f64_ceiling = |level, value| {
+        let (device, kind, _, _, threads, _, source) = ceiling("compute", level, value);
+        (device, kind, level, Some("f64"), threads, value, source)
+    };
+    // 100 GFLOP/s: of f64 0.8 of the roof, of f32 0.4 of it.
+    let found = |backend, ceilings: Vec<_>| {
+        let run = Made {
+            kernels: vec![of_f64(backend)],
+            ceilings: [vec![ceiling("bandwidth", "DRAM read", 39e9)], ceilings].concat(),
+            ..Made::default()
+        };
+        lines(
+            run.analyse().table("points"),
+            &[
+                "precision",
+                "efficiency_share",
+                "is_valid",
+                "assumed",
+                "reason",
+            ],
+        )
+    };
+    let both = || {
+        vec![
+            ceiling("compute", "avx512 fma", 250e9),
+            f64_ceiling("avx512 fma", 125e9),
+        ]
+    };
+    assert_eq!(found("avx512 f64", both()), ["f64 | 0.8 | true | - | -"]);
+    assert_eq!(
+        found("AVX512+F64", both())[0]
+            .split(" | ")
+            .take(3)
+            .collect::<Vec<_>>(),
+        ["f64", "0.8", "true"]
+    );
+    assert_eq!(
+        found("avx512", both()),
+        ["f32 | 0.4 | true | precision f32 | -"]
+    );
+    assert_eq!(
+        found("f64", both()),
+        ["f64 | 0.8 | true | instruction set avx512, the highest measured | -"]
+    );
+    let without = found("avx512 f64", vec![ceiling("compute", "avx512 fma", 250e9)]);
+    assert!(
+        without[0].starts_with("f64 | - | - | - | ")
+            && without[0].contains("avx512 f64 compute ceiling"),
+        "{without:?}"
+    );
+}
+
 #[test]
 fn what_only_streaming_stores_reach_is_placed_below_those() {
     // 24 MB in 0.5 ms: 48 GB/s.

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 /// Chains that do not wait for each other: more than latency times units.
-pub const ACCUMULATORS: usize = 12;
+pub const ACCUMULATORS: usize = 14;
 
 /// A cache line of doubles.
 #[derive(Clone, Copy)]
@@ -40,6 +40,15 @@ impl Set {
         }
     }
 
+    /// As a backend whose precision is f64.
+    pub fn name_f64(self) -> &'static str {
+        match self {
+            Self::Sse2 => "sse2 f64",
+            Self::Avx2 => "avx2 f64",
+            Self::Avx512 => "avx512 f64",
+        }
+    }
+
     /// f32 in a register.
     pub fn lanes(self) -> u64 {
         match self {
@@ -57,6 +66,18 @@ impl Set {
                 Self::Sse2 => triad_sse2(a, b, c),
                 Self::Avx2 => triad_avx2(a, b, c),
                 Self::Avx512 => triad_avx512(a, b, c),
+            }
+        }
+    }
+
+    /// The same in f64, of which a register holds half as many.
+    pub fn fma_f64(self, steps: u64) -> [f64; ACCUMULATORS] {
+        // SAFETY: sets are made by `there`.
+        unsafe {
+            match self {
+                Self::Sse2 => fma_sse2_f64(steps),
+                Self::Avx2 => fma_avx2_f64(steps),
+                Self::Avx512 => fma_avx512_f64(steps),
             }
         }
     }
@@ -124,9 +145,9 @@ triad!(
 
 /// Chains of multiplications and additions.
 macro_rules! fma {
-    ($name:ident, $feature:literal, $set:ident, $first:ident, |$x:ident, $f:ident, $one:ident| $next:expr) => {
+    ($name:ident, $lane:ty, $feature:literal, $set:ident, $first:ident, |$x:ident, $f:ident, $one:ident| $next:expr) => {
         #[target_feature(enable = $feature)]
-        fn $name(steps: u64) -> [f32; ACCUMULATORS] {
+        fn $name(steps: u64) -> [$lane; ACCUMULATORS] {
             // Not to be known beforehand.
             let [start, half, one] = std::hint::black_box([1.5, 0.5, 1.0]);
             let ($f, $one) = ($set(half), $set(one));
@@ -142,11 +163,17 @@ macro_rules! fma {
     };
 }
 
-fma!(fma_sse2, "sse2", _mm_set1_ps, _mm_cvtss_f32, |x, f, one| {
-    _mm_add_ps(_mm_mul_ps(x, f), one)
-});
+fma!(
+    fma_sse2,
+    f32,
+    "sse2",
+    _mm_set1_ps,
+    _mm_cvtss_f32,
+    |x, f, one| _mm_add_ps(_mm_mul_ps(x, f), one)
+);
 fma!(
     fma_avx2,
+    f32,
     "avx2,fma",
     _mm256_set1_ps,
     _mm256_cvtss_f32,
@@ -154,8 +181,33 @@ fma!(
 );
 fma!(
     fma_avx512,
+    f32,
     "avx512f",
     _mm512_set1_ps,
     _mm512_cvtss_f32,
     |x, f, one| _mm512_fmadd_ps(x, f, one)
+);
+fma!(
+    fma_sse2_f64,
+    f64,
+    "sse2",
+    _mm_set1_pd,
+    _mm_cvtsd_f64,
+    |x, f, one| _mm_add_pd(_mm_mul_pd(x, f), one)
+);
+fma!(
+    fma_avx2_f64,
+    f64,
+    "avx2,fma",
+    _mm256_set1_pd,
+    _mm256_cvtsd_f64,
+    |x, f, one| _mm256_fmadd_pd(x, f, one)
+);
+fma!(
+    fma_avx512_f64,
+    f64,
+    "avx512f",
+    _mm512_set1_pd,
+    _mm512_cvtsd_f64,
+    |x, f, one| _mm512_fmadd_pd(x, f, one)
 );

@@ -25,12 +25,22 @@ pub struct Args {
     /// Do not keep what is measured for other programs.
     #[arg(long, conflicts_with = "kept")]
     no_keep: bool,
-    /// How often each ceiling is measured.
-    #[arg(long, value_name = "N", default_value_t = Effort::default().repetitions, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    /// How often each ceiling is measured at least, if there is time.
+    #[arg(long, value_name = "N", default_value_t = Effort::default().repetitions, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: u32,
-    /// How long once takes at least, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = Effort::default().repetition.as_millis() as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    repetition_ms: u64,
+    /// How long once takes, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = Effort::default().repetition.as_secs_f64() * 1e3, value_parser = milliseconds)]
+    repetition_ms: f64,
+    /// After so many seconds, take what there is; each ceiling is measured a few times all the same.
+    #[arg(long, value_name = "S", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
+    seconds: u64,
+}
+
+fn milliseconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(ms) if (0.01..=10_000.0).contains(&ms) => Ok(ms),
+        _ => Err("not a number from 0.01 to 10000".to_owned()),
+    }
 }
 
 /// Why there is nothing to show.
@@ -87,7 +97,8 @@ fn peaks(args: &Args) -> Peaks {
     }
     let peaks = measured(&Effort {
         repetitions: args.repetitions,
-        repetition: Duration::from_millis(args.repetition_ms),
+        repetition: Duration::from_secs_f64(args.repetition_ms / 1e3),
+        longest: Duration::from_secs(args.seconds),
     });
     if !args.no_keep {
         let kept = match &store {

@@ -85,7 +85,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
         writeln!(
             out,
-            "{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+            "{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}",
             text(&row.level),
             text(&row.precision),
             text(&row.operation),
@@ -94,6 +94,11 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
             giga(row.median),
             row.spread
                 .map_or("-".to_owned(), |s| format!("{:.1} %", s * 100.0)),
+            if row.settled == Some(false) {
+                "  unsettled"
+            } else {
+                ""
+            },
         )?;
     }
     Ok(())
