@@ -7,6 +7,9 @@
 //! [`Recording`] and bricks and kernels recorded; one records allocations too. The time is that of prompt and
 //! tokens, by the wall and by the CPU time of the program's thread. Of the pairs' ratios the median is given,
 //! and the order statistics between which it lies with 95 % confidence.
+//!
+//! `-- --once weights|nothing|samples|every` does one of them once, for a tool that counts instructions
+//! (`valgrind --tool=callgrind`): a count has no noise, but is no time. `weights` stops before the first token.
 
 #![allow(
     dead_code,
@@ -102,6 +105,23 @@ struct Cost {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("alloc-bench-{}", std::process::id()));
+    let mut args = std::env::args().skip_while(|arg| arg != "--once");
+    if let Some(way) = args.nth(1) {
+        let weights = Weights::random(&SHAPE, SEED);
+        let which = match way.as_str() {
+            "weights" => return Ok(()),
+            "nothing" => None,
+            "samples" => Some(Allocations::SAMPLED),
+            "every" => Some(Allocations::Every),
+            other => {
+                return Err(format!("--once {other}: weights, nothing, samples or every").into());
+            }
+        };
+        let cost = decode(&weights, &folder, which)?;
+        println!("{way}: {} rows", cost.rows);
+        std::fs::remove_dir_all(&folder)?;
+        return Ok(());
+    }
     let result = decode_pairs(&folder).and_then(|()| loop_pairs(&folder));
     // What is left there is of no use to anyone.
     let _ = std::fs::remove_dir_all(&folder);

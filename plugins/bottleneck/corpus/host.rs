@@ -39,6 +39,10 @@ pub fn work(micros: u64) {
 
 /// Records until the program did what its case says: a machine that others use as well interrupts it, and then something
 /// else is true of the run. Takes the run of the last try if none was good; how late it was, as a share.
+#[allow(
+    dead_code,
+    reason = "the tests of the command look at runs that bear interruptions"
+)]
 pub fn undisturbed(path: &Path, make: fn(&Path)) -> f64 {
     const TRIES: u32 = 12;
     const LATE: f64 = 0.03;

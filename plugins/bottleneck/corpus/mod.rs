@@ -4,6 +4,10 @@
 //! Host programs are recorded while they really run, again where the machine interrupted them ([`host::undisturbed`]). Programs with a device are simulated event by event
 //! ([`simulated`]) and written as a Kineto trace, which `trueno-analyze import` reads.
 
+#[allow(
+    dead_code,
+    reason = "the tests of the command use the first corpus alone"
+)]
 pub mod held_out;
 pub mod host;
 pub mod memory;
@@ -11,6 +15,10 @@ pub mod rooflines;
 pub mod simulated;
 pub mod streams;
 pub mod threads;
+#[allow(
+    dead_code,
+    reason = "the tests of the command use the first corpus alone"
+)]
 pub mod unseen;
 
 use std::path::Path;

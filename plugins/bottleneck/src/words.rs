@@ -59,7 +59,7 @@ pub fn short(name: &str) -> String {
     const MOST: usize = 28;
     let name = name.trim();
     let plain = name.strip_prefix("void ").unwrap_or(name);
-    let is_cpp = plain.len() < name.len() || plain.contains("::");
+    let is_cpp = plain.len() < name.len() || plain.contains("::") || plain.ends_with(')');
     let head = if is_cpp {
         plain.split(['<', '(']).next().unwrap_or(plain)
     } else {
@@ -110,6 +110,10 @@ mod tests {
             "at::native::gemm"
         );
         assert_eq!(short(&"ä".repeat(50)).chars().count(), 28);
+        assert_eq!(
+            short("ncclKernel_SendRecv(ncclDevComm*, unsigned long)"),
+            "ncclKernel_SendRecv"
+        );
         assert_eq!(
             short("ampere_sgemm_128x64_tn_splitK_stage_two"),
             "ampere_sgemm_1…itK_stage_two"

@@ -224,19 +224,19 @@ fn tables(
         let (name, wholes, numbers, texts, truths, ids) = *of;
         let mut table = Table::build(name);
         for column in wholes {
-            table = table.i64(*column, (0..rows).map(&whole));
+            table = table.i64(column, (0..rows).map(&whole));
         }
         for column in numbers {
-            table = table.f64(*column, (0..rows).map(&number));
+            table = table.f64(column, (0..rows).map(&number));
         }
         for column in texts {
-            table = table.text(*column, (0..rows).map(|row| text(column, row)));
+            table = table.text(column, (0..rows).map(|row| text(column, row)));
         }
         for column in truths {
-            table = table.bool(*column, (0..rows).map(|row| id(row).map(|id| id % 2 == 1)));
+            table = table.bool(column, (0..rows).map(|row| id(row).map(|id| id % 2 == 1)));
         }
         for column in ids {
-            table = table.u64(*column, (0..rows).map(&id));
+            table = table.u64(column, (0..rows).map(&id));
         }
         table
     };

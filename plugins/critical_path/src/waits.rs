@@ -195,8 +195,9 @@ impl Launched {
         let (id, correlation) = (table.u64("id")?, table.u64("correlation")?);
         let mut out = Self::default();
         for row in 0..table.rows() {
-            out.correlations
-                .insert(id.value(row), correlation.value(row));
+            if let (Some(id), Some(correlation)) = (id.get(row), correlation.get(row)) {
+                out.correlations.insert(id, correlation);
+            }
         }
         if out.correlations.is_empty() {
             return Ok(out);

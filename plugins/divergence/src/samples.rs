@@ -31,13 +31,19 @@ impl Samples {
             .map(|name| table.f64(&name))
             .collect::<Result<Vec<_>>>()?;
         for row in 0..table.rows() {
+            let (Some(thread), Some(time_ns), Some(hash)) =
+                (thread.get(row), time.get(row), hash.get(row))
+            else {
+                continue;
+            };
             let from = samples.values.len();
             samples
                 .values
                 .extend(columns.iter().map_while(|column| column.get(row)));
-            let key = (thread.value(row), time.value(row), hash.value(row));
             let count = samples.values.len() - from;
-            samples.rows.insert(key, (from as u32, count as u8));
+            samples
+                .rows
+                .insert((thread, time_ns, hash), (from as u32, count as u8));
         }
         Ok(samples)
     }

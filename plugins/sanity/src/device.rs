@@ -91,12 +91,9 @@ fn valid(run: &mut Run, tables: &[Rows]) -> Result<Check> {
         return Ok(VALID.not_measurable("no kernel was recorded"));
     }
     let reasons: Vec<String> = (0..table.rows())
-        .map(|row| {
-            format!(
-                "{} × {}",
-                kernels.value(row),
-                reason.get(row).unwrap_or("no reason given")
-            )
+        .filter_map(|row| {
+            let reason = reason.get(row).unwrap_or("no reason given");
+            Some(format!("{} × {reason}", kernels.get(row)?))
         })
         .collect();
     let bad = sum(kernels.values()) as u64;

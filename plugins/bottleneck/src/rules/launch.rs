@@ -48,7 +48,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 count(kernels),
                 time(mean)
             ),
-            fix: "launching as a graph".into(),
+            fix: "a graph".into(),
             evidence: gaps_sql(facts, *device, Cause::Launch),
             assumption: "work that is launched together follows back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),

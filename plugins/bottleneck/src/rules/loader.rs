@@ -89,7 +89,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         } else {
             (Confidence::Low, "the critical path is not known; loading may run beside the work".into())
         },
-        lead: format!("{} starves {whom}: {} of the wall is input waiting", short(name), percent(facts.share(path_ns))),
+        lead: format!("{} starves {whom} {} of the wall", short(name), percent(facts.share(path_ns))),
         fix: fix.into(),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name IN ({}){} ORDER BY dur_ns DESC",

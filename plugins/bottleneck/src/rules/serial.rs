@@ -112,12 +112,11 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "host".into(),
         confidence: (Confidence::Low, "whether the work depends on itself step by step is not recorded".into()),
         lead: format!(
-            "{} of the wall one thread works and {} idle, mostly in {}",
+            "one thread works alone {} of the wall, mostly {}",
             percent(facts.share(all_ns)),
-            if lanes == 2 { "the other".to_owned() } else { format!("{} others", lanes - 1) },
             short(&most.0)
         ),
-        fix: format!("spreading it over {lanes}"),
+        fix: format!("over {lanes} it"),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name = {}{} ORDER BY start_ns",
             quoted(&most.0),
