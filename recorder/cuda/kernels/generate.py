@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the PTX texts that are checked in from the CUDA C beside them. For developers alone: no build needs it.
+"""Makes the PTX texts that are checked in from the CUDA C beside each. For developers alone: no build needs it.
 
     pip install --no-deps nvidia-cuda-nvrtc-cu12==12.0.140 nvidia-cuda-nvcc-cu12 nvidia-cuda-nvdisasm
     kernels/generate.py            # writes the texts
@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 TEXTS = [
     ("fingerprint.cu", [], "fingerprint.ptx", "compute_70", "7.0"),
     ("fingerprint.cu", ["--define-macro=STRIDED"], "strided.ptx", "compute_70", "7.0"),
-    ("peaks.cu", [], "peaks.ptx", "compute_70", "7.0"),
-    ("tensor.cu", [], "tensor.ptx", "compute_80", "7.0"),
+    ("../../src/peaks/gpu/peaks.cu", [], "../../src/peaks/gpu/peaks.ptx", "compute_70", "7.0"),
+    ("../../src/peaks/gpu/tensor.cu", [], "../../src/peaks/gpu/tensor.ptx", "compute_80", "7.0"),
 ]
 ASSEMBLED_FOR = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 
@@ -73,8 +73,10 @@ def fnv1a(data: bytes) -> int:
     return value
 
 
-def check(text: Path) -> None:
+def check(text: Path, oldest: str) -> None:
     for architecture in ASSEMBLED_FOR:
+        if int(architecture[3:]) < int(oldest.removeprefix("compute_")):
+            continue
         with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
             subprocess.run([found("ptxas"), f"-arch={architecture}", "-v", text, "-o", cubin.name], check=True, stderr=subprocess.PIPE)
             code = subprocess.run([found("nvdisasm"), "-c", cubin.name], check=True, capture_output=True, text=True).stdout
@@ -84,7 +86,7 @@ def check(text: Path) -> None:
 def loops(code: str) -> dict[str, str]:
     """What arithmetic the largest innermost loop of each function has."""
     result = {}
-    for function in re.split(r"(?m)^\.section\s+\.text\.", code)[1:]:
+    for function in re.split(r"(?m)^\s*\.section\s+\.text\.", code)[1:]:
         name = re.match(r"[^,\s]+", function).group()
         lines, labels, best = function.splitlines(), {}, {}
         for at, line in enumerate(lines):
@@ -106,11 +108,9 @@ def loops(code: str) -> dict[str, str]:
 
 def main() -> None:
     for source, macros, text, architecture, version in TEXTS:
-        if not (HERE / source).exists():
-            continue
         (HERE / text).write_text(text_of(HERE / source, macros, architecture, version))
         if "--check" in sys.argv:
-            check(HERE / text)
+            check(HERE / text, architecture)
 
 
 if __name__ == "__main__":
