@@ -165,9 +165,10 @@ else
   skip "torch" "no torch with a device"
 fi
 
-for what in "sync modes side by side" "checksums on the device" "peaks of the device"; do
-  skip "$what" "not built: they need the in-process recorder of CUDA programs"
-done
+skip "sync modes side by side" "not built: they need the in-process recorder of CUDA programs"
+
+# shellcheck source=acceptance/device.sh
+. "$here/acceptance/device.sh"
 
 echo
 echo "recordings and outputs: $folder"

@@ -17,6 +17,20 @@ impl Memory {
         at
     }
 
+    /// Lends zeros.
+    pub fn reserve(&mut self, bytes: usize) -> u64 {
+        let at = FIRST + APART * self.regions.len() as u64;
+        self.regions.push((at, vec![0; bytes]));
+        at
+    }
+
+    /// Writes as the host does, by a copy.
+    pub fn write(&mut self, address: u64, data: &[u8]) {
+        for (nth, byte) in data.iter().enumerate() {
+            self.store(address + nth as u64, 1, u64::from(*byte));
+        }
+    }
+
     /// What is there now, from an address that was given.
     pub fn bytes(&self, address: u64) -> &[u8] {
         let (at, bytes) = self.region(address);

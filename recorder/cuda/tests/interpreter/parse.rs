@@ -97,12 +97,53 @@ pub enum Operand {
 
 impl Module {
     pub fn parse(text: &str) -> Self {
+        Self::with(text, true)
+    }
+
+    /// Also a text with instructions that are not known here: its kernels have names and parameters, and do nothing.
+    pub fn parse_known(text: &str) -> Self {
+        let unknown = ["mma.sync", "%clock64", ".shared"];
+        Self::with(text, !unknown.iter().any(|word| text.contains(word)))
+    }
+
+    /// Whether it has this kernel.
+    pub fn has(&self, name: &str) -> bool {
+        self.kernels.contains_key(name)
+    }
+
+    /// Names, in order.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.kernels.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Bytes of each parameter.
+    pub fn parameter_sizes(&self, name: &str) -> Vec<usize> {
+        let parameters = &self.kernel(name).parameters;
+        parameters.iter().map(|(_, size)| *size).collect()
+    }
+
+    /// Of this text only the kernels that consist of known instructions: to execute some of a text.
+    pub fn parse_some(text: &str, names: &[&str]) -> Self {
+        let mut some = String::new();
+        for part in text.split(".entry ").skip(1) {
+            if names.contains(&part.split('(').next().unwrap_or("").trim()) {
+                some += ".entry ";
+                some += part;
+            }
+        }
+        Self::parse(&some)
+    }
+
+    fn with(text: &str, is_known: bool) -> Self {
         let mut kernels = HashMap::new();
         for part in text.split(".entry ").skip(1) {
             let (name, rest) = part.split_once('(').expect("a name");
             let (parameters, rest) = rest.split_once(')').expect("parameters");
             let (_, body) = rest.split_once('{').expect("a body");
             let body = body.rsplit_once('}').expect("its end").0;
+            let body = if is_known { body } else { "" };
             kernels.insert(name.trim().to_owned(), kernel(parameters, body));
         }
         Self { kernels }
