@@ -46,7 +46,11 @@ fn without_a_gpu_one_line_and_exit_code_three() {
         "{said}"
     );
     let both = record(cache.path(), "peaks --gpu --kept");
-    assert_eq!(both.status.code(), Some(2), "the kept ones are the processor's");
+    assert_eq!(
+        both.status.code(),
+        Some(2),
+        "the kept ones are the processor's"
+    );
 }
 
 #[test]

@@ -76,7 +76,9 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
         u32, |bits| bits as u32;
         u64, |bits: u64| bits;
     }
-    let data: Vec<f32> = (0..500_009u64).map(|i| (bits(i) >> 40) as f32 / 1e3 - 8e3).collect();
+    let data: Vec<f32> = (0..500_009u64)
+        .map(|i| (bits(i) >> 40) as f32 / 1e3 - 8e3)
+        .collect();
     let on_host = fingerprint(&data);
     let there = device_copy(&context, &data)?;
 
@@ -86,7 +88,11 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
         // SAFETY: `there` has the elements.
         same += usize::from(unsafe { checksums.fingerprint(tensor, STREAM)? } == on_host);
     }
-    say("the same in 100 runs", same == RUNS, format!("{same} of {RUNS}"));
+    say(
+        "the same in 100 runs",
+        same == RUNS,
+        format!("{same} of {RUNS}"),
+    );
 
     let mut same = 0;
     for nth in 0..RUNS as u32 {
@@ -97,7 +103,11 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
         };
         same += usize::from(in_shape(&context, &there, 500_009, launch)? == on_host);
     }
-    say("the same in 100 launch shapes", same == RUNS, format!("{same} of {RUNS}"));
+    say(
+        "the same in 100 launch shapes",
+        same == RUNS,
+        format!("{same} of {RUNS}"),
+    );
 
     let view = Strided::new(&data, &[700, 650], &[1, 701]);
     if let Some(view) = view {
@@ -105,16 +115,25 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
         if let Ok(tensor) = DeviceTensor::<f32>::strided(there.address(), &shape, &strides) {
             // SAFETY: as above.
             let found = unsafe { checksums.fingerprint(tensor, STREAM)? };
-            say("strided = host", found == view.fingerprint(), format!("{:016x}", found.hash));
+            say(
+                "strided = host",
+                found == view.fingerprint(),
+                format!("{:016x}", found.hash),
+            );
         }
     }
     let mut swapped = data;
     swapped.swap(17, 400_000);
     let there = device_copy(&context, &swapped)?;
     // SAFETY: as above.
-    let found = unsafe { checksums.fingerprint(tensor::<f32>(there.address(), &[500_009]), STREAM)? };
+    let found =
+        unsafe { checksums.fingerprint(tensor::<f32>(there.address(), &[500_009]), STREAM)? };
     let is_seen = found.hash != on_host.hash;
-    say("a permutation is seen", is_seen, format!("{:016x}", found.hash));
+    say(
+        "a permutation is seen",
+        is_seen,
+        format!("{:016x}", found.hash),
+    );
 
     for (name, gb_per_s) in speeds(&context, &checksums)? {
         println!("{name}\tpass\t{gb_per_s:.0} GB/s");
@@ -143,9 +162,8 @@ fn tensor<T: Element>(address: u64, shape: &[usize]) -> DeviceTensor<'_, T> {
 
 fn device_copy<T: Element>(context: &Context, data: &[T]) -> Result<Buffer, DriverError> {
     // SAFETY: elements are plain numbers without padding.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data))
-    };
+    let bytes =
+        unsafe { std::slice::from_raw_parts(data.as_ptr().cast::<u8>(), size_of_val(data)) };
     let there = Buffer::new(context, bytes.len())?;
     there.fill(bytes)?;
     Ok(there)
@@ -170,7 +188,9 @@ fn in_shape(
     elements: u64,
     launch: Launch,
 ) -> Result<Fingerprint, DriverError> {
-    let function = context.module(FINGERPRINT_PTX)?.function("fingerprint_f32")?;
+    let function = context
+        .module(FINGERPRINT_PTX)?
+        .function("fingerprint_f32")?;
     let words = HEAD_WORDS + elements.div_ceil(2048) as usize * PARTIAL_WORDS;
     let result = Buffer::new(context, words * 8)?;
     let mut host = Pinned::new(context, words)?;

@@ -30,7 +30,8 @@ fn rows(run: &Path) -> Vec<Vec<String>> {
     let mut files: Vec<_> = folder.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     for file in files {
-        let reader = arrow_ipc::reader::FileReader::try_new(std::fs::File::open(file).unwrap(), None);
+        let reader =
+            arrow_ipc::reader::FileReader::try_new(std::fs::File::open(file).unwrap(), None);
         for batch in reader.unwrap() {
             let batch = batch.unwrap();
             for row in 0..batch.num_rows() {
@@ -72,7 +73,10 @@ const STREAM: StreamHandle = StreamHandle::DEFAULT;
 fn rows_are_those_of_the_host_and_nothing_waits() {
     let fake = Fake::new();
     let folder = tempfile::tempdir().unwrap();
-    let (on_host, on_device) = (folder.path().join("host.run"), folder.path().join("device.run"));
+    let (on_host, on_device) = (
+        folder.path().join("host.run"),
+        folder.path().join("device.run"),
+    );
     let data = numbers(5000);
     // Two passes of `fold`: 4 bytes * 2048 * 300 are 300 blocks.
     let large: Vec<f32> = numbers(300 * 2048 + 5);
@@ -83,7 +87,11 @@ fn rows_are_those_of_the_host_and_nothing_waits() {
         let _brick = rec.brick(BrickId::QkvProjection);
         rec.checksum("qkv.out", Some(7), &data, &[50, 100]);
         rec.checksum("large", None, &large, &[large.len()]);
-        rec.checksum_strided("transposed", None, Strided::new(&data, &[100, 50], &[1, 100]).unwrap());
+        rec.checksum_strided(
+            "transposed",
+            None,
+            Strided::new(&data, &[100, 50], &[1, 100]).unwrap(),
+        );
         rec.checksum("nothing", None, &data[..0], &[0]);
     }
     let rec = Recorder::create(&on_device).unwrap();
@@ -97,27 +105,56 @@ fn rows_are_those_of_the_host_and_nothing_waits() {
         let tensor = |address, shape| DeviceTensor::<f32>::new(address, shape).unwrap();
         // SAFETY: memory of the fake.
         unsafe {
-            checksums.checksum("qkv.out", Some(7), tensor(at, &[50, 100]), STREAM).unwrap();
-            checksums.checksum("large", None, tensor(at_large, &shape), STREAM).unwrap();
+            checksums
+                .checksum("qkv.out", Some(7), tensor(at, &[50, 100]), STREAM)
+                .unwrap();
+            checksums
+                .checksum("large", None, tensor(at_large, &shape), STREAM)
+                .unwrap();
             let transposed = DeviceTensor::<f32>::strided(at, &[100, 50], &[1, 100]).unwrap();
-            checksums.checksum("transposed", None, transposed, STREAM).unwrap();
-            checksums.checksum("nothing", None, tensor(at, &[0]), STREAM).unwrap();
+            checksums
+                .checksum("transposed", None, transposed, STREAM)
+                .unwrap();
+            checksums
+                .checksum("nothing", None, tensor(at, &[0]), STREAM)
+                .unwrap();
         }
     }
-    assert_eq!(state().ran.len(), 0, "nothing ran, so nothing was waited for");
-    assert_eq!((checksums.under_way(), checksums.collect().unwrap()), (4, 0));
+    assert_eq!(
+        state().ran.len(),
+        0,
+        "nothing ran, so nothing was waited for"
+    );
+    assert_eq!(
+        (checksums.under_way(), checksums.collect().unwrap()),
+        (4, 0)
+    );
     fake.run();
     assert_eq!(checksums.collect().unwrap(), 4);
     assert_eq!(
         state().ran,
-        ["fingerprint_f32", "fingerprint_f32", "fold", "strided_f32", "fingerprint_f32"]
+        [
+            "fingerprint_f32",
+            "fingerprint_f32",
+            "fold",
+            "strided_f32",
+            "fingerprint_f32"
+        ]
     );
     drop(checksums);
-    assert_eq!((state().allocated, state().contexts), (0, 0), "all is freed");
+    assert_eq!(
+        (state().allocated, state().contexts),
+        (0, 0),
+        "all is freed"
+    );
     rec.finish().unwrap();
     let found = timeless(&on_device);
     assert_eq!(found.len(), 4);
-    assert_eq!(found, timeless(&on_host), "names, bricks, layers, hashes, statistics: all");
+    assert_eq!(
+        found,
+        timeless(&on_host),
+        "names, bricks, layers, hashes, statistics: all"
+    );
 }
 
 #[test]
@@ -153,7 +190,10 @@ fn what_is_not_recorded_is_not_computed() {
     let folder = tempfile::tempdir().unwrap();
     let at = fake.lend(bytes(&numbers(100)));
     let tensor = DeviceTensor::<f32>::new(at, &[100]).unwrap();
-    let off = Recorder::builder(folder.path().join("a.run")).without_table("checksums").create().unwrap();
+    let off = Recorder::builder(folder.path().join("a.run"))
+        .without_table("checksums")
+        .create()
+        .unwrap();
     for rec in [off, Recorder::disabled()] {
         let checksums = Checksums::new(&rec, &fake.device).unwrap();
         // SAFETY: memory of the fake.

@@ -26,8 +26,14 @@ fn each_ceiling_is_work_over_time() {
     let peaks = measure(&fake.device, &EFFORT, |at| told.push(at.now.to_owned())).unwrap();
     assert_eq!(told.len(), 14);
     assert_eq!(peaks.gpu.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
-    assert_eq!((peaks.gpu.name.as_str(), peaks.gpu.l2_bytes), ("Fake H100", Some(1 << 20)));
-    assert_eq!(peaks.clock_hz, None, "no clock was read, so none is made up");
+    assert_eq!(
+        (peaks.gpu.name.as_str(), peaks.gpu.l2_bytes),
+        ("Fake H100", Some(1 << 20))
+    );
+    assert_eq!(
+        peaks.clock_hz, None,
+        "no clock was read, so none is made up"
+    );
     assert_eq!(peaks.notes, [""; 0]);
     // 2 multiprocessors of 8 blocks of 256 threads.
     let threads = 2.0 * 8.0 * 256.0;
@@ -55,11 +61,17 @@ fn each_ceiling_is_work_over_time() {
         assert_eq!(found.level.as_deref(), Some(level));
         assert_eq!(found.precision.as_deref(), precision);
         assert_eq!(found.operation.as_deref(), Some(operation));
-        assert_eq!((found.source, found.repetitions), (Source::Measured, Some(5)));
+        assert_eq!(
+            (found.source, found.repetitions),
+            (Source::Measured, Some(5))
+        );
         assert_eq!(found.threads, None);
         let wanted = work / 1e-4;
         // Launches of 50 rounds and more have some microseconds beside them.
-        assert!((found.value / wanted - 1.0).abs() < 1e-3, "{found:?}, {wanted}");
+        assert!(
+            (found.value / wanted - 1.0).abs() < 1e-3,
+            "{found:?}, {wanted}"
+        );
         let is_bandwidth = found.kind == CeilingKind::Bandwidth;
         assert_eq!(is_bandwidth, precision.is_none());
     }
@@ -89,7 +101,10 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 #[test]
 fn moves_move_what_they_count() {
-    let module = Module::parse_some(PEAKS_PTX, &["peak_fill", "peak_copy", "peak_triad", "peak_read"]);
+    let module = Module::parse_some(
+        PEAKS_PTX,
+        &["peak_fill", "peak_copy", "peak_triad", "peak_read"],
+    );
     let mut memory = Memory::default();
     // Not a multiple of what a round of all threads takes.
     let count = 5 * 64 + 17u64;
@@ -98,21 +113,48 @@ fn moves_move_what_they_count() {
     let shape = (2, 32);
     let of = u64::to_le_bytes;
     for (at, size) in [(a, count), (b, count)] {
-        module.launch("peak_fill", shape, &[&of(at), &of(size)], &mut memory, false);
+        module.launch(
+            "peak_fill",
+            shape,
+            &[&of(at), &of(size)],
+            &mut memory,
+            false,
+        );
     }
     let filled = words(memory.bytes(a));
     let value = |bits: &u32| f32::from_bits(*bits);
-    assert!(filled.iter().map(value).all(|value| (1.0..2.0).contains(&value)));
+    assert!(
+        filled
+            .iter()
+            .map(value)
+            .all(|value| (1.0..2.0).contains(&value))
+    );
     let passes = 2u32.to_le_bytes();
-    module.launch("peak_copy", shape, &[&of(c), &of(a), &of(count), &passes], &mut memory, false);
+    module.launch(
+        "peak_copy",
+        shape,
+        &[&of(c), &of(a), &of(count), &passes],
+        &mut memory,
+        false,
+    );
     assert_eq!(words(memory.bytes(c)), filled);
     let arguments = [&of(c)[..], &of(a), &of(b), &of(count), &passes];
     module.launch("peak_triad", shape, &arguments, &mut memory, false);
     let sums: Vec<f32> = words(memory.bytes(c)).iter().map(value).collect();
-    let wanted: Vec<f32> = filled.iter().map(value).map(|a| a.mul_add(3.0, a)).collect();
+    let wanted: Vec<f32> = filled
+        .iter()
+        .map(value)
+        .map(|a| a.mul_add(3.0, a))
+        .collect();
     assert_eq!(sums, wanted);
     let out = memory.reserve(32 * 4);
-    module.launch("peak_read", shape, &[&of(out), &of(a), &of(count), &passes], &mut memory, false);
+    module.launch(
+        "peak_read",
+        shape,
+        &[&of(out), &of(a), &of(count), &passes],
+        &mut memory,
+        false,
+    );
 }
 
 #[test]
@@ -121,7 +163,12 @@ fn chains_are_as_long_as_they_are_counted() {
     let mut memory = Memory::default();
     let out = memory.reserve(32 * 8);
     let rounds = 3u32;
-    let arguments = [&out.to_le_bytes()[..], &rounds.to_le_bytes(), &0.75f32.to_le_bytes(), &0.25f32.to_le_bytes()];
+    let arguments = [
+        &out.to_le_bytes()[..],
+        &rounds.to_le_bytes(),
+        &0.75f32.to_le_bytes(),
+        &0.25f32.to_le_bytes(),
+    ];
     module.launch("peak_ffma", (1, 32), &arguments, &mut memory, false);
     for (thread, found) in words(memory.bytes(out)).iter().take(32).enumerate() {
         let chain = |i: usize| {
@@ -131,7 +178,12 @@ fn chains_are_as_long_as_they_are_counted() {
         let wanted = (0..16).map(chain).fold(0.0f32, |sum, chain| sum + chain);
         assert_eq!(f32::from_bits(*found), wanted, "thread {thread}");
     }
-    let arguments = [&out.to_le_bytes()[..], &rounds.to_le_bytes(), &0.75f64.to_le_bytes(), &0.25f64.to_le_bytes()];
+    let arguments = [
+        &out.to_le_bytes()[..],
+        &rounds.to_le_bytes(),
+        &0.75f64.to_le_bytes(),
+        &0.25f64.to_le_bytes(),
+    ];
     module.launch("peak_dfma", (1, 32), &arguments, &mut memory, false);
     let found = f64::from_le_bytes(memory.bytes(out)[..8].try_into().unwrap());
     let chain = |i: i32| {
@@ -144,5 +196,13 @@ fn chains_are_as_long_as_they_are_counted() {
 #[test]
 fn tensor_kernels_are_there() {
     let names = Module::parse_known(TENSOR_PTX);
-    assert_eq!(names.names(), ["peak_mma_bf16", "peak_mma_f16", "peak_mma_i8", "peak_mma_tf32"]);
+    assert_eq!(
+        names.names(),
+        [
+            "peak_mma_bf16",
+            "peak_mma_f16",
+            "peak_mma_i8",
+            "peak_mma_tf32"
+        ]
+    );
 }

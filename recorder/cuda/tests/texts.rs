@@ -22,7 +22,11 @@ fn texts_were_made_of_their_sources() {
         (TENSOR_PTX, TENSOR),
     ] {
         let line = format!("// FNV-1a of the source: {:016x}", fnv1a(source.as_bytes()));
-        assert_eq!(ptx.lines().nth(1), Some(line.as_str()), "run kernels/generate.py");
+        assert_eq!(
+            ptx.lines().nth(1),
+            Some(line.as_str()),
+            "run kernels/generate.py"
+        );
     }
 }
 
@@ -35,7 +39,9 @@ fn texts_are_for_old_drivers_and_devices() {
         (PEAKS_PTX, "sm_70"),
         (TENSOR_PTX, "sm_80"),
     ] {
-        assert!(ptx.contains(&format!("\n.version 7.0\n.target {target}\n.address_size 64\n")));
+        assert!(ptx.contains(&format!(
+            "\n.version 7.0\n.target {target}\n.address_size 64\n"
+        )));
     }
 }
 
@@ -51,7 +57,9 @@ fn kernels_take_what_they_are_given() {
                     let words: Vec<&str> = parameter.split_whitespace().collect();
                     match words[..] {
                         [".param", of, _] => of.to_owned(),
-                        [".param", ".align", "8", ".b8", name] => name.split_once('[').unwrap().1.replace(']', ""),
+                        [".param", ".align", "8", ".b8", name] => {
+                            name.split_once('[').unwrap().1.replace(']', "")
+                        }
                         _ => panic!("{parameter}"),
                     }
                 });
@@ -59,7 +67,9 @@ fn kernels_take_what_they_are_given() {
             })
             .collect()
     };
-    let types = ["f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+    let types = [
+        "f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+    ];
     let dense = entries(FINGERPRINT_PTX);
     let strided = entries(STRIDED_PTX);
     for dtype in types {
@@ -69,5 +79,8 @@ fn kernels_take_what_they_are_given() {
     }
     assert!(dense.contains(&("fold".to_owned(), ".u64 .u64 .u64".to_owned())));
     assert_eq!((dense.len(), strided.len()), (13, 12));
-    assert_eq!((entries(PEAKS_PTX).len(), entries(TENSOR_PTX).len()), (8, 4));
+    assert_eq!(
+        (entries(PEAKS_PTX).len(), entries(TENSOR_PTX).len()),
+        (8, 4)
+    );
 }

@@ -9,6 +9,6 @@ mod memory;
 mod stream;
 
 pub use api::{Api, DriverError, LIBRARY};
-pub use context::{Argument, Context, Device, Function, Launch, Module, attribute};
+pub use context::{Argument, Context, Device, Function, Launch, Module, attribute, uuid_text};
 pub use memory::{Buffer, Pinned};
 pub use stream::{Event, Stream, StreamHandle};

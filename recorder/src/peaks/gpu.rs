@@ -14,6 +14,7 @@
 //! Rates are work over the time between two CUDA events around one launch, which is made long enough for their
 //! resolution of half a microsecond. The device is kept busy first, so that its clocks have risen.
 
+mod kept;
 mod measure;
 mod steps;
 
@@ -77,6 +78,8 @@ pub struct Gpu {
 /// Ceilings of a device and how they came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuPeaks {
+    /// Of the measuring code.
+    pub code_version: u32,
     /// Where they hold.
     pub gpu: Gpu,
     /// Seconds since the Unix epoch.
@@ -89,29 +92,29 @@ pub struct GpuPeaks {
     pub ceilings: Vec<Ceiling>,
 }
 
+impl GpuPeaks {
+    /// Which they are, in a line.
+    pub(crate) fn in_words(&self) -> String {
+        let (count, gpu, at) = (self.ceilings.len(), &self.gpu, self.measured_at_s);
+        let (name, uuid) = (&gpu.name, &gpu.uuid);
+        format!("{count} ceilings of {name} {uuid}, measured at {at} s since 1970")
+    }
+}
+
+/// As NVIDIA's tools print it: `GPU-8a3c...`.
+#[cfg(feature = "capture")]
+pub(crate) use trueno_cupti::driver::uuid_text;
+
 impl Recorder {
     /// Records ceilings of a device, and in `run.json` under `peaks.gpu:<number>` what they are.
     pub fn gpu_peaks(&self, peaks: &GpuPeaks) {
         for ceiling in &peaks.ceilings {
             self.ceiling(ceiling.clone());
         }
-        let GpuPeaks {
-            gpu,
-            measured_at_s,
-            notes,
-            ..
-        } = peaks;
-        let count = peaks.ceilings.len();
-        let key = format!("peaks.gpu:{}", gpu.number);
-        self.value(
-            &key,
-            format!(
-                "{count} ceilings of {} {}, measured at {measured_at_s} s since 1970",
-                gpu.name, gpu.uuid
-            ),
-        );
-        if !notes.is_empty() {
-            self.value(&format!("{key}.notes"), notes.join("; "));
+        let key = format!("peaks.gpu:{}", peaks.gpu.number);
+        self.value(&key, peaks.in_words());
+        if !peaks.notes.is_empty() {
+            self.value(&format!("{key}.notes"), peaks.notes.join("; "));
         }
     }
 }

@@ -193,14 +193,21 @@ unsafe extern "C" fn memory(free: *mut usize, all: *mut usize) -> c_int {
 unsafe extern "C" fn allocate_host(address: *mut *mut c_void, bytes: usize, _: c_uint) -> c_int {
     state().allocated += 1;
     // Never freed: a copy that comes too late must not write into something else.
-    unsafe { *address = Vec::<u64>::leak(vec![0; bytes.div_ceil(8)]).as_mut_ptr().cast() };
+    unsafe {
+        *address = Vec::<u64>::leak(vec![0; bytes.div_ceil(8)])
+            .as_mut_ptr()
+            .cast()
+    };
     0
 }
 
 unsafe extern "C" fn free_host(_: *mut c_void) -> c_int {
     let mut state = state();
     let waiting = |work: &Work| matches!(work, Work::Copy { .. });
-    assert!(!state.queue.iter().any(waiting), "a copy into it is under way");
+    assert!(
+        !state.queue.iter().any(waiting),
+        "a copy into it is under way"
+    );
     state.allocated -= 1;
     0
 }

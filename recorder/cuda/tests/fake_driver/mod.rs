@@ -98,9 +98,8 @@ impl State {
                     self.ran.push(name.clone());
                     if let Some((_, each)) = timed {
                         let rounds = arguments.iter().find(|bytes| bytes.len() == 4);
-                        let rounds = rounds.map_or(1, |of| {
-                            u32::from_le_bytes([of[0], of[1], of[2], of[3]])
-                        });
+                        let rounds =
+                            rounds.map_or(1, |of| u32::from_le_bytes([of[0], of[1], of[2], of[3]]));
                         self.seconds += each * f64::from(rounds);
                         continue;
                     }

@@ -23,6 +23,18 @@ pub mod attribute {
     pub const MINOR: i32 = 76;
 }
 
+/// A device's UUID as NVIDIA's tools print it: `GPU-8a3c...`.
+pub fn uuid_text(bytes: &[u8; 16]) -> String {
+    let mut text = "GPU".to_owned();
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 0 | 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text += &format!("{byte:02x}");
+    }
+    text
+}
+
 /// A device of the driver.
 #[derive(Clone, Debug)]
 pub struct Device {
@@ -82,16 +94,7 @@ impl Device {
         // SAFETY: valid for the write.
         let code = unsafe { (self.api.device_uuid)(&mut bytes, self.handle) };
         self.api.done("cuDeviceGetUuid", code)?;
-        let mut text = "GPU".to_owned();
-        for (at, byte) in bytes.iter().enumerate() {
-            let dash = if matches!(at, 0 | 4 | 6 | 8 | 10) {
-                "-"
-            } else {
-                ""
-            };
-            text += &format!("{dash}{byte:02x}");
-        }
-        Ok(text)
+        Ok(uuid_text(&bytes))
     }
 
     /// One of [`attribute`]; `None`: the driver does not know it.

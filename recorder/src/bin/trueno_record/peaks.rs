@@ -15,8 +15,8 @@ use crate::table;
 /// What is typed after `peaks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure the GPUs of this machine, and not its processor.
-    #[arg(long, conflicts_with_all = ["kept", "no_keep"])]
+    /// Measure the GPUs of this machine, and not its processor; what `run` records on them has these ceilings then.
+    #[arg(long, conflicts_with = "kept")]
     gpu: bool,
     /// Also write them to FILE, as JSON.
     #[arg(short, long, value_name = "FILE")]
@@ -96,6 +96,13 @@ fn of_gpus(args: &Args) -> Result<u8, Failure> {
     let found = GpuPeaks::of_all(&effort, |at| show(&bar, &at));
     bar.finish_and_clear();
     let gpus = found.map_err(Failure::NoGpu)?;
+    for problem in gpus
+        .iter()
+        .filter(|_| !args.no_keep)
+        .filter_map(|gpu| gpu.keep().err())
+    {
+        warn(&format!("the ceilings are not kept: {problem}"));
+    }
     let json = serde_json::to_string_pretty(&gpus)? + "\n";
     if let Some(file) = &args.output {
         std::fs::write(file, &json).map_err(|error| Failure::GpuFile(file.clone(), error))?;

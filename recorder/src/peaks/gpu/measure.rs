@@ -8,6 +8,7 @@ use trueno_cupti::driver::{
     attribute,
 };
 
+use super::kept::CODE_VERSION;
 use super::steps::{self, BLOCKS_EACH, Given, Step, THREADS};
 use super::{Gpu, GpuEffort, GpuPeaks, PEAKS_PTX, TENSOR_PTX};
 use crate::peaks::measure::Progress;
@@ -82,6 +83,7 @@ pub fn measure(
         }
     };
     Ok(GpuPeaks {
+        code_version: CODE_VERSION,
         gpu,
         measured_at_s: SystemTime::now()
             .duration_since(UNIX_EPOCH)
