@@ -63,17 +63,17 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
         })*};
     }
     types! {
-        f32, |bits| f32::from_bits(bits as u32);
+        f32, |bits: u64| f32::from_bits(bits as u32);
         f64, f64::from_bits;
-        F16, |bits| F16(bits as u16);
-        Bf16, |bits| Bf16(bits as u16);
-        i8, |bits| bits as i8;
-        i16, |bits| bits as i16;
-        i32, |bits| bits as i32;
-        i64, |bits| bits as i64;
-        u8, |bits| bits as u8;
-        u16, |bits| bits as u16;
-        u32, |bits| bits as u32;
+        F16, |bits: u64| F16(bits as u16);
+        Bf16, |bits: u64| Bf16(bits as u16);
+        i8, |bits: u64| bits as i8;
+        i16, |bits: u64| bits as i16;
+        i32, |bits: u64| bits as i32;
+        i64, |bits: u64| bits as i64;
+        u8, |bits: u64| bits as u8;
+        u16, |bits: u64| bits as u16;
+        u32, |bits: u64| bits as u32;
         u64, |bits: u64| bits;
     }
     let data: Vec<f32> = (0..500_009u64)

@@ -5,7 +5,7 @@ mod interpreter;
 
 use std::path::Path;
 
-use fake_driver::{Fake, state};
+use fake_driver::{Fake, left, state};
 use trueno_cupti::driver::StreamHandle;
 use trueno_recorder::{BrickId, Element, Recorder, Strided, fingerprint};
 use trueno_recorder_cuda::checksum::{Checksums, DeviceTensor};
@@ -142,11 +142,7 @@ fn rows_are_those_of_the_host_and_nothing_waits() {
         ]
     );
     drop(checksums);
-    assert_eq!(
-        (state().allocated, state().contexts),
-        (0, 0),
-        "all is freed"
-    );
+    assert_eq!(left(), (0, 0), "all is freed");
     rec.finish().unwrap();
     let found = timeless(&on_device);
     assert_eq!(found.len(), 4);

@@ -6,7 +6,7 @@ mod interpreter;
 
 use std::time::Duration;
 
-use fake_driver::{Fake, state};
+use fake_driver::{Fake, left, state};
 use interpreter::{Memory, Module};
 use trueno_recorder::peaks::gpu::{GpuEffort, PEAKS_PTX, TENSOR_PTX, measure};
 use trueno_recorder::{CeilingKind, Source};
@@ -76,7 +76,7 @@ fn each_ceiling_is_work_over_time() {
         assert_eq!(is_bandwidth, precision.is_none());
     }
     assert_eq!(peaks.ceilings[12].unit(), "op/s");
-    assert_eq!((state().allocated, state().contexts), (0, 0));
+    assert_eq!(left(), (0, 0));
 }
 
 #[test]

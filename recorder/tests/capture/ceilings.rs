@@ -62,8 +62,7 @@ fn ceilings_kept_for_the_device_are_in_its_runs() {
         [Some("measured"), Some("measured")]
     );
     let said = &recording.run().values["peaks.gpu:0"];
-    let wanted =
-        format!("2 ceilings of Fake H100 {UUID}, measured at 1700000000 s since 1970");
+    let wanted = format!("2 ceilings of Fake H100 {UUID}, measured at 1700000000 s since 1970");
     assert_eq!(said, &wanted);
 }
 

@@ -3,6 +3,8 @@
 //! Streams are one queue. Nothing of it happens before somebody waits, or the test says [`Fake::run`]: so a host that
 //! reads a result too early reads what is not there yet.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 mod functions;
 
 use std::collections::VecDeque;
@@ -52,6 +54,12 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Allocations that were not freed, and contexts that are retained.
+pub fn left() -> (usize, usize) {
+    let state = state();
+    (state.allocated, state.contexts)
 }
 
 /// The device, and no other test beside this one.

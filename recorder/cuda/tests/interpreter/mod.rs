@@ -4,6 +4,8 @@
 //! access outside of what was lent, or not aligned to its size, is a panic, and so is a shuffle that not all 32
 //! threads of a warp come to.
 
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 mod execute;
 mod memory;
 mod parse;
