@@ -11,14 +11,14 @@ const UUID: &str = "GPU-01020304-0506-0708-090a-0b0c0d0e0f10";
 
 /// A recording where that is kept for the device.
 fn record_with_kept(kept: Option<&str>) -> Option<Recording> {
-    let folder = tempfile::tempdir().unwrap();
-    let cache = folder.path().join("cache/trueno-record");
+    let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let cache = home.path().join("trueno-record");
     fs::create_dir_all(&cache).unwrap();
     if let Some(kept) = kept {
         fs::write(cache.join(format!("peaks-{UUID}.json")), kept).unwrap();
     }
     let output = command(Cupti::New)?
-        .env("XDG_CACHE_HOME", folder.path().join("cache"))
+        .env("XDG_CACHE_HOME", home.path())
         .arg("run")
         .arg("-o")
         .arg(folder.path().join("it.run"))

@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn passes_end_at_what_is_copied() {
-        assert_eq!(passes(0), []);
-        assert_eq!(passes(256), []);
+        assert!(passes(0).is_empty());
+        assert!(passes(256).is_empty());
         assert_eq!(passes(257), [9]);
         assert_eq!(passes(131_072), [4096, 128]);
         assert_eq!(passes(1 << 24), [1 << 19, 1 << 14, 1 << 9, 1 << 4]);
