@@ -105,7 +105,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
     };
     writeln!(
         out,
-        "\n{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+        "\n{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
         kind.name(),
         "",
         "operation",
@@ -121,7 +121,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
         writeln!(
             out,
-            "{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+            "{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
             text(&row.level),
             text(&row.precision),
             text(&row.operation),
