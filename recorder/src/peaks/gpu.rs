@@ -114,7 +114,7 @@ impl Recorder {
         let key = format!("peaks.gpu:{}", peaks.gpu.number);
         self.value(&key, peaks.in_words());
         if !peaks.notes.is_empty() {
-            self.value(&format!("{key}.notes"), peaks.notes.join("; "));
+            self.value(format!("{key}.notes"), peaks.notes.join("; "));
         }
     }
 }
