@@ -251,9 +251,8 @@ else
   skip "in-process recorder, sync modes side by side" "TRUENO_CUDA_EXAMPLES is not set"
 fi
 
-for what in "checksums on the device" "peaks of the device"; do
-  skip "$what" "not built: they need the in-process recorder of CUDA programs"
-done
+# shellcheck source=acceptance/device.sh
+. "$here/acceptance/device.sh"
 
 echo
 echo "recordings and outputs: $folder"

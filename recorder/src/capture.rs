@@ -23,6 +23,8 @@
 //! of several contexts that have the same number are put 1,000,000 apart.
 
 mod build;
+#[cfg(feature = "gpu")]
+mod ceilings;
 mod clocks;
 mod device_rows;
 mod environment;

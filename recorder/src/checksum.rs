@@ -22,9 +22,12 @@
 //!
 //! # The statistics
 //!
-//! In f64 over the finite elements; 64-bit integers are rounded to f64 first. Sums run in
-//! eight interleaved partial sums that are added in order at the end, so the same data
-//! give the same bits everywhere.
+//! In f64 over the finite elements; 64-bit integers are rounded to f64 first. Squares are rounded
+//! before they are added. The order of adding is part of the definition, so the same data give the
+//! same bits everywhere, a GPU included: a block of 8 KiB has eight interleaved sums, one for each
+//! element number modulo 8, each from the first element on; these are added as a tree,
+//! `((0+1)+(2+3))+((4+5)+(6+7))`, and so are the sums of the blocks: neighbours, then neighbouring pairs, and
+//! so on, what has no neighbour going on as it is. An extreme that is zero is `+0`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -33,6 +36,8 @@ mod avx512;
 mod element;
 mod half;
 pub(crate) mod known;
+mod later;
+mod partial;
 mod record;
 pub(crate) mod sampling;
 mod statistics;
@@ -42,6 +47,8 @@ mod wide;
 pub use element::Element;
 pub(crate) use element::bytes;
 pub use half::{Bf16, F16};
+pub use later::ChecksumPlace;
+pub use partial::Partial;
 pub use statistics::Statistics;
 pub use strided::Strided;
 use wide::Width;
@@ -115,6 +122,7 @@ impl Reader {
         let next = self.word + (size_of_val(&elements[..taken]) / 8) as u64;
         add_words(element::bytes(rest), next, &mut self.sums);
         self.statistics.add(rest);
+        self.statistics.end_block();
         self.word += size_of_val(elements).div_ceil(8) as u64;
         self.elements += elements.len() as u64;
         self.fnv.get_or_insert_with(|| {

@@ -138,4 +138,11 @@ impl Recorder {
             None => self.no_ring(table),
         }
     }
+
+    /// What the calling thread's lane says, without an event; `None`: it has none.
+    pub(crate) fn with_lane<R>(&self, ask: impl FnOnce(&mut Lane) -> R) -> Option<R> {
+        let lane = threads::lane(self.shared());
+        // SAFETY: as in `events`.
+        unsafe { lane.as_mut() }.map(ask)
+    }
 }

@@ -124,7 +124,9 @@ mod writer;
 
 pub use brick::{BrickCategory, BrickId};
 pub use builder::{Builder, Overflow};
-pub use checksum::{Bf16, Element, F16, Fingerprint, Statistics, Strided, fingerprint};
+pub use checksum::{
+    Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
+};
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use event::Source;

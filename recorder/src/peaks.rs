@@ -29,6 +29,8 @@ mod bandwidth;
 mod caches;
 mod clock;
 mod flops;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod machine;
 mod measure;
 mod memory;

@@ -36,7 +36,8 @@ pub struct Ceiling {
     pub device: Cow<'static, str>,
     /// What it limits.
     pub kind: CeilingKind,
-    /// `L1`, `L2`, `L3`, `DRAM`, or an instruction set: `scalar`, `sse2`, `avx2`, `avx512`, `neon`.
+    /// `L1`, `L2`, `L3`, `DRAM`, or an instruction set: `scalar`, `sse2`, `avx2`, `avx512`, `neon`; of a GPU
+    /// `L2`, `DRAM`, `shared`, `cuda_cores`, `tensor_mma_sync`.
     pub level: Option<Cow<'static, str>>,
     /// `f32`, `f64`, `i8`, ...
     pub precision: Option<Cow<'static, str>>,
@@ -46,7 +47,7 @@ pub struct Ceiling {
     pub value: f64,
     /// [`Source::Measured`] or [`Source::Nominal`].
     pub source: Source,
-    /// What ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`.
+    /// What ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`, `mma`.
     pub operation: Option<Cow<'static, str>>,
     /// Median of the repetitions.
     pub median: Option<f64>,

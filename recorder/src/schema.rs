@@ -525,7 +525,7 @@ pub const TABLES: &[Table] = &[
                 "level",
                 Text,
                 Identity,
-                "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon",
+                "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon; of a GPU L2, DRAM, shared, cuda_cores, tensor_mma_sync",
             ),
             may("precision", Text, Identity, "f32, f64, i8, ..."),
             may("threads", U32, Identity, "threads it was measured with"),
@@ -541,7 +541,7 @@ pub const TABLES: &[Table] = &[
                 "operation",
                 Text,
                 Identity,
-                "what ran: read, copy, copy_nt, triad; fma, mul_add, dot",
+                "what ran: read, copy, copy_nt, triad; fma, mul_add, dot, mma",
             ),
             may("median", F64, Measured, "median of the repetitions"),
             may(

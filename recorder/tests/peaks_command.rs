@@ -25,6 +25,34 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+/// On a machine with a GPU it is measured; on any other it is said that there is none.
+#[test]
+fn without_a_gpu_one_line_and_exit_code_three() {
+    let cache = tempfile::tempdir().unwrap();
+    let found = record(
+        cache.path(),
+        "peaks --gpu --repetitions 1 --repetition-ms 1",
+    );
+    if found.status.success() {
+        assert!(text(&found.stdout).starts_with("gpu:0 "));
+        return;
+    }
+    assert_eq!(found.status.code(), Some(3));
+    assert_eq!(found.stdout, b"");
+    let said = text(&found.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.starts_with("error: no GPU can be measured: "),
+        "{said}"
+    );
+    let both = record(cache.path(), "peaks --gpu --kept");
+    assert_eq!(
+        both.status.code(),
+        Some(2),
+        "the kept ones are the processor's"
+    );
+}
+
 #[test]
 fn json_is_whole_and_kept_ceilings_are_shown_again() {
     let cache = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! Records Rust programs around [`cudarc`](https://docs.rs/cudarc) into a run of [`trueno_recorder`].
 //!
-//! Without the feature `cuda` there is only [`driver`], which says whether a GPU can be used here;
-//! nothing of CUDA is compiled then. With it:
+//! Without the feature `cuda` there are only [`checksum`], which fingerprints tensors where they lie, and [`driver`],
+//! which says whether a GPU can be used here; cudarc is not compiled then. With it:
 //!
 #![cfg_attr(feature = "cuda", doc = include_str!("guide.md"))]
 #![cfg_attr(
@@ -11,6 +11,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod checksum;
 pub mod driver;
 
 #[cfg(feature = "cuda")]

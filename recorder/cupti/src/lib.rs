@@ -4,6 +4,7 @@
 //!   build or to use it.
 //! - [`walk`]: records of a raw buffer, one after the other.
 //! - [`spool`]: the file that a recorded process appends to, and its reader.
+//! - [`driver`]: as much of the NVIDIA driver as kernels of our own need.
 //! - [`library`]: where `libcupti` lies and what can be called in it; nothing is linked.
 //!
 //! Offsets were compared with NVIDIA's headers of CUPTI 12.9.79 and 13.0.85. Records only ever grew at
@@ -12,6 +13,7 @@
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
+pub mod driver;
 pub mod kind;
 mod layout;
 pub mod library;

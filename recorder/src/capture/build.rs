@@ -68,6 +68,8 @@ pub fn build(from: Gathered, path: &Path, here: bool) -> Result<Collected, Error
     build.device_rows()?;
     clocks::write(&mut build)?;
     facts::write(&mut build)?;
+    #[cfg(feature = "gpu")]
+    super::ceilings::write(&mut build)?;
     build.thread_rows()?;
     let wall = clocks::wall(&build);
     let clean = build.from.end.is_some();

@@ -76,7 +76,7 @@ impl Recorder {
         }
         let samples = sampling.map_or(0, |sampling| sampling.samples);
         let print = Print::of(name, position, source, samples);
-        self.events(TableNumber::Checksums, |lane| print.group(lane, span));
+        self.events(TableNumber::Checksums, |lane| print.group(lane, span, None));
     }
 }
 
@@ -126,7 +126,7 @@ impl<T: Element> Source for Strided<'_, T> {
 }
 
 /// All of a row but its time and place.
-struct Print {
+pub(super) struct Print {
     name: Name,
     position: Option<u64>,
     labels: u64,
@@ -140,7 +140,7 @@ const SAMPLES_EACH: usize = 6;
 /// A checksum, its counts, moments and origin, and samples.
 const MOST_RECORDS: usize = 4 + MOST_SAMPLES.div_ceil(SAMPLES_EACH);
 
-struct Group {
+pub(super) struct Group {
     records: [Record; MOST_RECORDS],
     used: usize,
 }
@@ -160,11 +160,10 @@ impl AsRef<[Record]> for Group {
 
 impl Print {
     fn of<S: Source>(name: Name, position: Option<u64>, source: &S, samples: usize) -> Self {
-        let shape = shape_name(source.shape());
         let mut print = Self {
             name,
             position,
-            labels: pair(Name::new(S::DTYPE).number(), shape.number()),
+            labels: labels(S::DTYPE, source.shape()),
             fingerprint: source.fingerprint(),
             samples: [0.0; MOST_SAMPLES],
             sampled: 0,
@@ -178,10 +177,31 @@ impl Print {
         print
     }
 
-    fn group(&self, lane: &mut Lane, span: Option<SpanId>) -> Group {
+    /// Of a fingerprint that was computed elsewhere.
+    pub fn given<T: Element>(
+        name: Name,
+        position: Option<u64>,
+        shape: &[usize],
+        fingerprint: Fingerprint,
+        samples: &[f64],
+    ) -> Self {
+        let mut print = Self {
+            name,
+            position,
+            labels: labels(T::DTYPE, shape),
+            fingerprint,
+            samples: [0.0; MOST_SAMPLES],
+            sampled: samples.len().min(MOST_SAMPLES),
+        };
+        print.samples[..print.sampled].copy_from_slice(&samples[..print.sampled]);
+        print
+    }
+
+    /// `start`: when, if it is not now.
+    pub fn group(&self, lane: &mut Lane, span: Option<SpanId>, start: Option<u64>) -> Group {
         let print = &self.fingerprint;
         let mut primary = Record {
-            start: lane.now(),
+            start: start.unwrap_or_else(|| lane.now()),
             end: print.hash,
             name: self.name.number(),
             kind: kind::CHECKSUM,
@@ -224,6 +244,10 @@ impl Print {
         group.records[0].flags = u8::from(self.position.is_some()) << 3 | extensions << 4;
         group
     }
+}
+
+fn labels(dtype: &'static str, shape: &[usize]) -> u64 {
+    pair(Name::new(dtype).number(), shape_name(shape).number())
 }
 
 fn origin(span: SpanId) -> Record {

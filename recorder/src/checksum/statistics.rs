@@ -28,8 +28,15 @@ pub struct Statistics {
     pub l2: Option<f64>,
 }
 
+/// Blocks of 8 KiB in the longest slice: fewer than two to the power of this.
+const LEVELS: usize = 51;
+
 pub struct Pass {
     elements: u64,
+    /// Blocks that have ended, and for each bit of this number the sums (and those of squares)
+    /// of so many blocks side by side.
+    blocks: u64,
+    levels: [[f64; 2]; LEVELS],
     nan: [u64; LANES],
     inf: [u64; LANES],
     zero: [u64; LANES],
@@ -43,6 +50,8 @@ impl Default for Pass {
     fn default() -> Self {
         Self {
             elements: 0,
+            blocks: 0,
+            levels: [[0.0; 2]; LEVELS],
             nan: [0; LANES],
             inf: [0; LANES],
             zero: [0; LANES],
@@ -55,7 +64,7 @@ impl Default for Pass {
 }
 
 impl Pass {
-    /// Takes more elements; all blocks but the last have a multiple of [`LANES`] elements.
+    /// Takes more elements of a block; what comes before its end is a multiple of [`LANES`].
     pub fn add<T: Element>(&mut self, elements: &[T]) {
         self.elements += elements.len() as u64;
         let mut groups = elements.chunks_exact(LANES);
@@ -75,6 +84,35 @@ impl Pass {
         self.nan[0] += u64::from(nan);
         self.inf[0] += u64::from(inf);
         self.zero[0] += u64::from(zero);
+    }
+
+    /// Ends a block: its sums join those of the blocks before.
+    ///
+    /// Sums of two neighbours are added, then sums of two such pairs, and so on: the order does not
+    /// depend on who adds, and a device can add the pairs of one level at once.
+    pub fn end_block(&mut self) {
+        let mut sums = self.block_sums();
+        let mut level = 0;
+        while self.blocks >> level & 1 == 1 {
+            sums = added(self.levels[level], sums);
+            level += 1;
+        }
+        self.levels[level] = sums;
+        self.blocks += 1;
+        (self.sum, self.squares) = ([0.0; LANES], [0.0; LANES]);
+    }
+
+    /// Sum and sum of squares of the block so far.
+    pub(super) fn block_sums(&self) -> [f64; 2] {
+        [tree(self.sum), tree(self.squares)]
+    }
+
+    /// What is not a sum of floats: counts of NaN, infinite and zero elements, least and largest.
+    pub(super) fn exact(&self) -> ([u64; 3], [f64; 2]) {
+        let counts = [&self.nan, &self.inf, &self.zero].map(|lanes| lanes.iter().sum());
+        let min = self.min.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = self.max.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (counts, [min, max])
     }
 
     #[inline(always)]
@@ -102,21 +140,43 @@ impl Pass {
     }
 
     pub fn result(&self) -> Statistics {
-        let nan_count = self.nan.iter().sum();
-        let inf_count = self.inf.iter().sum();
-        let finite = self.elements - nan_count - inf_count;
-        let of_finite = |value: f64| (finite > 0 && value.is_finite()).then_some(value);
-        let min = self.min.iter().copied().fold(f64::INFINITY, f64::min);
-        let max = self.max.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Statistics {
-            nan_count,
-            inf_count,
-            zero_count: self.zero.iter().sum(),
-            min: of_finite(min),
-            max: of_finite(max),
-            absmax: of_finite(min.abs().max(max.abs())),
-            mean: of_finite(self.sum.iter().sum::<f64>() / finite as f64),
-            l2: of_finite(self.squares.iter().sum::<f64>().sqrt()),
-        }
+        let (counts, extremes) = self.exact();
+        let ended = (0..LEVELS).filter(|level| self.blocks >> level & 1 == 1);
+        let sums = ended.map(|level| self.levels[level]);
+        let sums = sums.reduce(|later, earlier| added(earlier, later));
+        statistics(self.elements, counts, extremes, sums.unwrap_or_default())
     }
+}
+
+/// What becomes of `[NaN, infinite, zero]`, `[min, max]` and `[sum, sum of squares]`.
+pub(super) fn statistics(
+    elements: u64,
+    [nan_count, inf_count, zero_count]: [u64; 3],
+    extremes: [f64; 2],
+    [sum, squares]: [f64; 2],
+) -> Statistics {
+    let finite = elements - nan_count - inf_count;
+    let of_finite = |value: f64| (finite > 0 && value.is_finite()).then_some(value);
+    // Which of the two zeros comes first in a lane would depend on who looks.
+    let [min, max] = extremes.map(|extreme| extreme + 0.0);
+    Statistics {
+        nan_count,
+        inf_count,
+        zero_count,
+        min: of_finite(min),
+        max: of_finite(max),
+        absmax: of_finite(min.abs().max(max.abs())),
+        mean: of_finite(sum / finite as f64),
+        l2: of_finite(squares.sqrt()),
+    }
+}
+
+/// Neighbours first, then pairs of them.
+fn tree([a, b, c, d, e, f, g, h]: [f64; LANES]) -> f64 {
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
+/// Side by side: `[sum, sum of squares]` of earlier and of later elements.
+pub(super) fn added(earlier: [f64; 2], later: [f64; 2]) -> [f64; 2] {
+    [earlier[0] + later[0], earlier[1] + later[1]]
 }

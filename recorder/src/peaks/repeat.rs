@@ -118,6 +118,18 @@ pub(super) struct Repeated {
     pub is_settled: bool,
 }
 
+impl Repeated {
+    /// Of repetitions so long that each is a moment of its own; `None` as [`Found::repeated`].
+    #[cfg(feature = "gpu")]
+    pub fn of(rates: &[f64]) -> Option<Self> {
+        let mut found = Found::default();
+        for rate in rates {
+            found.add(&[*rate]);
+        }
+        found.repeated()
+    }
+}
+
 /// A rate in whole units: a text of it is short and gives the same number when it is read.
 pub(super) fn whole(rate: f64) -> f64 {
     rate.round().max(1.0)

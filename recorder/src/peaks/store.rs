@@ -53,22 +53,10 @@ impl Store {
     /// # Errors
     /// [`NotKept::NoFolder`].
     pub fn of_user(machine: &Machine) -> Result<Self, NotKept> {
-        let folder = |name: &str| env::var_os(name).map(PathBuf::from);
-        let absolute = |path: &PathBuf| path.is_absolute();
-        let cache = folder("XDG_CACHE_HOME").filter(absolute);
-        let home = || {
-            folder("HOME")
-                .filter(absolute)
-                .map(|home| home.join(".cache"))
-        };
-        let cache = cache.or_else(home).ok_or(NotKept::NoFolder)?;
+        let folder = cache_folder()?;
         let key = serde_json::to_vec(machine).unwrap_or_default();
         let hash = xxhash_rust::xxh3::xxh3_64(&key);
-        Ok(Self::at(
-            cache
-                .join("trueno-record")
-                .join(format!("peaks-{hash:016x}.json")),
-        ))
+        Ok(Self::at(folder.join(format!("peaks-{hash:016x}.json"))))
     }
 
     /// In this file.
@@ -115,23 +103,7 @@ impl Store {
     /// # Errors
     /// The file or its folder cannot be made.
     pub fn keep(&self, peaks: &Peaks) -> Result<(), Error> {
-        let fail = |action| move |e| Error::io(&self.file, action, e);
-        if let Some(folder) = self.file.parent() {
-            fs::create_dir_all(folder).map_err(fail("make the folder"))?;
-        }
-        let mut text = serde_json::to_string_pretty(peaks)
-            .map_err(io::Error::other)
-            .map_err(fail("write"))?;
-        text.push('\n');
-        let mut name = self.file.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}", process::id()));
-        let new = self.file.with_file_name(name);
-        let moved = fs::write(&new, text).and_then(|()| fs::rename(&new, &self.file));
-        moved.map_err(|e| {
-            // What is half written is of no use; that it cannot be removed changes nothing.
-            let _ = fs::remove_file(&new);
-            fail("write")(e)
-        })
+        replace(&self.file, peaks)
     }
 
     /// What is kept for `machine`, else what `measure` gives, which is kept. The second value
@@ -150,6 +122,41 @@ impl Store {
             }
         }
     }
+}
+
+/// `$XDG_CACHE_HOME/trueno-record`, else `~/.cache/trueno-record`.
+pub(super) fn cache_folder() -> Result<PathBuf, NotKept> {
+    let folder = |name: &str| env::var_os(name).map(PathBuf::from);
+    let absolute = |path: &PathBuf| path.is_absolute();
+    let cache = folder("XDG_CACHE_HOME").filter(absolute);
+    let home = || {
+        folder("HOME")
+            .filter(absolute)
+            .map(|home| home.join(".cache"))
+    };
+    let cache = cache.or_else(home).ok_or(NotKept::NoFolder)?;
+    Ok(cache.join("trueno-record"))
+}
+
+/// Writes a value as JSON, in place of what was in the file; whoever reads at the same time sees one or the other.
+pub(super) fn replace(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
+    let fail = |action| move |e| Error::io(file, action, e);
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(fail("make the folder"))?;
+    }
+    let mut text = serde_json::to_string_pretty(value)
+        .map_err(io::Error::other)
+        .map_err(fail("write"))?;
+    text.push('\n');
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", process::id()));
+    let new = file.with_file_name(name);
+    let moved = fs::write(&new, text).and_then(|()| fs::rename(&new, file));
+    moved.map_err(|e| {
+        // What is half written is of no use; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&new);
+        fail("write")(e)
+    })
 }
 
 #[cfg(test)]

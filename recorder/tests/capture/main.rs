@@ -5,6 +5,7 @@
 mod common;
 
 mod acceptance;
+mod ceilings;
 mod commands;
 mod endings;
 mod fakes;

@@ -57,7 +57,7 @@ enum Failure {
 impl Failure {
     fn exit_code(&self) -> u8 {
         match self {
-            Self::NotMeasurable(_) => NOT_MEASURABLE,
+            Self::NotMeasurable(_) | Self::Peaks(peaks::Failure::NoGpu(_)) => NOT_MEASURABLE,
             _ => 2,
         }
     }

@@ -5,14 +5,19 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trueno_cupti::driver::DriverError;
 use trueno_recorder::Error;
-use trueno_recorder::peaks::{Effort, Machine, NotKept, Peaks, Store, measure};
+use trueno_recorder::peaks::gpu::{GpuEffort, GpuPeaks};
+use trueno_recorder::peaks::{Effort, Machine, NotKept, Peaks, Progress, Store, measure};
 
 use crate::table;
 
 /// What is typed after `peaks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Measure the GPUs of this machine, and not its processor; what `run` records on them has these ceilings then.
+    #[arg(long, conflicts_with = "kept")]
+    gpu: bool,
     /// Also write them to FILE, as JSON.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -25,15 +30,22 @@ pub struct Args {
     /// Do not keep what is measured for other programs.
     #[arg(long, conflicts_with = "kept")]
     no_keep: bool,
-    /// How often each ceiling is measured at least, if there is time.
-    #[arg(long, value_name = "N", default_value_t = Effort::default().repetitions, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    repetitions: u32,
-    /// How long once takes, in milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = Effort::default().repetition.as_secs_f64() * 1e3, value_parser = milliseconds)]
-    repetition_ms: f64,
+    /// How often each ceiling is measured at least, if there is time (of a GPU 15 times).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    repetitions: Option<u32>,
+    /// How long once takes, in milliseconds (of a GPU 5 at least).
+    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    repetition_ms: Option<f64>,
     /// After so many seconds, take what there is; each ceiling is measured a few times all the same.
-    #[arg(long, value_name = "S", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
+    #[arg(long, value_name = "S", conflicts_with = "gpu", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
     seconds: u64,
+}
+
+impl Args {
+    fn repetition(&self) -> Option<Duration> {
+        let ms = self.repetition_ms?;
+        Some(Duration::from_secs_f64(ms / 1e3))
+    }
 }
 
 fn milliseconds(text: &str) -> Result<f64, String> {
@@ -52,6 +64,12 @@ pub enum Failure {
     /// To the file that was asked for.
     #[error(transparent)]
     File(Error),
+    /// The same, of GPUs.
+    #[error("{}: cannot write: {}", .0.display(), .1)]
+    GpuFile(PathBuf, #[source] io::Error),
+    /// There is none, or it cannot be used.
+    #[error("no GPU can be measured: {0}")]
+    NoGpu(#[source] DriverError),
     /// It cannot happen: numbers are finite.
     #[error("cannot make JSON: {0}")]
     Json(#[from] serde_json::Error),
@@ -62,6 +80,9 @@ const NOT_MEASURABLE: u8 = 3;
 
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
+    if args.gpu {
+        return of_gpus(args);
+    }
     let peaks = peaks(args);
     if let Some(file) = &args.output {
         Store::at(file).keep(&peaks).map_err(Failure::File)?;
@@ -71,14 +92,53 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     } else {
         table::text(&peaks)
     };
-    let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.map_err(Failure::Output)?;
+    print(&text)?;
     Ok(if peaks.ceilings.is_empty() {
         NOT_MEASURABLE
     } else {
         0
     })
+}
+
+fn of_gpus(args: &Args) -> Result<u8, Failure> {
+    let usual = GpuEffort::default();
+    let effort = GpuEffort {
+        repetitions: args.repetitions.unwrap_or(usual.repetitions),
+        repetition: args.repetition().unwrap_or(usual.repetition),
+        ..usual
+    };
+    let bar = bar();
+    let found = GpuPeaks::of_all(&effort, |at| show(&bar, &at));
+    bar.finish_and_clear();
+    let gpus = found.map_err(Failure::NoGpu)?;
+    for problem in gpus
+        .iter()
+        .filter(|_| !args.no_keep)
+        .filter_map(|gpu| gpu.keep().err())
+    {
+        warn(&format!("the ceilings are not kept: {problem}"));
+    }
+    let json = serde_json::to_string_pretty(&gpus)? + "\n";
+    if let Some(file) = &args.output {
+        std::fs::write(file, &json).map_err(|error| Failure::GpuFile(file.clone(), error))?;
+    }
+    let text = if args.json {
+        json
+    } else {
+        gpus.iter().map(table::gpu_text).collect()
+    };
+    print(&text)?;
+    Ok(if gpus.iter().all(|gpu| gpu.ceilings.is_empty()) {
+        NOT_MEASURABLE
+    } else {
+        0
+    })
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(Failure::Output)
 }
 
 fn peaks(args: &Args) -> Peaks {
@@ -95,9 +155,10 @@ fn peaks(args: &Args) -> Peaks {
             Err(problem) => warn(&problem.to_string()),
         }
     }
+    let usual = Effort::default();
     let peaks = measured(&Effort {
-        repetitions: args.repetitions,
-        repetition: Duration::from_secs_f64(args.repetition_ms / 1e3),
+        repetitions: args.repetitions.unwrap_or(usual.repetitions),
+        repetition: args.repetition().unwrap_or(usual.repetition),
         longest: Duration::from_secs(args.seconds),
     });
     if !args.no_keep {
@@ -112,8 +173,15 @@ fn peaks(args: &Args) -> Peaks {
     peaks
 }
 
-/// A bar on a terminal only: a log has no use for it.
 fn measured(effort: &Effort) -> Peaks {
+    let bar = bar();
+    let peaks = measure(effort, |at| show(&bar, &at));
+    bar.finish_and_clear();
+    peaks
+}
+
+/// A bar on a terminal only: a log has no use for it.
+fn bar() -> ProgressBar {
     let bar = if io::stderr().is_terminal() {
         ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
     } else {
@@ -122,13 +190,13 @@ fn measured(effort: &Effort) -> Peaks {
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
         bar.set_style(style);
     }
-    let peaks = measure(effort, |at| {
-        bar.set_length(at.all as u64);
-        bar.set_position(at.done as u64);
-        bar.set_message(at.now.to_owned());
-    });
-    bar.finish_and_clear();
-    peaks
+    bar
+}
+
+fn show(bar: &ProgressBar, at: &Progress<'_>) {
+    bar.set_length(at.all as u64);
+    bar.set_position(at.done as u64);
+    bar.set_message(at.now.to_owned());
 }
 
 fn warn(text: &str) {

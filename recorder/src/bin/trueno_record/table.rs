@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use trueno_recorder::peaks::gpu::GpuPeaks;
 use trueno_recorder::peaks::{Cache, Peaks};
 use trueno_recorder::{Ceiling, CeilingKind};
 
@@ -10,19 +11,54 @@ pub fn text(peaks: &Peaks) -> String {
     let mut out = String::new();
     // Writing to a text cannot fail.
     let _ = write_machine(&mut out, peaks);
+    write_ceilings(&mut out, &peaks.ceilings, &peaks.notes);
+    out
+}
+
+/// Likewise of a GPU.
+pub fn gpu_text(peaks: &GpuPeaks) -> String {
+    let mut out = String::new();
+    // As above.
+    let _ = write_gpu(&mut out, peaks);
+    write_ceilings(&mut out, &peaks.ceilings, &peaks.notes);
+    out
+}
+
+fn write_ceilings(out: &mut String, ceilings: &[Ceiling], notes: &[String]) {
     for kind in [CeilingKind::Bandwidth, CeilingKind::Compute] {
-        let rows: Vec<&Ceiling> = peaks.ceilings.iter().filter(|c| c.kind == kind).collect();
+        let rows: Vec<&Ceiling> = ceilings.iter().filter(|c| c.kind == kind).collect();
         if !rows.is_empty() {
-            let _ = write_rows(&mut out, kind, &rows);
+            let _ = write_rows(out, kind, &rows);
         }
     }
-    if !peaks.notes.is_empty() {
+    if !notes.is_empty() {
         out.push('\n');
     }
-    for note in &peaks.notes {
+    for note in notes {
         let _ = writeln!(out, "note: {note}");
     }
-    out
+}
+
+fn write_gpu(out: &mut String, peaks: &GpuPeaks) -> std::fmt::Result {
+    let gpu = &peaks.gpu;
+    let known = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
+    let ghz = |hz: f64| format!("{:.2} GHz", hz / 1e9);
+    let mib = |bytes: u64| format!("{} MiB", bytes >> 20);
+    writeln!(out, "gpu:{} {}, {}", gpu.number, gpu.name, gpu.uuid)?;
+    writeln!(
+        out,
+        "compute capability {}, {} multiprocessors, L2 {}, memory {}",
+        known(gpu.compute_capability.clone()),
+        known(gpu.multiprocessors.map(|count| count.to_string())),
+        known(gpu.l2_bytes.map(mib)),
+        known(gpu.memory_bytes.map(mib)),
+    )?;
+    writeln!(
+        out,
+        "clock: {} measured, {} at most",
+        known(peaks.clock_hz.map(ghz)),
+        known(gpu.highest_clock_hz.map(|hz| ghz(hz as f64)))
+    )
 }
 
 fn write_machine(out: &mut String, peaks: &Peaks) -> std::fmt::Result {
@@ -69,7 +105,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
     };
     writeln!(
         out,
-        "\n{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+        "\n{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
         kind.name(),
         "",
         "operation",
@@ -85,7 +121,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
         writeln!(
             out,
-            "{:<10} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}",
+            "{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}",
             text(&row.level),
             text(&row.precision),
             text(&row.operation),
