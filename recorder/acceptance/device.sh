@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # Part of cuda-acceptance.sh: checksums of tensors on the device, and what the device can do at most.
+# TRUENO_CHECKSUMS names the example device_checksums of recorder/cuda, built elsewhere.
 
 checksums="${TRUENO_CHECKSUMS:-}"
 if [ -z "$checksums" ] && [ -n "${target:-}" ]; then
