@@ -1,0 +1,69 @@
+//! What a reader should know.
+
+use trueno_plugin::{Finding, Severity};
+
+use crate::idle::Place;
+use crate::operations::{Loaded, device_name};
+
+/// One for each device, and what is left out.
+pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
+    let devices = places.iter().filter(|place| place.stream.is_none());
+    let mut out: Vec<Finding> = devices.filter_map(idle).collect();
+    let all = loaded.operations.len();
+    if loaded.not_linked > 0 {
+        let title = format!(
+            "of {} of {all} operations of devices it is not recorded who asked for them",
+            loaded.not_linked
+        );
+        out.push(
+            Finding::new("not_linked", Severity::Info, title)
+                .detail("their launches and queues are not measurable, and gaps before them have no known cause"),
+        );
+    }
+    if loaded.before_call > 0 {
+        let title = format!(
+            "{} operations began before the call for them",
+            loaded.before_call
+        );
+        out.push(
+            Finding::new("before_call", Severity::Warning, title)
+                .detail("clocks of host and device disagree, or a correlation is wrong; no launch is computed for them")
+                .suggestion("see the findings of sanity"),
+        );
+    }
+    if loaded.left_out > 0 {
+        let title = format!("{} rows of device work are in no figure", loaded.left_out);
+        out.push(
+            Finding::new("left_out", Severity::Info, title)
+                .detail("their times only contain the work, are not valid, or cannot be"),
+        );
+    }
+    out
+}
+
+fn idle(place: &Place) -> Option<Finding> {
+    let (span_ns, idle_ns) = (place.span_ns(), place.idle_ns());
+    if span_ns <= 0 {
+        return None;
+    }
+    let name = device_name(place.device);
+    let share = |part_ns: i64, of_ns: i64| 100.0 * part_ns as f64 / of_ns as f64;
+    let title = format!(
+        "{name} was idle for {:.1} % of the time between its first and its last operation",
+        share(idle_ns, span_ns)
+    );
+    let parts = place.parts();
+    let mut finding = Finding::new("idle", Severity::Info, title)
+        .evidence("SELECT * FROM device.gaps ORDER BY dur_ns DESC");
+    if idle_ns > 0 {
+        finding = finding.detail(format!(
+            "of that: {:.0} % nobody had asked for the next operation, {:.0} % it was being launched, {:.0} % it had been \
+             asked for before, {:.0} % not known",
+            share(parts.not_asked_ns, idle_ns),
+            share(parts.launching_ns, idle_ns),
+            share(parts.asked_before_ns, idle_ns),
+            share(parts.not_known_ns, idle_ns)
+        ));
+    }
+    Some(finding)
+}

@@ -1,0 +1,179 @@
+//! When a device, or a stream, did nothing between its first and its last operation.
+//!
+//! A *gap* lies between the end of all operations so far and the start of the next. It is cut at the beginning of
+//! the call for that next operation:
+//!
+//! | part | when |
+//! | --- | --- |
+//! | not asked | nobody had asked for the next operation yet |
+//! | launching | from the call, which began in the gap, to the start |
+//! | asked before | the call began before the gap: the way to the device, an event, or work of another stream held it |
+//! | not known | no call is recorded |
+
+use crate::operations::{Loaded, Operation};
+use crate::queue::{Queue, queue};
+
+/// The parts of a gap, or of all; they add up to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Before the call.
+    pub not_asked_ns: i64,
+    /// Since the call, in gaps in which it began.
+    pub launching_ns: i64,
+    /// Gaps that began after the call.
+    pub asked_before_ns: i64,
+    /// Gaps before an operation without a call.
+    pub not_known_ns: i64,
+}
+
+impl Parts {
+    fn add(&mut self, other: Self) {
+        let sum = |a: &mut i64, b: i64| *a = a.saturating_add(b);
+        sum(&mut self.not_asked_ns, other.not_asked_ns);
+        sum(&mut self.launching_ns, other.launching_ns);
+        sum(&mut self.asked_before_ns, other.asked_before_ns);
+        sum(&mut self.not_known_ns, other.not_known_ns);
+    }
+
+    /// Where most of it lies, in words.
+    pub fn most(&self) -> &'static str {
+        let parts = [
+            (self.not_asked_ns, "not asked"),
+            (self.launching_ns, "launching"),
+            (self.asked_before_ns, "asked before"),
+            (self.not_known_ns, "not known"),
+        ];
+        // Of equals the first.
+        let most = parts.into_iter().rev().max_by_key(|part| part.0);
+        most.map_or("not known", |part| part.1)
+    }
+}
+
+/// One gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// When it began.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// The operation that had ended last.
+    pub after: Operation,
+    /// The one that ended it.
+    pub next: Operation,
+    /// What it consists of.
+    pub parts: Parts,
+}
+
+impl Gap {
+    /// How long it was.
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// A device, or one of its streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The device.
+    pub device: i64,
+    /// The stream; `None` for all of the device.
+    pub stream: Option<i64>,
+    /// How many operations.
+    pub operations: u64,
+    /// When the first began.
+    pub first_ns: i64,
+    /// When the last ended.
+    pub last_ns: i64,
+    /// Time in which any was running.
+    pub busy_ns: i64,
+    /// In the order of time.
+    pub gaps: Vec<Gap>,
+    /// What waited.
+    pub queue: Option<Queue>,
+}
+
+impl Place {
+    /// From the first begin to the last end.
+    pub fn span_ns(&self) -> i64 {
+        self.last_ns.saturating_sub(self.first_ns)
+    }
+
+    /// Time in which none was running.
+    pub fn idle_ns(&self) -> i64 {
+        self.span_ns().saturating_sub(self.busy_ns)
+    }
+
+    /// What the idle time consists of.
+    pub fn parts(&self) -> Parts {
+        let mut out = Parts::default();
+        self.gaps.iter().for_each(|gap| out.add(gap.parts));
+        out
+    }
+
+    /// Of operations by start; `None` of none.
+    fn of(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
+        let first = operations.first()?;
+        let mut out = Self {
+            device: first.device,
+            stream,
+            operations: operations.len() as u64,
+            first_ns: first.start_ns,
+            last_ns: first.end_ns,
+            busy_ns: first.end_ns.saturating_sub(first.start_ns),
+            gaps: Vec::new(),
+            queue: queue(operations.iter()),
+        };
+        let mut after = *first;
+        for next in &operations[1..] {
+            if next.start_ns > out.last_ns {
+                out.gaps.push(gap(after, *next));
+            }
+            let more_ns = next.end_ns.saturating_sub(next.start_ns.max(out.last_ns));
+            out.busy_ns = out.busy_ns.saturating_add(more_ns.max(0));
+            if next.end_ns > out.last_ns {
+                (out.last_ns, after) = (next.end_ns, *next);
+            }
+        }
+        Some(out)
+    }
+}
+
+fn gap(after: Operation, next: Operation) -> Gap {
+    let (start_ns, end_ns) = (after.end_ns, next.start_ns);
+    let dur_ns = end_ns.saturating_sub(start_ns);
+    let mut parts = Parts::default();
+    match next.call {
+        None => parts.not_known_ns = dur_ns,
+        Some((called_ns, _)) if called_ns <= start_ns => parts.asked_before_ns = dur_ns,
+        Some((called_ns, _)) => {
+            parts.not_asked_ns = called_ns.saturating_sub(start_ns);
+            parts.launching_ns = end_ns.saturating_sub(called_ns);
+        }
+    }
+    Gap {
+        start_ns,
+        end_ns,
+        after,
+        next,
+        parts,
+    }
+}
+
+/// Each device, and after it its streams where it has several.
+pub fn places(loaded: &Loaded) -> Vec<Place> {
+    let mut out = Vec::new();
+    for device in loaded.devices() {
+        let mut by_start = device.to_vec();
+        by_start.sort_unstable_by_key(|o| (o.start_ns, o.end_ns, o.id));
+        out.extend(Place::of(&by_start, None));
+        let streams: Vec<&[Operation]> = device.chunk_by(|a, b| a.stream == b.stream).collect();
+        if streams.len() > 1 {
+            out.extend(
+                streams
+                    .iter()
+                    .filter_map(|stream| Place::of(stream, Some(stream[0].stream))),
+            );
+        }
+    }
+    out
+}

@@ -1,0 +1,31 @@
+//! What is asked of the run.
+
+use trueno_plugin::Input;
+
+/// All inputs.
+pub const INPUTS: [Input; 4] = [
+    Input::sql(
+        "kernels",
+        "SELECT id, name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid \
+         FROM kernels WHERE device IS NOT NULL",
+    )
+    .optional(),
+    Input::sql(
+        "transfers",
+        "SELECT id, direction AS name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound \
+         FROM transfers WHERE device IS NOT NULL",
+    )
+    .optional(),
+    // Several calls of one correlation are nested: the one that began first is what the program called.
+    Input::sql(
+        "calls",
+        "SELECT correlation, start_ns, dur_ns FROM calls WHERE correlation IS NOT NULL",
+    )
+    .optional(),
+    // Only there where the report is about a part of the run.
+    Input::sql(
+        "report_window",
+        "SELECT from_ns, until_ns FROM report_window",
+    )
+    .optional(),
+];

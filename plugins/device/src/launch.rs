@@ -1,0 +1,96 @@
+//! From the host's call to the start of the work.
+//!
+//! ```text
+//! call.start        end of all before it on its stream        start
+//!     ├──────────────── queued ────────────────┼──── latency ────┤
+//! ```
+//!
+//! *Queued* is the part in which earlier operations of the stream were running, *latency* the rest: the way to the
+//! device, and waits for events of other streams. Both add up to `start − call.start`.
+
+use std::collections::BTreeMap;
+
+use crate::operations::{Loaded, Operation};
+
+/// The parts of one operation's way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// While earlier work of the stream was running.
+    pub queued_ns: i64,
+    /// From there, or from the call, to the start.
+    pub latency_ns: i64,
+}
+
+/// The way of an operation with a call, where earlier work of its stream ended at `free_ns`.
+pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
+    let (called_ns, _) = operation.call?;
+    let all_ns = operation.start_ns.saturating_sub(called_ns);
+    let busy_ns = free_ns.map_or(0, |free_ns| free_ns.saturating_sub(called_ns));
+    let queued_ns = busy_ns.clamp(0, all_ns);
+    Some(Way {
+        queued_ns,
+        latency_ns: all_ns - queued_ns,
+    })
+}
+
+/// What the operations of one name had to wait for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfName {
+    /// How many.
+    pub operations: u64,
+    /// How many of them have a call.
+    pub linked: u64,
+    /// Time on the device.
+    pub dur_ns: i64,
+    /// Time of the calls; one that asked for several operations counts once, at the first of them.
+    pub call_ns: i64,
+    /// Sum.
+    pub queued_ns: i64,
+    /// Latencies of those with a call, in ascending order.
+    pub latencies_ns: Vec<i64>,
+    /// How many of those with a call ran for less time than their latency.
+    pub shorter: u64,
+}
+
+impl OfName {
+    /// Sum of the latencies.
+    pub fn latency_ns(&self) -> i64 {
+        self.latencies_ns
+            .iter()
+            .fold(0, |sum, ns| ns.saturating_add(sum))
+    }
+
+    /// The lower of the two in the middle of an even number.
+    pub fn median_ns(&self) -> Option<i64> {
+        let middle = self.latencies_ns.len().checked_sub(1)? / 2;
+        self.latencies_ns.get(middle).copied()
+    }
+}
+
+/// By number of the name.
+pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, OfName> {
+    let mut out: BTreeMap<u32, OfName> = BTreeMap::new();
+    for stream in loaded.streams() {
+        let mut free_ns: Option<i64> = None;
+        for operation in stream {
+            let of = out.entry(operation.name).or_default();
+            let dur_ns = operation.end_ns.saturating_sub(operation.start_ns);
+            of.operations += 1;
+            of.dur_ns = of.dur_ns.saturating_add(dur_ns);
+            if let (Some(way), Some((from_ns, to_ns))) = (way(operation, free_ns), operation.call) {
+                of.linked += 1;
+                if !operation.shares_call {
+                    of.call_ns = of.call_ns.saturating_add(to_ns.saturating_sub(from_ns));
+                }
+                of.queued_ns = of.queued_ns.saturating_add(way.queued_ns);
+                of.latencies_ns.push(way.latency_ns);
+                of.shorter += u64::from(dur_ns < way.latency_ns);
+            }
+            free_ns = free_ns.max(Some(operation.end_ns));
+        }
+    }
+    for of in out.values_mut() {
+        of.latencies_ns.sort_unstable();
+    }
+    out
+}

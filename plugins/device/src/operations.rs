@@ -1,0 +1,192 @@
+//! Operations of devices, and the calls that asked for them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table};
+
+/// A kernel or a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its row.
+    pub id: u64,
+    /// Its name: a number of [`Loaded::names`].
+    pub name: u32,
+    /// The device.
+    pub device: i64,
+    /// The stream.
+    pub stream: i64,
+    /// When it began on the device.
+    pub start_ns: i64,
+    /// When it ended.
+    pub end_ns: i64,
+    /// From when to when the host called for it; `None` where that is not recorded, or began after the work.
+    pub call: Option<(i64, i64)>,
+    /// What links it to its call.
+    pub correlation: Option<u64>,
+    /// Whether the same call asked for an operation before this one: nodes of a graph.
+    pub shares_call: bool,
+}
+
+/// All operations.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// By device, stream and start.
+    pub operations: Vec<Operation>,
+    /// Names, and whether of transfers.
+    pub names: Vec<(String, bool)>,
+    /// Rows whose times only contain the work, are not valid or impossible.
+    pub left_out: u64,
+    /// Operations that began before their call.
+    pub before_call: u64,
+    /// Operations without a call.
+    pub not_linked: u64,
+    /// The part of the run that the report is about.
+    pub window: Option<(i64, i64)>,
+}
+
+impl Loaded {
+    /// Reads the inputs.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let table = run.table("report_window")?;
+        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
+        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
+        let mut out = Self {
+            window: ends.into_iter().next(),
+            ..Self::default()
+        };
+        let calls = Calls::read(&run.table("calls")?)?;
+        for (input, is_transfer) in [("kernels", false), ("transfers", true)] {
+            let table = run.table(input)?;
+            out.rows(&table, is_transfer, &calls)?;
+        }
+        out.operations
+            .sort_unstable_by_key(|o| (o.device, o.stream, o.start_ns, o.end_ns, o.id));
+        out.mark_shared_calls();
+        Ok(out)
+    }
+
+    fn rows(&mut self, table: &Table, is_transfer: bool, calls: &Calls) -> Result<()> {
+        // A kernel may be called like a direction: each kind has names of its own.
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let (id, name) = (table.u64("id")?, table.text("name")?);
+        let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (bound, correlation) = (table.bool("is_bound")?, table.u64("correlation")?);
+        let valid = (!is_transfer).then(|| table.bool("valid")).transpose()?;
+        for row in 0..table.rows() {
+            let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
+            let (Some(id), Some(text), Some(device), Some(start_ns), Some(dur_ns), true, true) = (
+                id.get(row),
+                name.get(row),
+                device.get(row),
+                start.get(row),
+                dur.get(row).filter(|dur_ns| *dur_ns >= 0),
+                is_valid,
+                bound.get(row) != Some(true),
+            ) else {
+                self.left_out += 1;
+                continue;
+            };
+            if self
+                .window
+                .is_some_and(|(from, until)| start_ns < from || start_ns >= until)
+            {
+                continue;
+            }
+            let name = match numbers.get(text) {
+                Some(name) => *name,
+                None => {
+                    let name = self.names.len() as u32;
+                    self.names.push((text.to_owned(), is_transfer));
+                    numbers.insert(text.to_owned(), name);
+                    name
+                }
+            };
+            let correlation = correlation.get(row);
+            let call = correlation.and_then(|of| calls.get(of));
+            let is_before = call.is_some_and(|call| call.0 > start_ns);
+            self.before_call += u64::from(is_before);
+            self.not_linked += u64::from(call.is_none());
+            self.operations.push(Operation {
+                id,
+                name,
+                device,
+                stream: stream.get(row).unwrap_or(0),
+                start_ns,
+                end_ns: start_ns.saturating_add(dur_ns),
+                call: call.filter(|_| !is_before),
+                correlation,
+                shares_call: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// Of the operations of one call the first one has it for itself.
+    fn mark_shared_calls(&mut self) {
+        let all = &mut self.operations;
+        let of_call = |o: &Operation| o.call.and(o.correlation);
+        let mut linked: Vec<usize> = (0..all.len())
+            .filter(|&at| of_call(&all[at]).is_some())
+            .collect();
+        linked.sort_unstable_by_key(|&at| (of_call(&all[at]), all[at].start_ns, all[at].id));
+        for pair in linked.windows(2) {
+            all[pair[1]].shares_call = of_call(&all[pair[0]]) == of_call(&all[pair[1]]);
+        }
+    }
+
+    /// The operations of each stream, by device and stream.
+    pub fn streams(&self) -> impl Iterator<Item = &[Operation]> {
+        self.operations
+            .chunk_by(|a, b| (a.device, a.stream) == (b.device, b.stream))
+    }
+
+    /// The operations of each device.
+    pub fn devices(&self) -> impl Iterator<Item = &[Operation]> {
+        self.operations.chunk_by(|a, b| a.device == b.device)
+    }
+}
+
+/// From when to when the outermost call of each correlation lasted.
+struct Calls(Vec<(u64, i64, i64)>);
+
+impl Calls {
+    fn read(table: &Table) -> Result<Self> {
+        let correlation = table.u64("correlation")?;
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let row = |row: usize| {
+            let dur_ns = dur.get(row).filter(|dur_ns| *dur_ns >= 0)?;
+            let start_ns = start.get(row)?;
+            Some((
+                correlation.get(row)?,
+                start_ns,
+                start_ns.saturating_add(dur_ns),
+            ))
+        };
+        let mut out: Vec<(u64, i64, i64)> = (0..table.rows()).filter_map(row).collect();
+        // Of two that begin together the longer is the outer one.
+        out.sort_unstable_by_key(|&(of, start_ns, end_ns)| (of, start_ns, Reverse(end_ns)));
+        out.dedup_by_key(|call| call.0);
+        Ok(Self(out))
+    }
+
+    fn get(&self, correlation: u64) -> Option<(i64, i64)> {
+        let at = self
+            .0
+            .binary_search_by_key(&correlation, |call| call.0)
+            .ok()?;
+        Some((self.0[at].1, self.0[at].2))
+    }
+}
+
+/// `gpu0`, as tables call it; of a rank `rank 1 gpu0`.
+pub fn device_name(device: i64) -> String {
+    match trueno_plugin::rank::of_place(device) {
+        (0, device) => format!("gpu{device}"),
+        (rank, device) => format!("rank {rank} gpu{device}"),
+    }
+}

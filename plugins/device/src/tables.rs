@@ -1,0 +1,143 @@
+//! The output tables.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::idle::{Gap, Place};
+use crate::launch::OfName;
+use crate::operations::{Loaded, device_name};
+
+/// Table `idle`: each device, then its streams where it has several.
+///
+/// `place`: the device; `stream`: null for all of it; `operations`; `span_ns`: from the first begin to the last end;
+/// `busy_ns`: any was running; `idle_ns`: the rest; `idle_share`: idle / span; `gaps`; `longest_ns`; `not_asked_ns`,
+/// `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of idle, see [`crate::idle`]; `queue_mean`, `queue_max`:
+/// operations asked for and not begun, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`: of the span.
+pub fn idle(places: &[Place]) -> TableBuilder {
+    let share = |place: &Place| {
+        let span_ns = place.span_ns();
+        (span_ns > 0).then(|| place.idle_ns() as f64 / span_ns as f64)
+    };
+    let longest = |place: &Place| place.gaps.iter().map(Gap::dur_ns).max();
+    Table::build("idle")
+        .text(
+            "place",
+            places.iter().map(|place| device_name(place.device)),
+        )
+        .i64("stream", places.iter().map(|place| place.stream))
+        .u64("operations", places.iter().map(|place| place.operations))
+        .i64("span_ns", places.iter().map(Place::span_ns))
+        .i64("busy_ns", places.iter().map(|place| place.busy_ns))
+        .i64("idle_ns", places.iter().map(Place::idle_ns))
+        .f64("idle_share", places.iter().map(share))
+        .u64("gaps", places.iter().map(|place| place.gaps.len() as u64))
+        .i64("longest_ns", places.iter().map(longest))
+        .i64(
+            "not_asked_ns",
+            places.iter().map(|place| place.parts().not_asked_ns),
+        )
+        .i64(
+            "launching_ns",
+            places.iter().map(|place| place.parts().launching_ns),
+        )
+        .i64(
+            "asked_before_ns",
+            places.iter().map(|place| place.parts().asked_before_ns),
+        )
+        .i64(
+            "not_known_ns",
+            places.iter().map(|place| place.parts().not_known_ns),
+        )
+        .f64(
+            "queue_mean",
+            places
+                .iter()
+                .map(|place| place.queue.and_then(|queue| queue.mean)),
+        )
+        .u64(
+            "queue_max",
+            places
+                .iter()
+                .map(|place| place.queue.map(|queue| queue.most)),
+        )
+        .i64("first_ns", places.iter().map(|place| place.first_ns))
+        .i64("last_ns", places.iter().map(|place| place.last_ns))
+}
+
+/// Table `launches`: each name of a kernel and each direction of a transfer, by its latency, longest first.
+///
+/// `name`; `kind`: kernel or transfer; `operations`; `linked`: those with a call, which all that follows is about, but
+/// `dur_ns`; `call_ns`: Σ time of the calls; `queued_ns`, `latency_ns`: Σ, see [`crate::launch`]; `latency_median_ns`,
+/// `latency_max_ns`; `shorter`: operations that ran for less time than their latency; `dur_ns`: Σ time on the device.
+pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder {
+    let mut rows: Vec<(&(String, bool), &OfName)> = names
+        .iter()
+        .filter_map(|(number, of)| Some((loaded.names.get(*number as usize)?, of)))
+        .collect();
+    rows.sort_by_key(|(name, of)| (Reverse(of.latency_ns()), Reverse(of.dur_ns), *name));
+    let linked = |of: &OfName, value: i64| (of.linked > 0).then_some(value);
+    let kind = |is_transfer: bool| if is_transfer { "transfer" } else { "kernel" };
+    Table::build("launches")
+        .text("name", rows.iter().map(|row| &row.0.0))
+        .text("kind", rows.iter().map(|row| kind(row.0.1)))
+        .u64("operations", rows.iter().map(|row| row.1.operations))
+        .u64("linked", rows.iter().map(|row| row.1.linked))
+        .i64(
+            "latency_ns",
+            rows.iter().map(|row| linked(row.1, row.1.latency_ns())),
+        )
+        .i64(
+            "latency_median_ns",
+            rows.iter().map(|row| row.1.median_ns()),
+        )
+        .i64(
+            "queued_ns",
+            rows.iter().map(|row| linked(row.1, row.1.queued_ns)),
+        )
+        .i64(
+            "call_ns",
+            rows.iter().map(|row| linked(row.1, row.1.call_ns)),
+        )
+        .i64("dur_ns", rows.iter().map(|row| row.1.dur_ns))
+        .u64(
+            "shorter",
+            rows.iter()
+                .map(|row| (row.1.linked > 0).then_some(row.1.shorter)),
+        )
+        .i64(
+            "latency_max_ns",
+            rows.iter().map(|row| row.1.latencies_ns.last().copied()),
+        )
+}
+
+/// Table `gaps`: the longest times in which a device did nothing.
+///
+/// `place`; `start_ns`; `dur_ns`; `cause`: where most of it lies; `not_asked_ns`, `launching_ns`: parts; `after`: the
+/// name of the operation that had ended last; `next`: of the one that ended it; `id`: the row of the latter.
+pub fn gaps(loaded: &Loaded, places: &[Place], most: usize) -> TableBuilder {
+    let devices = places.iter().filter(|place| place.stream.is_none());
+    let mut rows: Vec<(i64, &Gap)> = devices
+        .flat_map(|place| place.gaps.iter().map(|gap| (place.device, gap)))
+        .collect();
+    rows.sort_by_key(|(device, gap)| (Reverse(gap.dur_ns()), *device, gap.start_ns));
+    rows.truncate(most);
+    let name = |number: u32| loaded.names.get(number as usize).map(|name| &name.0);
+    Table::build("gaps")
+        .text("place", rows.iter().map(|row| device_name(row.0)))
+        .i64("start_ns", rows.iter().map(|row| row.1.start_ns))
+        .i64("dur_ns", rows.iter().map(|row| row.1.dur_ns()))
+        .text("cause", rows.iter().map(|row| row.1.parts.most()))
+        .i64(
+            "not_asked_ns",
+            rows.iter().map(|row| row.1.parts.not_asked_ns),
+        )
+        .i64(
+            "launching_ns",
+            rows.iter().map(|row| row.1.parts.launching_ns),
+        )
+        .text("after", rows.iter().map(|row| name(row.1.after.name)))
+        .text("next", rows.iter().map(|row| name(row.1.next.name)))
+        .u64("id", rows.iter().map(|row| row.1.next.id))
+}
