@@ -178,10 +178,11 @@ pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Ids of the standard plugins that need no baseline, sorted.
-pub const STANDARD: [&str; 8] = [
+pub const STANDARD: [&str; 9] = [
     "bottleneck",
     "category",
     "critical_path",
+    "device",
     "memory",
     "roofline",
     "sanity",

@@ -89,6 +89,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
             "roofline",
             "critical_path",
             "bottleneck",
+            "device",
             "sanity",
             "throughput",
             "tiles"
@@ -254,6 +255,7 @@ fn only_and_skip_choose_sections() {
             "roofline",
             "critical_path",
             "bottleneck",
+            "device",
             "throughput"
         ]
     );

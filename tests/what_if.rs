@@ -74,6 +74,7 @@ fn one_iteration_is_looked_at_alone() {
             "roofline",
             "critical_path",
             "bottleneck",
+            "device",
             "throughput",
             "tiles"
         ])

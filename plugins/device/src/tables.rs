@@ -5,63 +5,46 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::idle::{Gap, Place};
+use crate::idle::{Gap, Parts, Place};
 use crate::launch::OfName;
 use crate::operations::{Loaded, device_name};
 
 /// Table `idle`: each device, then its streams where it has several.
 ///
-/// `place`: the device; `stream`: null for all of it; `operations`; `span_ns`: from the first begin to the last end;
-/// `busy_ns`: any was running; `idle_ns`: the rest; `idle_share`: idle / span; `gaps`; `longest_ns`; `not_asked_ns`,
-/// `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of idle, see [`crate::idle`]; `queue_mean`, `queue_max`:
-/// operations asked for and not begun, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`: of the span.
+/// `place`: the device; `stream`: null for all of it; `span_ns`: from the first begin to the last end; `idle_ns`: none
+/// was running; `idle_share`: idle / span; `not_asked_ns`, `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of
+/// idle, see [`mod@crate::idle`]; `gaps`; `longest_ns`; `busy_ns`: the rest of the span; `operations`; `queue_mean`,
+/// `queue_max`: operations asked for and not begun, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`:
+/// of the span.
 pub fn idle(places: &[Place]) -> TableBuilder {
     let share = |place: &Place| {
         let span_ns = place.span_ns();
         (span_ns > 0).then(|| place.idle_ns() as f64 / span_ns as f64)
     };
+    let parts: Vec<Parts> = places.iter().map(Place::parts).collect();
+    let part = |of: fn(&Parts) -> i64| parts.iter().map(of).collect::<Vec<_>>();
     let longest = |place: &Place| place.gaps.iter().map(Gap::dur_ns).max();
+    let mean = |place: &Place| place.queue.and_then(|queue| queue.mean);
+    let most = |place: &Place| place.queue.map(|queue| queue.most);
     Table::build("idle")
         .text(
             "place",
             places.iter().map(|place| device_name(place.device)),
         )
         .i64("stream", places.iter().map(|place| place.stream))
-        .u64("operations", places.iter().map(|place| place.operations))
         .i64("span_ns", places.iter().map(Place::span_ns))
-        .i64("busy_ns", places.iter().map(|place| place.busy_ns))
         .i64("idle_ns", places.iter().map(Place::idle_ns))
         .f64("idle_share", places.iter().map(share))
+        .i64("not_asked_ns", part(|parts| parts.not_asked_ns))
+        .i64("launching_ns", part(|parts| parts.launching_ns))
+        .i64("asked_before_ns", part(|parts| parts.asked_before_ns))
+        .i64("not_known_ns", part(|parts| parts.not_known_ns))
         .u64("gaps", places.iter().map(|place| place.gaps.len() as u64))
         .i64("longest_ns", places.iter().map(longest))
-        .i64(
-            "not_asked_ns",
-            places.iter().map(|place| place.parts().not_asked_ns),
-        )
-        .i64(
-            "launching_ns",
-            places.iter().map(|place| place.parts().launching_ns),
-        )
-        .i64(
-            "asked_before_ns",
-            places.iter().map(|place| place.parts().asked_before_ns),
-        )
-        .i64(
-            "not_known_ns",
-            places.iter().map(|place| place.parts().not_known_ns),
-        )
-        .f64(
-            "queue_mean",
-            places
-                .iter()
-                .map(|place| place.queue.and_then(|queue| queue.mean)),
-        )
-        .u64(
-            "queue_max",
-            places
-                .iter()
-                .map(|place| place.queue.map(|queue| queue.most)),
-        )
+        .i64("busy_ns", places.iter().map(|place| place.busy_ns))
+        .u64("operations", places.iter().map(|place| place.operations))
+        .f64("queue_mean", places.iter().map(mean))
+        .u64("queue_max", places.iter().map(most))
         .i64("first_ns", places.iter().map(|place| place.first_ns))
         .i64("last_ns", places.iter().map(|place| place.last_ns))
 }
