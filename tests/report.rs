@@ -85,11 +85,11 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         plugins,
         [
             "category",
+            "device",
             "memory",
             "roofline",
             "critical_path",
             "bottleneck",
-            "device",
             "sanity",
             "throughput",
             "tiles"
@@ -251,11 +251,11 @@ fn only_and_skip_choose_sections() {
         plugins(&["--skip", "sanity,tiles"]),
         [
             "category",
+            "device",
             "memory",
             "roofline",
             "critical_path",
             "bottleneck",
-            "device",
             "throughput"
         ]
     );

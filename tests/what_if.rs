@@ -70,11 +70,11 @@ fn one_iteration_is_looked_at_alone() {
         window["plugins"],
         serde_json::json!([
             "category",
+            "device",
             "memory",
             "roofline",
             "critical_path",
             "bottleneck",
-            "device",
             "throughput",
             "tiles"
         ])

@@ -4,7 +4,7 @@ compares the end-to-end change with what `report --what-if` predicted.
 
     cargo build --release -p trueno-recorder --example decode
     cargo build -p trueno-analyze -p trueno-plugin-critical-path
-    plugins/critical_path/benches/what_if_is_true.py [ROUNDS] [--record FOLDER | --from FOLDER]
+    plugins/critical_path/benches/what_if_is_true.py [ROUNDS] [--case CASE] [--record FOLDER | --from FOLDER]
 
 In every round (default 25), for each brick and each case below, the plain program and the one that does the brick's
 work three times run one after the other, in turns. `--record` only records (what needs a machine that does nothing
@@ -141,11 +141,14 @@ def compare(folder: Path, case: str, brick: str) -> float:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("rounds", type=int, nargs="?", default=25)
+    arguments.add_argument("--case", choices=list(CASES), action="append", help="only this one; may be given again")
     arguments.add_argument("--record", type=Path, metavar="FOLDER")
     arguments.add_argument("--from", type=Path, metavar="FOLDER", dest="source")
     asked = arguments.parse_args()
     if asked.rounds < 2:
         arguments.error("ROUNDS: at least 2 (for quartiles)")
+    for case in [case for case in CASES if case not in (asked.case or CASES)]:
+        del CASES[case]
     if asked.record:
         asked.record.mkdir(parents=True, exist_ok=True)
         record_awake(asked.record, asked.rounds)
