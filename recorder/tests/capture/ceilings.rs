@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::common::Cell;
 use crate::fakes::{Cupti, Recording, command, fakes};
 
 /// The device of the fake CUPTI.
@@ -37,7 +38,7 @@ fn ceilings_kept_for_the_device_are_in_its_runs() {
             // The number it had when it was measured.
             "device": "gpu:5", "kind": "bandwidth", "level": level, "precision": null, "threads": null,
             "value": value, "source": "measured", "operation": "copy", "median": 2.9e12, "spread": 0.01,
-            "repetitions": 15
+            "repetitions": 15, "settled": level == "DRAM"
         })
     };
     let kept = json!({
@@ -56,6 +57,8 @@ fn ceilings_kept_for_the_device_are_in_its_runs() {
     let ceilings = recording.table("ceilings");
     assert_eq!(ceilings.texts("device"), [Some("gpu:0"), Some("gpu:0")]);
     assert_eq!(ceilings.texts("level"), [Some("DRAM"), Some("L2")]);
+    let settled = [0, 1].map(|row| ceilings.cell("settled", row).clone());
+    assert_eq!(settled, [Cell::B(true), Cell::B(false)]);
     assert_eq!(ceilings.texts("unit"), [Some("bytes/s"), Some("bytes/s")]);
     assert_eq!(
         ceilings.texts("source"),
