@@ -112,7 +112,7 @@ impl Top {
             _ => {
                 let cannot = match self.cannot_tell {
                     Some(0) | None => String::new(),
-                    Some(n) => format!("; {n} things cannot be told, see {PLUGIN}: cannot tell"),
+                    Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.cannot_tell)"),
                 };
                 format!("nothing worth a word was found{cannot}")
             }

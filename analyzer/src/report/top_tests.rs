@@ -88,6 +88,6 @@ fn what_was_not_judged_is_not_called_fine() {
     assert_eq!(nothing.status, Judged::NothingFound);
     assert_eq!(
         nothing.none(),
-        "nothing worth a word was found; 2 things cannot be told, see bottleneck: cannot tell"
+        "nothing worth a word was found; 2 things cannot be told (see bottleneck.cannot_tell)"
     );
 }

@@ -43,6 +43,9 @@ impl Plugin for Device {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let loaded = operations::Loaded::load(run)?;
         run.check_cancelled()?;
+        if loaded.operations.is_empty() && loaded.left_out == 0 {
+            return Ok(()); // A run of the host alone.
+        }
         let places = idle::places(&loaded);
         let names = launch::by_name(&loaded);
         run.emit(tables::idle(&places))?;
