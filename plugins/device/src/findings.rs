@@ -52,18 +52,24 @@ fn idle(place: &Place) -> Option<Finding> {
         "{name} was idle for {:.1} % of the time between its first and its last operation",
         share(idle_ns, span_ns)
     );
-    let parts = place.parts();
     let mut finding = Finding::new("idle", Severity::Info, title)
         .evidence("SELECT * FROM device.gaps ORDER BY dur_ns DESC");
-    if idle_ns > 0 {
-        finding = finding.detail(format!(
-            "of that: {:.0} % nobody had asked for the next operation, {:.0} % it was being launched, {:.0} % it had been \
-             asked for before, {:.0} % not known",
-            share(parts.not_asked_ns, idle_ns),
-            share(parts.launching_ns, idle_ns),
-            share(parts.asked_before_ns, idle_ns),
-            share(parts.not_known_ns, idle_ns)
-        ));
+    let parts = place.parts();
+    let told = |of| parts.told(of).map(|ns| share(ns, idle_ns));
+    match (
+        told(|parts| parts.not_asked_ns),
+        told(|parts| parts.launching_ns),
+        told(|parts| parts.asked_before_ns),
+    ) {
+        _ if idle_ns <= 0 => {}
+        (Some(not_asked), Some(launching), Some(before)) => {
+            let not_known = share(parts.not_known_ns, idle_ns);
+            finding = finding.detail(format!(
+                "of that: {not_asked:.0} % nobody had asked for the next operation, {launching:.0} % it was being \
+                 launched, {before:.0} % it had been asked for before, {not_known:.0} % not known"
+            ));
+        }
+        _ => finding = finding.detail("why is not known: no calls for its operations are recorded"),
     }
     Some(finding)
 }

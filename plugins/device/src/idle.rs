@@ -35,6 +35,13 @@ impl Parts {
         sum(&mut self.not_known_ns, other.not_known_ns);
     }
 
+    /// One of the parts that calls tell; `None` where no call tells anything of this time.
+    pub fn told(&self, of: fn(&Self) -> i64) -> Option<i64> {
+        let told = [self.not_asked_ns, self.launching_ns, self.asked_before_ns];
+        let is_told = self.not_known_ns == 0 || told.iter().any(|ns| *ns > 0);
+        is_told.then(|| of(self))
+    }
+
     /// Where most of it lies, in words.
     pub fn most(&self) -> &'static str {
         let parts = [
@@ -168,11 +175,8 @@ pub fn places(loaded: &Loaded) -> Vec<Place> {
         out.extend(Place::of(&by_start, None));
         let streams: Vec<&[Operation]> = device.chunk_by(|a, b| a.stream == b.stream).collect();
         if streams.len() > 1 {
-            out.extend(
-                streams
-                    .iter()
-                    .filter_map(|stream| Place::of(stream, Some(stream[0].stream))),
-            );
+            let known = streams.iter().filter(|of| of[0].stream.is_some());
+            out.extend(known.filter_map(|of| Place::of(of, of[0].stream)));
         }
     }
     out

@@ -21,9 +21,10 @@ pub struct Way {
     pub latency_ns: i64,
 }
 
-/// The way of an operation with a call, where earlier work of its stream ended at `free_ns`.
+/// The way of an operation with a call and a stream, where earlier work of that ended at `free_ns`.
 pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
     let (called_ns, _) = operation.call?;
+    operation.stream?;
     let all_ns = operation.start_ns.saturating_sub(called_ns);
     let busy_ns = free_ns.map_or(0, |free_ns| free_ns.saturating_sub(called_ns));
     let queued_ns = busy_ns.clamp(0, all_ns);
@@ -38,7 +39,7 @@ pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
 pub struct OfName {
     /// How many.
     pub operations: u64,
-    /// How many of them have a call.
+    /// How many of them have a call and a stream.
     pub linked: u64,
     /// Time on the device.
     pub dur_ns: i64,

@@ -14,8 +14,8 @@ pub struct Operation {
     pub name: u32,
     /// The device.
     pub device: i64,
-    /// The stream.
-    pub stream: i64,
+    /// The stream, where that is known.
+    pub stream: Option<i64>,
     /// When it began on the device.
     pub start_ns: i64,
     /// When it ended.
@@ -115,7 +115,7 @@ impl Loaded {
                 id,
                 name,
                 device,
-                stream: stream.get(row).unwrap_or(0),
+                stream: stream.get(row),
                 start_ns,
                 end_ns: start_ns.saturating_add(dur_ns),
                 call: call.filter(|_| !is_before),
@@ -139,7 +139,7 @@ impl Loaded {
         }
     }
 
-    /// The operations of each stream, by device and stream.
+    /// The operations of each stream, by device and stream; those of none that is known first, for each device.
     pub fn streams(&self) -> impl Iterator<Item = &[Operation]> {
         self.operations
             .chunk_by(|a, b| (a.device, a.stream) == (b.device, b.stream))

@@ -13,7 +13,7 @@ use crate::operations::{Loaded, device_name};
 ///
 /// `place`: the device; `stream`: null for all of it; `span_ns`: from the first begin to the last end; `idle_ns`: none
 /// was running; `idle_share`: idle / span; `not_asked_ns`, `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of
-/// idle, see [`mod@crate::idle`]; `gaps`; `longest_ns`; `busy_ns`: the rest of the span; `operations`; `queue_mean`,
+/// idle, see [`mod@crate::idle`], the first three null where no call tells them; `gaps`; `longest_ns`; `busy_ns`: the rest of the span; `operations`; `queue_mean`,
 /// `queue_max`: operations asked for and not begun, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`:
 /// of the span.
 pub fn idle(places: &[Place]) -> TableBuilder {
@@ -22,7 +22,7 @@ pub fn idle(places: &[Place]) -> TableBuilder {
         (span_ns > 0).then(|| place.idle_ns() as f64 / span_ns as f64)
     };
     let parts: Vec<Parts> = places.iter().map(Place::parts).collect();
-    let part = |of: fn(&Parts) -> i64| parts.iter().map(of).collect::<Vec<_>>();
+    let part = |of: fn(&Parts) -> i64| parts.iter().map(|all| all.told(of)).collect::<Vec<_>>();
     let longest = |place: &Place| place.gaps.iter().map(Gap::dur_ns).max();
     let mean = |place: &Place| place.queue.and_then(|queue| queue.mean);
     let most = |place: &Place| place.queue.map(|queue| queue.most);
@@ -38,7 +38,7 @@ pub fn idle(places: &[Place]) -> TableBuilder {
         .i64("not_asked_ns", part(|parts| parts.not_asked_ns))
         .i64("launching_ns", part(|parts| parts.launching_ns))
         .i64("asked_before_ns", part(|parts| parts.asked_before_ns))
-        .i64("not_known_ns", part(|parts| parts.not_known_ns))
+        .i64("not_known_ns", parts.iter().map(|parts| parts.not_known_ns))
         .u64("gaps", places.iter().map(|place| place.gaps.len() as u64))
         .i64("longest_ns", places.iter().map(longest))
         .i64("busy_ns", places.iter().map(|place| place.busy_ns))
@@ -51,7 +51,7 @@ pub fn idle(places: &[Place]) -> TableBuilder {
 
 /// Table `launches`: each name of a kernel and each direction of a transfer, by its latency, longest first.
 ///
-/// `name`; `kind`: kernel or transfer; `operations`; `linked`: those with a call, which all that follows is about, but
+/// `name`; `kind`: kernel or transfer; `operations`; `linked`: those with a call and a stream, which all that follows is about, but
 /// `dur_ns`; `call_ns`: Σ time of the calls; `queued_ns`, `latency_ns`: Σ, see [`crate::launch`]; `latency_median_ns`,
 /// `latency_max_ns`; `shorter`: operations that ran for less time than their latency; `dur_ns`: Σ time on the device.
 pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder {
@@ -97,7 +97,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
 
 /// Table `gaps`: the longest times in which a device did nothing.
 ///
-/// `place`; `start_ns`; `dur_ns`; `cause`: where most of it lies; `not_asked_ns`, `launching_ns`: parts; `after`: the
+/// `place`; `start_ns`; `dur_ns`; `cause`: where most of it lies; `not_asked_ns`, `launching_ns`: parts, null without a call; `after`: the
 /// name of the operation that had ended last; `next`: of the one that ended it; `id`: the row of the latter.
 pub fn gaps(loaded: &Loaded, places: &[Place], most: usize) -> TableBuilder {
     let devices = places.iter().filter(|place| place.stream.is_none());
@@ -114,11 +114,13 @@ pub fn gaps(loaded: &Loaded, places: &[Place], most: usize) -> TableBuilder {
         .text("cause", rows.iter().map(|row| row.1.parts.most()))
         .i64(
             "not_asked_ns",
-            rows.iter().map(|row| row.1.parts.not_asked_ns),
+            rows.iter()
+                .map(|row| row.1.parts.told(|parts| parts.not_asked_ns)),
         )
         .i64(
             "launching_ns",
-            rows.iter().map(|row| row.1.parts.launching_ns),
+            rows.iter()
+                .map(|row| row.1.parts.told(|parts| parts.launching_ns)),
         )
         .text("after", rows.iter().map(|row| name(row.1.after.name)))
         .text("next", rows.iter().map(|row| name(row.1.next.name)))

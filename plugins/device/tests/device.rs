@@ -10,6 +10,9 @@ use trueno_plugin_device::operations::{Loaded, Operation};
 /// Name, device, stream, start, end, correlation.
 type Row = (&'static str, i64, i64, i64, i64, Option<u64>);
 
+/// A stream that is not known.
+const NO_STREAM: i64 = -1;
+
 #[derive(Default)]
 struct Made {
     kernels: Vec<Row>,
@@ -25,7 +28,11 @@ fn rows(input: &str, rows: &[Row], first_id: u64, bound: &[usize]) -> TableBuild
         .u64("id", (0..rows.len()).map(|at| first_id + at as u64))
         .text("name", rows.iter().map(|row| row.0))
         .i64("device", rows.iter().map(|row| row.1))
-        .i64("stream", rows.iter().map(|row| row.2))
+        .i64(
+            "stream",
+            rows.iter()
+                .map(|row| Some(row.2).filter(|of| *of != NO_STREAM)),
+        )
         .i64("start_ns", rows.iter().map(|row| row.3))
         .i64("dur_ns", rows.iter().map(|row| row.4 - row.3))
         .u64("correlation", rows.iter().map(|row| row.5))
@@ -299,6 +306,56 @@ fn a_run_of_the_host_alone_has_nothing_to_say() {
     }
 }
 
+#[test]
+fn what_no_call_tells_is_not_zero() {
+    let made = Made {
+        kernels: vec![("a", 0, 1, 0, 10, None), ("b", 0, 1, 20, 30, None)],
+        ..Made::default()
+    };
+    let output = made.output();
+    for (table, columns) in [
+        (
+            "idle",
+            &["not_asked_ns", "launching_ns", "asked_before_ns"][..],
+        ),
+        ("gaps", &["not_asked_ns", "launching_ns"]),
+    ] {
+        for column in columns {
+            assert_eq!(ints(&output, table, column), [None], "{table}.{column}");
+        }
+    }
+    assert_eq!(ints(&output, "idle", "not_known_ns"), [Some(10)]);
+    let detail = output.finding("idle").unwrap().detail.clone();
+    assert_eq!(
+        detail.as_deref(),
+        Some("why is not known: no calls for its operations are recorded")
+    );
+    // Without a gap there is nothing that could not be told.
+    let made = Made {
+        kernels: vec![("a", 0, 1, 0, 10, None)],
+        ..Made::default()
+    };
+    assert_eq!(ints(&made.output(), "idle", "not_asked_ns"), [Some(0)]);
+}
+
+#[test]
+fn work_of_an_unknown_stream_has_no_queue_and_is_no_stream() {
+    let made = Made {
+        kernels: vec![
+            ("a", 0, NO_STREAM, 5, 10, Some(1)),
+            ("a", 0, NO_STREAM, 20, 30, Some(2)),
+            ("b", 0, 4, 40, 50, Some(3)),
+        ],
+        calls: vec![(1, 0, 1), (2, 2, 3), (3, 35, 36)],
+        ..Made::default()
+    };
+    let output = made.output();
+    assert_eq!(ints(&output, "idle", "stream"), [None, Some(4)]);
+    assert_eq!(texts(&output, "launches", "name"), ["b", "a"]);
+    assert_eq!(ints(&output, "launches", "linked"), [Some(1), Some(0)]);
+    assert_eq!(ints(&output, "launches", "latency_ns"), [Some(5), None]);
+}
+
 /// Stream, start, duration, how long before it was called, if it was.
 type Drawn = (i64, i64, i64, Option<i64>);
 
@@ -314,7 +371,7 @@ fn loaded(rows: &[Drawn]) -> Loaded {
             id,
             name: 0,
             device: 0,
-            stream,
+            stream: Some(stream),
             start_ns,
             end_ns: start_ns + dur_ns,
             call: before.map(|before| (start_ns - before, start_ns)),
