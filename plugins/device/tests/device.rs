@@ -356,6 +356,32 @@ fn work_of_an_unknown_stream_has_no_queue_and_is_no_stream() {
     assert_eq!(ints(&output, "launches", "latency_ns"), [Some(5), None]);
 }
 
+#[test]
+fn work_that_overlaps_on_its_stream_was_queued_until_it_began() {
+    let made = Made {
+        kernels: vec![("a", 0, 1, 0, 50, None), ("b", 0, 1, 30, 60, Some(1))],
+        calls: vec![(1, 10, 12)],
+        ..Made::default()
+    };
+    let output = made.output();
+    assert_eq!(texts(&output, "launches", "name"), ["a", "b"]);
+    assert_eq!(ints(&output, "launches", "queued_ns"), [None, Some(20)]);
+    assert_eq!(ints(&output, "launches", "latency_ns"), [None, Some(0)]);
+}
+
+#[test]
+fn at_one_instant_the_outer_call_is_the_longer_and_asking_comes_before_the_gap() {
+    let made = Made {
+        kernels: vec![("a", 0, 1, 0, 10, None), ("b", 0, 1, 20, 30, Some(1))],
+        calls: vec![(1, 10, 12), (1, 10, 16)],
+        ..Made::default()
+    };
+    let output = made.output();
+    assert_eq!(ints(&output, "launches", "call_ns"), [Some(6), None]);
+    assert_eq!(ints(&output, "idle", "asked_before_ns"), [Some(10)]);
+    assert_eq!(ints(&output, "idle", "launching_ns"), [Some(0)]);
+}
+
 /// Stream, start, duration, how long before it was called, if it was.
 type Drawn = (i64, i64, i64, Option<i64>);
 
