@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
+use serde_json::json;
+use trueno_recorder::run_json::RunJson;
 
-use crate::harness::{Dir, spin};
+use crate::harness::Dir;
+use crate::made::{Made, Value};
 
 fn dataset(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -24,7 +25,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 /// What the page says of itself after it used itself, in a window this wide.
-fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> Value {
+fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Value {
     let profile = dir.folder("profile");
     let address = format!("file://{}#selftest", dir.join(page).display());
     let (dom, log) = (dir.join("dom"), dir.join("log"));
@@ -95,21 +96,22 @@ fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> Value {
 /// Kernels under roofs, iterations of which one is slow, allocations, and names made to do harm.
 fn full_run(dir: &Dir) -> PathBuf {
     let path = dir.join("full.run");
-    let rec = Recorder::builder(&path)
-        .label("<b>full</b> & \"run\"")
-        .create()
-        .expect("a recorder");
-    let ceiling = |kind, level: &'static str, precision: Option<&'static str>, value| Ceiling {
-        level: Some(level.into()),
-        precision: precision.map(Into::into),
-        threads: Some(1),
-        ..Ceiling::new("cpu", kind, value, Source::Measured)
+    let run = RunJson {
+        label: Some("<b>full</b> & \"run\"".into()),
+        ..RunJson::default()
     };
-    rec.ceiling(ceiling(CeilingKind::Compute, "avx2", Some("f32"), 4e10));
-    rec.ceiling(ceiling(CeilingKind::Compute, "scalar", Some("f32"), 5e9));
-    rec.ceiling(ceiling(CeilingKind::Bandwidth, "dram", None, 1e10));
-    rec.ceiling(ceiling(CeilingKind::Bandwidth, "l1", None, 1e11));
-    rec.allocation("weights", 1_000_000, 1);
+    let mut made = Made::of(&path, run);
+    made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);
+    let memory = |time_ns: i64, tag: &'static str, bytes: i64, address: i64| {
+        [
+            ("time_ns", Value::from(time_ns)),
+            ("thread", 0.into()),
+            ("tag", tag.into()),
+            ("bytes", bytes.into()),
+            ("address", address.into()),
+        ]
+    };
+    made.row("allocations", &memory(0, "weights", 1_000_000, 1));
     let names = [
         "gemv",
         "gemm_with_a_rather_long_name_of_a_kernel_v2",
@@ -118,21 +120,79 @@ fn full_run(dir: &Dir) -> PathBuf {
         "<!--",
         "日本語 \u{202e}",
     ];
+    let (mut now_ns, mut id) = (1_000, 1);
     for iteration in 0..40 {
-        let _iteration = rec.iteration(iteration);
-        rec.allocation("cache", 10_000, 100 + iteration);
-        for (n, name) in (1_u64..).zip(names) {
-            let mut brick = rec.brick("QkvProjection");
-            brick
-                .flops(20_000 * n)
-                .bytes(30_000, 10_000)
-                .backend("avx2");
-            let mut kernel = rec.kernel(name);
-            kernel.flops(20_000 * n * n).bytes(40_000).backend("avx2");
-            spin(if iteration == 30 { 400 } else { 20 * n });
+        let (enclosing, began_ns) = (id, now_ns);
+        now_ns += 500;
+        made.row(
+            "allocations",
+            &memory(now_ns, "cache", 10_000, 100 + iteration),
+        );
+        for (n, name) in (1..).zip(names) {
+            let spent_ns = if iteration == 30 { 400_000 } else { 20_000 * n };
+            let both = [
+                ("thread", Value::from(0)),
+                ("start_ns", now_ns.into()),
+                ("backend", "avx2".into()),
+            ];
+            let brick = [
+                ("id", Value::from(id + 1)),
+                ("parent", enclosing.into()),
+                ("kind", "brick".into()),
+                ("name", "QkvProjection".into()),
+                ("category", "attention".into()),
+                ("dur_ns", (spent_ns + 200).into()),
+                ("iteration", iteration.into()),
+                ("flops", (20_000 * n).into()),
+                ("bytes_read", 30_000.into()),
+                ("bytes_written", 10_000.into()),
+            ];
+            made.row("bricks", &[&both[..], &brick].concat());
+            let kernel = [
+                ("id", Value::from(id + 2)),
+                ("brick", (id + 1).into()),
+                ("name", name.into()),
+                ("dur_ns", spent_ns.into()),
+                ("flops", (20_000 * n * n).into()),
+                ("bytes", 40_000.into()),
+                ("work_source", "declared".into()),
+            ];
+            made.row("kernels", &[&both[..], &kernel].concat());
+            id += 2;
+            now_ns += spent_ns + 300;
         }
+        let whole = [
+            ("id", Value::from(enclosing)),
+            ("kind", "iteration".into()),
+            ("name", "iteration".into()),
+            ("thread", 0.into()),
+            ("start_ns", began_ns.into()),
+            ("dur_ns", (now_ns - began_ns).into()),
+            ("iteration", iteration.into()),
+        ];
+        made.row("bricks", &whole);
+        id += 1;
+        now_ns += 100;
     }
-    rec.finish().expect("the recording ends");
+    for (kind, level, precision, value, unit) in [
+        ("compute", "avx2", Some("f32"), 4e10, "flop/s"),
+        ("compute", "scalar", Some("f32"), 5e9, "flop/s"),
+        ("bandwidth", "dram", None, 1e10, "bytes/s"),
+        ("bandwidth", "l1", None, 1e11, "bytes/s"),
+    ] {
+        let mut row = vec![
+            ("device", Value::from("cpu")),
+            ("kind", kind.into()),
+            ("level", level.into()),
+            ("threads", 1.into()),
+            ("value", value.into()),
+            ("unit", unit.into()),
+            ("source", "measured".into()),
+        ];
+        row.extend(precision.map(|precision| ("precision", precision.into())));
+        made.row("ceilings", &row);
+    }
+    made.finish(now_ns);
     path
 }
 
@@ -204,7 +264,7 @@ fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
 #[test]
 fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
     let dir = Dir::new();
-    let event = |cat: &str, name: &str, ts: f64, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 80.0, "args": args});
+    let event = |cat: &str, name: &str, ts: f64, args: serde_json::Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 80.0, "args": args});
     let on_device =
         |correlation: u64| json!({"correlation": correlation, "device": 0, "stream": 7});
     let trace = json!({"schemaVersion": 1, "traceEvents": [

@@ -92,8 +92,13 @@ fn ceilings_of_the_run_make_a_roofline_and_gains() {
     }
     // Only the kernels count: 10 calls, not 20.
     assert_eq!(of("summary", 0, "calls"), 10);
+    // Of the time of all bricks, that of the kernels; nothing is known of `load`.
+    let dur_ns = |table, row| of(table, row, "dur_ns").as_f64().unwrap();
+    assert_eq!(of("points", 0, "source"), "brick");
+    let busy_ns = dur_ns("points", 0) + dur_ns("not_measurable", 0);
     let coverage = of("summary", 0, "coverage_share").as_f64().unwrap();
-    assert!(coverage > 0.3 && coverage < 1.0, "{coverage}");
+    let expected = of("summary", 0, "figures_ns").as_f64().unwrap() / busy_ns;
+    assert!((coverage - expected).abs() < 1e-9, "{coverage}, {expected}");
     assert_eq!(of("not_measurable", 0, "example"), "load");
     assert_eq!(rows(&report, "roofline", "ceilings_used").len(), 2);
 

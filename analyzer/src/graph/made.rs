@@ -10,6 +10,7 @@ use trueno_recorder::schema::ColumnType;
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
     Number(i64),
+    Real(f64),
     Text(&'a str),
     Truth(bool),
 }
@@ -17,6 +18,12 @@ pub enum Value<'a> {
 impl From<i64> for Value<'_> {
     fn from(value: i64) -> Self {
         Value::Number(value)
+    }
+}
+
+impl From<f64> for Value<'_> {
+    fn from(value: f64) -> Self {
+        Value::Real(value)
     }
 }
 
@@ -39,8 +46,13 @@ pub struct Made {
 
 impl Made {
     pub fn new(path: &Path) -> Made {
+        Made::of(path, RunJson::default())
+    }
+
+    /// Of a run of which more is known than its rows.
+    pub fn of(path: &Path, run: RunJson) -> Made {
         Made {
-            writer: RunWriter::create(path, RunJson::default()).expect("a run directory"),
+            writer: RunWriter::create(path, run).expect("a run directory"),
         }
     }
 
@@ -56,6 +68,7 @@ impl Made {
                 match value.map(|(_, value)| *value) {
                     Some(Value::Text(text)) => Cell::Text(self.writer.text(text)),
                     Some(Value::Truth(truth)) => Cell::Bool(truth),
+                    Some(Value::Real(number)) => Cell::F64(number),
                     Some(Value::Number(number)) if column.ty == ColumnType::I64 => {
                         Cell::I64(number)
                     }
