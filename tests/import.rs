@@ -153,13 +153,22 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
 /// The file is a pipe, so that the import waits for what never comes.
 #[test]
 fn an_interrupted_import_leaves_nothing_behind() {
-    use std::os::unix::process::ExitStatusExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
     let dir = Dir::new();
     let pipe = dir.join("trace.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let args = ["import", "trace.json", "--format", "kineto", "-o", "x.run"];
-    let mut child = dir.command(&args).command.spawn().unwrap();
+    let mut command = dir.command(&args).command;
+    // Who starts the tests in the background may have the signal ignored, which a child inherits.
+    let heed = || {
+        // SAFETY: `signal` may be called between fork and exec, and the default has no handler.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: the closure does nothing but that call.
+    unsafe { command.pre_exec(heed) };
+    let mut child = command.spawn().unwrap();
     let mut writer = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     std::io::Write::write_all(&mut writer, b"[{\"ph\":\"X\",").unwrap();
     let entries = || std::fs::read_dir(dir.path()).unwrap().count();
