@@ -45,7 +45,7 @@ fn without_a_driver_one_sentence_is_all_that_happens() {
     assert_eq!(done.status.code(), Some(3));
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(
-        said.starts_with("error: no NVIDIA driver library (libcuda.so.1) was found"),
+        said.starts_with("error: no NVIDIA driver library was found: libcuda.so.1: "),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -99,7 +99,7 @@ fn the_doctor_says_what_there_is() {
     assert!(
         String::from_utf8(no_device.stdout)
             .unwrap()
-            .contains("the driver sees no device")
+            .contains("the NVIDIA driver sees no device")
     );
 }
 

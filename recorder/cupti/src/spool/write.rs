@@ -23,6 +23,8 @@ pub enum Chunk {
     Note = 8,
     Thread = 9,
     End = 10,
+    GraphClones = 11,
+    GraphEdges = 12,
 }
 
 impl Chunk {
@@ -38,6 +40,8 @@ impl Chunk {
             Self::Note,
             Self::Thread,
             Self::End,
+            Self::GraphClones,
+            Self::GraphEdges,
         ]
         .into_iter()
         .find(|kind| *kind as u32 == number)

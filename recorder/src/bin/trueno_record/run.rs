@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use clap::ValueEnum;
+use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_recorder::capture::{Summary, collect};
 use trueno_recorder::run_json::RUN_JSON;
 
-use crate::{Failure, driver, libraries, say, signals};
+use crate::{Failure, libraries, say, signals};
 
 /// What is typed after `run`.
 #[derive(Debug, clap::Args)]
@@ -146,10 +147,9 @@ fn output(args: &Args) -> PathBuf {
 
 /// What must be there before anything is started.
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
-    if let Err(problem) = driver::is_there() {
+    if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
-            "no NVIDIA driver library ({}) was found, so no CUDA work can be recorded here and nothing was started: {problem} (hint: `trueno-record doctor` says more; --ranges-only records NVTX ranges)",
-            driver::NAME
+            "{problem}; nothing was started (`trueno-record doctor` says more, --ranges-only records NVTX ranges)"
         )));
     }
     let (search, _) = libraries::cupti(
