@@ -187,6 +187,18 @@ impl Session {
         }
         if let Err(error) = spool.writer.chunk(kind, parts) {
             spool.failed = true;
+            let note = Note {
+                realtime_ns: clock::realtime_ns(),
+                severity: Severity::Error,
+                code: "not_written".to_owned(),
+                text: format!(
+                    "recording stopped before the program's end: its file cannot be written: {error}"
+                ),
+            };
+            // Short, so there may be room for it.
+            if let Ok(json) = serde_json::to_vec(&note) {
+                let _ = spool.writer.chunk(Chunk::Note, &[&json]);
+            }
             drop(spool);
             entry::say(&format!("recording stops: {error}"));
         }

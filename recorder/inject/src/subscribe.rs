@@ -7,7 +7,7 @@ use std::ptr;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::kind;
 use trueno_cupti::library::{
-    Cupti, LEAST_VERSION, Places, Refused, SubscriberParams, candidates, record_sizes,
+    Cupti, Places, Refused, SubscriberParams, candidates, first_usable, record_sizes,
 };
 use trueno_cupti::spool::{CuptiFacts, Severity};
 use trueno_cupti::walk::Sizes;
@@ -165,40 +165,17 @@ fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
 
 /// The first library that can be used.
 fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
-    for candidate in candidates(&Places::here()) {
-        let path = &candidate.path;
-        let opened = if candidate.only_if_loaded {
-            match trueno_cupti::library::Library::loaded(path) {
-                Some(library) => Ok(Cupti::of(library)),
-                None => continue,
-            }
-        } else {
-            Cupti::open(path).map_err(|error| error.to_string())
-        };
-        let usable = opened.and_then(|cupti| {
-            let version = cupti.version().map_err(|refused| refused.to_string())?;
-            if version < LEAST_VERSION {
-                return Err(format!(
-                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
-                ));
-            }
-            Ok((cupti, version))
-        });
-        match usable {
-            Ok((cupti, version)) => {
-                facts.version = version;
-                facts.path = cupti.path().unwrap_or_else(|| path.display().to_string());
-                return Ok(cupti);
-            }
-            Err(problem) => facts
-                .passed_over
-                .push(format!("{}: {problem}", path.display())),
-        }
-    }
-    let tried = facts.passed_over.join("; ");
-    Err(format!(
-        "libcupti cannot be used (hint: give its path with --cupti): {tried}"
-    ))
+    let search = first_usable(candidates(&Places::here()));
+    facts.passed_over = search.passed_over;
+    let Some(found) = search.found else {
+        let tried = facts.passed_over.join("; ");
+        return Err(format!(
+            "libcupti cannot be used (hint: give its path with --cupti): {tried}"
+        ));
+    };
+    facts.version = found.version;
+    facts.path = found.path;
+    Ok(found.cupti)
 }
 
 fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {

@@ -224,4 +224,34 @@ mod tests {
         let found = find(rows, &HashMap::new(), &edges);
         assert_eq!((found.edges.len() as u64, found.wide), (most + 1, 0));
     }
+
+    /// Whether one node leads to another over nodes without rows, by trying every way.
+    fn leads(from: u64, to: u64, edges: &[(u64, u64)], has_row: &[bool]) -> bool {
+        edges.iter().any(|(a, b)| {
+            *a == from && (*b == to || !has_row[*b as usize] && leads(*b, to, edges, has_row))
+        })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn edges_are_the_ways_over_nodes_without_rows(
+            pairs in proptest::collection::vec((0u64..9, 0u64..9), 0..24),
+            has_row in proptest::collection::vec(proptest::bool::weighted(0.6), 9),
+        ) {
+            let edges: Vec<(u64, u64)> = pairs
+                .into_iter()
+                .filter(|(a, b)| a != b)
+                .map(|(a, b)| (a.min(b), a.max(b)))
+                .collect();
+            let with_row = || (0..9).filter(|node| has_row[*node as usize]);
+            let rows: Vec<Node> = with_row()
+                .map(|node| Node { correlation: 7, node, id: node, start: node as i64 * 10, end: node as i64 * 10 + 10 })
+                .collect();
+            let mut found = find(rows, &HashMap::new(), &edges).edges;
+            found.sort_unstable();
+            let ways = with_row().flat_map(|a| with_row().map(move |b| (a, b)));
+            let expected: Vec<(u64, u64)> = ways.filter(|(a, b)| leads(*a, *b, &edges, &has_row)).collect();
+            proptest::prop_assert_eq!(found, expected);
+        }
+    }
 }
