@@ -12,7 +12,9 @@
 //! | synchronization | `syncs`; `edges` of kind `joins` from what they waited for |
 //! | event records | `device_events` |
 //! | streams, contexts | `streams` |
-//! | memory | `allocations` |
+//! | memory | `allocations`; of pools, `counters` named `gpu<number> memory pool <number> …` |
+//! | ids that other libraries gave to calls | `counters` named `external id: …`, at the row of the call |
+//! | edges between nodes of graphs | `edges` of kind `depends_on` between the rows of each launch |
 //! | graphs recorded as a whole | `kernels` named `graph <number>`, one a launch |
 //! | clocks, temperature, power of devices | `counters` named `gpu<number> …` |
 //! | overhead | `counters` named `cupti_overhead: …`, in nanoseconds |
@@ -28,12 +30,15 @@ mod ceilings;
 mod clocks;
 mod device_rows;
 mod environment;
+mod externals;
 mod facts;
 mod gather;
+mod graph_edges;
 mod graphs;
 mod host_rows;
 mod joins;
 mod launches;
+mod pools;
 mod ranges;
 mod streams;
 mod words;
@@ -113,6 +118,11 @@ pub fn collect(folder: &Path, path: &Path, here: bool) -> Result<Summary, Error>
         let pid = process.facts.pid;
         let said = wrong.map(|note| format!("process {pid}: {}", note.text));
         summary.problems.extend(said);
+        if process.damage.cut_bytes > 0 {
+            summary.problems.push(format!(
+                "process {pid}: its recording breaks off in the midst of its first records (hint: is the disk full?)"
+            ));
+        }
     }
     summary.idle = idle
         .iter()

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use cudarc::driver::{CudaContext, CudaStream};
 use trueno_recorder::Device;
 
-use crate::driver::Driver;
+use crate::driver;
 use crate::error::{Error, words};
 use crate::events::Events;
 use crate::injected::Injected;
@@ -33,8 +33,8 @@ impl CudaDevice {
     /// # Errors
     /// What is missing, if there is no driver, one that is too old, or no such device; what the driver says.
     pub fn open(number: usize) -> Result<Arc<Self>, Error> {
-        let driver = Driver::load()?;
-        driver.check_symbols(symbols::NEEDED)?;
+        let driver = driver::find()?;
+        driver.check_functions(symbols::NEEDED)?;
         driver.check_device(number)?;
         let context = CudaContext::new(number).map_err(Error::call("cannot open the device"))?;
         Self::of(context)
@@ -45,7 +45,7 @@ impl CudaDevice {
     /// # Errors
     /// As [`CudaDevice::open`].
     pub fn of(context: Arc<CudaContext>) -> Result<Arc<Self>, Error> {
-        Driver::load()?.check_symbols(symbols::NEEDED)?;
+        driver::find()?.check_functions(symbols::NEEDED)?;
         let name = context
             .name()
             .map_err(Error::call("cannot read the device's name"))?;

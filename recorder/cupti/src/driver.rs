@@ -1,14 +1,21 @@
-//! The NVIDIA driver, for kernels of our own: as few of its functions as that takes.
+//! The NVIDIA driver: [`Driver`] finds and starts it, and the rest is as many of its functions as kernels of our own
+//! take.
 //!
 //! Nothing is linked and nothing panics: without a driver there is an error that says so. Modules are PTX
 //! texts, which the driver compiles for the device it has.
 
 mod api;
 mod context;
+mod error;
+mod found;
+mod listing;
 mod memory;
 mod stream;
 
-pub use api::{Api, DriverError, LIBRARY};
+pub use api::Api;
 pub use context::{Argument, Context, Device, Function, Launch, Module, attribute, uuid_text};
+pub use error::DriverError;
+pub use found::{Driver, LIBRARY};
+pub use listing::Listed;
 pub use memory::{Buffer, Pinned};
 pub use stream::{Event, Stream, StreamHandle};

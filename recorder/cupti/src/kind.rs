@@ -54,6 +54,8 @@ pub const EXTERNAL_CORRELATION: u32 = 39;
 pub const INTERNAL_LAUNCH_API: u32 = 48;
 /// Memory taken and given back.
 pub const MEMORY: u32 = 49;
+/// Pools of memory made, trimmed and done away with.
+pub const MEMORY_POOL: u32 = 50;
 /// Whole launches of graphs.
 pub const GRAPH_TRACE: u32 = 51;
 
@@ -75,6 +77,7 @@ pub const KINDS: &[Kind] = &[
     kind(EXTERNAL_CORRELATION, "external_correlation", 24, 24),
     kind(INTERNAL_LAUNCH_API, "internal_launch_api", 40, 40),
     kind(MEMORY, "memory", 128, 80),
+    kind(MEMORY_POOL, "memory_pool", 80, 64),
     kind(GRAPH_TRACE, "graph_trace", 56, 48),
 ];
 

@@ -7,6 +7,7 @@ mod api;
 mod find;
 mod open;
 mod probe;
+mod usable;
 
 pub use api::{
     ActivityBufferCompleted, ActivityBufferRequested, CallbackFunction, Cupti, Refused,
@@ -15,6 +16,7 @@ pub use api::{
 pub use find::{CANDIDATES_VARIABLE, Candidate, Places, candidates, python_folders};
 pub use open::{Library, OpenError};
 pub use probe::record_sizes;
+pub use usable::{Search, Usable, first_usable};
 
 /// CUPTI 12.0, which numbers itself so; older ones have other layouts. (12.9.1 is 28, 13.0.1 is 130001.)
 pub const LEAST_VERSION: u32 = 19;

@@ -253,6 +253,40 @@ layout! {
         /// Number of the variable's name; 0: none.
         name: u64 = 64,
     }
+    later {
+        /// `CUpti_ActivityMemoryPoolType` of the pool it is of; 0: of none.
+        pool_kind: u32 = 80,
+        /// Where that pool is.
+        pool: u64 = 88,
+        /// How large it is, if it is this process's own.
+        pool_bytes: u64 = 104,
+        /// How much of it is in use, if it is this process's own.
+        pool_used: u64 = 112,
+    }
+}
+
+layout! {
+    /// A pool of memory that was made, trimmed or done away with (`CUpti_ActivityMemoryPool` and later).
+    MemoryPool of 64 {
+        /// 1 made, 2 done away with, 3 trimmed.
+        operation: u32 = 4,
+        /// `CUpti_ActivityMemoryPoolType`.
+        pool_kind: u32 = 8,
+        /// Of the call.
+        correlation: u32 = 12,
+        /// Device of the process.
+        device: u32 = 20,
+        /// Where it is.
+        pool: u64 = 32,
+        /// What CUPTI calls the size of the operation.
+        operation_bytes: u64 = 40,
+        /// When.
+        time: u64 = 56,
+    }
+    later {
+        /// How much of it is in use, if it is this process's own.
+        pool_used: u64 = 64,
+    }
 }
 
 layout! {
@@ -359,6 +393,7 @@ pub enum Record {
     Overhead(Overhead),
     ExternalCorrelation(ExternalCorrelation),
     Memory(Memory),
+    MemoryPool(MemoryPool),
     GraphTrace(GraphTrace),
     Environment(Environment),
     Context(Context),
@@ -413,6 +448,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
             ExternalCorrelation::read(bytes).map(Record::ExternalCorrelation)
         }
         kind::MEMORY => Memory::read(bytes).map(Record::Memory),
+        kind::MEMORY_POOL => MemoryPool::read(bytes).map(Record::MemoryPool),
         kind::GRAPH_TRACE => GraphTrace::read(bytes).map(Record::GraphTrace),
         kind::ENVIRONMENT => Environment::read(bytes).map(Record::Environment),
         kind::CONTEXT => Context::read(bytes).map(Record::Context),

@@ -12,6 +12,8 @@
 //! | dropped | how many records CUPTI dropped |
 //! | note | JSON, [`Note`]: what went wrong |
 //! | thread | number and name of a thread |
+//! | graph clones | pairs of `u64`: a node of a graph, and the node it was cloned from |
+//! | graph edges | pairs of `u64`: a node of a graph, and one that may begin when it has ended |
 //! | end | JSON, [`End`]: the process ended as it should |
 
 mod facts;

@@ -66,11 +66,14 @@ fn spool() -> (Vec<u8>, usize) {
         );
     }
     writer.chunk(Chunk::Ranges, &[&ranges]).unwrap();
+    let pair = [&1u64.to_le_bytes()[..], &2u64.to_le_bytes()].concat();
+    writer.chunk(Chunk::GraphClones, &[&pair]).unwrap();
+    writer.chunk(Chunk::GraphEdges, &[&pair, &pair]).unwrap();
     writer
         .chunk(Chunk::Dropped, &[&3u64.to_le_bytes()])
         .unwrap();
     writer.chunk(Chunk::End, &[b"{}"]).unwrap();
-    (std::fs::read(&path).unwrap(), 4 + 50 + 2 + 2)
+    (std::fs::read(&path).unwrap(), 4 + 50 + 2 + 3 + 2)
 }
 
 fn items(bytes: &[u8]) -> Option<(usize, trueno_cupti::spool::Damage)> {

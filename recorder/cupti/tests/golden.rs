@@ -200,6 +200,69 @@ fn other_records_are_read_at_their_offsets() {
         (memory.operation, memory.bytes, memory.time, memory.name),
         (2, 4096, 11, 5)
     );
+    assert_eq!(memory.pool_kind, Some(0));
+    let from_pool = record(
+        49,
+        128,
+        0,
+        &[
+            (80, 1, 4),
+            (88, 0xA0, 8),
+            (96, 3, 8),
+            (104, 1000, 8),
+            (112, 40, 8),
+        ],
+    );
+    let Ok(Record::Memory(memory)) = decode(&from_pool) else {
+        panic!("no memory")
+    };
+    assert_eq!(
+        (
+            memory.pool_kind,
+            memory.pool,
+            memory.pool_bytes,
+            memory.pool_used
+        ),
+        (Some(1), Some(0xA0), Some(1000), Some(40))
+    );
+    let pool = record(
+        50,
+        80,
+        0,
+        &[
+            (4, 3, 4),
+            (8, 1, 4),
+            (12, 82, 4),
+            (16, 100, 4),
+            (20, 2, 4),
+            (24, 5, 8),
+            (32, 0xA0, 8),
+            (40, 77, 8),
+            (48, 6, 8),
+            (56, 12, 8),
+            (64, 40, 8),
+        ],
+    );
+    let Ok(Record::MemoryPool(new)) = decode(&pool) else {
+        panic!("no pool")
+    };
+    assert_eq!(
+        (new.operation, new.pool_kind, new.correlation, new.device),
+        (3, 1, 82, 2)
+    );
+    assert_eq!(
+        (new.pool, new.operation_bytes, new.time, new.pool_used),
+        (0xA0, 77, 12, Some(40))
+    );
+    let Ok(Record::MemoryPool(old)) = decode(&pool[..64]) else {
+        panic!("no pool")
+    };
+    assert_eq!((old.time, old.pool_used), (12, None));
+    let given = record(39, 24, 0, &[(4, 3, 4), (8, 42, 8), (16, 83, 4)]);
+    let Ok(Record::ExternalCorrelation(given)) = decode(&given) else {
+        panic!("no id of another library")
+    };
+    assert_eq!((given.what, given.external, given.correlation), (3, 42, 83));
     let overhead = record(
         17,
         56,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trueno_cupti::spool::Severity;
 
 use crate::buffers::{BUFFER_BYTES, Buffer, Full};
-use crate::{entry, flusher, session};
+use crate::{entry, flusher, graphs, session};
 
 /// `CUpti_CallbackDomain`.
 pub mod domain {
@@ -21,6 +21,7 @@ pub mod domain {
 pub mod resource {
     pub const CONTEXT_CREATED: u32 = 1;
     pub const CONTEXT_DESTROY_STARTING: u32 = 2;
+    pub const GRAPHNODE_CLONED: u32 = 20;
 }
 
 /// `CUpti_CallbackIdState`: fatal, error, warning.
@@ -126,6 +127,14 @@ pub unsafe extern "C" fn happened(
                     "cupti_state",
                     &format!("CUPTI: error {code}: {text}"),
                 );
+            }
+            (domain::RESOURCE, resource::GRAPHNODE_CLONED) => {
+                // SAFETY: CUPTI's data of this event.
+                unsafe { graphs::cloned(session, what) };
+            }
+            (domain::DRIVER, number) if session.instantiates(number) => {
+                // SAFETY: CUPTI's data of this call.
+                unsafe { graphs::instantiated(session, what) };
             }
             (domain::RUNTIME | domain::DRIVER, _) => {
                 // SAFETY: CUpti_CallbackData begins with the site; 0: the function is entered.

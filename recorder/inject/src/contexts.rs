@@ -1,10 +1,9 @@
 //! Contexts of the program, so that their work can be waited for at its end.
 
 use std::ffi::{CStr, c_void};
-use std::path::Path;
 use std::sync::Mutex;
 
-use trueno_cupti::library::Library;
+use trueno_cupti::driver::Driver;
 
 use crate::session::lock;
 
@@ -34,11 +33,8 @@ impl Contexts {
         if all.is_empty() {
             return Ok(());
         }
-        let driver = driver().ok_or("the driver is gone")?;
-        let find = |name: &CStr| {
-            let address = driver.find(name);
-            address.ok_or_else(|| format!("the driver has no {}", name.to_string_lossy()))
-        };
+        let driver = Driver::loaded().ok_or("the driver is gone")?;
+        let find = |name: &CStr| driver.function(name).map_err(|error| error.to_string());
         // SAFETY: these functions of the driver are of these types; a function and a pointer are of one size.
         let (push, pop, wait) = unsafe {
             (
@@ -70,20 +66,4 @@ impl Contexts {
         }
         Ok(())
     }
-}
-
-/// The driver's library, which the process has.
-pub fn driver() -> Option<Library> {
-    Library::loaded(Path::new("libcuda.so.1"))
-}
-
-/// What the driver says of its version: 13000 is 13.0.
-pub fn driver_version() -> Option<u32> {
-    type Version = unsafe extern "C" fn(*mut i32) -> i32;
-    let address = driver()?.find(c"cuDriverGetVersion")?;
-    let mut version = 0;
-    // SAFETY: the function is of this type, needs no initialisation, and the pointer is valid for the write.
-    let code =
-        unsafe { std::mem::transmute::<*mut c_void, Version>(address.as_ptr())(&mut version) };
-    (code == 0).then(|| u32::try_from(version).ok())?
 }

@@ -18,6 +18,7 @@ mod close;
 mod contexts;
 mod entry;
 mod flusher;
+mod graphs;
 mod names;
 mod nvtx;
 mod pump;

@@ -15,7 +15,7 @@ use trueno_cupti::walk::records;
 use crate::buffers::{BUFFER_BYTES, Full};
 use crate::session::{Phase, Session, lock};
 use crate::soundness::Soundness;
-use crate::{callbacks, close, flusher, names};
+use crate::{callbacks, close, flusher, graphs, names};
 
 /// Between readings of the clocks.
 const CLOCKS: Duration = Duration::from_secs(1);
@@ -71,6 +71,7 @@ fn write(session: &Session, full: &[Full]) {
         }
     }
     // Events first: all names they refer to are in the list then.
+    graphs::write(session);
     let ranges = std::mem::take(&mut *lock(&session.ranges));
     write_records(session, &mut framed);
     write_names(session);

@@ -13,6 +13,7 @@ use trueno_cupti::walk::Sizes;
 
 use crate::buffers::Pool;
 use crate::contexts::Contexts;
+use crate::graphs::Graphs;
 use crate::names::Names;
 use crate::settings::Settings;
 use crate::{clock, close, entry, pump, threads};
@@ -38,6 +39,9 @@ pub struct Session {
     pub names: Mutex<Names>,
     /// Threads that the program named itself.
     pub named: Mutex<HashSet<u32>>,
+    pub graphs: Graphs,
+    /// Functions of the driver that instantiate graphs, by number.
+    pub instantiations: OnceLock<Vec<u32>>,
     pub known: Mutex<pump::Known>,
     pub spool: Mutex<Spool>,
     /// The device met a fault: it must not be waited for.
@@ -146,6 +150,8 @@ impl Session {
             ranges: Mutex::default(),
             names: Mutex::default(),
             named: Mutex::default(),
+            graphs: Graphs::default(),
+            instantiations: OnceLock::new(),
             known: Mutex::default(),
             spool: Mutex::new(Spool {
                 writer,
@@ -181,6 +187,18 @@ impl Session {
         }
         if let Err(error) = spool.writer.chunk(kind, parts) {
             spool.failed = true;
+            let note = Note {
+                realtime_ns: clock::realtime_ns(),
+                severity: Severity::Error,
+                code: "not_written".to_owned(),
+                text: format!(
+                    "recording stopped before the program's end: its file cannot be written: {error}"
+                ),
+            };
+            // Short, so there may be room for it.
+            if let Ok(json) = serde_json::to_vec(&note) {
+                let _ = spool.writer.chunk(Chunk::Note, &[&json]);
+            }
             drop(spool);
             entry::say(&format!("recording stops: {error}"));
         }
@@ -217,6 +235,12 @@ impl Session {
     /// Takes an event of NVTX.
     pub fn range(&self, event: &RangeEvent) {
         event.write(&mut lock(&self.ranges));
+    }
+
+    /// Whether a function of the driver instantiates graphs.
+    pub fn instantiates(&self, number: u32) -> bool {
+        let known = self.instantiations.get();
+        known.is_some_and(|known| known.contains(&number))
     }
 
     /// How far it is.

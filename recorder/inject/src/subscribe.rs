@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
+use trueno_cupti::driver::Driver;
 use trueno_cupti::kind;
 use trueno_cupti::library::{
-    Cupti, LEAST_VERSION, Places, Refused, SubscriberParams, candidates, record_sizes,
+    Cupti, Places, Refused, SubscriberParams, candidates, first_usable, record_sizes,
 };
 use trueno_cupti::spool::{CuptiFacts, Severity};
 use trueno_cupti::walk::Sizes;
 
 use crate::callbacks::{self, STATES, domain, resource};
+use crate::graphs::INSTANTIATE;
 use crate::session::{Session, current_or_new, lock};
 use crate::settings::Level;
-use crate::{contexts, entry, flusher, threads};
+use crate::{entry, flusher, threads};
 
 /// What every level records.
 const KERNELS: &[u32] = &[
@@ -36,7 +38,7 @@ const EDGES: &[u32] = &[
     kind::EXTERNAL_CORRELATION,
     kind::INTERNAL_LAUNCH_API,
 ];
-const FULL: &[u32] = &[kind::MEMORY, kind::ENVIRONMENT];
+const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL, kind::ENVIRONMENT];
 /// Where it is asked for: CUPTI then records no nodes of graphs.
 const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
 /// Kinds whose records stand for calls of this library, too, while it closes.
@@ -105,13 +107,17 @@ fn record(session: &'static Session) -> Result<(), String> {
         .collect();
     let subscriber = subscribe(&cupti)?;
     let functions = functions(&cupti);
-    ask_for_callbacks(&cupti, subscriber, &functions, &mut facts);
+    let level = session.settings.level;
+    let with_graphs = level >= Level::Edges && !session.settings.whole_graphs;
+    if with_graphs {
+        let _ = session.instantiations.set(instantiations(&functions));
+    }
+    ask_for_callbacks(&cupti, subscriber, &functions, with_graphs, &mut facts);
     // SAFETY (of this and the following calls): numbers, and functions that live as long as the process.
     match unsafe { cupti.set_thread_id_type(1) } {
         Ok(()) => facts.system_threads = true,
         Err(refused) => refuse(&mut facts, "numbers of threads", &refused),
     }
-    let level = session.settings.level;
     if level == Level::Full
         // SAFETY: as above.
         && let Err(refused) = unsafe { cupti.enable_latency_timestamps(1) }
@@ -138,7 +144,7 @@ fn record(session: &'static Session) -> Result<(), String> {
         return Err(format!("CUPTI refuses every kind of record: {why}"));
     }
     mute(&cupti, &functions, &mut facts);
-    facts.driver_version = contexts::driver_version();
+    facts.driver_version = Driver::loaded().and_then(Driver::version);
     lock(&session.facts).cupti = Some(facts);
     session.write_facts();
     threads::spawn("trueno-flush", move || flusher::run(session))
@@ -159,40 +165,17 @@ fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
 
 /// The first library that can be used.
 fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
-    for candidate in candidates(&Places::here()) {
-        let path = &candidate.path;
-        let opened = if candidate.only_if_loaded {
-            match trueno_cupti::library::Library::loaded(path) {
-                Some(library) => Ok(Cupti::of(library)),
-                None => continue,
-            }
-        } else {
-            Cupti::open(path).map_err(|error| error.to_string())
-        };
-        let usable = opened.and_then(|cupti| {
-            let version = cupti.version().map_err(|refused| refused.to_string())?;
-            if version < LEAST_VERSION {
-                return Err(format!(
-                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
-                ));
-            }
-            Ok((cupti, version))
-        });
-        match usable {
-            Ok((cupti, version)) => {
-                facts.version = version;
-                facts.path = cupti.path().unwrap_or_else(|| path.display().to_string());
-                return Ok(cupti);
-            }
-            Err(problem) => facts
-                .passed_over
-                .push(format!("{}: {problem}", path.display())),
-        }
-    }
-    let tried = facts.passed_over.join("; ");
-    Err(format!(
-        "libcupti cannot be used (hint: give its path with --cupti): {tried}"
-    ))
+    let search = first_usable(candidates(&Places::here()));
+    facts.passed_over = search.passed_over;
+    let Some(found) = search.found else {
+        let tried = facts.passed_over.join("; ");
+        return Err(format!(
+            "libcupti cannot be used (hint: give its path with --cupti): {tried}"
+        ));
+    };
+    facts.version = found.version;
+    facts.path = found.path;
+    Ok(found.cupti)
 }
 
 fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
@@ -248,12 +231,19 @@ fn functions(cupti: &Cupti) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
                 continue;
             };
             let is_it = |wanted: &&&str| name == **wanted || plain(&name) == **wanted;
-            if let Some(wanted) = MUTED.iter().chain(ENDINGS).find(is_it) {
+            let all = MUTED.iter().chain(ENDINGS).chain(INSTANTIATE);
+            if let Some(wanted) = all.into_iter().find(is_it) {
                 found.entry(wanted).or_default().push((in_domain, number));
             }
         }
     }
     found
+}
+
+fn instantiations(functions: &BTreeMap<&'static str, Vec<(u32, u32)>>) -> Vec<u32> {
+    let found = INSTANTIATE.iter().filter_map(|name| functions.get(name));
+    let of_driver = found.flatten().filter(|(of, _)| *of == domain::DRIVER);
+    of_driver.map(|(_, number)| *number).collect()
 }
 
 /// `cudaGetDevice` of `cudaGetDevice_v3020`; also of its twins for per-thread streams.
@@ -273,9 +263,15 @@ fn ask_for_callbacks(
     cupti: &Cupti,
     subscriber: *mut c_void,
     functions: &BTreeMap<&'static str, Vec<(u32, u32)>>,
+    with_graphs: bool,
     facts: &mut CuptiFacts,
 ) {
     let endings = ENDINGS.iter().filter_map(|name| functions.get(name));
+    let graphs = with_graphs.then(|| {
+        let calls = instantiations(functions).into_iter();
+        let calls = calls.map(|number| (domain::DRIVER, number));
+        calls.chain([(domain::RESOURCE, resource::GRAPHNODE_CLONED)])
+    });
     let asked = STATES
         .into_iter()
         .map(|state| (domain::STATE, state))
@@ -283,7 +279,8 @@ fn ask_for_callbacks(
             (domain::RESOURCE, resource::CONTEXT_CREATED),
             (domain::RESOURCE, resource::CONTEXT_DESTROY_STARTING),
         ])
-        .chain(endings.flatten().copied());
+        .chain(endings.flatten().copied())
+        .chain(graphs.into_iter().flatten());
     for (in_domain, number) in asked {
         // SAFETY: numbers, and the handle that CUPTI gave.
         if let Err(refused) = unsafe { cupti.enable_callback(1, subscriber, in_domain, number) } {

@@ -9,6 +9,7 @@ use super::Collected;
 use super::clocks;
 use super::facts;
 use super::gather::{Domain, Gathered};
+use super::graph_edges::Node;
 use super::launches::{Launch, Launches};
 use super::streams::{self, Streams};
 use super::words;
@@ -23,6 +24,8 @@ pub struct Build {
     origin: i64,
     pub launches: Launches,
     streams: Streams,
+    /// Rows that nodes of replayed graphs became.
+    pub nodes: Vec<Node>,
     /// Rows of `threads` by the operating system's number, in order of their first event.
     threads: BTreeMap<u32, ThreadRow>,
     last_id: u64,
@@ -56,6 +59,7 @@ pub fn build(from: Gathered, path: &Path, here: bool) -> Result<Collected, Error
         from,
         launches: Launches::default(),
         streams: Streams::default(),
+        nodes: Vec::new(),
         threads: BTreeMap::new(),
         last_id: 0,
         last: 0,

@@ -26,6 +26,7 @@ impl Build {
         for transfer in transfers {
             self.transfer(&transfer, &mut work)?;
         }
+        self.graph_edges()?;
         let (waits, event_waits) = self.syncs()?;
         let records = self.events()?;
         let mut pairs = joins::of_work(work, &waits);
@@ -33,12 +34,13 @@ impl Build {
         for (from, to) in pairs {
             self.edge(from, to, "joins")?;
         }
+        self.pools()?;
         self.memories()?;
         self.environments()?;
         self.stream_rows()
     }
 
-    fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
+    pub(super) fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
         let table = self.table("edges")?;
         let kind = self.text(kind);
         self.into
@@ -126,6 +128,7 @@ impl Build {
             return Ok(());
         }
         self.reach(interval);
+        self.node(kernel.correlation, kernel.graph_node, id, interval);
         let done = Work {
             id,
             device: kernel.device,
@@ -178,6 +181,7 @@ impl Build {
         ];
         self.into.row(table, &cells)?;
         self.reach(interval);
+        self.node(transfer.correlation, transfer.graph_node, id, interval);
         let done = Work {
             id,
             device: transfer.device,

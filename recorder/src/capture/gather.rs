@@ -5,8 +5,8 @@ use std::path::Path;
 
 use trueno_cupti::kind;
 use trueno_cupti::record::{
-    Api, Context, CudaEvent, Device, Environment, GraphTrace, Kernel, Memory, Overhead, Record,
-    Stream, Synchronization, decode, kind_of,
+    Api, Context, CudaEvent, Device, Environment, ExternalCorrelation, GraphTrace, Kernel, Memory,
+    MemoryPool, Overhead, Record, Stream, Synchronization, decode, kind_of,
 };
 use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
@@ -27,6 +27,8 @@ pub struct Transfer {
     pub context: u32,
     pub stream: u32,
     pub correlation: u32,
+    /// Node of a replayed graph; 0: none.
+    pub graph_node: u64,
 }
 
 /// Which functions a call is one of.
@@ -57,7 +59,12 @@ pub struct Gathered {
     pub events: Vec<CudaEvent>,
     pub overheads: Vec<Overhead>,
     pub memories: Vec<Memory>,
+    pub pools: Vec<MemoryPool>,
+    pub externals: Vec<ExternalCorrelation>,
     pub graphs: Vec<GraphTrace>,
+    /// Nodes of graphs, and what they were cloned from.
+    pub graph_clones: HashMap<u64, u64>,
+    pub graph_edges: Vec<(u64, u64)>,
     pub environments: Vec<Environment>,
     pub contexts: BTreeMap<u32, Context>,
     pub streams: BTreeMap<(u32, u32), Stream>,
@@ -102,6 +109,10 @@ impl Gathered {
             Item::Clock(reading) => self.clocks.push(reading),
             Item::Dropped(count) => self.dropped = self.dropped.saturating_add(count),
             Item::Note(note) => self.notes.push(note),
+            Item::GraphClone(clone, original) => {
+                self.graph_clones.insert(clone, original);
+            }
+            Item::GraphEdge(from, to) => self.graph_edges.push((from, to)),
             Item::End(end) => self.end = Some(end),
         }
     }
@@ -127,8 +138,9 @@ impl Gathered {
             Record::Synchronization(sync) => self.syncs.push(sync),
             Record::CudaEvent(event) => self.events.push(event),
             Record::Overhead(overhead) => self.overheads.push(overhead),
-            Record::ExternalCorrelation(_) => {}
+            Record::ExternalCorrelation(external) => self.externals.push(external),
             Record::Memory(memory) => self.memories.push(memory),
+            Record::MemoryPool(pool) => self.pools.push(pool),
             Record::GraphTrace(graph) => self.graphs.push(graph),
             Record::Environment(environment) => self.environments.push(environment),
             Record::Context(context) => {

@@ -46,6 +46,7 @@ impl Build {
                 Event::Call(at) => self.call(at, open)?,
             }
         }
+        self.externals()?;
         self.overheads()
     }
 

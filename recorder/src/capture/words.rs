@@ -21,6 +21,7 @@ pub fn transfer(record: Record) -> Option<Transfer> {
             context: copy.context,
             stream: copy.stream,
             correlation: copy.correlation,
+            graph_node: copy.graph_node,
         },
         Record::MemcpyPeer(copy) => Transfer {
             kind: kind::MEMCPY_PEER,
@@ -35,6 +36,7 @@ pub fn transfer(record: Record) -> Option<Transfer> {
             context: copy.context,
             stream: copy.stream,
             correlation: copy.correlation,
+            graph_node: copy.graph_node,
         },
         Record::Memset(fill) => Transfer {
             kind: kind::MEMSET,
@@ -49,6 +51,7 @@ pub fn transfer(record: Record) -> Option<Transfer> {
             context: fill.context,
             stream: fill.stream,
             correlation: fill.correlation,
+            graph_node: fill.graph_node,
         },
         _ => return None,
     })
@@ -86,6 +89,16 @@ pub fn wait(number: u32) -> &'static str {
         3 => "stream",
         4 => "device",
         _ => "unknown",
+    }
+}
+
+/// `CUpti_ExternalCorrelationKind`.
+pub fn external(number: u32) -> String {
+    match number {
+        1 => "unknown".to_owned(),
+        2 => "OpenACC".to_owned(),
+        3..=5 => format!("custom {}", number - 3),
+        _ => format!("kind {number}"),
     }
 }
 

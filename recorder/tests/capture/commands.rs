@@ -1,6 +1,7 @@
 //! The command itself: what it says, and what it does not do.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -45,7 +46,7 @@ fn without_a_driver_one_sentence_is_all_that_happens() {
     assert_eq!(done.status.code(), Some(3));
     let said = String::from_utf8(done.stderr).unwrap();
     assert!(
-        said.starts_with("error: no NVIDIA driver library (libcuda.so.1) was found"),
+        said.starts_with("error: no NVIDIA driver library was found: libcuda.so.1: "),
         "{said}"
     );
     assert_eq!(said.lines().count(), 1, "{said}");
@@ -66,6 +67,48 @@ fn without_a_driver_one_sentence_is_all_that_happens() {
         .output()
         .unwrap();
     assert_eq!(doctor.status.code(), Some(0));
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(said.contains("libcuda.so.1"), "{said}");
+    for line in said.lines() {
+        let is_one_word = line.split_whitespace().count() == 1;
+        assert!(line.chars().count() <= 80 || is_one_word, "{line}");
+    }
+}
+
+#[test]
+fn a_program_that_does_not_start_is_told_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path
+    };
+    for (program, why) in [
+        (file("plain.sh", "true\n", 0o755), "#!/bin/sh"),
+        (file("text", "#!/bin/sh\n", 0o644), "chmod +x"),
+        (
+            file("odd.sh", "#!/no/such/thing\n", 0o755),
+            "first line names",
+        ),
+        (folder.path().join("none"), "No such file"),
+    ] {
+        let Some(mut run) = command(Cupti::New) else {
+            return;
+        };
+        let done = run
+            .current_dir(folder.path())
+            .args(["run", "--"])
+            .arg(&program)
+            .output()
+            .unwrap();
+        assert_eq!(done.status.code(), Some(2), "{why}");
+        let said = String::from_utf8(done.stderr).unwrap();
+        assert!(said.contains(why), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 3, "nothing is left of runs that never were");
 }
 
 #[test]
@@ -96,11 +139,10 @@ fn the_doctor_says_what_there_is() {
         .output()
         .unwrap();
     assert_eq!(no_device.status.code(), Some(3));
-    assert!(
-        String::from_utf8(no_device.stdout)
-            .unwrap()
-            .contains("the driver sees no device")
-    );
+    let said = String::from_utf8(no_device.stdout).unwrap();
+    // Wherever the line is broken.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("the NVIDIA driver sees no device"), "{said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use trueno_recorder::run_json::State;
 
 use crate::common;
-use crate::fakes::{Cupti, record, record_with};
+use crate::fakes::{Cupti, Recording, command, fakes, record, record_with};
 
 /// Long enough for a delivery, which comes after a few milliseconds here.
 const WORDS: &str = "init launch:gemm:7:5:100 sync sleep:1500";
@@ -110,5 +110,37 @@ fn a_program_that_uses_neither_leaves_nothing() {
         recording.said()
     );
     assert!(!recording.path().exists());
+    recording.assert_clean();
+}
+
+/// A limit on the size of files stands for a full disk: the write that meets it is cut in the same way.
+#[test]
+fn a_file_that_cannot_be_written_costs_what_follows_and_is_said() {
+    let Some(mut run) = command(Cupti::New) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("it.run");
+    let program = fakes().unwrap().join("program");
+    let limited = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
+    let output = run
+        .args(["run", "-o"])
+        .arg(&path)
+        .args(["--", "sh", "-c", limited])
+        .arg(program)
+        .args(["init", "launch:k:7:1:2000", "sync"])
+        .output()
+        .unwrap();
+    let recording = Recording { output, folder }.succeeded();
+    let said = recording.said();
+    assert!(
+        said.contains("its file cannot be written: File too large"),
+        "{said}"
+    );
+    assert!(
+        said.contains("nothing was recorded, for the reason above"),
+        "{said}"
+    );
+    assert!(!path.exists(), "there is nothing to make a run of");
     recording.assert_clean();
 }

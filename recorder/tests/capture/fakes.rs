@@ -185,6 +185,12 @@ impl Recording {
         (launched, recorded)
     }
 
+    /// The program, and so the command, ended well.
+    pub fn succeeded(self) -> Self {
+        assert_eq!(self.output.status.code(), Some(0), "{}", self.said());
+        self
+    }
+
     /// Nothing is left beside the run.
     pub fn assert_clean(&self) {
         let left = fs::read_dir(self.folder.path()).unwrap();

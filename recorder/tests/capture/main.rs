@@ -8,6 +8,7 @@ mod acceptance;
 mod ceilings;
 mod commands;
 mod endings;
+mod externals;
 mod fakes;
 mod graphs;
 mod memory;

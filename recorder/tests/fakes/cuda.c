@@ -18,6 +18,11 @@ static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
 static void (*stream_made)(uint32_t);
 static void (*memory)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
+static void (*from_pool)(uint64_t, uint64_t, uint64_t, uint64_t);
+static void (*pool)(uint32_t, uint32_t, uint64_t, uint64_t);
+static void (*node)(uint64_t);
+static void (*cloned)(void *, void *);
+static void (*instantiating)(uint32_t, uint32_t, void *, int *);
 static int (*graph_trace)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 
 enum { STREAMS = 64, EVENTS = 1 << 16 };
@@ -63,6 +68,11 @@ int cuInit(unsigned flags) {
     *(void **)&context = dlsym(cupti, "fake_context");
     *(void **)&stream_made = dlsym(cupti, "fake_stream");
     *(void **)&memory = dlsym(cupti, "fake_memory");
+    *(void **)&from_pool = dlsym(cupti, "fake_from_pool");
+    *(void **)&pool = dlsym(cupti, "fake_pool");
+    *(void **)&node = dlsym(cupti, "fake_node");
+    *(void **)&cloned = dlsym(cupti, "fake_cloned");
+    *(void **)&instantiating = dlsym(cupti, "fake_instantiate");
     *(void **)&graph_trace = dlsym(cupti, "fake_graph");
   }
   return 0;
@@ -150,12 +160,80 @@ int cuFakeGraph(unsigned graph, unsigned count, unsigned stream) {
   return 0;
 }
 
+// A graph of its own: `first` before `left` and `right`, both before an empty node, which is before `last`; `tail`
+// may begin before `last` has ended.
+enum { FIRST, LEFT, RIGHT, EMPTY, LAST, TAIL, NODES };
+static char graph_nodes[NODES], graph_clones[2][NODES];
+static const struct { unsigned from, to; uint8_t kind; } graph_edges[] = {
+    {FIRST, LEFT, 0}, {FIRST, RIGHT, 0}, {LEFT, EMPTY, 0}, {RIGHT, EMPTY, 0}, {EMPTY, LAST, 0}, {LAST, TAIL, 1}};
+enum { EDGES = sizeof graph_edges / sizeof *graph_edges };
+
+int cuGraphGetEdges_v2(void *graph, void **from, void **to, uint8_t *data, size_t *count) {
+  if (graph != graph_nodes) return 400;
+  if (getenv("FAKE_NO_EDGES")) return 801;
+  if (from && *count > EDGES) *count = EDGES;
+  for (size_t i = 0; from && i < *count; i++) {
+    from[i] = &graph_nodes[graph_edges[i].from], to[i] = &graph_nodes[graph_edges[i].to];
+    if (!data) return 1000; // it would lose what kind of edge it is
+    for (int byte = 0; byte < 8; byte++) data[8 * i + byte] = byte == 2 ? graph_edges[i].kind : 0;
+  }
+  if (!from) *count = EDGES;
+  return 0;
+}
+
+int cuGraphInstantiateWithFlags(void **made, void *graph, unsigned long long flags) {
+  static unsigned times;
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  struct { void **made; void *graph; unsigned long long flags; } arguments = {made, graph_nodes, flags};
+  int code = graph ? 1 : 0;
+  if (instantiating) instantiating(0, 643, &arguments, NULL);
+  char *clone = graph_clones[times++ % 2];
+  for (int i = 0; cloned && i < NODES; i++) cloned(&clone[i], &graph_nodes[i]);
+  *made = clone;
+  if (instantiating) instantiating(1, 643, &arguments, &code);
+  if (call) call(4, 643, id, start, (uint32_t)code);
+  return code;
+}
+
+int cuGraphLaunch(void *exec, unsigned stream) {
+  static const struct { const char *name; unsigned node, begin, end; } all[] = {
+      {"first", FIRST, 0, 2000}, {"left", LEFT, 2000, 5000}, {"right", RIGHT, 2000, 4000},
+      {"last", LAST, 5000, 7000}, {"tail", TAIL, 6000, 9000}};
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  pthread_mutex_lock(&lock);
+  uint64_t begin = now() + 500;
+  if (busy[stream % STREAMS] > begin) begin = busy[stream % STREAMS];
+  busy[stream % STREAMS] = begin + 9000;
+  pthread_mutex_unlock(&lock);
+  for (unsigned i = 0; kernel && node && i < 5; i++) {
+    node((uint64_t)(uintptr_t)((char *)exec + all[i].node));
+    kernel(id, all[i].name, stream, i + 1, begin + all[i].begin, begin + all[i].end);
+  }
+  if (node) node(0);
+  if (call) call(4, 514, id, start, 0);
+  return 0;
+}
+
 // Memory of that kind (2 pinned, 3 device) taken (1) or given back (2), by a call.
 int cuFakeMemory(unsigned operation, unsigned kind, uint64_t address, uint64_t bytes) {
   uint64_t start = now();
   uint32_t id = correlation ? correlation() : 0;
   if (memory) memory(id, operation, kind, address, bytes);
   if (call) call(4, operation == 1 ? 243 : 245, id, start, 0);
+  return 0;
+}
+
+void cuFakeFromPool(uint64_t kind, uint64_t address, uint64_t size, uint64_t used) {
+  if (from_pool) from_pool(kind, address, size, used);
+}
+
+int cuFakePool(unsigned operation, uint64_t address, uint64_t used) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  if (pool) pool(id, operation, address, used);
+  if (call) call(4, 600 + operation, id, start, 0);
   return 0;
 }
 

@@ -104,8 +104,15 @@ typedef struct PACKED {
 #endif
 } Memory;
 
+typedef struct PACKED {
+  uint32_t kind, operation, pool_kind, correlation, process, device; uint64_t least; uint64_t address, size, threshold, time, used;
+#ifndef OLDER
+  uint8_t managed, pad[7];
+#endif
+} Pool;
+
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, DEVICE = 8, CONTEXT = 9, KERNEL = 10, OVERHEAD = 17,
-       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48, MEMORY = 49, GRAPH_TRACE = 51, ENVIRONMENT = 20 };
+       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48, MEMORY = 49, POOL = 50, GRAPH_TRACE = 51, ENVIRONMENT = 20 };
 
 static size_t size_of(uint32_t kind) {
   switch (kind) {
@@ -122,6 +129,7 @@ static size_t size_of(uint32_t kind) {
   case EXTERNAL: return sizeof(External);
   case PEER: return 96;
   case MEMORY: return sizeof(Memory);
+  case POOL: return sizeof(Pool);
   case GRAPH_TRACE: return sizeof(GraphTrace);
   case ENVIRONMENT: return sizeof(Environment);
   default: return 0;
@@ -196,18 +204,30 @@ static void put(const void *record) {
 
 uint32_t fake_correlation(void) { return __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED); }
 
+// An id that another library gives to the calls of this thread; 0: none any more.
+static __thread uint32_t external_kind;
+static __thread uint64_t external_id;
+int cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id) { external_kind = kind; external_id = id; return 0; }
+int cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *last) { (void)kind; (void)last; external_kind = 0; return 0; }
+
 void fake_call(uint32_t kind, uint32_t cbid, uint32_t correlation, uint64_t start, uint32_t status) {
   int domain = kind == DRIVER ? 1 : 2;
   if (cbid < 1024 && muted[domain][cbid]) return;
+  External e = {EXTERNAL, external_kind, external_id, correlation, 0};
+  if (external_kind) put(&e);
   Api api = {kind, cbid, start, fake_now(), (uint32_t)getpid(), (uint32_t)gettid(), correlation, status};
   put(&api);
 }
+
+// The node of a graph that the next kernel stands for.
+static uint64_t graph_node;
+void fake_node(uint64_t node) { graph_node = node; }
 
 void fake_kernel(uint32_t correlation, const char *name, uint32_t stream, uint32_t grid_x, uint64_t start, uint64_t end) {
   static unsigned count;
   Kernel k = {.kind = KERNEL, .registers = 32, .start = start, .end = end, .device = 0, .context = 1,
               .stream = stream, .grid = {(int)grid_x, 2, 3}, .block = {128, 1, 1}, .smem_static = 48,
-              .smem_dynamic = 1024, .correlation = correlation, .grid_id = correlation, .name = name, .graph_node = 0};
+              .smem_dynamic = 1024, .correlation = correlation, .grid_id = correlation, .name = name, .graph_node = graph_node};
   if (says("notimes")) k.start = k.end = 0;
   if (says("backwards")) k.end = k.start - 5;
   pthread_mutex_lock(&lock);
@@ -288,15 +308,47 @@ int fake_graph(uint32_t correlation, uint32_t graph, uint32_t stream, uint64_t s
   return 1;
 }
 
+// The pool that memory is taken from: of this process (1) or of another (2).
+static struct { uint64_t kind, address, size, used; } from;
+void fake_from_pool(uint64_t kind, uint64_t address, uint64_t size, uint64_t used) {
+  from.kind = kind, from.address = address, from.size = size, from.used = used;
+}
+
+// One that is made (1), done away with (2) or trimmed (3).
+void fake_pool(uint32_t correlation, uint32_t operation, uint64_t address, uint64_t used) {
+  Pool p = {.kind = POOL, .operation = operation, .pool_kind = 1, .correlation = correlation, .process = (uint32_t)getpid(),
+            .address = address, .size = 77, .time = fake_now(), .used = used};
+  put(&p);
+}
+
 void fake_memory(uint32_t correlation, uint32_t operation, uint32_t kind, uint64_t address, uint64_t bytes) {
   Memory m = {.kind = MEMORY, .operation = operation, .memory_kind = kind, .correlation = correlation, .address = address,
-              .bytes = bytes, .time = fake_now(), .process = (uint32_t)getpid(), .device = 0, .context = 1, .stream = 7};
+              .bytes = bytes, .time = fake_now(), .process = (uint32_t)getpid(), .device = 0, .context = 1, .stream = 7,
+              .pool = {from.kind, from.address, 0, from.size, from.used}};
   put(&m);
 }
 
 void fake_stream(uint32_t stream) {
   Stream s = {.kind = STREAM, .context = 1, .stream = stream, .flag = 2, .priority = 0};
   put(&s);
+}
+
+// Callbacks about graphs, as far as they were asked for.
+static uint8_t told[8][1024];
+void fake_cloned(void *node, void *original) {
+  struct { void *graph, *original_graph, *node, *original, *type_and_pad, *dependency, *exec; } graph = {0, 0, node, original, 0, 0, 0};
+  struct { void *context, *handle, *descriptor; } data = {0, 0, &graph};
+  if (callback && told[3][20]) callback(NULL, 3, 20, &data);
+}
+void fake_instantiate(uint32_t site, uint32_t cbid, void *arguments, int *code) {
+  struct { uint32_t site; const char *name; void *arguments; int *code; } data = {site, "cuGraphInstantiateWithFlags", arguments, code};
+  if (callback && told[1][cbid]) callback(NULL, 1, cbid, &data);
+}
+// Nodes are told apart by their addresses.
+int cuptiGetGraphNodeId(void *node, uint64_t *number) {
+  if (!node) return 1;
+  *number = (uint64_t)(uintptr_t)node;
+  return 0;
 }
 
 void fake_fatal(void) {
@@ -350,7 +402,8 @@ int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable) { (void)enable;
 int cuptiUnsubscribe(void *subscriber) { (void)subscriber; callback = NULL; return 0; }
 
 int cuptiEnableCallback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid) {
-  (void)enable; (void)subscriber; (void)domain; (void)cbid;
+  (void)subscriber;
+  if (domain < 8 && cbid < 1024) told[domain][cbid] = enable != 0;
   return 0;
 }
 
@@ -442,7 +495,7 @@ int cuptiGetCallbackName(uint32_t domain, uint32_t cbid, const char **name) {
       {1, 307, "cuLaunchKernel"}, {1, 119, "cuEventRecord"}, {1, 295, "cuStreamWaitEvent"},
       {1, 126, "cuStreamSynchronize"}, {1, 17, "cuCtxSynchronize"}, {1, 276, "cuMemcpyHtoD_v2"},
       {1, 279, "cuMemcpyHtoDAsync_v2"}, {1, 304, "cuCtxGetCurrent"}, {1, 121, "cuEventSynchronize"},
-      {1, 200, "cuMemsetD8Async"}, {2, 17, "cudaGetDevice_v3020"}, {2, 164, "cudaDeviceReset_v3020"},
+      {1, 200, "cuMemsetD8Async"}, {1, 643, "cuGraphInstantiateWithFlags"}, {1, 514, "cuGraphLaunch"}, {2, 17, "cudaGetDevice_v3020"}, {2, 164, "cudaDeviceReset_v3020"},
       {2, 211, "cudaLaunchKernel_v7000"}, {2, 10, "cudaGetLastError_v3020"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (names[i].domain == domain && names[i].cbid == cbid) { *name = names[i].name; return 0; }

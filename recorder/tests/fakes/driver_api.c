@@ -19,6 +19,9 @@
 #define cuCtxSynchronize fake_cuCtxSynchronize
 #define cuMemcpyHtoDAsync_v2 fake_cuMemcpyHtoDAsync_v2
 #define cuMemsetD8Async fake_cuMemsetD8Async
+#define cuGraphInstantiateWithFlags fake_cuGraphInstantiateWithFlags
+#define cuGraphLaunch fake_cuGraphLaunch
+#define cuGraphGetEdges_v2 fake_cuGraphGetEdges_v2
 #include "cuda.c"
 #undef cuLaunchKernel
 #undef cuStreamCreate
@@ -28,6 +31,9 @@
 #undef cuCtxSynchronize
 #undef cuMemcpyHtoDAsync_v2
 #undef cuMemsetD8Async
+#undef cuGraphInstantiateWithFlags
+#undef cuGraphLaunch
+#undef cuGraphGetEdges_v2
 
 typedef void *Handle;
 typedef struct { char name[64]; } Function;
@@ -254,7 +260,23 @@ int cuEventElapsedTime_v2(float *ms, Handle from, Handle to) { CALLED(); return 
 
 int cuStreamBeginCapture_v2(Handle stream, int mode) { (void)stream; (void)mode; capturing = 1; nodes = 0; return 0; }
 int cuStreamEndCapture(Handle stream, Handle *graph) { *graph = stream; capturing = 0; return 0; }
-int cuGraphInstantiateWithFlags(Handle *exec, Handle graph, unsigned long long flags) { (void)flags; *exec = graph; return 0; }
+// What was captured is one behind the other. Its driver is one before edges had kinds.
+static char captured[64], instances[64];
+int cuGraphGetEdges(Handle graph, Handle *from, Handle *to, size_t *count) {
+  (void)graph;
+  size_t all = nodes ? nodes - 1 : 0;
+  for (size_t i = 0; from && i < all && i < *count; i++) from[i] = &captured[i], to[i] = &captured[i + 1];
+  *count = all;
+  return 0;
+}
+int cuGraphInstantiateWithFlags(Handle *exec, Handle graph, unsigned long long flags) {
+  struct { Handle *exec, graph; unsigned long long flags; } arguments = {exec, graph, flags};
+  int code = 0;
+  *exec = graph;
+  for (unsigned i = 0; cloned && i < nodes; i++) cloned(&instances[i], &captured[i]);
+  if (instantiating) instantiating(1, 643, &arguments, &code);
+  return 0;
+}
 int cuGraphLaunch(Handle exec, Handle stream) {
   (void)exec;
   CALLED();
@@ -264,7 +286,11 @@ int cuGraphLaunch(Handle exec, Handle stream) {
     reserve(number, 2700ull * nodes, &begin, &end);
     graph_trace(id, 1, number, begin, end);
   } else {
-    for (unsigned i = 0; i < nodes; i++) work("spin", i + 1, number, 2000, id);
+    for (unsigned i = 0; i < nodes; i++) {
+      if (node) node((uint64_t)(uintptr_t)&instances[i]);
+      work("spin", i + 1, number, 2000, id);
+    }
+    if (node) node(0);
   }
   if (call) call(4, 514, id, start, 0);
   return 0;

@@ -21,6 +21,10 @@ int cuMemcpyHtoDAsync_v2(uint64_t, unsigned);
 int cuMemsetD8Async(uint64_t, unsigned);
 int cuFakeGraph(unsigned, unsigned, unsigned);
 int cuFakeMemory(unsigned, unsigned, uint64_t, uint64_t);
+void cuFakeFromPool(uint64_t, uint64_t, uint64_t, uint64_t);
+int cuFakePool(unsigned, uint64_t, uint64_t);
+int cuGraphInstantiateWithFlags(void **, void *, unsigned long long);
+int cuGraphLaunch(void *, unsigned);
 int cuEventRecord(unsigned, unsigned);
 int cuStreamWaitEvent(unsigned, unsigned);
 int cuStreamSynchronize(unsigned);
@@ -45,7 +49,17 @@ static void *thread(void *number) {
   return NULL;
 }
 
+// Gives the calls that follow an id, as a library that knows CUPTI does; kind 0: none any more.
+static void external(unsigned kind, uint64_t id) {
+  void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  int (*push)(uint32_t, uint64_t) = (int (*)(uint32_t, uint64_t))dlsym(cupti, "cuptiActivityPushExternalCorrelationId");
+  int (*pop)(uint32_t, uint64_t *) = (int (*)(uint32_t, uint64_t *))dlsym(cupti, "cuptiActivityPopExternalCorrelationId");
+  if (kind) push(kind, id);
+  else pop(kind, NULL);
+}
+
 int main(int count, char **words) {
+  void *graph = NULL;
   for (int i = 1; i < count; i++) {
     char *verb = strtok(words[i], ":"), *a = strtok(NULL, ":"), *b = strtok(NULL, ":"), *c = strtok(NULL, ":"), *d = strtok(NULL, ":");
 #define IS(word) (strcmp(verb, word) == 0)
@@ -60,6 +74,11 @@ int main(int count, char **words) {
     else if (IS("graph")) cuFakeGraph(NUMBER(a), NUMBER(b), NUMBER(c));
     else if (IS("take")) cuFakeMemory(1, NUMBER(a), NUMBER(b), NUMBER(c));
     else if (IS("give")) cuFakeMemory(2, NUMBER(a), NUMBER(b), NUMBER(c));
+    else if (IS("frompool")) cuFakeFromPool(NUMBER(a), NUMBER(b), NUMBER(c), NUMBER(d));
+    else if (IS("pool")) cuFakePool(NUMBER(a), NUMBER(b), NUMBER(c));
+    else if (IS("external")) external(NUMBER(a), b ? strtoull(b, NULL, 10) : 0);
+    else if (IS("instantiate")) cuGraphInstantiateWithFlags(&graph, a ? (void *)main : NULL, 0);
+    else if (IS("replay")) for (unsigned n = NUMBER(b); n--;) cuGraphLaunch(graph, NUMBER(a));
     else if (IS("event")) cuEventRecord(NUMBER(a), NUMBER(b));
     else if (IS("wait")) cuStreamWaitEvent(NUMBER(a), NUMBER(b));
     else if (IS("sync")) cuCtxSynchronize();

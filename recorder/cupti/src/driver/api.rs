@@ -1,37 +1,9 @@
 //! Functions of `libcuda`, found at run time.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::path::Path;
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use crate::library::Library;
-
-/// The library that comes with the driver.
-pub const LIBRARY: &str = "libcuda.so.1";
-
-/// Why the driver did not do something.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DriverError {
-    /// There is no driver.
-    #[error("no NVIDIA driver library ({LIBRARY}) was found: {0}")]
-    NoLibrary(String),
-    /// A driver without a function that is needed.
-    #[error("the NVIDIA driver has no {0} (hint: a newer driver has it)")]
-    NoFunction(String),
-    /// A driver, and nothing to drive.
-    #[error("the NVIDIA driver sees no device")]
-    NoDevice,
-    /// A function failed.
-    #[error("{function}: {words} (error {code})")]
-    Failed {
-        /// What was called.
-        function: &'static str,
-        /// The driver's code.
-        code: i32,
-        /// What the driver says about it.
-        words: String,
-    },
-}
+use super::error::{self, DriverError};
+use super::found::Driver;
 
 macro_rules! functions {
     ($($name:ident $symbol:literal ($($argument:ty),*);)*) => {
@@ -44,12 +16,8 @@ macro_rules! functions {
         }
 
         impl Api {
-            fn find(library: Library) -> Result<Self, DriverError> {
-                $(
-                    let $name = library.find($symbol).ok_or_else(|| {
-                        DriverError::NoFunction($symbol.to_string_lossy().into_owned())
-                    })?;
-                )*
+            fn of(driver: Driver) -> Result<Self, DriverError> {
+                $(let $name = driver.function($symbol)?;)*
                 Ok(Self {$(
                     // SAFETY: the driver's API has a function of this name and type.
                     $name: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>($name.as_ptr()) },
@@ -98,34 +66,14 @@ impl Api {
     /// # Errors
     /// There is no driver, it lacks a function, or it cannot be initialised.
     pub fn load() -> Result<Self, DriverError> {
-        let library = Library::open(Path::new(LIBRARY))
-            .map_err(|error| DriverError::NoLibrary(error.to_string()))?;
-        let api = Self::find(library)?;
-        // SAFETY: 0 is the only value there is.
-        match unsafe { (api.init)(0) } {
-            100 => Err(DriverError::NoDevice),
-            code => api.done("cuInit", code).map(|()| api),
-        }
+        let driver = Driver::find()?;
+        let api = Self::of(driver)?;
+        driver.init()?;
+        Ok(api)
     }
 
     /// An error, if the code says so.
     pub(super) fn done(&self, function: &'static str, code: c_int) -> Result<(), DriverError> {
-        if code == 0 {
-            return Ok(());
-        }
-        let mut text = std::ptr::null();
-        // SAFETY: valid for the write; what the driver points to is a text of its own that stays.
-        let words = unsafe {
-            if (self.error_text)(code, &mut text) == 0 && !text.is_null() {
-                CStr::from_ptr(text).to_string_lossy().into_owned()
-            } else {
-                "an error that the driver has no words for".to_owned()
-            }
-        };
-        Err(DriverError::Failed {
-            function,
-            code,
-            words,
-        })
+        error::done(Some(self.error_text), function, code)
     }
 }

@@ -4,7 +4,8 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
 
-use super::api::{Api, DriverError};
+use super::api::Api;
+use super::error::DriverError;
 use super::stream::StreamHandle;
 
 /// Numbers of attributes.
@@ -76,13 +77,11 @@ impl Device {
     /// # Errors
     /// In the driver's words.
     pub fn name(&self) -> Result<String, DriverError> {
-        let mut text = [0u8; 256];
+        let mut name = [0 as c_char; 256];
         // SAFETY: valid for writes of one byte less, so a null byte stays.
-        let code =
-            unsafe { (self.api.device_name)(text.as_mut_ptr().cast::<c_char>(), 255, self.handle) };
+        let code = unsafe { (self.api.device_name)(name.as_mut_ptr(), 255, self.handle) };
         self.api.done("cuDeviceGetName", code)?;
-        let end = text.iter().position(|byte| *byte == 0).unwrap_or(255);
-        Ok(String::from_utf8_lossy(&text[..end]).into_owned())
+        Ok(super::found::text(&name))
     }
 
     /// As NVIDIA's tools print it: `GPU-8a3c...`.
@@ -234,7 +233,7 @@ impl Module {
     /// # Errors
     /// There is none of that name.
     pub fn function(&self, name: &str) -> Result<Function, DriverError> {
-        let text = CString::new(name).map_err(|_| DriverError::NoFunction(name.to_owned()))?;
+        let text = CString::new(name).map_err(|_| DriverError::Text("the name of a kernel"))?;
         let mut handle = null_mut();
         self.0.context.within("cuModuleGetFunction", |api| {
             // SAFETY: valid for the write; the module is loaded, the name ends with a null byte.

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
-use super::api::DriverError;
 use super::context::Context;
+use super::error::DriverError;
 use super::stream::StreamHandle;
 
 /// Memory of the device, freed with this.
@@ -88,9 +88,11 @@ impl Pinned {
         context.within("cuMemHostAlloc", |api| unsafe {
             (api.allocate_host)(&mut address, count.max(1) * 8, 1)
         })?;
-        let words = NonNull::new(address.cast::<u64>()).ok_or(DriverError::NoFunction(
-            "memory for cuMemHostAlloc".to_owned(),
-        ))?;
+        let words = NonNull::new(address.cast::<u64>()).ok_or(DriverError::Failed {
+            function: "cuMemHostAlloc",
+            code: 0,
+            words: "success, and no memory".to_owned(),
+        })?;
         // SAFETY: so many words were allocated. What the driver gives is not said to be initialised.
         unsafe { words.write_bytes(0, count) };
         Ok(Self {

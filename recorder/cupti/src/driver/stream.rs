@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
-use super::api::DriverError;
 use super::context::Context;
+use super::error::DriverError;
 
 /// A stream of whoever made it; of cudarc, what `CudaStream::cu_stream` gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

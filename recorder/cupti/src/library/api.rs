@@ -158,6 +158,8 @@ functions! {
     flush_all "cuptiActivityFlushAll" (flag: u32);
     /// The next record of a buffer.
     get_next_record "cuptiActivityGetNextRecord" (buffer: *mut u8, valid_bytes: usize, record: *mut *mut u8);
+    /// The number that records have for a node of a graph.
+    get_graph_node_id "cuptiGetGraphNodeId" (node: *mut c_void, number: *mut u64);
     /// Records dropped since it was last asked.
     get_dropped "cuptiActivityGetNumDroppedRecords" (context: *mut c_void, stream: u32, dropped: *mut usize);
 }

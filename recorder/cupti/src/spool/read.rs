@@ -28,6 +28,10 @@ pub enum Item<'s> {
     Note(Note),
     /// A thread, by the operating system's number, and its name.
     Thread(u32, &'s [u8]),
+    /// A node of a graph, and the node it was cloned from.
+    GraphClone(u64, u64),
+    /// A node of a graph, and one that may begin when it has ended.
+    GraphEdge(u64, u64),
     /// The process ended as it should.
     End(End),
 }
@@ -140,9 +144,20 @@ fn items<'s>(kind: Chunk, payload: &'s [u8], take: &mut impl FnMut(Item<'s>)) ->
         Chunk::Clock => take(Item::Clock(ClockReading::read(payload)?)),
         Chunk::Dropped => take(Item::Dropped(u64::at(payload, 0)?)),
         Chunk::Note => take(Item::Note(serde_json::from_slice(payload).ok()?)),
+        Chunk::GraphClones => pairs(payload, |a, b| take(Item::GraphClone(a, b)))?,
+        Chunk::GraphEdges => pairs(payload, |a, b| take(Item::GraphEdge(a, b)))?,
         Chunk::End => take(Item::End(serde_json::from_slice(payload).ok()?)),
     }
     Some(())
+}
+
+/// Two numbers; and so on.
+fn pairs(payload: &[u8], mut take: impl FnMut(u64, u64)) -> Option<()> {
+    let (pairs, rest) = payload.as_chunks::<16>();
+    for pair in pairs {
+        take(u64::at(pair, 0)?, u64::at(pair, 8)?);
+    }
+    rest.is_empty().then_some(())
 }
 
 /// Number, length, text; and so on.

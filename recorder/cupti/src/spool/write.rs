@@ -23,6 +23,8 @@ pub enum Chunk {
     Note = 8,
     Thread = 9,
     End = 10,
+    GraphClones = 11,
+    GraphEdges = 12,
 }
 
 impl Chunk {
@@ -38,6 +40,8 @@ impl Chunk {
             Self::Note,
             Self::Thread,
             Self::End,
+            Self::GraphClones,
+            Self::GraphEdges,
         ]
         .into_iter()
         .find(|kind| *kind as u32 == number)
@@ -48,6 +52,8 @@ impl Chunk {
 #[derive(Debug)]
 pub struct Writer {
     file: File,
+    /// Of all whole chunks.
+    length: u64,
     buffer: Vec<u8>,
 }
 
@@ -64,6 +70,7 @@ impl Writer {
         file.write_all(MAGIC)?;
         Ok(Self {
             file,
+            length: MAGIC.len() as u64,
             buffer: Vec::new(),
         })
     }
@@ -71,7 +78,7 @@ impl Writer {
     /// Appends a chunk, in one write: it is with the operating system when this returns.
     ///
     /// # Errors
-    /// The disk is full. The reader will leave the torn chunk out.
+    /// The disk is full. What was written of the chunk is taken back, which may leave room for a shorter one.
     pub fn chunk(&mut self, kind: Chunk, parts: &[&[u8]]) -> io::Result<()> {
         self.buffer.clear();
         self.buffer.resize(HEADER_BYTES, 0);
@@ -82,7 +89,13 @@ impl Writer {
         header[..4].copy_from_slice(&(kind as u32).to_le_bytes());
         header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
         header[8..].copy_from_slice(&hash(kind as u32, payload).to_le_bytes());
-        self.file.write_all(&self.buffer)
+        let written = self.file.write_all(&self.buffer);
+        match written {
+            Ok(()) => self.length += self.buffer.len() as u64,
+            // A reader leaves a torn chunk out, so nothing is lost where this fails too.
+            Err(_) => drop(self.file.set_len(self.length)),
+        }
+        written
     }
 }
 

@@ -14,6 +14,7 @@ use trueno_cupti::library::record_sizes;
 
 use crate::driver::Driver;
 use crate::libraries::{self, Search};
+use crate::wrap::wrapped;
 use crate::{Failure, NOT_MEASURABLE, driver};
 
 /// What is typed after `doctor`.
@@ -92,7 +93,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             Ok(json) => json + "\n",
             Err(error) => return Err(Failure::NotStarted(format!("cannot make JSON: {error}"))),
         },
-        Format::Text => in_words(&findings),
+        Format::Text => wrapped(&in_words(&findings)),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())

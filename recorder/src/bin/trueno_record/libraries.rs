@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use trueno_cupti::library::{Cupti, LEAST_VERSION, Places, candidates};
+use trueno_cupti::library::{Cupti, Places, Usable, candidates, first_usable};
 
 /// Our library.
 const INJECT: &str = "libtrueno_inject.so";
@@ -69,31 +69,23 @@ pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<
     if let Some(python) = program.and_then(python_of) {
         places.python.splice(0..0, packages(&python));
     }
-    let mut search = Search::default();
-    for candidate in candidates(&places) {
-        if candidate.only_if_loaded {
-            continue;
-        }
-        let shown = candidate.path.display().to_string();
-        let usable = Cupti::open(&candidate.path)
-            .map_err(|error| error.to_string())
-            .and_then(|cupti| match cupti.version() {
-                Ok(version) if version >= LEAST_VERSION => Ok((cupti, version)),
-                Ok(version) => Err(format!(
-                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
-                )),
-                Err(refused) => Err(refused.to_string()),
-            });
-        match usable {
-            Ok((cupti, version)) => {
-                let path = cupti.path().unwrap_or(shown);
-                search.found = Some(Found { path, version });
-                return (search, Some(cupti));
-            }
-            Err(problem) => search.passed_over.push(format!("{shown}: {problem}")),
-        }
-    }
-    (search, None)
+    let mut candidates = candidates(&places);
+    // What this process has already, the program that will run has not.
+    candidates.retain(|candidate| !candidate.only_if_loaded);
+    let search = first_usable(candidates);
+    let (cupti, found) = match search.found {
+        Some(Usable {
+            cupti,
+            version,
+            path,
+        }) => (Some(cupti), Some(Found { path, version })),
+        None => (None, None),
+    };
+    let search = Search {
+        found,
+        passed_over: search.passed_over,
+    };
+    (search, cupti)
 }
 
 /// The interpreter of a program: itself, or what its first line names.

@@ -11,6 +11,7 @@ mod peaks;
 mod run;
 mod signals;
 mod table;
+mod wrap;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

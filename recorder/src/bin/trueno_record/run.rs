@@ -1,18 +1,20 @@
 //! `trueno-record run`.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use clap::ValueEnum;
+use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_recorder::capture::{Summary, collect};
 use trueno_recorder::run_json::RUN_JSON;
 
-use crate::{Failure, driver, libraries, say, signals};
+use crate::{Failure, libraries, say, signals};
 
 /// What is typed after `run`.
 #[derive(Debug, clap::Args)]
@@ -146,10 +148,9 @@ fn output(args: &Args) -> PathBuf {
 
 /// What must be there before anything is started.
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
-    if let Err(problem) = driver::is_there() {
+    if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
-            "no NVIDIA driver library ({}) was found, so no CUDA work can be recorded here and nothing was started: {problem} (hint: `trueno-record doctor` says more; --ranges-only records NVTX ranges)",
-            driver::NAME
+            "{problem}; nothing was started (`trueno-record doctor` says more, --ranges-only records NVTX ranges)"
         )));
     }
     let (search, _) = libraries::cupti(
@@ -229,13 +230,29 @@ fn start(
     }
     signals::prepare();
     let shown = program.display();
-    let mut child = command
-        .spawn()
-        .map_err(|e| Failure::NotStarted(format!("{shown}: cannot be started: {e}")))?;
+    let mut child = command.spawn().map_err(|e| {
+        let hint = hint(&e, program);
+        Failure::NotStarted(format!("{shown}: cannot be started: {e}{hint}"))
+    })?;
     signals::child(child.id());
     let ended = child.wait();
     signals::child(0);
     ended.map_err(|e| Failure::NotStarted(format!("{shown}: cannot be waited for: {e}")))
+}
+
+/// What to look at where a program does not start.
+fn hint(error: &io::Error, program: &OsStr) -> &'static str {
+    let is_there = Path::new(program).exists();
+    match error.raw_os_error() {
+        Some(libc::ENOEXEC) => {
+            " (hint: a script says in its first line what runs it, such as `#!/bin/sh`)"
+        }
+        Some(libc::EACCES) => " (hint: is it a program, and may you run it: `chmod +x`?)",
+        Some(libc::ENOENT) if is_there => {
+            " (hint: what its first line names, or its loader, is not there)"
+        }
+        _ => "",
+    }
 }
 
 /// Says what was recorded.

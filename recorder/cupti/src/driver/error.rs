@@ -1,0 +1,84 @@
+//! Why the driver did not do something.
+
+use std::ffi::{CStr, c_char, c_int};
+
+/// `cuGetErrorString`.
+pub(super) type ErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
+
+/// Why the driver did not do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriverError {
+    /// The loader finds no driver.
+    #[error("no NVIDIA driver library was found: {} (hint: it comes with the driver, and `LD_LIBRARY_PATH` is searched too)", .searched.join("; "))]
+    NoLibrary {
+        /// Each name, with what the loader says about it.
+        searched: Vec<String>,
+    },
+    /// A driver without a function that is needed.
+    #[error("{path}: has no {function} (hint: the library of a newer NVIDIA driver has it)")]
+    NoFunction {
+        /// Where it was loaded from.
+        path: String,
+        /// What is missing.
+        function: String,
+    },
+    /// A driver, and nothing to drive.
+    #[error("the NVIDIA driver sees no device (hint: `CUDA_VISIBLE_DEVICES` hides devices)")]
+    NoDevice,
+    /// It works, and there is no device of that number.
+    #[error(
+        "the NVIDIA driver sees {found} devices: there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
+    )]
+    NoSuchDevice {
+        /// The number asked for.
+        asked: usize,
+        /// How many there are.
+        found: u32,
+    },
+    /// A function failed.
+    #[error("{function}: {words} (error {code})")]
+    Failed {
+        /// What was called.
+        function: &'static str,
+        /// The driver's code.
+        code: i32,
+        /// What the driver says about it.
+        words: String,
+    },
+    /// A text that cannot be given to the driver.
+    #[error("{0}: a null byte in the text")]
+    Text(&'static str),
+}
+
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: c_int = 100;
+
+/// What a function returned, as a result.
+pub(super) fn done(
+    text: Option<ErrorText>,
+    function: &'static str,
+    code: c_int,
+) -> Result<(), DriverError> {
+    match code {
+        0 => Ok(()),
+        NO_DEVICE => Err(DriverError::NoDevice),
+        code => Err(DriverError::Failed {
+            function,
+            code,
+            words: words(text, code)
+                .unwrap_or_else(|| "an error that the driver has no words for".to_owned()),
+        }),
+    }
+}
+
+fn words(text: Option<ErrorText>, code: c_int) -> Option<String> {
+    let mut words = std::ptr::null();
+    // SAFETY: valid for the write; what the driver points to is a text of its own that stays.
+    unsafe {
+        if text?(code, &mut words) != 0 || words.is_null() {
+            return None;
+        }
+        Some(CStr::from_ptr(words).to_string_lossy().into_owned())
+    }
+}

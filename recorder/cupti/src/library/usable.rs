@@ -1,0 +1,63 @@
+//! The first `libcupti` that can be used.
+
+use super::{Candidate, Cupti, LEAST_VERSION, Library};
+
+/// A `libcupti` that is open and new enough.
+#[derive(Clone, Debug)]
+pub struct Usable {
+    /// Its functions.
+    pub cupti: Cupti,
+    /// What it says of itself.
+    pub version: u32,
+    /// Where it was loaded from.
+    pub path: String,
+}
+
+/// What was found, and what was passed over on the way: each with its path and the reason.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// `None`: there is none.
+    pub found: Option<Usable>,
+    /// In the order in which they were tried.
+    pub passed_over: Vec<String>,
+}
+
+/// Tries candidates in their order.
+pub fn first_usable(candidates: Vec<Candidate>) -> Search {
+    let mut search = Search::default();
+    for candidate in candidates {
+        let shown = candidate.path.display().to_string();
+        let opened = if candidate.only_if_loaded {
+            match Library::loaded(&candidate.path) {
+                Some(library) => Ok(Cupti::of(library)),
+                None => continue,
+            }
+        } else {
+            Cupti::open(&candidate.path).map_err(|error| error.to_string())
+        };
+        let usable = opened.and_then(|cupti| {
+            let version = cupti.version().map_err(|refused| refused.to_string())?;
+            if version < LEAST_VERSION {
+                return Err(format!(
+                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                ));
+            }
+            let path = cupti.path().unwrap_or_else(|| shown.clone());
+            Ok(Usable {
+                cupti,
+                version,
+                path,
+            })
+        });
+        match usable {
+            Ok(usable) => {
+                search.found = Some(usable);
+                return search;
+            }
+            // The loader's words begin with the name.
+            Err(problem) if problem.starts_with(&shown) => search.passed_over.push(problem),
+            Err(problem) => search.passed_over.push(format!("{shown}: {problem}")),
+        }
+    }
+    search
+}

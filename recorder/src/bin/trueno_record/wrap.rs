@@ -1,0 +1,42 @@
+//! Lines that fit a terminal.
+
+/// As wide as a terminal is at least.
+const WIDTH: usize = 80;
+/// How far in a line goes on.
+const INDENT: usize = 4;
+
+/// Breaks lines at spaces; what goes on stands further in. A word that is longer than a line stays whole, so that it can be
+/// copied.
+pub fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let mut width = 0;
+        // Each with the spaces in front of it: columns stay columns.
+        for (at, word) in pieces(line) {
+            let long = word.chars().count();
+            let spaces = at - (at.min(line[..at].trim_end_matches(' ').len()));
+            if width > 0 && width + spaces + long > WIDTH {
+                out.push('\n');
+                out.push_str(&" ".repeat(INDENT));
+                width = INDENT;
+            } else {
+                out.push_str(&" ".repeat(spaces));
+                width += spaces;
+            }
+            out.push_str(word);
+            width += long;
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Words of a line and where they begin.
+fn pieces(line: &str) -> impl Iterator<Item = (usize, &str)> {
+    let words = line.split(' ').scan(0, |at, word| {
+        let here = *at;
+        *at += word.len() + 1;
+        Some((here, word))
+    });
+    words.filter(|(_, word)| !word.is_empty())
+}

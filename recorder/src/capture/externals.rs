@@ -1,0 +1,44 @@
+//! Ids that other libraries gave to calls (`cuptiActivityPushExternalCorrelationId`): what they stand for only those
+//! libraries know, so each is kept as it was given, at its call.
+
+use super::build::Build;
+use super::words;
+use crate::error::Error;
+use crate::run_writer::Cell;
+
+/// The first whole number that a value of `counters` cannot hold with all before it.
+const TOO_LARGE: u64 = 1 << 53;
+
+impl Build {
+    pub(super) fn externals(&mut self) -> Result<(), Error> {
+        let table = self.table("counters")?;
+        let mut all = std::mem::take(&mut self.from.externals);
+        all.sort_by_key(|of| (of.correlation, of.what, of.external));
+        // A call of the runtime and that of the driver in it have a record each, of the same call.
+        all.dedup();
+        for of in all {
+            let Some(call) = self.launch(of.correlation) else {
+                self.not_sound("external correlation", "no call that has it");
+                continue;
+            };
+            if of.external >= TOO_LARGE {
+                self.not_sound(
+                    "external correlation",
+                    "the id is 2^53 or more, which a counter cannot hold",
+                );
+                continue;
+            }
+            let cells = [
+                Cell::I64(call.start),
+                Cell::U64(call.call),
+                Cell::U64(call.thread.into()),
+                self.text(&format!("external id: {}", words::external(of.what))),
+                Cell::F64(of.external as f64),
+                self.text("id"),
+                self.text("declared"),
+            ];
+            self.into.row(table, &cells)?;
+        }
+        Ok(())
+    }
+}
