@@ -31,6 +31,7 @@ mod clock;
 mod flops;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod joining;
 mod machine;
 mod measure;
 mod memory;
@@ -42,6 +43,7 @@ mod threads;
 
 pub use caches::Cache;
 pub use clock::{CoreClock, measure as measure_clock_hz};
+pub use joining::{Added, Joining, NotJoined};
 pub use machine::Machine;
 pub use measure::{Progress, measure};
 pub use repeat::Effort;
