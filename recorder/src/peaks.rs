@@ -28,6 +28,7 @@
 mod bandwidth;
 mod caches;
 mod clock;
+mod earlier;
 mod flops;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -43,6 +44,7 @@ mod threads;
 
 pub use caches::Cache;
 pub use clock::{CoreClock, measure as measure_clock_hz};
+pub use earlier::{AGREE, disagree};
 pub use joining::{Added, Joining, NotJoined};
 pub use machine::Machine;
 pub use measure::{Progress, measure};

@@ -25,7 +25,10 @@ impl Ask {
             (Self::Kept, store) => store?.load(&machine),
             (Self::KeptOrMeasured, Ok(store)) => Ok(store.load_or(&machine, anew).0),
             (Self::Measured, Ok(store)) => {
-                let peaks = anew();
+                let mut peaks = anew();
+                if let Ok(earlier) = store.load(&machine) {
+                    peaks.beside(&earlier);
+                }
                 // They are in the run; that the next one has to measure again is no harm to it.
                 let _ = store.keep(&peaks);
                 Ok(peaks)

@@ -199,11 +199,14 @@ fn peaks(args: &Args) -> Peaks {
         }
     }
     let usual = Effort::default();
-    let peaks = measured(&Effort {
+    let mut peaks = measured(&Effort {
         repetitions: args.repetitions.unwrap_or(usual.repetitions),
         repetition: args.repetition().unwrap_or(usual.repetition),
         longest: Duration::from_secs(args.seconds),
     });
+    if let Ok(Ok(earlier)) = store.as_ref().map(|store| store.load(&machine)) {
+        peaks.beside(&earlier);
+    }
     if !args.no_keep {
         let kept = match &store {
             Ok(store) => store.keep(&peaks).map_err(|e| e.to_string()),

@@ -173,7 +173,7 @@ fn put(run: &mut RunWriter, cells: &[Cell]) -> Result<(), NotJoined> {
 }
 
 /// A row of the table, in the order of the schema.
-fn cells(ceiling: &Ceiling, run: &mut RunWriter) -> [Cell; 13] {
+fn cells(ceiling: &Ceiling, run: &mut RunWriter) -> [Cell; 14] {
     let mut text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(run.text(text)));
     [
         text(Some(&ceiling.device)),
@@ -189,5 +189,6 @@ fn cells(ceiling: &Ceiling, run: &mut RunWriter) -> [Cell; 13] {
         ceiling.spread.into(),
         ceiling.repetitions.map(u64::from).into(),
         ceiling.settled.map_or(Cell::Null, Cell::Bool),
+        ceiling.earlier.into(),
     ]
 }
