@@ -90,7 +90,17 @@ pub fn lend_later(
             Err(why) => vec![Err(polars_err!(ComputeError: "{why}"))],
         };
         let of = of.clone();
-        chunks.into_iter().map(move |chunk| batch(chunk?, &of))
+        let mut read_bytes = 0;
+        chunks.into_iter().map(move |chunk| {
+            let chunk = chunk?;
+            // The chunks before this one are free by now.
+            if read_bytes >= GIVE_BACK_BYTES {
+                give_back();
+                read_bytes = 0;
+            }
+            read_bytes += chunk.estimated_size();
+            batch(chunk, &of)
+        })
     });
     stream_of(batches, dtype)
 }
@@ -126,6 +136,9 @@ pub fn stream_of(
     // fields in the same order; what was one is forgotten by the transmute, so it is released once.
     unsafe { std::mem::transmute::<ffi::ArrowArrayStream, ArrowArrayStream>(stream) }
 }
+
+/// So much is read between two times that memory is given back.
+const GIVE_BACK_BYTES: usize = 128 << 20;
 
 /// Gives freed memory to the system: what frames leave behind lies in pieces that the C library would keep,
 /// while the plugin needs as much again.
