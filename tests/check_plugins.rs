@@ -128,6 +128,54 @@ fn tensors_that_diverge() {
     divergence(&dir, &dataset("scalar.run"), &dataset("simd.run"), "", 0);
 }
 
+/// Of a third run; who is golden and who is checked changes places, and so does who moved.
+#[test]
+fn a_third_run_says_which_side_moved() {
+    let dir = Dir::new();
+    let (base, planted) = (tensors("base.run"), tensors("planted.run"));
+    let library = built_library("trueno_plugin_divergence");
+    let actual = |run: &str, golden: &str, reference: &str| {
+        let args = [
+            "--plugin",
+            library.to_str().unwrap(),
+            "--golden",
+            golden,
+            "--reference",
+            reference,
+        ];
+        let found = one(&dir, run, "type = \"divergence\"", &args, 1);
+        found["actual"].as_str().unwrap().to_owned()
+    };
+    let counts = "20 diverged, 396 alike, 0 in one run only; by the reference ";
+    assert_eq!(
+        actual(&planted, &base, &base),
+        format!("{counts}the run moved in 20, the golden run in 0, both in 0, neither in 0")
+    );
+    assert_eq!(
+        actual(&base, &planted, &base),
+        format!("{counts}the run moved in 0, the golden run in 20, both in 0, neither in 0")
+    );
+    let other = one_tensor(&dir, "other.run", "elsewhere", &[4]);
+    assert!(
+        actual(&planted, &base, other.to_str().unwrap())
+            .ends_with("; the reference has no such tensor")
+    );
+    // With nothing to tell of, it says nothing.
+    let args = [
+        "--plugin",
+        library.to_str().unwrap(),
+        "--golden",
+        &base,
+        "--reference",
+        &planted,
+    ];
+    let found = one(&dir, &base, "type = \"divergence\"", &args, 0);
+    assert_eq!(found["actual"], "0 diverged, 416 alike, 0 in one run only");
+    // A third run beside one is none.
+    let toml = "[[assertion]]\nname = \"a\"\ntype = \"divergence\"\n";
+    command(&dir, &base, toml, &["--reference", &base]).exits(2);
+}
+
 #[test]
 fn tensors_that_cannot_be_compared() {
     let dir = Dir::new();

@@ -14,6 +14,7 @@ pub(crate) fn facts() -> Host {
         kernel: names.map(|n| n.release),
         arch: Some(std::env::consts::ARCH.to_owned()),
         cpu_model: field(&cpuinfo, "model name").map(str::to_owned),
+        microcode: field(&cpuinfo, "microcode").map(str::to_owned),
         logical_cpus: std::thread::available_parallelism()
             .ok()
             .map(|n| n.get() as u64),

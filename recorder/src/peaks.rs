@@ -28,9 +28,11 @@
 mod bandwidth;
 mod caches;
 mod clock;
+mod earlier;
 mod flops;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod joining;
 mod machine;
 mod measure;
 mod memory;
@@ -42,6 +44,8 @@ mod threads;
 
 pub use caches::Cache;
 pub use clock::{CoreClock, measure as measure_clock_hz};
+pub use earlier::{AGREE, disagree};
+pub use joining::{Added, Joining, NotJoined};
 pub use machine::Machine;
 pub use measure::{Progress, measure};
 pub use repeat::Effort;

@@ -59,6 +59,9 @@ pub struct Ceiling {
     /// do not say.
     #[serde(default)]
     pub settled: Option<bool>,
+    /// What the measurement that was kept for this machine before gave; `None`: none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<f64>,
 }
 
 impl Ceiling {
@@ -91,6 +94,7 @@ impl Ceiling {
             spread: None,
             repetitions: None,
             settled: None,
+            earlier: None,
         }
     }
 

@@ -106,13 +106,13 @@ pub struct Capture {
     pub devices: Vec<String>,
 }
 
-/// Rows that another tool measured, and that were added to a run.
+/// Rows that were measured otherwise, by another tool or later, and added to a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Joined {
     /// What measured them; `counters.source` of its rows.
     pub tool: String,
-    /// Name of its file.
+    /// Name of its file; empty: there was none.
     pub file: String,
     /// XXH3-64 of the file, 16 hex digits.
     pub xxh3: String,
@@ -231,6 +231,9 @@ pub struct Host {
     pub kernel: Option<String>,
     pub arch: Option<String>,
     pub cpu_model: Option<String>,
+    /// Of the processor; not in older runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
     /// That the process may use.
     pub logical_cpus: Option<u64>,
     pub memory_bytes: Option<u64>,

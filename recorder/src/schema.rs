@@ -557,6 +557,12 @@ pub const TABLES: &[Table] = &[
                 Measured,
                 "whether no moment was faster by more than 3 %, and there were several",
             ),
+            may(
+                "earlier",
+                F64,
+                Measured,
+                "what the measurement gave that was kept for this machine before; null: none was",
+            ),
         ],
     },
     Table {

@@ -1,6 +1,7 @@
 //! `roofline_efficiency` and `divergence`: what the plugins of these names say.
 
 use serde::Deserialize;
+use trueno_plugin::Table;
 
 use super::config::share;
 use super::outcome::Found;
@@ -143,6 +144,11 @@ impl Divergence {
                 place,
             ));
         }
+        if diverged > 0 && subject.reference.is_some() {
+            let pairs =
+                subject.table_by("divergence", "pairs", None, self.tolerances().options())?;
+            actual.push_str(&format!("; {}", moved(&pairs, diverged).map_err(wrong)?));
+        }
         let holds =
             diverged <= self.max_diverged && self.max_only_in_one.is_none_or(|max| alone <= max);
         if holds && other_form > 0 {
@@ -151,4 +157,31 @@ impl Divergence {
         }
         Ok(Found::new(holds, expected, actual, place))
     }
+}
+
+/// Which side lies farther from a third run than the tolerance allows, counted over the pairs that diverge.
+fn moved(pairs: &Table, diverged: u64) -> trueno_plugin::Result<String> {
+    let (verdict, moved) = (pairs.text("verdict")?, pairs.text("moved")?);
+    let rows = || (0..pairs.rows()).filter(|row| verdict.get(*row) == Some("diverged"));
+    let count = |side: &str| rows().filter(|row| moved.get(*row) == Some(side)).count();
+    let (run, golden) = (count("run"), count("baseline"));
+    let (both, neither) = (count("both"), count("neither"));
+    let listed = rows().count() as u64;
+    let known = run + golden + both + neither;
+    if known == 0 {
+        return Ok("the reference has no such tensor".to_owned());
+    }
+    let mut said = format!(
+        "by the reference the run moved in {run}, the golden run in {golden}, both in {both}, neither in {neither}"
+    );
+    if listed > known as u64 {
+        said.push_str(&format!(
+            ", {} of them it does not have",
+            listed - known as u64
+        ));
+    }
+    if diverged > listed {
+        said.push_str(&format!(" (of the {listed} that are listed)"));
+    }
+    Ok(said)
 }

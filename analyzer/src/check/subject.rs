@@ -26,6 +26,8 @@ pub struct Subject<'a> {
     pub database: Database,
     /// The run it should be like, and how that was typed.
     pub golden: Option<(&'a Opened, String)>,
+    /// A third run, which says which of the two moved.
+    pub reference: Option<&'a Run>,
     /// Plugins there are.
     pub roster: &'a Roster,
     /// Categories of names that have none.
@@ -51,10 +53,16 @@ impl<'a> Subject<'a> {
             shown,
             database: run.sql_context()?,
             golden,
+            reference: None,
             roster,
             rules,
             reports: RefCell::default(),
         })
+    }
+
+    /// With a third run, if there is one.
+    pub fn with_reference(self, reference: Option<&'a Run>) -> Self {
+        Self { reference, ..self }
     }
 
     /// Whether rows are missing: a count may then be too small.
@@ -143,7 +151,7 @@ impl<'a> Subject<'a> {
         build(&Request {
             run: self.run,
             baseline: self.golden.as_ref().map(|(golden, _)| golden.run()),
-            reference: None,
+            reference: self.reference,
             roster: self.roster,
             wish: &Wish {
                 only: vec![plugin.to_owned()],

@@ -17,6 +17,10 @@ pub struct CheckArgs {
     /// A run that was as it should be, or its golden file (golden save), for the assertions that compare.
     #[arg(long, value_name = "RUN|FILE")]
     pub golden: Option<PathBuf>,
+    /// A third run, or its golden file, such as one of scalar code in f64: says which side moved where tensors diverge
+    /// from those of the golden run.
+    #[arg(long, value_name = "RUN|FILE", requires = "golden")]
+    pub reference: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     pub json: bool,

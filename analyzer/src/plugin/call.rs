@@ -6,7 +6,7 @@ use trueno_plugin::abi;
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 
 use super::host::{Host, Sink, Taken};
-use super::{Input, Plugin, Way, frame, isolate};
+use super::{Input, Plugin, Way, frame, isolate, later};
 use crate::query::{Database, QueryError, collect};
 
 /// What a plugin may be asked over.
@@ -57,7 +57,7 @@ pub enum Cause {
 }
 
 /// Why a plugin was not called.
-enum Obstacle {
+pub(super) enum Obstacle {
     /// Its query cannot be answered.
     Wrong(String),
     /// Something it needs was not given.
@@ -77,8 +77,12 @@ impl From<Obstacle> for Outcome {
     }
 }
 
-/// Runs `plugin` with `options`, a JSON object.
+/// Runs `plugin` with `options`, a JSON object. In this process each query is run when the plugin reads
+/// its input: then no two of them are in memory, but for what the plugin keeps.
 pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
+    if let Way::Here(entry) = &plugin.way {
+        return later::run(plugin, *entry, sources, options);
+    }
     match gather(plugin, sources) {
         Ok(inputs) => run_on(plugin, inputs, options),
         Err(outcome) => *outcome,
@@ -126,15 +130,8 @@ pub(super) fn entry(plugin: &Plugin) -> Option<abi::RunFn> {
 
 /// The rows of one input; `None` when it is optional and its table is not there.
 fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacle> {
-    let database = match (input.baseline, sources.baseline) {
-        (false, _) => sources.subject,
-        (true, Some(baseline)) => baseline,
-        (true, None) if input.optional => return Ok(None),
-        (true, None) => {
-            let message =
-                "it compares with a second run, and none was given (hint: --baseline RUN)";
-            return Err(Obstacle::Missing(message.to_owned()));
-        }
+    let Some(database) = database(input, sources)? else {
+        return Ok(None);
     };
     let frame = match collect(database, &input.sql) {
         Ok(frame) => frame,
@@ -144,6 +141,23 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacl
     match frame::to_closed_types(frame) {
         Ok(frame) => Ok(Some(frame)),
         Err(why) => Err(Obstacle::Wrong(format!("input {}: {why}", input.name))),
+    }
+}
+
+/// What an input is asked of; `None` when it is optional and of a run that is not there.
+pub(super) fn database<'a>(
+    input: &Input,
+    sources: Sources<'a>,
+) -> Result<Option<&'a Database>, Obstacle> {
+    match (input.baseline, sources.baseline) {
+        (false, _) => Ok(Some(sources.subject)),
+        (true, Some(baseline)) => Ok(Some(baseline)),
+        (true, None) if input.optional => Ok(None),
+        (true, None) => {
+            let message =
+                "it compares with a second run, and none was given (hint: --baseline RUN)";
+            Err(Obstacle::Missing(message.to_owned()))
+        }
     }
 }
 

@@ -67,25 +67,50 @@ fn to_closed_type(column: Column) -> Result<Column, String> {
 /// let go with the batch made of it, so memory falls as the plugin reads on.
 ///
 /// The frame is one of [`to_closed_types`].
-pub fn lend(mut frame: DataFrame) -> ArrowArrayStream {
-    frame.align_chunks_par();
-    let fields: Vec<ArrowField> = frame
+pub fn lend(frame: DataFrame) -> ArrowArrayStream {
+    let columns = frame.clear();
+    lend_later(columns, move || Ok(frame))
+}
+
+/// As [`lend`], of a frame with these columns that is made when its first chunk is asked for.
+pub fn lend_later(
+    columns: DataFrame,
+    make: impl FnOnce() -> Result<DataFrame, String> + 'static,
+) -> ArrowArrayStream {
+    let fields: Vec<ArrowField> = columns
         .columns()
         .iter()
         .map(|column| column.field().to_arrow(CompatLevel::oldest()))
         .collect();
     let dtype = ArrowDataType::Struct(fields);
-    let chunks = if frame.height() == 0 {
-        Vec::new()
-    } else {
-        frame.split_chunks().collect::<Vec<_>>()
-    };
-    drop(frame);
     let of = dtype.clone();
-    stream_of(
-        chunks.into_iter().map(move |chunk| batch(chunk, &of)),
-        dtype,
-    )
+    let batches = std::iter::once_with(make).flat_map(move |made| {
+        let chunks = match made {
+            Ok(frame) => chunks(frame),
+            Err(why) => vec![Err(polars_err!(ComputeError: "{why}"))],
+        };
+        let of = of.clone();
+        let mut read_bytes = 0;
+        chunks.into_iter().map(move |chunk| {
+            let chunk = chunk?;
+            // The chunks before this one are free by now.
+            if read_bytes >= GIVE_BACK_BYTES {
+                give_back();
+                read_bytes = 0;
+            }
+            read_bytes += chunk.estimated_size();
+            batch(chunk, &of)
+        })
+    });
+    stream_of(batches, dtype)
+}
+
+fn chunks(mut frame: DataFrame) -> Vec<PolarsResult<DataFrame>> {
+    if frame.height() == 0 {
+        return Vec::new();
+    }
+    frame.align_chunks_par();
+    frame.split_chunks().map(Ok).collect()
 }
 
 /// A stream of batches that are structs of type `dtype`.
@@ -111,6 +136,9 @@ pub fn stream_of(
     // fields in the same order; what was one is forgotten by the transmute, so it is released once.
     unsafe { std::mem::transmute::<ffi::ArrowArrayStream, ArrowArrayStream>(stream) }
 }
+
+/// So much is read between two times that memory is given back.
+const GIVE_BACK_BYTES: usize = 128 << 20;
 
 /// Gives freed memory to the system: what frames leave behind lies in pieces that the C library would keep,
 /// while the plugin needs as much again.

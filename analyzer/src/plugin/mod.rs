@@ -6,6 +6,7 @@ pub(crate) mod frame;
 mod host;
 pub mod isolate;
 mod known;
+mod later;
 mod load;
 mod roster;
 mod trust;

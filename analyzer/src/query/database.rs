@@ -54,6 +54,14 @@ impl Database {
         self.tables.keys().map(String::as_str)
     }
 
+    /// Plans a query that is run later, or never.
+    ///
+    /// # Errors
+    /// What can be told of a query without running it: names that are not there, or no such SQL.
+    pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
+        self.plan(sql).map(Planned)
+    }
+
     /// Plans a query; the plan's columns are resolved.
     fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
         rewrite::check(sql).map_err(QueryError::Sql)?;
@@ -130,6 +138,29 @@ impl Database {
         columns.sort_unstable();
         columns.dedup();
         columns
+    }
+}
+
+/// A query that was planned; it needs its database no more.
+pub struct Planned(LazyFrame);
+
+impl Planned {
+    /// Its columns, without rows.
+    ///
+    /// # Errors
+    /// As [`collect`].
+    pub fn columns(&mut self) -> Result<DataFrame, QueryError> {
+        let schema = self.0.collect_schema();
+        let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        Ok(DataFrame::empty_with_schema(&schema))
+    }
+
+    /// Its rows, as [`collect`] gives them.
+    ///
+    /// # Errors
+    /// As [`collect`].
+    pub fn rows(self) -> Result<DataFrame, QueryError> {
+        run(self.0)
     }
 }
 

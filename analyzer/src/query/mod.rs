@@ -6,6 +6,6 @@ pub mod output;
 mod rewrite;
 mod tokens;
 
-pub use database::{Database, collect, collect_in_order};
+pub use database::{Database, Planned, collect, collect_in_order};
 pub use error::QueryError;
 pub(crate) use error::nearest;

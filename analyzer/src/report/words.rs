@@ -71,7 +71,7 @@ fn run(header: &Header) -> String {
     }
 }
 
-/// What another tool's file has added to the run.
+/// What another tool, or a file of one, has added to the run.
 pub fn joined(joined: &Joined) -> String {
     let count = |counts: &BTreeMap<String, u64>| -> String {
         let counts: Vec<String> = counts
@@ -80,6 +80,9 @@ pub fn joined(joined: &Joined) -> String {
             .collect();
         counts.join("; ")
     };
+    if joined.file.is_empty() {
+        return format!("{} ({})", count(&joined.matched), joined.tool);
+    }
     let file = format!("{} ({})", joined.file, joined.tool);
     match joined.left_out.is_empty() {
         true => format!("{file} to {}", count(&joined.matched)),

@@ -30,10 +30,12 @@ pub fn check(args: &CheckArgs, palette: Palette, talk: &Talk) -> anyhow::Result<
     let roster = Roster::gather(&search(&args.plugins))?;
     let run = Run::open(&args.run)?;
     let golden = args.golden.as_deref().map(Opened::open).transpose()?;
+    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
     let shown = |path: &std::path::Path| path.display().to_string();
     let golden_shown = args.golden.as_deref().map(shown);
     let golden = golden.as_ref().zip(golden_shown.clone());
     let subject = Subject::new(&run, shown(&args.run), golden, &roster, &rules)?;
+    let subject = subject.with_reference(reference.as_ref().map(Opened::run));
     let outcomes = check::check(&config, &subject, &|name| {
         talk.step(&format!("checking {name}"));
     })?;

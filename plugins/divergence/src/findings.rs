@@ -5,6 +5,7 @@ use trueno_plugin::{Finding, Severity};
 use crate::Options;
 use crate::judge::{Reason, Verdict};
 use crate::reference::Moved;
+use crate::rows::Side;
 use crate::tables::All;
 
 /// All findings.
@@ -196,9 +197,8 @@ fn non_finite(all: &All) -> Option<Finding> {
         .count();
     let counts = [0, 1].map(|side| {
         let row = all.on(at, side);
-        let of = |column: &trueno_plugin::U64Column| row.and_then(|row| column.get(row));
-        let side = all.sides[side];
-        match (of(&side.nan_count), of(&side.inf_count)) {
+        let of = |count: fn(&Side, usize) -> Option<u64>| count(all.sides[side], row?);
+        match (of(Side::nan_count), of(Side::inf_count)) {
             (None, None) => "not counted".to_owned(),
             (nan, inf) => format!("{} NaN and {} infinite", nan.unwrap_or(0), inf.unwrap_or(0)),
         }

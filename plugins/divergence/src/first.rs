@@ -33,11 +33,11 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
     let each = |get: &dyn Fn(&Side, usize) -> Option<String>| {
         [0, 1].map(|side| get(all.sides[side], all.on(at, side)?))
     };
-    let count = |of: fn(&Side) -> &trueno_plugin::U64Column| {
-        each(&|side, row| of(side).get(row).map(|v| v.to_string()))
+    let count = |of: fn(&Side, usize) -> Option<u64>| {
+        each(&|side, row| of(side, row).map(|v| v.to_string()))
     };
-    let real = |of: fn(&Side) -> &trueno_plugin::F64Column| {
-        each(&|side, row| of(side).get(row).map(|v| v.to_string()))
+    let real = |of: fn(&Side, usize) -> Option<f64>| {
+        each(&|side, row| of(side, row).map(|v| v.to_string()))
     };
     let dtype = text(|side| &side.dtype)[0].clone().unwrap_or_default();
     let formula = all
@@ -61,7 +61,7 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
         ("tolerance", same(Some(format!("{:.3e}", judged.tolerance)))),
         ("tolerance_from", same(Some(formula))),
         ("brick", text(|side| &side.brick)),
-        ("span", count(|side| &side.span)),
+        ("span", count(|side, row| side.span.get(row))),
         ("kernels", each(&|side, row| side.kernels(row, all.texts))),
         ("ptx_hash", text(|side| &side.ptx)),
         ("backend", text(|side| &side.backend)),
@@ -79,14 +79,14 @@ fn rows(all: &All, at: usize) -> Vec<Row> {
             "hash",
             each(&|side, row| Some(format!("{:016x}", side.hash[row]))),
         ),
-        ("nan_count", count(|side| &side.nan_count)),
-        ("inf_count", count(|side| &side.inf_count)),
-        ("zero_count", count(|side| &side.zero_count)),
-        ("min", real(|side| &side.min)),
-        ("max", real(|side| &side.max)),
-        ("absmax", real(|side| &side.absmax)),
-        ("mean", real(|side| &side.mean)),
-        ("l2", real(|side| &side.l2)),
+        ("nan_count", count(Side::nan_count)),
+        ("inf_count", count(Side::inf_count)),
+        ("zero_count", count(Side::zero_count)),
+        ("min", real(Side::min)),
+        ("max", real(Side::max)),
+        ("absmax", real(Side::absmax)),
+        ("mean", real(Side::mean)),
+        ("l2", real(Side::l2)),
     ];
     if let Some(against) = all.against(at) {
         let error = against

@@ -6,22 +6,33 @@ use trueno_plugin::Input;
 macro_rules! queries {
     ($prefix:literal) => {
         Queries {
-            // Rows with the declared work of what they are the output of. Unsorted: sorting here is cheaper.
+            // Unsorted: sorting here is cheaper. Statistics come later, of the rows that need them.
             rows: concat!(
-                "SELECT c.name_id AS name, c.span AS span, c.layer AS layer, c.iteration AS iteration, \
-                 c.position AS position, c.backend_id AS backend, c.thread AS thread, c.time_ns AS time_ns, \
-                 c.dtype_id AS dtype, c.shape_id AS shape, c.elements AS elements, c.hash AS hash, \
-                 c.nan_count AS nan_count, c.inf_count AS inf_count, c.zero_count AS zero_count, c.min AS min, \
-                 c.max AS max, c.absmax AS absmax, c.mean AS mean, c.l2 AS l2, b.name_id AS brick, \
-                 b.backend_id AS brick_backend, b.flops AS brick_flops, b.elements AS brick_elements, \
-                 k.name_id AS kernel, k.backend_id AS kernel_backend, k.flops AS kernel_flops, \
-                 k.elements AS kernel_elements, k.ptx_hash_id AS ptx FROM ",
+                "SELECT name_id AS name, span, layer, iteration, position, backend_id AS backend, thread, time_ns, \
+                 dtype_id AS dtype, shape_id AS shape, elements, hash FROM ",
                 $prefix,
-                "checksums AS c LEFT JOIN ",
+                "checksums"
+            ),
+            // With the declared work of what the tensors are the output of.
+            of_bricks: concat!(
+                "SELECT id, name_id AS name, backend_id AS backend, flops, elements FROM ",
                 $prefix,
-                "bricks AS b ON c.span = b.id LEFT JOIN ",
+                "bricks WHERE id IN (SELECT span FROM ",
                 $prefix,
-                "kernels AS k ON c.span = k.id"
+                "checksums)"
+            ),
+            of_kernels: concat!(
+                "SELECT id, name_id AS name, backend_id AS backend, ptx_hash_id AS ptx, flops, elements FROM ",
+                $prefix,
+                "kernels WHERE id IN (SELECT span FROM ",
+                $prefix,
+                "checksums)"
+            ),
+            // A row is found by thread, time and hash.
+            statistics: concat!(
+                "SELECT thread, time_ns, hash, nan_count, inf_count, zero_count, min, max, absmax, mean, l2 FROM ",
+                $prefix,
+                "checksums"
             ),
             // The few distinct texts of a column, with the numbers that the rows have in their place.
             texts: [
@@ -61,6 +72,9 @@ macro_rules! queries {
 
 struct Queries {
     rows: &'static str,
+    of_bricks: &'static str,
+    of_kernels: &'static str,
+    statistics: &'static str,
     texts: [&'static str; 9],
     ran: &'static str,
     samples: &'static str,
@@ -71,7 +85,14 @@ struct Queries {
 pub struct Names {
     /// The rows.
     pub rows: &'static str,
-    /// Texts of the columns in [`TEXT_COLUMNS`].
+    /// Bricks that tensors are the output of.
+    pub of_bricks: &'static str,
+    /// The same of kernels.
+    pub of_kernels: &'static str,
+    /// Counts and moments.
+    pub statistics: &'static str,
+    /// Texts: of the columns [`TEXT_COLUMNS`] of the rows, of names and backends of bricks and of kernels, and of
+    /// PTX.
     pub texts: [&'static str; 9],
     /// Kernels of bricks.
     pub ran: &'static str,
@@ -82,21 +103,14 @@ pub struct Names {
 }
 
 /// Columns of the rows that hold numbers of texts, in the order of [`Names::texts`].
-pub const TEXT_COLUMNS: [&str; 9] = [
-    "name",
-    "dtype",
-    "shape",
-    "backend",
-    "brick",
-    "brick_backend",
-    "kernel",
-    "kernel_backend",
-    "ptx",
-];
+pub const TEXT_COLUMNS: [&str; 4] = ["name", "dtype", "shape", "backend"];
 
 /// Of the run.
 pub const SUBJECT: Names = Names {
     rows: "rows",
+    of_bricks: "of_bricks",
+    of_kernels: "of_kernels",
+    statistics: "statistics",
     texts: [
         "names",
         "dtypes",
@@ -116,6 +130,9 @@ pub const SUBJECT: Names = Names {
 /// Of the baseline.
 pub const BASELINE: Names = Names {
     rows: "base_rows",
+    of_bricks: "base_of_bricks",
+    of_kernels: "base_of_kernels",
+    statistics: "base_statistics",
     texts: [
         "base_names",
         "base_dtypes",
@@ -135,6 +152,9 @@ pub const BASELINE: Names = Names {
 /// Of a third run, where there is one.
 pub const REFERENCE: Names = Names {
     rows: "reference_rows",
+    of_bricks: "reference_of_bricks",
+    of_kernels: "reference_of_kernels",
+    statistics: "reference_statistics",
     texts: [
         "reference_names",
         "reference_dtypes",
@@ -151,7 +171,7 @@ pub const REFERENCE: Names = Names {
     ranks: "reference_ranks",
 };
 
-const EACH: usize = 13;
+const EACH: usize = 16;
 
 /// All inputs.
 pub const INPUTS: [Input; 3 * EACH] = {
@@ -167,7 +187,7 @@ pub const INPUTS: [Input; 3 * EACH] = {
         let (name, query) = one(&REFERENCE, &third, i);
         all[3 * i + 2] = Input::sql(name, query).optional();
         // Ranks and samples need not be there.
-        if i >= EACH - 2 {
+        if i == 11 || i == 12 {
             all[3 * i] = all[3 * i].optional();
             all[3 * i + 1] = all[3 * i + 1].optional();
         }
@@ -182,6 +202,9 @@ const fn one(names: &Names, queries: &Queries, nth: usize) -> (&'static str, &'s
         1 => (names.ran, queries.ran),
         11 => (names.ranks, queries.ranks),
         12 => (names.samples, queries.samples),
+        13 => (names.of_bricks, queries.of_bricks),
+        14 => (names.of_kernels, queries.of_kernels),
+        15 => (names.statistics, queries.statistics),
         text => (names.texts[text - 2], queries.texts[text - 2]),
     }
 }

@@ -211,7 +211,7 @@ pub fn differ(
     rtol: f64,
     atol: f64,
 ) -> (Verdict, Reason, Option<f64>) {
-    let counts = |side: &Side, row| (side.nan_count.get(row), side.inf_count.get(row));
+    let counts = |side: &Side, row| (side.nan_count(row), side.inf_count(row));
     let (nan, inf) = counts(x, a);
     if counts(x, a) != counts(y, b) {
         return (Verdict::Diverged, Reason::NonFinite, None);
@@ -225,28 +225,22 @@ pub fn differ(
         (Some(p), Some(q)) => Some(p.abs().max(q.abs())),
         _ => None,
     };
-    let l2 = larger(x.l2.get(a), y.l2.get(b));
-    let absmax = larger(x.absmax.get(a), y.absmax.get(b));
+    let l2 = larger(x.l2(a), y.l2(b));
+    let absmax = larger(x.absmax(a), y.absmax(b));
     // Statistic, both values, what its difference is relative to, and its share of `atol`: by the
     // triangle inequality each is at most the error of the whole tensor in the same norm.
     let measures = [
-        (Reason::L2, x.l2.get(a), y.l2.get(b), l2, finite.sqrt()),
+        (Reason::L2, x.l2(a), y.l2(b), l2, finite.sqrt()),
         (
             Reason::Mean,
-            x.mean.get(a),
-            y.mean.get(b),
+            x.mean(a),
+            y.mean(b),
             l2.map(|l2| l2 / finite.sqrt()),
             1.0,
         ),
-        (
-            Reason::Absmax,
-            x.absmax.get(a),
-            y.absmax.get(b),
-            absmax,
-            1.0,
-        ),
-        (Reason::Min, x.min.get(a), y.min.get(b), absmax, 1.0),
-        (Reason::Max, x.max.get(a), y.max.get(b), absmax, 1.0),
+        (Reason::Absmax, x.absmax(a), y.absmax(b), absmax, 1.0),
+        (Reason::Min, x.min(a), y.min(b), absmax, 1.0),
+        (Reason::Max, x.max(a), y.max(b), absmax, 1.0),
     ];
     let mut worst: Option<(f64, Reason)> = None;
     let mut beyond = false;

@@ -21,6 +21,8 @@ pub mod reference;
 pub mod rows;
 pub mod samples;
 pub mod sequence;
+pub mod spans;
+pub mod statistics;
 pub mod tables;
 pub mod tolerance;
 
@@ -77,15 +79,25 @@ impl Plugin for Divergence {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let scale = tolerance::Tolerance::new(&options)?;
         let mut texts = rows::Texts::default();
-        let subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
-        let baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
-        let reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;
+        let mut subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
+        let mut baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
+        let mut reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;
         let rules = scale.rules(texts.all());
         let mut groups = order::Groups::new([&subject, &baseline]);
         run.check_cancelled()?;
         let mut items = align::align([&subject, &baseline], &groups);
         groups.put_in_order([&subject, &baseline], &mut items);
         run.check_cancelled()?;
+        let needed = statistics::needed([&subject, &baseline], &items, options.pair_rows);
+        let all = vec![true; reference.len];
+        for (side, names, needed) in [
+            (&mut subject, &inputs::SUBJECT, &needed[0]),
+            (&mut baseline, &inputs::BASELINE, &needed[1]),
+            (&mut reference, &inputs::REFERENCE, &all),
+        ] {
+            side.statistics = statistics::Statistics::load(run, names, side, needed)?;
+        }
+        drop((needed, all));
         let sides = [&subject, &baseline];
         let mut judged = judge::judge(sides, &groups, &items, &scale, &rules, &texts);
         origin::origins([&subject, &baseline], &groups, &items, &mut judged);

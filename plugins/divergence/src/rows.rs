@@ -1,10 +1,12 @@
 //! The rows of one run, and the texts of both.
 
-use trueno_plugin::{F64Column, I64Column, Result, Run, Table, U64Column};
+use trueno_plugin::{Column, ColumnType, Error, I64Column, Result, Run, Table, U64Column};
 
 use crate::hash::FastMap;
 use crate::inputs::{Names, TEXT_COLUMNS};
 use crate::samples::Samples;
+use crate::spans::Spans;
+use crate::statistics::Statistics;
 
 /// No text, or no row.
 pub const NONE: u32 = u32::MAX;
@@ -67,14 +69,8 @@ pub struct Side {
     pub layer: I64Column,
     pub iteration: U64Column,
     pub position: U64Column,
-    pub nan_count: U64Column,
-    pub inf_count: U64Column,
-    pub zero_count: U64Column,
-    pub min: F64Column,
-    pub max: F64Column,
-    pub absmax: F64Column,
-    pub mean: F64Column,
-    pub l2: F64Column,
+    /// Of the rows that need them; read when it is known which do.
+    pub statistics: Statistics,
     pub samples: Samples,
     /// Kernels by the name and layer of their brick, each in words.
     pub ran: Ran,
@@ -88,36 +84,47 @@ impl Side {
     pub fn load(run: &mut Run, names: &Names, texts: &mut Texts) -> Result<Self> {
         let has_ranks = !run.table(names.ranks)?.is_empty();
         let rows = run.table(names.rows)?;
-        let mut columns = Vec::with_capacity(TEXT_COLUMNS.len());
-        for (column, input) in TEXT_COLUMNS.iter().zip(names.texts) {
-            columns.push(renumbered(&rows, column, &run.table(input)?, texts)?);
-        }
-        let mut columns = columns.into_iter();
-        let mut next = || columns.next().unwrap_or_default();
-        let [
-            name,
-            dtype,
-            shape,
-            backend,
-            brick,
-            brick_backend,
-            kernel,
-            kernel_backend,
-            ptx,
-        ] = std::array::from_fn(|_| next());
-        let first_of = |a: Vec<u32>, b: &[u32], c: &[u32]| {
-            let pick = |(at, own)| {
-                if own != NONE {
-                    own
-                } else if b[at] != NONE {
-                    b[at]
-                } else {
-                    c[at]
-                }
-            };
-            a.into_iter().enumerate().map(pick).collect()
+        let (len, is_given) = (rows.rows(), !rows.is_missing());
+        let mut numbered = TEXT_COLUMNS.iter().zip(names.texts).map(|(column, list)| {
+            let list = run.table(list)?;
+            numbers(rows.i64(column)?, &list, texts)
+        });
+        let mut next = || numbered.next().unwrap_or_else(|| Ok(Vec::new()));
+        let (name, dtype, shape, mut backend) = (next()?, next()?, next()?, next()?);
+        drop(numbered);
+        // What was copied is let go before more is read.
+        let mut columns = Columns {
+            columns: rows.into_columns(),
+            are_given: is_given,
         };
-        let thread = rows.i64("thread")?.values().to_vec();
+        for column in TEXT_COLUMNS {
+            drop(columns.i64(column)?);
+        }
+        let (span, layer) = (columns.u64("span")?, columns.i64("layer")?);
+        let (iteration, position) = (columns.u64("iteration")?, columns.u64("position")?);
+        let thread = columns.i64("thread")?.into_values();
+        let time_ns = columns.i64("time_ns")?.into_values();
+        let hash = columns.u64("hash")?.into_values();
+        let elements = columns.u64("elements")?.into_values();
+        let bricks = Spans::bricks(run, names, texts)?;
+        let kernels = Spans::kernels(run, names, texts)?;
+        let (mut brick_of, mut kernel_of) = (bricks.finder(), kernels.finder());
+        let (mut brick, mut kernel) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        let (mut ptx, mut steps) = (Vec::with_capacity(len), Vec::with_capacity(len));
+        for (row, backend) in backend.iter_mut().enumerate() {
+            let id = span.get(row);
+            let (in_brick, in_kernel) = (brick_of(id), kernel_of(id));
+            if *backend == NONE {
+                *backend = match in_brick.backend {
+                    NONE => in_kernel.backend,
+                    found => found,
+                };
+            }
+            brick.push(in_brick.name);
+            kernel.push(in_kernel.name);
+            ptx.push(in_kernel.ptx);
+            steps.push(in_brick.steps.max(in_kernel.steps));
+        }
         let rank = |thread: &i64| {
             if has_ranks {
                 trueno_plugin::rank::of_place(*thread).0 as u16
@@ -126,33 +133,26 @@ impl Side {
             }
         };
         Ok(Self {
-            len: rows.rows(),
-            is_given: !rows.is_missing(),
-            backend: first_of(backend, &brick_backend, &kernel_backend),
+            len,
+            is_given,
             name,
             dtype,
             shape,
+            backend,
             brick,
             kernel,
             ptx,
             rank: thread.iter().map(rank).collect(),
-            steps: steps(&rows)?,
+            steps,
             thread,
-            time_ns: rows.i64("time_ns")?.values().to_vec(),
-            hash: rows.u64("hash")?.values().to_vec(),
-            elements: rows.u64("elements")?.values().to_vec(),
-            span: rows.u64("span")?.clone(),
-            layer: rows.i64("layer")?.clone(),
-            iteration: rows.u64("iteration")?.clone(),
-            position: rows.u64("position")?.clone(),
-            nan_count: rows.u64("nan_count")?.clone(),
-            inf_count: rows.u64("inf_count")?.clone(),
-            zero_count: rows.u64("zero_count")?.clone(),
-            min: rows.f64("min")?.clone(),
-            max: rows.f64("max")?.clone(),
-            absmax: rows.f64("absmax")?.clone(),
-            mean: rows.f64("mean")?.clone(),
-            l2: rows.f64("l2")?.clone(),
+            time_ns,
+            hash,
+            elements,
+            span,
+            layer,
+            iteration,
+            position,
+            statistics: Statistics::default(),
             samples: Samples::load(&run.table(names.samples)?)?,
             ran: ran(&run.table(names.ran)?, texts)?,
         })
@@ -175,7 +175,7 @@ impl Side {
 }
 
 /// A column of text numbers, in the numbering of both runs.
-fn renumbered(rows: &Table, column: &str, list: &Table, texts: &mut Texts) -> Result<Vec<u32>> {
+pub(crate) fn numbers(column: &I64Column, list: &Table, texts: &mut Texts) -> Result<Vec<u32>> {
     let (ids, text) = (list.i64("id")?, list.text("text")?);
     // By text: the numbers decide between rows of one time, and the list has no order.
     let mut named: Vec<(&str, i64)> = (0..list.rows())
@@ -187,24 +187,42 @@ fn renumbered(rows: &Table, column: &str, list: &Table, texts: &mut Texts) -> Re
         to.insert(id, texts.number(text));
     }
     let number = |id: Option<i64>| id.and_then(|id| to.get(&id).copied()).unwrap_or(NONE);
-    Ok(rows.i64(column)?.iter().map(number).collect())
+    Ok(column.iter().map(number).collect())
 }
 
-fn steps(rows: &Table) -> Result<Vec<u64>> {
-    let of = |flops: &str, elements: &str| -> Result<Vec<u64>> {
-        let (flops, elements) = (rows.u64(flops)?, rows.u64(elements)?);
-        let each = |row| match (flops.get(row), elements.get(row)) {
-            (Some(flops), Some(elements)) if elements > 0 => flops.div_ceil(elements).max(1),
-            _ => 0,
-        };
-        Ok((0..rows.rows()).map(each).collect())
-    };
-    let kernels = of("kernel_flops", "kernel_elements")?;
-    let mut all = of("brick_flops", "brick_elements")?;
-    for (steps, kernel) in all.iter_mut().zip(kernels) {
-        *steps = (*steps).max(kernel);
+/// The columns of a table, taken out one by one; those of one that is not there are empty.
+struct Columns {
+    columns: Vec<(String, Column)>,
+    are_given: bool,
+}
+
+impl Columns {
+    fn take(&mut self, name: &str, ty: ColumnType) -> Result<Column> {
+        if !self.are_given {
+            return Ok(Column::new(ty));
+        }
+        let at = self.columns.iter().position(|(of, _)| of == name);
+        let at = at.ok_or_else(|| Error::bad_input(format!("column `{name}` is missing")))?;
+        Ok(self.columns.swap_remove(at).1)
     }
-    Ok(all)
+
+    fn i64(&mut self, name: &str) -> Result<I64Column> {
+        match self.take(name, ColumnType::I64)? {
+            Column::I64(column) => Ok(column),
+            other => Err(wrong(name, &other)),
+        }
+    }
+
+    fn u64(&mut self, name: &str) -> Result<U64Column> {
+        match self.take(name, ColumnType::U64)? {
+            Column::U64(column) => Ok(column),
+            other => Err(wrong(name, &other)),
+        }
+    }
+}
+
+fn wrong(name: &str, found: &Column) -> Error {
+    Error::bad_input(format!("column `{name}` is of type {}", found.ty()))
 }
 
 fn ran(table: &Table, texts: &mut Texts) -> Result<Ran> {

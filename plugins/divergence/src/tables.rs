@@ -221,21 +221,21 @@ pub fn pairs(all: &All, most: usize) -> TableBuilder {
                     .map(|at| Some(all.sides[side].hash[all.on(*at, side)?])),
             );
     }
-    for (name, cells) in both("l2", |side, row| side.l2.get(row))
+    for (name, cells) in both("l2", |side, row| side.l2(row))
         .into_iter()
-        .chain(both("absmax", |side, row| side.absmax.get(row)))
-        .chain(both("mean", |side, row| side.mean.get(row)))
+        .chain(both("absmax", |side, row| side.absmax(row)))
+        .chain(both("mean", |side, row| side.mean(row)))
     {
         table = table.f64(&name, cells);
     }
     for side in 0..2 {
         let nan = chosen
             .iter()
-            .map(|at| all.sides[side].nan_count.get(all.on(*at, side)?));
+            .map(|at| all.sides[side].nan_count(all.on(*at, side)?));
         table = table.u64(&format!("nan_count_{}", ["run", "baseline"][side]), nan);
         let inf = chosen
             .iter()
-            .map(|at| all.sides[side].inf_count.get(all.on(*at, side)?));
+            .map(|at| all.sides[side].inf_count(all.on(*at, side)?));
         table = table.u64(&format!("inf_count_{}", ["run", "baseline"][side]), inf);
     }
     if all.third.is_some() {

@@ -2,13 +2,19 @@
 
 use trueno_plugin::{Input, Result, Run};
 
+use crate::place::Bound;
+
 /// The table `ceilings`.
 pub const CEILINGS: Input = Input::sql("ceilings", QUERY);
 /// The same of the baseline.
 pub const BASELINE_CEILINGS: Input = Input::sql("baseline_ceilings", QUERY).baseline().optional();
 
-const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source, operation FROM ceilings \
-     ORDER BY device, kind, level, precision, threads, value, unit, source, operation";
+const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source, operation, spread, settled, \
+     earlier FROM ceilings ORDER BY device, kind, level, precision, threads, value, unit, source, operation, spread, settled, earlier";
+
+/// Measurements of one ceiling that are further apart than this share of the lower one disagree: as
+/// far as those of a quiet machine agree.
+const AGREE: f64 = 0.1;
 
 /// One ceiling.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,9 +37,49 @@ pub struct Ceiling {
     pub source: String,
     /// What it was measured with: `read`, `copy`, `copy_nt`, `triad`, `fma`, ...
     pub operation: Option<String>,
+    /// Interquartile range of the repetitions over their median.
+    pub spread: Option<f64>,
+    /// Whether no moment of the measurement was faster by more than 3 %.
+    pub settled: Option<bool>,
+    /// What the measurement before it gave on the same machine.
+    pub earlier: Option<f64>,
 }
 
 impl Ceiling {
+    /// Why an efficiency against it may be off by more than a tenth; `None`: nothing that was measured
+    /// says so.
+    pub fn doubt(&self) -> Option<String> {
+        let mut why = Vec::new();
+        if self.settled == Some(false) {
+            why.push("single moments were faster, so it is not settled".to_owned());
+        }
+        if let Some(spread) = self.spread.filter(|spread| *spread > AGREE) {
+            why.push(format!(
+                "the middle half of its repetitions spans {:.0} % of their median",
+                spread * 100.0
+            ));
+        }
+        let is_apart =
+            |before: &f64| self.value.max(*before) > (1.0 + AGREE) * self.value.min(*before);
+        if let Some(before) = self.earlier.filter(is_apart) {
+            why.push(format!(
+                "the measurement before it on this machine gave {:.2} times as much",
+                before / self.value
+            ));
+        }
+        if why.is_empty() {
+            return None;
+        }
+        let words = [&self.level, &self.precision, &self.operation];
+        let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+        Some(format!(
+            "{} ({}): {}",
+            self.kind,
+            words.join(" "),
+            why.join(", ")
+        ))
+    }
+
     fn is_sane(&self) -> bool {
         self.value.is_finite() && self.value > 0.0
     }
@@ -92,6 +138,8 @@ impl Ceilings {
         let (threads, value) = (table.i64("threads")?, table.f64("value")?);
         let (unit, source) = (table.text("unit")?, table.text("source")?);
         let operation = table.text("operation")?;
+        let (spread, settled) = (table.f64("spread")?, table.bool("settled")?);
+        let earlier = table.f64("earlier")?;
         let row = |row: usize| Ceiling {
             device: lower(device.get(row)).unwrap_or_default(),
             kind: lower(kind.get(row)).unwrap_or_default(),
@@ -102,6 +150,9 @@ impl Ceilings {
             unit: unit.get(row).unwrap_or_default().to_owned(),
             source: lower(source.get(row)).unwrap_or_default(),
             operation: lower(operation.get(row)),
+            spread: spread.get(row),
+            settled: settled.get(row),
+            earlier: earlier.get(row),
         };
         Ok(Self {
             rows: (0..table.rows()).map(row).collect(),
@@ -122,6 +173,14 @@ impl Ceilings {
             bandwidth,
             assumed,
         })
+    }
+
+    /// The ceiling that an efficiency was computed from: the one that binds.
+    pub fn binding(&self, choice: &Choice, bound: Bound) -> &Ceiling {
+        match bound {
+            Bound::Memory => &self.rows[choice.bandwidth],
+            Bound::Compute => &self.rows[choice.compute],
+        }
     }
 
     fn compute(

@@ -3,8 +3,9 @@
 use trueno_plugin::{Finding, Severity};
 
 use crate::backends::{Entry, PAYS};
+use crate::ceilings::Ceilings;
 use crate::label::Texts;
-use crate::points::Point;
+use crate::points::{Point, doubt};
 
 /// Names in a title, at most.
 const NAMED: usize = 3;
@@ -96,6 +97,43 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
         ));
     }
     out
+}
+
+/// Efficiencies that stand on a ceiling in doubt.
+pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
+    let placed: Vec<&&Point> = points
+        .iter()
+        .filter(|point| point.place.is_some())
+        .collect();
+    let time = |points: &[&&Point]| {
+        points
+            .iter()
+            .map(|point| point.sum.dur_ns as f64)
+            .sum::<f64>()
+    };
+    let in_doubt: Vec<&&Point> = placed
+        .iter()
+        .copied()
+        .filter(|point| doubt(point, ceilings).is_some())
+        .collect();
+    let mut why: Vec<String> = in_doubt
+        .iter()
+        .filter_map(|point| doubt(point, ceilings))
+        .collect();
+    why.sort();
+    why.dedup();
+    let title = format!(
+        "{} of {} efficiencies ({:.0} % of their time) stand on ceilings in doubt",
+        in_doubt.len(),
+        placed.len(),
+        100.0 * time(&in_doubt) / time(&placed).max(1.0)
+    );
+    (!in_doubt.is_empty()).then(|| {
+        Finding::new("doubtful_ceiling", Severity::Info, title)
+            .detail(why.join("; "))
+            .suggestion("measure again while nothing else runs: `trueno-record peaks --into RUN --replace`; where it stays so, the machine itself varies")
+            .evidence("SELECT level, precision, operation, value, spread, settled, earlier, doubt FROM roofline.ceilings_used WHERE doubt IS NOT NULL ORDER BY dur_ns DESC, level, operation")
+    })
 }
 
 /// Where a wider instruction set is not faster.

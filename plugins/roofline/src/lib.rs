@@ -115,6 +115,9 @@ impl Plugin for Roofline {
         for finding in findings::of_points(&ordered, &rows.texts, has_rows) {
             run.finding(finding)?;
         }
+        if let Some(finding) = findings::of_ceilings(&ordered, &limits) {
+            run.finding(finding)?;
+        }
         if let Some(finding) = findings::of_backends(&compared) {
             run.finding(finding)?;
         }

@@ -220,6 +220,12 @@ fn place_below(
     Ok((plain, choice.clone()))
 }
 
+/// Why the efficiency of a point may be off: what is doubtful of the ceiling that binds it.
+pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
+    let (choice, place) = (point.choice.as_ref().ok()?, point.place?);
+    ceilings.binding(choice, place.bound).doubt()
+}
+
 /// The values behind a choice.
 pub fn roof(ceilings: &Ceilings, choice: &Choice) -> Roof {
     Roof {

@@ -9,7 +9,7 @@ use crate::backends::Entry;
 use crate::ceilings::Ceilings;
 use crate::label::Texts;
 use crate::not_measurable::Row;
-use crate::points::{Point, roof};
+use crate::points::{Point, doubt, roof};
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
 
 /// Points in the order of reports: the most time first.
@@ -37,7 +37,8 @@ pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
 /// intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` = min(compute
 /// ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` =
 /// 1 − that. `is_valid`: false above the roof, null where there is no ceiling; `reason` says why.
-/// `calls_above`: calls that lie above the roof by themselves. `assumed`: what was not recorded.
+/// `calls_above`: calls that lie above the roof by themselves. `assumed`: what was not recorded. `doubt`: what
+/// speaks against the ceiling that binds, as it was measured, and so against the efficiency.
 pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &str) -> TableBuilder {
     let rows = || points.iter();
     let level = |point: &Point| {
@@ -112,6 +113,7 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             rows().map(|p| p.place.map(|_| p.calls_above)),
         )
         .text("reason", rows().map(|p| p.reason.as_deref()))
+        .text("doubt", rows().map(|p| doubt(p, ceilings)))
 }
 
 fn totals(table: TableBuilder, totals: &[Total]) -> TableBuilder {
@@ -224,7 +226,8 @@ pub fn not_measurable(rows: &[Row]) -> TableBuilder {
         .text("example", rows.iter().map(|row| row.example.as_str()))
 }
 
-/// Table `ceilings_used`: every ceiling of the run, and how many points and how much time lie below it.
+/// Table `ceilings_used`: every ceiling with points, and how many they are and how much time lies below it.
+/// `earlier`: what the measurement before it gave; `doubt`: why it may be off by more than a tenth.
 pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
     let used = |at: usize| {
         points
@@ -248,6 +251,11 @@ pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
         .f64("value", rows().map(|row| row.value))
         .text("unit", rows().map(|row| row.unit.as_str()))
         .text("source", rows().map(|row| row.source.as_str()))
+        .text("operation", rows().map(|row| row.operation.as_deref()))
+        .bool("settled", rows().map(|row| row.settled))
+        .f64("spread", rows().map(|row| row.spread))
+        .f64("earlier", rows().map(|row| row.earlier))
+        .text("doubt", rows().map(|row| row.doubt()))
         .u64("points", at.iter().map(|at| used(*at).count() as u64))
         .i64("dur_ns", at.iter().map(|at| used(*at).sum::<i64>()))
 }

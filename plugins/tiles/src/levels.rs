@@ -39,6 +39,8 @@ pub struct Level {
     pub place: Option<Place>,
     /// Why it has no place, or one that cannot be.
     pub reason: Option<String>,
+    /// What speaks against the ceiling that binds, as it was measured.
+    pub doubt: Option<String>,
 }
 
 impl Level {
@@ -101,6 +103,7 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
                 achieved: None,
                 place: None,
                 reason: None,
+                doubt: None,
             }
         })
         .collect();

@@ -97,6 +97,7 @@ fn place_one(
     assumed.extend(choice.assumed.iter().cloned());
     level.assumed = (!assumed.is_empty()).then(|| assumed.join("; "));
     level.place = Some(found);
+    level.doubt = ceilings.binding(&choice, found.bound).doubt();
     if found.is_above() {
         return Err(format!("above the roof: {}", why_above(&work, &roof, None)));
     }

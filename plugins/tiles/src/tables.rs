@@ -73,6 +73,7 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
         .f64("recorder_share", rows().map(|row| row.recorder_share))
         .text("assumed", rows().map(|row| row.assumed.as_deref()))
         .text("reason", rows().map(|row| row.reason.as_deref()))
+        .text("doubt", rows().map(|row| row.doubt.as_deref()))
 }
 
 /// Table `threads`: the same times for each thread and level.

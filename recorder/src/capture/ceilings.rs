@@ -45,6 +45,7 @@ fn of_device(build: &mut Build, number: u32, peaks: &GpuPeaks) -> Result<(), Err
             ceiling.spread.into(),
             ceiling.repetitions.map(u64::from).into(),
             ceiling.settled.map_or(Cell::Null, Cell::Bool),
+            ceiling.earlier.into(),
         ];
         build.into.row(table, &cells)?;
     }

@@ -1,7 +1,5 @@
 //! What makes a machine another one, so that ceilings measured before do not hold.
 
-use std::fs;
-
 use serde::{Deserialize, Serialize};
 
 use super::caches::{self, Cache};
@@ -33,7 +31,6 @@ pub struct Machine {
 impl Machine {
     /// This one.
     pub fn here() -> Self {
-        let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let facts = host::facts();
         let mut sets: Vec<String> = Vec::new();
         for work in Loop::all() {
@@ -44,7 +41,7 @@ impl Machine {
             code_version: CODE_VERSION,
             arch: std::env::consts::ARCH.to_owned(),
             cpu_model: facts.cpu_model,
-            microcode: host::field(&cpuinfo, "microcode").map(str::to_owned),
+            microcode: facts.microcode,
             threads: facts.logical_cpus.map_or(1, |n| n.clamp(1, 1 << 16) as u32),
             instruction_sets: sets,
             caches: caches::caches(),

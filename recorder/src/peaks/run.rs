@@ -25,13 +25,34 @@ impl Ask {
             (Self::Kept, store) => store?.load(&machine),
             (Self::KeptOrMeasured, Ok(store)) => Ok(store.load_or(&machine, anew).0),
             (Self::Measured, Ok(store)) => {
-                let peaks = anew();
+                let mut peaks = anew();
+                if let Ok(earlier) = store.load(&machine) {
+                    peaks.beside(&earlier);
+                }
                 // They are in the run; that the next one has to measure again is no harm to it.
                 let _ = store.keep(&peaks);
                 Ok(peaks)
             }
             (_, Err(_)) => Ok(anew()),
         }
+    }
+}
+
+impl Peaks {
+    /// What `run.json` says of them, under `values`.
+    pub(super) fn in_values(&self) -> Vec<(&'static str, String)> {
+        let (count, at) = (self.ceilings.len(), self.measured_at_s);
+        let mut values = vec![(
+            "peaks",
+            format!("{count} ceilings, measured at {at} s since 1970"),
+        )];
+        if let Some(hz) = self.clock.hz {
+            values.push(("peaks.clock_hz", format!("{hz:.0}")));
+        }
+        if !self.notes.is_empty() {
+            values.push(("peaks.notes", self.notes.join("; ")));
+        }
+        values
     }
 }
 
@@ -64,17 +85,8 @@ impl Recorder {
                 for ceiling in &peaks.ceilings {
                     self.ceiling(ceiling.clone());
                 }
-                let count = peaks.ceilings.len();
-                let at = peaks.measured_at_s;
-                self.value(
-                    "peaks",
-                    format!("{count} ceilings, measured at {at} s since 1970"),
-                );
-                if let Some(hz) = peaks.clock.hz {
-                    self.value("peaks.clock_hz", format!("{hz:.0}"));
-                }
-                if !peaks.notes.is_empty() {
-                    self.value("peaks.notes", peaks.notes.join("; "));
+                for (key, text) in peaks.in_values() {
+                    self.value(key, text);
                 }
             }
             Err(problem) => self.value("peaks", format!("not available: {problem}")),

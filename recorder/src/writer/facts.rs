@@ -75,7 +75,8 @@ pub(crate) fn ceiling(to: &mut Columns, texts: &mut Texts, ceiling: &Ceiling) {
             .put_if(ceiling.median.map(f64::to_bits))
             .put_if(ceiling.spread.map(f64::to_bits))
             .put_if(ceiling.repetitions.map(u64::from))
-            .put_if(ceiling.settled.map(u64::from));
+            .put_if(ceiling.settled.map(u64::from))
+            .put_if(ceiling.earlier.map(f64::to_bits));
     });
 }
 

@@ -54,26 +54,10 @@ pub fn number(list: &[&str], text: &str) -> i64 {
     list.iter().position(|known| *known == text).unwrap() as i64
 }
 
-pub fn side(prefix: &str, sums: &[Sum]) -> Vec<TableBuilder> {
-    let none = || sums.iter().map(|_| None::<i64>);
-    let no_count = || sums.iter().map(|_| None::<u64>);
-    let rows = Table::build(format!("{prefix}rows"))
-        .i64("name", sums.iter().map(|s| number(&NAMES, s.name)))
-        .i64("dtype", sums.iter().map(|s| number(&DTYPES, s.dtype)))
-        .i64("shape", sums.iter().map(|s| number(&SHAPES, s.shape)))
-        .i64("backend", none())
-        .i64("brick", none())
-        .i64("brick_backend", none())
-        .i64("kernel", none())
-        .i64("kernel_backend", none())
-        .i64("ptx", none())
-        .i64("layer", sums.iter().map(|s| s.layer))
-        .u64("iteration", sums.iter().map(|s| s.iteration))
-        .u64("position", sums.iter().map(|s| s.position))
+pub fn statistics(prefix: &str, sums: &[Sum]) -> TableBuilder {
+    Table::build(format!("{prefix}statistics"))
         .i64("thread", sums.iter().map(|s| s.thread))
         .i64("time_ns", sums.iter().map(|s| s.time))
-        .u64("span", no_count())
-        .u64("elements", sums.iter().map(|_| 64))
         .u64("hash", sums.iter().map(|s| s.hash))
         .u64("nan_count", sums.iter().map(|s| s.nan))
         .u64("inf_count", sums.iter().map(|_| 0))
@@ -83,10 +67,37 @@ pub fn side(prefix: &str, sums: &[Sum]) -> Vec<TableBuilder> {
         .f64("absmax", sums.iter().map(|_| 2.0))
         .f64("mean", sums.iter().map(|_| 0.0))
         .f64("l2", sums.iter().map(|s| s.l2))
-        .u64("brick_flops", no_count())
-        .u64("brick_elements", no_count())
-        .u64("kernel_flops", no_count())
-        .u64("kernel_elements", no_count());
+}
+
+pub fn side(prefix: &str, sums: &[Sum]) -> Vec<TableBuilder> {
+    side_with(prefix, sums, statistics(prefix, sums))
+}
+
+pub fn side_with(prefix: &str, sums: &[Sum], statistics: TableBuilder) -> Vec<TableBuilder> {
+    let none = || sums.iter().map(|_| None::<i64>);
+    let no_count = || sums.iter().map(|_| None::<u64>);
+    let rows = Table::build(format!("{prefix}rows"))
+        .i64("name", sums.iter().map(|s| number(&NAMES, s.name)))
+        .i64("dtype", sums.iter().map(|s| number(&DTYPES, s.dtype)))
+        .i64("shape", sums.iter().map(|s| number(&SHAPES, s.shape)))
+        .i64("backend", none())
+        .i64("layer", sums.iter().map(|s| s.layer))
+        .u64("iteration", sums.iter().map(|s| s.iteration))
+        .u64("position", sums.iter().map(|s| s.position))
+        .i64("thread", sums.iter().map(|s| s.thread))
+        .i64("time_ns", sums.iter().map(|s| s.time))
+        .u64("span", no_count())
+        .u64("elements", sums.iter().map(|_| 64))
+        .u64("hash", sums.iter().map(|s| s.hash));
+    let spans = |name: &str| {
+        Table::build(format!("{prefix}{name}"))
+            .u64("id", [0u64; 0])
+            .i64("name", [0i64; 0])
+            .i64("backend", [0i64; 0])
+            .i64("ptx", [0i64; 0])
+            .u64("flops", [0u64; 0])
+            .u64("elements", [0u64; 0])
+    };
     let texts = |name: &str, list: &[&str]| {
         Table::build(format!("{prefix}{name}"))
             .i64("id", 0..list.len() as i64)
@@ -94,6 +105,9 @@ pub fn side(prefix: &str, sums: &[Sum]) -> Vec<TableBuilder> {
     };
     let mut tables = vec![
         rows,
+        statistics,
+        spans("of_bricks"),
+        spans("of_kernels"),
         texts("names", &NAMES),
         texts("dtypes", &DTYPES),
         texts("shapes", &SHAPES),

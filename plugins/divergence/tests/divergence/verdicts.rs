@@ -44,6 +44,24 @@ fn samples_see_what_statistics_cannot() {
     assert_eq!(pairs.f64("sample_cosine").unwrap().get(0), None);
 }
 
+/// Two queries of one table need not give its rows in one order.
+#[test]
+fn statistics_come_in_any_order() {
+    let baseline = run(4, 3);
+    let mut subject = baseline.clone();
+    for (at, sum) in subject.iter_mut().enumerate().filter(|(at, _)| at % 5 == 0) {
+        (sum.hash, sum.l2) = (1000 + at as u64, 9.0 + at as f64);
+    }
+    let expected = compared(&subject, &baseline, "{}");
+    assert_eq!(counts(&expected)[1], ("diverged".to_owned(), 11));
+    let mut other = subject.clone();
+    other.reverse();
+    let tables = side_with("", &subject, statistics("", &other))
+        .into_iter()
+        .chain(side("base_", &baseline));
+    assert_eq!(testing::run::<Divergence>(tables, "{}").unwrap(), expected);
+}
+
 #[test]
 fn a_run_is_identical_to_itself() {
     let sums = run(20, 8);

@@ -183,3 +183,101 @@ fn those_used_are_listed_with_the_time_below_them() {
     assert_eq!(out.charts.len(), 1);
     assert_eq!(out.table("roofs").rows(), 3);
 }
+
+/// Two points, of which memory binds the first and arithmetic the second.
+fn doubts(how: Vec<(usize, crate::made::How)>) -> (Vec<String>, Vec<String>, Option<String>) {
+    let on = |id, name, work: (u64, u64)| crate::made::Row {
+        backend: Some("avx2"),
+        ..at(id, name, id as i64 * 20_000, 10_000).work(work.0, work.1)
+    };
+    let run = Made {
+        kernels: vec![
+            on(1, "copies", (1_000, 10_000)),
+            on(2, "computes", (100_000, 1_000)),
+        ],
+        ceilings: crate::made::usual(),
+        how,
+        ..Made::default()
+    };
+    let out = run.analyse();
+    let finding = out
+        .findings
+        .iter()
+        .find(|finding| finding.code == "doubtful_ceiling");
+    (
+        lines(out.table("points"), &["name", "bound_by", "doubt"]),
+        lines(
+            out.table("ceilings_used"),
+            &["kind", "settled", "spread", "earlier", "doubt"],
+        ),
+        finding.map(|finding| finding.title.clone()),
+    )
+}
+
+/// An efficiency is as good as the one ceiling that binds it; the other one does not matter to it.
+#[test]
+fn a_doubtful_ceiling_is_said_where_it_binds() {
+    use crate::made::How;
+    let fine = How {
+        spread: Some(0.1),
+        settled: Some(true),
+        earlier: Some(10.9e9),
+    };
+    let (points, ceilings, finding) = doubts(vec![(1, fine)]);
+    assert_eq!(points, ["computes | compute | -", "copies | memory | -"]);
+    assert_eq!(
+        ceilings,
+        [
+            "compute | - | - | - | -",
+            "bandwidth | true | 0.1 | 10900000000 | -"
+        ]
+    );
+    assert_eq!(finding, None);
+
+    for (how, expected) in [
+        (
+            How {
+                spread: Some(0.11),
+                ..fine
+            },
+            "the middle half of its repetitions spans 11 % of their median",
+        ),
+        (
+            How {
+                settled: Some(false),
+                ..fine
+            },
+            "single moments were faster, so it is not settled",
+        ),
+        (
+            How {
+                earlier: Some(16e9),
+                ..fine
+            },
+            "the measurement before it on this machine gave 1.60 times as much",
+        ),
+        (
+            How {
+                earlier: Some(9e9),
+                settled: Some(false),
+                ..fine
+            },
+            "single moments were faster, so it is not settled, \
+             the measurement before it on this machine gave 0.90 times as much",
+        ),
+    ] {
+        let (points, ceilings, finding) = doubts(vec![(1, how)]);
+        assert_eq!(
+            points,
+            [
+                "computes | compute | -".to_owned(),
+                format!("copies | memory | bandwidth (dram): {expected}")
+            ]
+        );
+        assert!(ceilings[1].ends_with(expected) && ceilings[0].ends_with("| -"));
+        assert_eq!(
+            finding.unwrap(),
+            "1 of 2 efficiencies (50 % of their time) stand on ceilings in doubt"
+        );
+    }
+}

@@ -119,6 +119,14 @@ pub fn usual() -> Vec<Ceiling> {
     ]
 }
 
+/// How a ceiling was measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    pub spread: Option<f64>,
+    pub settled: Option<bool>,
+    pub earlier: Option<f64>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Made {
     pub bricks: Vec<Row>,
@@ -126,6 +134,8 @@ pub struct Made {
     /// Kernel or brick, name, value.
     pub counters: Vec<(u64, &'static str, f64)>,
     pub ceilings: Vec<Ceiling>,
+    /// How ceilings were measured, by their number; the others do not say.
+    pub how: Vec<(usize, How)>,
     pub window: Option<(i64, i64)>,
     pub rules: Vec<(&'static str, &'static str)>,
     pub baseline: Option<Box<Made>>,
@@ -148,6 +158,13 @@ fn distinct(name: String, texts: &BTreeMap<&'static str, i64>) -> TableBuilder {
 }
 
 impl Made {
+    fn measured(&self) -> impl Iterator<Item = How> {
+        (0..self.ceilings.len()).map(|at| {
+            let how = self.how.iter().find(|(of, _)| *of == at);
+            how.map_or(How::default(), |(_, how)| *how)
+        })
+    }
+
     fn tables(&self, prefix: &str) -> Vec<TableBuilder> {
         let named = |name: &str| format!("{prefix}{name}");
         let (bricks, kernels) = (&self.bricks, &self.kernels);
@@ -234,7 +251,10 @@ impl Made {
                     }),
                 )
                 .text("source", self.ceilings.iter().map(|row| row.6))
-                .text("operation", self.ceilings.iter().map(|row| level(row.2).1)),
+                .text("operation", self.ceilings.iter().map(|row| level(row.2).1))
+                .f64("spread", self.measured().map(|found| found.spread))
+                .bool("settled", self.measured().map(|found| found.settled))
+                .f64("earlier", self.measured().map(|found| found.earlier)),
         ]
     }
 

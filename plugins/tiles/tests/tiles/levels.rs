@@ -223,3 +223,26 @@ fn an_empty_run_is_empty() {
     assert!(out.tables.iter().all(|table| table.rows() == 0));
     assert!(out.findings.is_empty() && out.charts.is_empty());
 }
+
+/// Each level with the ceiling that binds it.
+#[test]
+fn a_doubtful_ceiling_is_said_where_it_binds() {
+    let doubts = |spread| {
+        let made = Made {
+            spread: Some(spread),
+            ..blocked()
+        };
+        lines(made.analyse().table("levels"), &["level", "doubt"])
+    };
+    assert!(doubts(0.1).iter().all(|line| line.ends_with("| -")));
+    let spans = "the middle half of its repetitions spans 20 % of their median";
+    let found = doubts(0.2);
+    for (level, ceiling) in [
+        ("macro", "bandwidth (dram)"),
+        ("midi", "compute (avx2 f32)"),
+        ("micro", "bandwidth (l1)"),
+    ] {
+        let expected = format!("{level} | {ceiling}: {spans}");
+        assert!(found.contains(&expected), "{expected}\n{found:?}");
+    }
+}

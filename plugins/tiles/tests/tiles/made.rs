@@ -28,6 +28,8 @@ pub struct Made {
     /// Micro tiles were drawn from so many.
     pub micro_every: Option<i64>,
     pub cost_ns: Option<f64>,
+    /// Of the repetitions of each ceiling.
+    pub spread: Option<f64>,
 }
 
 const LEVELS: [&str; 5] = ["pack", "micro", "midi", "macro", "other"];
@@ -87,7 +89,10 @@ impl Made {
                 .f64("value", ceilings().map(|row| row.1))
                 .text("unit", ceilings().map(|_| ""))
                 .text("source", ceilings().map(|_| "measured"))
-                .text("operation", ceilings().map(|_| None::<&str>)),
+                .text("operation", ceilings().map(|_| None::<&str>))
+                .f64("spread", ceilings().map(|_| self.spread))
+                .bool("settled", ceilings().map(|_| None::<bool>))
+                .f64("earlier", ceilings().map(|_| None::<f64>)),
         ];
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(

@@ -1,16 +1,18 @@
 //! `trueno-record peaks`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trueno_cupti::driver::DriverError;
 use trueno_recorder::Error;
 use trueno_recorder::peaks::gpu::{GpuEffort, GpuPeaks};
-use trueno_recorder::peaks::{Effort, Machine, NotKept, Peaks, Progress, Store, measure};
+use trueno_recorder::peaks::{
+    Effort, Joining, Machine, NotJoined, NotKept, Peaks, Progress, Store, measure,
+};
 
-use crate::table;
+use crate::{say, table};
 
 /// What is typed after `peaks`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +32,12 @@ pub struct Args {
     /// Do not keep what is measured for other programs.
     #[arg(long, conflicts_with = "kept")]
     no_keep: bool,
+    /// Put them into RUN, a recording of this machine that is finished.
+    #[arg(long, value_name = "RUN", conflicts_with = "gpu")]
+    into: Option<PathBuf>,
+    /// With --into: in place of the measured ceilings that RUN has of its processor.
+    #[arg(long, requires = "into")]
+    replace: bool,
     /// How often each ceiling is measured at least, if there is time (of a GPU 15 times).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: Option<u32>,
@@ -61,6 +69,9 @@ pub enum Failure {
     /// To standard output.
     #[error("cannot print: {0}")]
     Output(#[source] io::Error),
+    /// To a run.
+    #[error(transparent)]
+    Joined(#[from] NotJoined),
     /// To the file that was asked for.
     #[error(transparent)]
     File(Error),
@@ -83,6 +94,12 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if args.gpu {
         return of_gpus(args);
     }
+    // Before seconds are spent on what nobody can have.
+    let joining = args
+        .into
+        .as_ref()
+        .map(|run| Joining::begin(run, args.replace));
+    let joining = joining.transpose()?;
     let peaks = peaks(args);
     if let Some(file) = &args.output {
         Store::at(file).keep(&peaks).map_err(Failure::File)?;
@@ -92,12 +109,38 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     } else {
         table::text(&peaks)
     };
+    if let (Some(joining), Some(run)) = (joining, &args.into)
+        && !peaks.ceilings.is_empty()
+    {
+        join(joining, run, &peaks)?;
+    }
     print(&text)?;
     Ok(if peaks.ceilings.is_empty() {
         NOT_MEASURABLE
     } else {
         0
     })
+}
+
+/// Standard output is the table's: what became of the run is said beside it.
+fn join(joining: Joining, run: &Path, peaks: &Peaks) -> Result<(), NotJoined> {
+    let added = joining.finish(peaks)?;
+    for fact in added.not_compared {
+        warn(&format!(
+            "{}: does not say the {fact} of its processor, which was not compared",
+            run.display()
+        ));
+    }
+    let place = match added.replaced {
+        0 => String::new(),
+        count => format!(", in place of {count}"),
+    };
+    say(&format!(
+        "{}: has {} ceilings of this machine now{place}",
+        run.display(),
+        added.ceilings
+    ));
+    Ok(())
 }
 
 fn of_gpus(args: &Args) -> Result<u8, Failure> {
@@ -156,11 +199,14 @@ fn peaks(args: &Args) -> Peaks {
         }
     }
     let usual = Effort::default();
-    let peaks = measured(&Effort {
+    let mut peaks = measured(&Effort {
         repetitions: args.repetitions.unwrap_or(usual.repetitions),
         repetition: args.repetition().unwrap_or(usual.repetition),
         longest: Duration::from_secs(args.seconds),
     });
+    if let Ok(Ok(earlier)) = store.as_ref().map(|store| store.load(&machine)) {
+        peaks.beside(&earlier);
+    }
     if !args.no_keep {
         let kept = match &store {
             Ok(store) => store.keep(&peaks).map_err(|e| e.to_string()),
@@ -200,6 +246,5 @@ fn show(bar: &ProgressBar, at: &Progress<'_>) {
 }
 
 fn warn(text: &str) {
-    // With standard error gone there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "warning: {text}");
+    say(&format!("warning: {text}"));
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use trueno_recorder::peaks::gpu::GpuPeaks;
-use trueno_recorder::peaks::{Cache, Peaks};
+use trueno_recorder::peaks::{Cache, Peaks, disagree};
 use trueno_recorder::{Ceiling, CeilingKind};
 
 /// The machine, the ceilings of each kind, the notes.
@@ -121,7 +121,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
         writeln!(
             out,
-            "{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}",
+            "{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}{}",
             text(&row.level),
             text(&row.precision),
             text(&row.operation),
@@ -135,6 +135,9 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
             } else {
                 ""
             },
+            row.earlier
+                .filter(|earlier| disagree(row.value, *earlier))
+                .map_or(String::new(), |v| format!("  {:.1} before", v / 1e9)),
         )?;
     }
     Ok(())

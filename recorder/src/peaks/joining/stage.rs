@@ -1,0 +1,213 @@
+//! The hidden folder in which the run with its ceilings is put together.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::NotJoined;
+use super::rows::{CEILINGS, Old, ROWS, Written};
+use crate::journal::{JOURNAL, Line};
+use crate::live::LIVE;
+use crate::run_json::{RUN_JSON, RunJson};
+
+/// What stands in the new run in other files, or not at all.
+const LEFT_OUT: [&str; 4] = [RUN_JSON, "run.json.tmp", JOURNAL, LIVE];
+
+/// The folder, locked; it is removed with this.
+pub(super) struct Stage {
+    folder: PathBuf,
+    /// Held until the end.
+    _lock: File,
+}
+
+impl Stage {
+    /// Makes it beside the run; what another process left there when it was stopped is removed.
+    pub fn make(run: &Path, run_id: &str, run_json: &[u8]) -> Result<Self, NotJoined> {
+        let mut hidden = OsString::from(".");
+        hidden.push(run.file_name().unwrap_or_default());
+        hidden.push(".peaks");
+        let folder = run.with_file_name(hidden);
+        match fs::create_dir(&folder) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => clear(&folder, run, run_id)?,
+            made => made.map_err(NotJoined::io(&folder, "make the folder"))?,
+        }
+        let lock = lock(&folder, run)?;
+        // First: it says whose folder this is.
+        write(&folder.join(RUN_JSON), run_json)?;
+        let permissions = fs::metadata(run).map(|found| found.permissions());
+        permissions
+            .and_then(|permissions| fs::set_permissions(&folder, permissions))
+            .map_err(NotJoined::io(&folder, "set its permissions"))?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Everything but `run.json`; gives the names of the new segments.
+    pub fn fill(&self, run: &Path, old: &Old, rows: &Written) -> Result<Vec<String>, NotJoined> {
+        carry(run, &self.folder, true, old)?;
+        let to = self.folder.join(CEILINGS);
+        fs::create_dir_all(&to).map_err(NotJoined::io(&to, "make the folder"))?;
+        let first = next_number(&to)?;
+        let mut renamed = Vec::new();
+        for number in 0..rows.counts.segments {
+            let was = format!("{CEILINGS}/{number:06}.arrow");
+            let name = format!("{CEILINGS}/{:06}.arrow", first + number);
+            let (from, to) = (self.folder.join(ROWS).join(&was), self.folder.join(&name));
+            File::open(&from)
+                .and_then(|file| file.sync_all())
+                .and_then(|()| fs::rename(&from, &to))
+                .map_err(NotJoined::io(&to, "put it there"))?;
+            renamed.push((was, name));
+        }
+        self.journal(run, old, &renamed)?;
+        let rows = self.folder.join(ROWS);
+        fs::remove_dir_all(&rows).map_err(NotJoined::io(&rows, "remove it"))?;
+        Ok(renamed.into_iter().map(|(_, name)| name).collect())
+    }
+
+    /// The lines of the segments that stay as they are, then those of the new ones.
+    fn journal(
+        &self,
+        run: &Path,
+        old: &Old,
+        renamed: &[(String, String)],
+    ) -> Result<(), NotJoined> {
+        let read = |path: PathBuf| {
+            let text = fs::read(&path);
+            text.map_err(NotJoined::io(&path, "read it"))
+        };
+        let mut text = Vec::new();
+        for line in read(run.join(JOURNAL))?.split_inclusive(|byte| *byte == b'\n') {
+            let is_of_ceilings =
+                || Line::decode(line).is_some_and(|line| line.segment.starts_with("ceilings/"));
+            if old.stays() || !is_of_ceilings() {
+                text.extend(line);
+            }
+        }
+        let path = self.folder.join(JOURNAL);
+        let added = read(self.folder.join(ROWS).join(JOURNAL))?;
+        for mut line in added.split(|byte| *byte == b'\n').filter_map(Line::decode) {
+            if let Some((_, name)) = renamed.iter().find(|(was, _)| *was == line.segment) {
+                line.segment.clone_from(name);
+            }
+            let line = line.encode().map_err(io::Error::other);
+            text.extend(line.map_err(NotJoined::io(&path, "write it"))?.into_bytes());
+        }
+        write(&path, &text)
+    }
+
+    /// The new run takes the place of the old one, which is removed.
+    pub fn publish(&self, run: &Path, run_json: &[u8]) -> Result<(), NotJoined> {
+        write(&self.folder.join(RUN_JSON), run_json)?;
+        exchange(&self.folder, run).map_err(NotJoined::io(run, "put the run there"))?;
+        let parent = run.parent().unwrap_or(Path::new("/"));
+        File::open(parent)
+            .and_then(|folder| folder.sync_all())
+            .map_err(NotJoined::io(parent, "write it to disk"))
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What cannot be removed now is the next time.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn lock(folder: &Path, run: &Path) -> Result<File, NotJoined> {
+    let file = File::open(folder).map_err(NotJoined::io(folder, "open it"))?;
+    match file.try_lock() {
+        // A file system without locks keeps nobody out.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(NotJoined::Busy(run.to_owned())),
+    }
+}
+
+/// Empties a folder of ours that is left over.
+fn clear(folder: &Path, run: &Path, run_id: &str) -> Result<(), NotJoined> {
+    let _lock = lock(folder, run)?;
+    let failed = || NotJoined::io(folder, "empty it");
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder).and_then(Iterator::collect);
+    let entries = entries.map_err(failed())?;
+    let text = fs::read(folder.join(RUN_JSON)).ok();
+    let of = text.and_then(|text| serde_json::from_slice::<RunJson>(&text).ok());
+    // Made a moment before its process was stopped, it is empty.
+    if !of.map_or(entries.is_empty(), |of| of.run_id == run_id) {
+        return Err(NotJoined::InTheWay(folder.to_owned()));
+    }
+    // `run.json` goes last: with it, what is left says whose it is.
+    let (last, first): (Vec<_>, Vec<_>) = entries
+        .iter()
+        .partition(|entry| entry.file_name() == RUN_JSON);
+    for entry in first.into_iter().chain(last) {
+        let path = entry.path();
+        let done = match path.is_dir() {
+            true => fs::remove_dir_all(&path),
+            false => fs::remove_file(&path),
+        };
+        done.map_err(failed())?;
+    }
+    Ok(())
+}
+
+/// Takes over the files of a folder.
+fn carry(from: &Path, to: &Path, is_top: bool, old: &Old) -> Result<(), NotJoined> {
+    let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    for entry in entries.map_err(NotJoined::io(from, "list the folder"))? {
+        let name = entry.file_name();
+        let is_left_out =
+            LEFT_OUT.iter().any(|out| name == *out) || name == CEILINGS && !old.stays();
+        if is_top && is_left_out {
+            continue;
+        }
+        let (was, new) = (entry.path(), to.join(name));
+        let kind = entry
+            .file_type()
+            .map_err(NotJoined::io(&was, "look at it"))?;
+        if kind.is_dir() {
+            fs::create_dir(&new).map_err(NotJoined::io(&new, "make the folder"))?;
+            carry(&was, &new, false, old)?;
+        } else if fs::hard_link(&was, &new).is_err() {
+            fs::copy(&was, &new).map_err(NotJoined::io(&new, "copy it"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The number after that of the last segment in the folder.
+fn next_number(folder: &Path) -> Result<u64, NotJoined> {
+    let entries = fs::read_dir(folder).map_err(NotJoined::io(folder, "list the folder"))?;
+    let number = |name: &str| name.split('.').next()?.parse::<u64>().ok();
+    let last = entries
+        .flatten()
+        .filter_map(|entry| number(entry.file_name().to_str()?))
+        .max();
+    Ok(last.map_or(0, |last| last + 1))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), NotJoined> {
+    let written = File::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(NotJoined::io(path, "write it"))
+}
+
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    let [a, b] = [a, b].map(|path| CString::new(path.as_os_str().as_bytes()));
+    let (a, b) = (a?, b?);
+    let here = libc::AT_FDCWD;
+    // SAFETY: both are texts that end with a zero and outlive the call.
+    match unsafe { libc::renameat2(here, a.as_ptr(), here, b.as_ptr(), libc::RENAME_EXCHANGE) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
