@@ -65,10 +65,12 @@ impl Roof {
         for row in 0..table.rows() {
             let place = (efficiency.get(row), bound.get(row), valid.get(row));
             let what = (source.get(row), name.get(row), dur.get(row));
+            let rates = (intensity.get(row), flops.get(row), bytes.get(row));
             let (
                 (Some(efficiency), Some(bound), Some(true)),
                 (Some(source), Some(name), Some(dur_ns)),
-            ) = (place, what)
+                (Some(intensity), Some(flops_per_s), Some(bytes_per_s)),
+            ) = (place, what, rates)
             else {
                 out.without += 1;
                 continue;
@@ -82,9 +84,9 @@ impl Roof {
                 threads: threads.get(row),
                 calls: count(&table, "calls", row)?,
                 dur_ns,
-                intensity: intensity.get(row).unwrap_or(0.0),
-                flops_per_s: flops.get(row).unwrap_or(0.0),
-                bytes_per_s: bytes.get(row).unwrap_or(0.0),
+                intensity,
+                flops_per_s,
+                bytes_per_s,
                 is_memory: bound == "memory" || bound == "bandwidth",
                 efficiency,
             });

@@ -16,9 +16,6 @@ use crate::words::{count, percent, quoted, short, time};
 /// Of the time that a category has in points, what a class must have.
 const MOST: f64 = 0.5;
 
-/// What `category` writes where there is none.
-const NONE: [&str; 4] = ["uncategorised", "outside bricks", "waiting", ""];
-
 #[derive(Default)]
 struct Sum<'a> {
     points: Vec<&'a Point>,
@@ -30,9 +27,8 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for point in roofs::points(facts, 0.0) {
-        let category = facts.bricks.categories.get(&point.name);
         // What has no category has nothing in common.
-        let Some(category) = category.filter(|name| !NONE.contains(&name.as_str())) else {
+        let Some(category) = facts.category_of(&point.name) else {
             continue;
         };
         let path_ns = facts.path.name_ns(&point.name);

@@ -32,6 +32,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: format!("{}: neither the bandwidth nor the arithmetic is in use", roofs::place(point)),
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
+        .of_name(facts, &point.name)
         .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
     }
 }
