@@ -57,9 +57,13 @@ fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
         && ((a.code == b.code && is_name(a))
             || (is_category(a) && is_name(b))
             || (is_name(a) && is_category(b))
-            || (a.place == b.place && (is_part(a) || is_part(b))));
+            || (a.place == b.place && (is_part(a) || is_part(b) || a.place == "ranks")));
+    // Ranks that come late are what hosts wait for in collectives.
+    let one_of = |is: &dyn Fn(&Bottleneck) -> bool| is(a) || is(b);
+    let of_ranks =
+        one_of(&|one| one.place == "ranks") && one_of(&|one| one.code == "unexplained_wait");
     let explains = a.class.explains(b.class) || b.class.explains(a.class);
-    same_kind || (explains && (a.place == b.place || touches(a, b) || touches(b, a)))
+    same_kind || (explains && (a.place == b.place || of_ranks || touches(a, b) || touches(b, a)))
 }
 
 /// Whether one is about the host side of what the other one says of a device.

@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 29] = [
+pub const INPUTS: [Input; 30] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may(
         "report_window",
@@ -40,6 +40,13 @@ pub const INPUTS: [Input; 29] = [
         "points",
         "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
          bytes_per_s, bound_by, efficiency_share, is_valid FROM roofline.points",
+    ),
+    may(
+        "misses",
+        "SELECT brick AS name, SUM(value) AS misses, SUM(dur_ns) AS dur_ns FROM ( \
+         SELECT b.name AS brick, c.value AS value, b.dur_ns AS dur_ns FROM counters AS c JOIN bricks AS b ON c.span = b.id \
+         WHERE c.name = 'cache_misses' AND c.source = 'measured' AND b.timing <> 'bound' \
+         ) AS counted GROUP BY brick ORDER BY name",
     ),
     may(
         "by_brick",

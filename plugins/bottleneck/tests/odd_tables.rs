@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 25] = [
+const TABLES: [Columns; 26] = [
     (
         "run",
         &["wall_ns"],
@@ -160,6 +160,7 @@ const TABLES: [Columns; 25] = [
         &[],
         &[],
     ),
+    ("misses", &["dur_ns"], &["misses"], &["name"], &[], &[]),
     ("diverged", &[], &[], &["brick"], &[], &["tensors"]),
     (
         "call_names",

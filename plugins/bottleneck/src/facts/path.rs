@@ -115,6 +115,16 @@ impl Path {
             .map_or_else(own, |one| one.path_ns)
     }
 
+    /// Own time on the path of a name, without that of what is nested in it; of a path that is not there by names, [`Self::name_ns`].
+    pub fn own_ns(&self, name: &str) -> i64 {
+        if self.names.is_empty() {
+            return self.name_ns(name);
+        }
+        let own = self.names.iter();
+        let own = own.filter(|row| row.0 == name && row.1 == "work");
+        own.map(|row| row.3).total()
+    }
+
     /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half
     /// and all of it; where those were not computed, that share of its time on the path.
     pub fn gain_ns(&self, name: &str, less: f64) -> i64 {

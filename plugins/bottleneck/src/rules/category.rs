@@ -2,7 +2,7 @@
 //!
 //! Evidence: points of `roofline.points` by category of their names (`category.by_brick`): of one class (memory-, compute-,
 //! latency-bound, unoptimised, as for names) at least two names, with at least half of the category's time on the path in
-//! points. Gain: the names' gains together, no more than their time. The finding leads the group of those of its names.
+//! points. Gain: the names' gains together, each as far as its time on the path is its own, no more than that time. The finding leads the group of those of its names.
 
 use std::collections::BTreeMap;
 
@@ -31,10 +31,16 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let Some(category) = facts.category_of(&point.name) else {
             continue;
         };
-        let path_ns = facts.path.name_ns(&point.name);
+        // Own time: what a brick and a kernel in it have in common is that of the kernel.
+        let path_ns = facts.path.own_ns(&point.name);
         let time_ns = times.entry(category).or_default();
         *time_ns = time_ns.saturating_add(path_ns);
         let (class, gain_ns) = compute::class_and_gain(facts, options, point);
+        let all_ns = facts.path.name_ns(&point.name).max(1);
+        let gain_ns = (gain_ns as f64 * (path_ns as f64 / all_ns as f64).min(1.0)) as i64;
+        if path_ns <= 0 {
+            continue;
+        }
         let sum = sums.entry((category, class)).or_default();
         sum.points.push(point);
         sum.path_ns = sum.path_ns.saturating_add(path_ns);
@@ -49,7 +55,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             Class::MemoryBound => ("at the roof of the memory", "half the bytes"),
             Class::ComputeBound => ("at the roof of the arithmetic", "half the FLOPs"),
             Class::LatencyBound => ("waiting for single accesses", "two chains at once"),
-            _ => ("far below their roofs", "at their roofs they"),
+            _ => ("far below their roofs", "reaching them"),
         };
         let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
         names.sort_unstable();

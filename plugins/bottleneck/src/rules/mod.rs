@@ -6,6 +6,7 @@ mod compute;
 mod fragments;
 mod growth;
 mod imbalance;
+mod late_ranks;
 mod latency;
 mod launch;
 mod loader;
@@ -31,11 +32,12 @@ use crate::words;
 pub type Rule = fn(&Facts, &Options, &mut Verdicts);
 
 /// All of them.
-pub const ALL: [Rule; 17] = [
+pub const ALL: [Rule; 18] = [
     transfer::judge,
     launch::judge,
     sync::judge,
     imbalance::judge,
+    late_ranks::judge,
     serial::judge,
     loader::judge,
     small::judge,

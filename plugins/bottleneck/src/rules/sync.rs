@@ -164,7 +164,13 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     // Who waits while the device works, waits for the device.
     let for_device_ns = common(&waits, &union(works));
-    let wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    // What is around tasks has been told.
+    if verdicts.findings.iter().any(|one| one.code == "joins") {
+        let others = facts.device.waits.iter().filter(|wait| !wait.is_join);
+        let others = union(others.map(|wait| (wait.start_ns, wait.end_ns)).collect());
+        wait_ns = wait_ns.min(total(&others));
+    }
     let most = ran
         .into_iter()
         .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
@@ -174,7 +180,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let during = most.map_or(String::new(), |(name, ns)| {
         format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
-    if most.is_some_and(|(name, _)| is_collective(name)) {
+    let has_ranks = facts.window.ranks > 1;
+    if !has_ranks && most.is_some_and(|(name, _)| is_collective(name)) {
         verdicts.cannot(
             Class::LoadImbalance,
             "ranks",
@@ -196,7 +203,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.window.sql(" WHERE")
         ),
         assumption: "what is waited for is ready; other work on the path stays".into(),
-        considered: format!("waits that device work or tasks explain are counted as that work, not here; so are {} in which a device works", time(for_device_ns.min(all_ns))),
+        considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
         suggestion: "record what is waited for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
     }
     .during(facts, &waits)

@@ -111,6 +111,13 @@ pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
         .i64("start_ns", starts.collect::<Vec<_>>())
 }
 
+/// The critical path by kind; microseconds.
+pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
+    Table::build("path_kinds")
+        .text("kind", kinds.iter().map(|row| row.0))
+        .i64("dur_ns", kinds.iter().map(|row| row.1 * US))
+}
+
 pub fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
     let table = output.table(table);
     let cells = table.text(column).expect("a column of text");
