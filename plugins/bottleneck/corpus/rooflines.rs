@@ -24,11 +24,11 @@ fn read_write(a: &mut [f32], b: &[f32], c: &[f32]) {
     }
 }
 
-/// Independent chains of multiply and add, 32 at once. Callers hide the number of steps: two calls with one the compiler takes
-/// for one.
+/// Independent chains of multiply and add, 32 at once. Callers hide the number of steps, and this what it begins with: the
+/// compiler takes two equal calls for one, and knows a loop that changes nothing.
 #[inline(never)]
 fn multiply_add(steps: usize) -> f32 {
-    let mut sums = [1.0_f32; 32];
+    let mut sums = [std::hint::black_box(1.0_f32); 32];
     for _ in 0..steps / 32 {
         for sum in &mut sums {
             *sum = *sum * 0.999_9 + 0.000_1;
@@ -156,7 +156,7 @@ pub fn fma(path: &Path) {
 /// A polynomial over a few values.
 pub fn polynomial(path: &Path) {
     compute_loop(path, "polynomial", || {
-        let mut values = [0.5_f32; 64];
+        let mut values = [std::hint::black_box(0.5_f32); 64];
         for _ in 0..std::hint::black_box(STEPS) / 64 {
             for value in &mut values {
                 *value = *value * 0.5 + 0.25;

@@ -12,7 +12,7 @@ fn judged(rows: &[(&str, &str, i64, f64)]) -> Output {
 }
 
 /// The same, with how much of that time is the name's own, in milliseconds, where that is on record.
-fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, i64)]) -> Output {
+fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Output {
     let of = || rows.iter();
     let names = || of().map(|row| row.0);
     let time = || of().map(|row| row.2 * MS);
@@ -26,8 +26,8 @@ fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, i64)]) -> Output {
     let path_names = Table::build("path_names")
         .text("name", own.iter().map(|row| row.0))
         .text("kind", own.iter().map(|_| "work"))
-        .text("category", own.iter().map(|_| None::<&str>))
-        .i64("dur_ns", own.iter().map(|row| row.1 * MS));
+        .text("category", own.iter().map(|row| row.1))
+        .i64("dur_ns", own.iter().map(|row| row.2 * MS));
     let opportunity = Table::build("opportunity")
         .text("name", names())
         .i64("path_ns", time())
@@ -135,8 +135,27 @@ fn a_category_of_two_minds_is_neither() {
 #[test]
 fn what_is_nested_saves_its_time_once() {
     let rows = [("project", "FFN", 60, 0.9), ("matvec", "FFN", 50, 0.9)];
-    let output = judged_with(&rows, &[("project", 10), ("matvec", 50)]);
+    let output = judged_with(&rows, &[("project", "FFN", 10), ("matvec", "FFN", 50)]);
     let all = said(&output, "bottlenecks");
     let category = all.iter().find(|row| row.1 == "FFN").expect("the category");
     assert_eq!(category.2, 30 * MS);
+}
+
+/// A kernel that two categories use is of both, each as far as its time is there.
+#[test]
+fn a_name_is_of_each_category_that_it_works_for() {
+    let rows = [
+        ("up", "FFN", 0, 0.9),
+        ("qkv", "Attention", 0, 0.9),
+        ("matvec", "FFN", 60, 0.9),
+    ];
+    let own = [
+        ("up", "FFN", 1),
+        ("qkv", "Attention", 1),
+        ("matvec", "FFN", 40),
+        ("matvec", "Attention", 20),
+    ];
+    let all = said(&judged_with(&rows, &own), "bottlenecks");
+    let of = |name: &str| all.iter().find(|row| row.1 == name).map(|row| row.2);
+    assert_eq!((of("FFN"), of("Attention")), (Some(20 * MS), Some(10 * MS)));
 }

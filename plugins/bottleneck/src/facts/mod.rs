@@ -102,9 +102,13 @@ impl Facts {
 
     /// The category of a name; `None` for those that `category` makes up where there is none.
     pub fn category_of(&self, name: &str) -> Option<&str> {
-        const NONE: [&str; 4] = ["uncategorised", "outside bricks", "waiting", ""];
         let category = self.bricks.categories.get(name)?;
-        (!NONE.contains(&category.as_str())).then_some(category)
+        Self::is_category(category).then_some(category)
+    }
+
+    /// Whether it is one that `category` did not make up.
+    pub fn is_category(category: &str) -> bool {
+        !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
     }
 
     /// A part of the window, as a share.

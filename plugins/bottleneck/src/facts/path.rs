@@ -115,14 +115,19 @@ impl Path {
             .map_or_else(own, |one| one.path_ns)
     }
 
-    /// Own time on the path of a name, without that of what is nested in it; of a path that is not there by names, [`Self::name_ns`].
-    pub fn own_ns(&self, name: &str) -> i64 {
+    /// Own time on the path of a name by category, without that of what is nested in it; of a path that is not there by names,
+    /// [`Self::name_ns`] in `category`.
+    pub fn own_ns<'a>(&'a self, name: &str, category: Option<&'a str>) -> Vec<(&'a str, i64)> {
         if self.names.is_empty() {
-            return self.name_ns(name);
+            return category
+                .map(|of| (of, self.name_ns(name)))
+                .into_iter()
+                .collect();
         }
-        let own = self.names.iter();
-        let own = own.filter(|row| row.0 == name && row.1 == "work");
-        own.map(|row| row.3).total()
+        let rows = self.names.iter();
+        let rows = rows.filter(|row| row.0 == name && row.1 == "work" && row.3 > 0);
+        rows.filter_map(|row| Some((row.2.as_deref()?, row.3)))
+            .collect()
     }
 
     /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half

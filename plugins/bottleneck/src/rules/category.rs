@@ -27,24 +27,25 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for point in roofs::points(facts, 0.0) {
-        // What has no category has nothing in common.
-        let Some(category) = facts.category_of(&point.name) else {
-            continue;
-        };
-        // Own time: what a brick and a kernel in it have in common is that of the kernel.
-        let path_ns = facts.path.own_ns(&point.name);
-        let time_ns = times.entry(category).or_default();
-        *time_ns = time_ns.saturating_add(path_ns);
         let (class, gain_ns) = compute::class_and_gain(facts, options, point);
         let all_ns = facts.path.name_ns(&point.name).max(1);
-        let gain_ns = (gain_ns as f64 * (path_ns as f64 / all_ns as f64).min(1.0)) as i64;
-        if path_ns <= 0 {
-            continue;
+        // Own time: what a brick and a kernel in it have in common is that of the kernel, which may be of several categories.
+        for (category, path_ns) in facts
+            .path
+            .own_ns(&point.name, facts.category_of(&point.name))
+        {
+            // What has no category has nothing in common.
+            if !Facts::is_category(category) || path_ns <= 0 {
+                continue;
+            }
+            let time_ns = times.entry(category).or_default();
+            *time_ns = time_ns.saturating_add(path_ns);
+            let sum = sums.entry((category, class)).or_default();
+            sum.points.push(point);
+            sum.path_ns = sum.path_ns.saturating_add(path_ns);
+            let part = (path_ns as f64 / all_ns as f64).min(1.0);
+            sum.gain_ns = sum.gain_ns.saturating_add((gain_ns as f64 * part) as i64);
         }
-        let sum = sums.entry((category, class)).or_default();
-        sum.points.push(point);
-        sum.path_ns = sum.path_ns.saturating_add(path_ns);
-        sum.gain_ns = sum.gain_ns.saturating_add(gain_ns);
     }
     for ((category, class), sum) in sums {
         let share = sum.path_ns as f64 / times[category].max(1) as f64;
