@@ -80,3 +80,20 @@ fn the_same_wait_is_found_once() {
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), ["joins"]);
 }
+
+/// Of two ranks one has a collective more: nobody knows which of its own are those of the other.
+#[test]
+fn collectives_that_are_not_on_record_everywhere_are_not_matched() {
+    let kernel = |n: i64| Work {
+        device: Some((n % 2) << 16),
+        ..Work::at("ncclAllReduce", n * 50, 45)
+    };
+    let rows: Vec<Work> = (0..19).map(kernel).collect();
+    let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
+    let inputs = [facts(1_000), kernels(&rows), ranks];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
+    let missing = texts(&output, "cannot_tell", "missing");
+    let said = "which rank comes late: no collective is on record equally often on all ranks";
+    assert!(missing.iter().any(|one| one == said), "{missing:?}");
+}

@@ -200,7 +200,9 @@ fn non_finite(all: &All) -> Option<Finding> {
         let side = all.sides[side];
         match (of(&side.nan_count), of(&side.inf_count)) {
             (None, None) => "not counted".to_owned(),
-            (nan, inf) => format!("{} NaN and {} infinite", nan.unwrap_or(0), inf.unwrap_or(0)),
+            (Some(nan), Some(inf)) => format!("{nan} NaN and {inf} infinite"),
+            (Some(nan), None) => format!("{nan} NaN"),
+            (None, Some(inf)) => format!("{inf} infinite"),
         }
     });
     let title = format!(

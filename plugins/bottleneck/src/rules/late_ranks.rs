@@ -1,11 +1,11 @@
 //! Load imbalance of ranks, by collectives: who comes first waits in it for the last.
 //!
-//! Evidence: kernels of collectives, the n-th of a name on each rank being one collective; where it runs on all ranks at
+//! Evidence: kernels of collectives, the n-th of a name on each device being one collective; where it runs on all ranks at
 //! once, and some rank began it before the last one did. Gain: Σ (last − mean begin): as if all came when they came on average. Ranks
 //! whose collectives do not overlap have clocks that disagree, or other collectives: then it cannot be told.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, SHOWN, sync};
 use crate::Options;
@@ -15,13 +15,15 @@ use crate::facts::{Facts, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, time};
 
-/// One collective: its kernel on each rank.
+/// One collective: its kernel on each device of each rank.
 struct Meeting<'a>(BTreeMap<i64, &'a Work>);
 
 impl Meeting<'_> {
     fn last(&self) -> Option<(i64, i64)> {
-        let starts = self.0.iter().map(|(rank, work)| (work.start_ns, *rank));
-        starts.max()
+        let starts = self.0.iter();
+        starts
+            .map(|(device, work)| (work.start_ns, device >> 16))
+            .max()
     }
 
     /// Whether all ranks are in it at one moment.
@@ -41,20 +43,21 @@ impl Meeting<'_> {
     }
 }
 
-/// Collectives of all ranks, of those names that each has as often.
+/// Collectives of all ranks, of those names that each device has as often.
 fn meetings(facts: &Facts) -> Vec<Meeting<'_>> {
     let mut of_names: BTreeMap<u32, BTreeMap<i64, Vec<&Work>>> = BTreeMap::new();
     for work in facts.device.work.iter().filter(|work| work.is_kernel()) {
         let is_collective = sync::is_collective(facts.device.name(work));
         if let Some(device) = work.device.filter(|_| is_collective) {
             let of_ranks = of_names.entry(work.name).or_default();
-            of_ranks.entry(device >> 16).or_default().push(work);
+            of_ranks.entry(device).or_default().push(work);
         }
     }
     let mut out = Vec::new();
     for of_ranks in of_names.into_values() {
         let most = of_ranks.values().map(Vec::len).max().unwrap_or(0);
-        if of_ranks.len() != facts.window.ranks || of_ranks.values().any(|all| all.len() != most) {
+        let ranks: BTreeSet<i64> = of_ranks.keys().map(|device| device >> 16).collect();
+        if ranks.len() != facts.window.ranks || of_ranks.values().any(|all| all.len() != most) {
             continue;
         }
         let nth = |n: usize| Meeting(of_ranks.iter().map(|(rank, all)| (*rank, all[n])).collect());
@@ -69,6 +72,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     let all = meetings(facts);
     let n = all.len() as u64;
+    let names = &facts.device.names;
+    if n == 0 && names.iter().any(|name| sync::is_collective(name)) {
+        verdicts.cannot(
+            Class::LoadImbalance,
+            "ranks",
+            "which rank comes late: no collective is on record equally often on all ranks",
+            "record all ranks over the same steps",
+        );
+    }
     let mut one: Vec<Meeting<'_>> = all.into_iter().filter(Meeting::is_one).collect();
     if n > 0 && (one.len() as u64) * 10 < n * 9 {
         verdicts.cannot(
@@ -97,7 +109,8 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let (Some((who, (for_it_ns, times))), Some(longest)) = (worst, one.first()) else {
         return;
     };
-    let ranks = facts.window.ranks as i64;
+    let mean = |meeting: &Meeting<'_>| meeting.waited_ns() / meeting.0.len().max(1) as i64;
+    let gain_ns = one.iter().map(mean).total();
     let rows = one
         .iter()
         .flat_map(|meeting| meeting.0.values())
@@ -139,5 +152,5 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "see what that rank does before it comes: more work, a slower device, input of its own; or that its recording began later".into(),
     }
     .during(facts, &during)
-    .with_gain(facts, options, waited_ns / ranks, verdicts);
+    .with_gain(facts, options, gain_ns, verdicts);
 }
