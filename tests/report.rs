@@ -89,9 +89,9 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
             "memory",
             "roofline",
             "critical_path",
-            "bottleneck",
             "sanity",
             "throughput",
+            "bottleneck",
             "tiles"
         ]
     );
@@ -255,8 +255,8 @@ fn only_and_skip_choose_sections() {
             "memory",
             "roofline",
             "critical_path",
-            "bottleneck",
-            "throughput"
+            "throughput",
+            "bottleneck"
         ]
     );
 }

@@ -74,8 +74,8 @@ fn one_iteration_is_looked_at_alone() {
             "memory",
             "roofline",
             "critical_path",
-            "bottleneck",
             "throughput",
+            "bottleneck",
             "tiles"
         ])
     );

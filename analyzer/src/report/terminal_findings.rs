@@ -12,7 +12,7 @@ const OF_BRIEF: usize = 6;
 /// Findings of a brief page that warn.
 const MOST_WARNINGS: usize = 8;
 
-/// The first lines of `bottleneck.top`, or why there are none.
+/// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out) {
     let top = Top::of(report);
     out.blank();
@@ -22,19 +22,36 @@ pub fn holds_back(report: &Report, out: &mut Out) {
         return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
     }
     let shown = top.findings.len();
+    let all = match out.page.detail {
+        Detail::Full => Top::all(report),
+        _ => Vec::new(),
+    };
+    let has_below = all.iter().any(|(_, is_below)| *is_below);
     let of = match top.more {
         0 => String::new(),
+        _ if has_below => {
+            " (all, most first; indented: a part of the one above, or why it is so)".to_owned()
+        }
+        _ if !all.is_empty() => " (all, most first)".to_owned(),
         more => format!(" ({shown} of {}, most first)", shown as u64 + more),
     };
     let title = out.paint(Meaning::Heading, title);
     out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
-    for line in &top.findings {
-        let lead = format!("{} {}", line.rank, width::pad(&line.severity, 6, false));
+    let first = top.findings.into_iter().map(|line| (line, false));
+    let lines = match all.is_empty() {
+        true => first.collect(),
+        false => all,
+    };
+    let digits = lines.len().to_string().len();
+    for (line, is_below) in lines {
+        let rank = width::pad(&line.rank.to_string(), digits, true);
+        let lead = format!("{rank} {}", width::pad(&line.severity, 6, false));
         let meaning = match line.severity.as_str() {
             "high" => Meaning::Warning,
             _ => Meaning::Faint,
         };
-        out.hanging(INDENT, (&lead, meaning), &line.sentence, None);
+        let indent = if is_below { 2 * INDENT } else { INDENT };
+        out.hanging(indent, (&lead, meaning), &line.sentence, None);
     }
 }
 

@@ -105,6 +105,27 @@ impl Top {
         }
     }
 
+    /// All findings, each with whether it stands below one that it explains, that explains it, or that it is a part of.
+    pub fn all(report: &Report) -> Vec<(Line, bool)> {
+        let section = report.sections.iter().find(|one| one.plugin == PLUGIN);
+        let Some(table) = section.and_then(|section| table(section, "bottlenecks")) else {
+            return Vec::new();
+        };
+        let group = table.column("group").ok();
+        let mut last = None;
+        let lines = lines(table).into_iter().enumerate();
+        let lines = lines.map(|(row, line)| {
+            let of = match group.map(|column| Cell::of(column, row)) {
+                Some(Cell::U64(of)) => Some(of),
+                _ => None,
+            };
+            let is_below = of.is_some() && of == last;
+            last = of;
+            (line, is_below)
+        });
+        lines.collect()
+    }
+
     /// What stands in its place where there are no lines.
     pub fn none(&self) -> String {
         match (self.status, &self.reason) {

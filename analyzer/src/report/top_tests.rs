@@ -91,3 +91,28 @@ fn what_was_not_judged_is_not_called_fine() {
         "nothing worth a word was found; 2 things cannot be told (see bottleneck.cannot_tell)"
     );
 }
+
+/// With -v the page opens with all findings, those of a group below the one that speaks for it.
+#[test]
+fn a_full_page_lists_all_findings() {
+    let all = Table::build("bottlenecks")
+        .text("severity", ["high", "high", "low", "low"])
+        .text("sentence", ["first", "its part", "second", "third"])
+        .u64("group", [1_u64, 1, 2, 3]);
+    let mut section = section(3);
+    section.tables.push(all.finish().unwrap());
+    let report = testing::report(vec![section]);
+    let head = |detail| {
+        let text = render(&report, Page { detail, ..page() });
+        text.split("\n\n").nth(1).unwrap().to_owned()
+    };
+    assert_eq!(
+        head(Detail::Full),
+        "what holds it back (all, most first; indented: a part of the one above, or why it is so)\n  1 high   first\n    \
+         2 high   its part\n  3 low    second\n  4 low    third"
+    );
+    assert!(
+        head(Detail::Brief)
+            .starts_with("what holds it back (3 of 4, most first)\n  1 high   finding 0")
+    );
+}

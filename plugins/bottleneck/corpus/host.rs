@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use trueno_recorder::Recorder;
 
+use super::steps::steps;
+
 /// A recording.
 pub fn recorder(path: &Path) -> Recorder {
     Recorder::builder(path)
@@ -59,15 +61,6 @@ pub fn undisturbed(path: &Path, make: fn(&Path)) -> f64 {
         }
     }
     late
-}
-
-fn steps(path: &Path, number: u64, step: impl Fn(&Recorder, u64)) {
-    let rec = recorder(path);
-    for iteration in 0..number {
-        let _iteration = rec.iteration(iteration);
-        step(&rec, iteration);
-    }
-    rec.finish().expect("the recording ends");
 }
 
 /// Loads, then computes, then loads.

@@ -13,6 +13,7 @@ pub mod host;
 pub mod memory;
 pub mod rooflines;
 pub mod simulated;
+pub mod steps;
 pub mod streams;
 pub mod threads;
 #[allow(

@@ -63,21 +63,19 @@ impl Class {
         }
     }
 
-    /// Whether this one is a reason for that one, where both are found at one place.
+    /// Whether this one is a reason for that one, where both are found at one place. Gaps in which the host prepares are
+    /// neither copies nor loading: those are found beside it.
     pub fn explains(self, other: Self) -> bool {
         use Class::*;
         matches!(
             (self, other),
             (SmallBatches, LaunchBound | LatencyBound | SyncBound)
                 | (TightLoop, LaunchBound | SmallBatches)
-                | (
-                    RedundantTransfers,
-                    TransferBound | SyncBound | Serialisation
-                )
-                | (DataLoadBound, Serialisation | TransferBound)
+                | (RedundantTransfers, TransferBound | SyncBound)
+                | (DataLoadBound, TransferBound)
                 | (LoadImbalance, SyncBound | Serialisation)
                 | (SyncBound, LaunchBound | Serialisation)
-                | (TransferBound, SyncBound | Serialisation)
+                | (TransferBound, SyncBound)
                 | (
                     Recomputation,
                     MemoryBound | ComputeBound | LatencyBound | Unoptimised

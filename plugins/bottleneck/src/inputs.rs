@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 27] = [
+pub const INPUTS: [Input; 30] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may(
         "report_window",
@@ -42,8 +42,15 @@ pub const INPUTS: [Input; 27] = [
          bytes_per_s, bound_by, efficiency_share, is_valid FROM roofline.points",
     ),
     may(
+        "misses",
+        "SELECT brick AS name, SUM(value) AS misses, SUM(dur_ns) AS dur_ns FROM ( \
+         SELECT b.name AS brick, c.value AS value, b.dur_ns AS dur_ns FROM counters AS c JOIN bricks AS b ON c.span = b.id \
+         WHERE c.name = 'cache_misses' AND c.source = 'measured' AND b.timing <> 'bound' \
+         ) AS counted GROUP BY brick ORDER BY name",
+    ),
+    may(
         "by_brick",
-        "SELECT lane_kind, kind, name, category, calls, self_ns, inclusive_ns, min_ns, median_ns FROM category.by_brick",
+        "SELECT lane_kind, kind, name, category, calls, inclusive_ns, min_ns, median_ns FROM category.by_brick",
     ),
     may(
         "by_lane",
@@ -58,6 +65,16 @@ pub const INPUTS: [Input; 27] = [
         "SELECT place, moment, footprint_bytes, free_bytes, largest_free_bytes, fragmentation_share, free_share \
          FROM memory.fragmentation",
     ),
+    may(
+        "iterations",
+        "SELECT series, iteration, wall_ns, phase, outlier, slow_name, slow_excess_ns, start_ns FROM throughput.iterations \
+         ORDER BY start_ns, id",
+    ),
+    // Only there where the run has a baseline.
+    may(
+        "diverged",
+        "SELECT brick, COUNT(*) AS tensors FROM divergence.pairs WHERE verdict = 'diverged' GROUP BY brick ORDER BY brick",
+    ),
     // What devices did, and who asked for it.
     may(
         "kernels",
@@ -65,7 +82,7 @@ pub const INPUTS: [Input; 27] = [
          k.valid AS valid, k.timing = 'bound' AS is_bound, \
          CAST(k.grid_x AS BIGINT) * CAST(k.grid_y AS BIGINT) * CAST(k.grid_z AS BIGINT) AS blocks, \
          c.start_ns AS called_ns, c.start_ns + c.dur_ns AS returned_ns, b.start_ns AS brick_ns, \
-         b.start_ns + b.dur_ns AS brick_end_ns \
+         b.start_ns + b.dur_ns AS brick_end_ns, b.name AS brick_name \
          FROM kernels AS k LEFT JOIN calls AS c ON k.correlation = c.correlation LEFT JOIN bricks AS b ON k.brick = b.id \
          WHERE k.device IS NOT NULL ORDER BY start_ns, id, called_ns",
     ),
@@ -75,7 +92,7 @@ pub const INPUTS: [Input; 27] = [
          t.start_ns AS start_ns, t.dur_ns AS dur_ns, t.timing = 'bound' AS is_bound, t.is_async AS is_async, \
          t.src_kind AS src_kind, t.dst_kind AS dst_kind, t.brick AS brick, \
          c.start_ns AS called_ns, c.start_ns + c.dur_ns AS returned_ns, b.start_ns AS brick_ns, \
-         b.start_ns + b.dur_ns AS brick_end_ns \
+         b.start_ns + b.dur_ns AS brick_end_ns, b.name AS brick_name \
          FROM transfers AS t LEFT JOIN calls AS c ON t.correlation = c.correlation LEFT JOIN bricks AS b ON t.brick = b.id \
          ORDER BY start_ns, id, called_ns",
     ),

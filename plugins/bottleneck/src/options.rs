@@ -15,6 +15,7 @@ use serde::Deserialize;
 /// | `near_roof` | 0.6 | memory, compute, unoptimised | efficiency from which on the roof is what holds it |
 /// | `far_roof` | 0.3 | unoptimised, latency | efficiency below which the roof itself is the goal; above it `near_roof` is |
 /// | `latency_bytes_per_s` | 1e9 | latency | a thread that moves less waits for each access before the next (64 B in 64 ns) |
+/// | `miss_ns` | 80 | latency | time of one miss of the last cache after another |
 /// | `few_blocks` | 32 | small batches, latency | a grid of fewer blocks leaves most of a device idle |
 /// | `small_share` | 0.5 | small batches | share of device time in such grids; share of a call that is fixed cost |
 /// | `tight_calls` | 10,000 | tight loop | calls from which on the number itself matters |
@@ -45,6 +46,7 @@ pub struct Options {
     pub near_roof: f64,
     pub far_roof: f64,
     pub latency_bytes_per_s: f64,
+    pub miss_ns: f64,
     pub few_blocks: i64,
     pub small_share: f64,
     pub tight_calls: u64,
@@ -76,6 +78,7 @@ impl Default for Options {
             near_roof: 0.6,
             far_roof: 0.3,
             latency_bytes_per_s: 1e9,
+            miss_ns: 80.0,
             few_blocks: 32,
             small_share: 0.5,
             tight_calls: 10_000,

@@ -73,6 +73,8 @@ pub struct Bottleneck {
     pub confidence: (Confidence, String),
     /// One line.
     pub sentence: String,
+    /// What would save time, as the sentence says it.
+    pub fix: String,
     /// A query that shows the rows.
     pub evidence: String,
     /// What the gain assumes.

@@ -38,6 +38,11 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// `1 gap`, `1,312 gaps`.
+pub fn many(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// `4.2 MB`.
 pub fn bytes(bytes: f64) -> String {
     for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
@@ -100,6 +105,8 @@ mod tests {
         assert_eq!(percent(0.002), "<1 %");
         assert_eq!(count(1_312), "1,312");
         assert_eq!(count(12), "12");
+        assert_eq!(many(1, "gap"), "1 gap");
+        assert_eq!(many(1_312, "gap"), "1,312 gaps");
         assert_eq!(bytes(4_194_304.0), "4.2 MB");
     }
 

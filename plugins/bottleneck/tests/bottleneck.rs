@@ -27,6 +27,7 @@ fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
         )
         .i64("brick_ns", none())
         .i64("brick_end_ns", none())
+        .text("brick_name", (0..number).map(|_| None::<&str>))
 }
 
 /// A wait around each of those kernels, which returns 5 µs after it.

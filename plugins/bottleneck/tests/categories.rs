@@ -8,6 +8,11 @@ const MS: i64 = 1_000_000;
 
 /// Names with a category, time on the path in milliseconds and efficiency below the memory's roof, in a run of 100 ms.
 fn judged(rows: &[(&str, &str, i64, f64)]) -> Output {
+    judged_with(rows, &[])
+}
+
+/// The same, with how much of that time is the name's own, in milliseconds, where that is on record.
+fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Output {
     let of = || rows.iter();
     let names = || of().map(|row| row.0);
     let time = || of().map(|row| row.2 * MS);
@@ -18,6 +23,11 @@ fn judged(rows: &[(&str, &str, i64, f64)]) -> Output {
     let kinds = Table::build("path_kinds")
         .text("kind", ["work"])
         .i64("dur_ns", [100 * MS]);
+    let path_names = Table::build("path_names")
+        .text("name", own.iter().map(|row| row.0))
+        .text("kind", own.iter().map(|_| "work"))
+        .text("category", own.iter().map(|row| row.1))
+        .i64("dur_ns", own.iter().map(|row| row.2 * MS));
     let opportunity = Table::build("opportunity")
         .text("name", names())
         .i64("path_ns", time())
@@ -52,8 +62,8 @@ fn judged(rows: &[(&str, &str, i64, f64)]) -> Output {
         .i64("inclusive_ns", time())
         .i64("min_ns", time().map(|ns| ns / 10))
         .i64("median_ns", time().map(|ns| ns / 10));
-    run::<Bottleneck>([run_facts, kinds, opportunity, points, by_brick], "{}")
-        .expect("it ends well")
+    let inputs = [run_facts, kinds, path_names, opportunity, points, by_brick];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }
 
 fn said(output: &Output, table: &str) -> Vec<(String, String, i64)> {
@@ -119,4 +129,33 @@ fn a_category_of_two_minds_is_neither() {
         .map(|row| row.1)
         .collect();
     assert_eq!(classes, ["c"]);
+}
+
+/// Of 60 ms of a brick 50 are those of the kernel in it, which are not saved twice.
+#[test]
+fn what_is_nested_saves_its_time_once() {
+    let rows = [("project", "FFN", 60, 0.9), ("matvec", "FFN", 50, 0.9)];
+    let output = judged_with(&rows, &[("project", "FFN", 10), ("matvec", "FFN", 50)]);
+    let all = said(&output, "bottlenecks");
+    let category = all.iter().find(|row| row.1 == "FFN").expect("the category");
+    assert_eq!(category.2, 30 * MS);
+}
+
+/// A kernel that two categories use is of both, each as far as its time is there.
+#[test]
+fn a_name_is_of_each_category_that_it_works_for() {
+    let rows = [
+        ("up", "FFN", 0, 0.9),
+        ("qkv", "Attention", 0, 0.9),
+        ("matvec", "FFN", 60, 0.9),
+    ];
+    let own = [
+        ("up", "FFN", 1),
+        ("qkv", "Attention", 1),
+        ("matvec", "FFN", 40),
+        ("matvec", "Attention", 20),
+    ];
+    let all = said(&judged_with(&rows, &own), "bottlenecks");
+    let of = |name: &str| all.iter().find(|row| row.1 == name).map(|row| row.2);
+    assert_eq!((of("FFN"), of("Attention")), (Some(20 * MS), Some(10 * MS)));
 }

@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 23] = [
+const TABLES: [Columns; 26] = [
     (
         "run",
         &["wall_ns"],
@@ -79,7 +79,7 @@ const TABLES: [Columns; 23] = [
     ),
     (
         "by_brick",
-        &["self_ns", "inclusive_ns", "min_ns", "median_ns"],
+        &["inclusive_ns", "min_ns", "median_ns"],
         &[],
         &["lane_kind", "kind", "name", "category"],
         &[],
@@ -123,7 +123,7 @@ const TABLES: [Columns; 23] = [
             "brick_end_ns",
         ],
         &[],
-        &["name"],
+        &["name", "brick_name"],
         &["valid", "is_bound"],
         &["id"],
     ),
@@ -140,7 +140,7 @@ const TABLES: [Columns; 23] = [
             "brick_end_ns",
         ],
         &[],
-        &["direction", "src_kind", "dst_kind"],
+        &["direction", "src_kind", "dst_kind", "brick_name"],
         &["is_bound", "is_async"],
         &["id", "bytes", "brick"],
     ),
@@ -152,6 +152,16 @@ const TABLES: [Columns; 23] = [
         &[],
         &["id"],
     ),
+    (
+        "iterations",
+        &["wall_ns", "start_ns"],
+        &["slow_excess_ns"],
+        &["phase", "outlier", "slow_name"],
+        &[],
+        &[],
+    ),
+    ("misses", &["dur_ns"], &["misses"], &["name"], &[], &[]),
+    ("diverged", &[], &[], &["brick"], &[], &["tensors"]),
     (
         "call_names",
         &["dur_ns", "longest_ns"],
@@ -261,6 +271,8 @@ fn times_at_the_ends_of_their_type() {
             "direction" => Some(["h2d", "d2h"][row % 2]),
             "lane_kind" => Some("host"),
             "verdict" => Some("grows"),
+            "phase" => Some(["warm-up", "steady"][row % 2]),
+            "outlier" => Some("slow"),
             "bound_by" => Some(["memory", "compute"][row % 2]),
             _ => Some("load a"),
         };

@@ -200,7 +200,9 @@ fn non_finite(all: &All) -> Option<Finding> {
         let of = |count: fn(&Side, usize) -> Option<u64>| count(all.sides[side], row?);
         match (of(Side::nan_count), of(Side::inf_count)) {
             (None, None) => "not counted".to_owned(),
-            (nan, inf) => format!("{} NaN and {} infinite", nan.unwrap_or(0), inf.unwrap_or(0)),
+            (Some(nan), Some(inf)) => format!("{nan} NaN and {inf} infinite"),
+            (Some(nan), None) => format!("{nan} NaN"),
+            (None, Some(inf)) => format!("{inf} infinite"),
         }
     });
     let title = format!(

@@ -1,6 +1,7 @@
 //! Programs with one device or two, on machines of several speeds.
 
 use super::super::simulated::{Machine, Speed, Way};
+use super::super::steps::{Chance, device_steps};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
@@ -27,18 +28,9 @@ pub const NEW: Speed = Speed {
     seed: 4_242,
 };
 
-fn of(speed: Speed, steps: usize, step: impl Fn(&mut Machine, usize)) -> String {
-    let mut machine = Machine::new(speed);
-    for number in 0..steps {
-        step(&mut machine, number);
-    }
-    machine.wait();
-    machine.trace()
-}
-
 /// 3 MB up for 150 µs of work, from pageable memory.
 pub fn upload_dominates() -> String {
-    of(OLD, 200, |m, _| {
+    device_steps(OLD, 200, |m, _| {
         m.copy(Way::Up, 20, 3 * MB, false);
         m.launch("conv2d_fprop", 20, 150 * US, 640);
     })
@@ -46,7 +38,7 @@ pub fn upload_dominates() -> String {
 
 /// What each step computes goes down on the stream that computes.
 pub fn gradients_down() -> String {
-    of(NEW, 12, |m, _| {
+    device_steps(NEW, 12, |m, _| {
         m.launch("backward", 3, 4 * MS, 2_000);
         m.copy(Way::Down, 3, 72 * MB, true);
     })
@@ -54,7 +46,7 @@ pub fn gradients_down() -> String {
 
 /// Copies nearly as long as the kernels, beside them.
 pub fn copy_engine_busy() -> String {
-    of(NEW, 45, |m, _| {
+    device_steps(NEW, 45, |m, _| {
         m.copy(Way::Up, 14, 24 * MB, true);
         m.launch("attention_fwd", 13, 1_200 * US, 1_056);
     })
@@ -73,7 +65,7 @@ pub fn one_big_upload() -> String {
 
 /// Short kernels of three kinds from a slow host.
 pub fn norm_chain() -> String {
-    of(OLD, 1_500, |m, n| {
+    device_steps(OLD, 1_500, |m, n| {
         m.launch(
             ["rms_norm", "scale", "add_residual"][n % 3],
             20,
@@ -85,7 +77,7 @@ pub fn norm_chain() -> String {
 
 /// A framework that is slower than two streams.
 pub fn two_tiny_streams() -> String {
-    of(NEW, 900, |m, n| {
+    device_steps(NEW, 900, |m, n| {
         m.host("aten::linear", 12 * US);
         m.launch("split_k", 30 + (n % 2) as i64, 3 * US, 400);
     })
@@ -93,7 +85,7 @@ pub fn two_tiny_streams() -> String {
 
 /// Next to nothing, slowly, and soon over.
 pub fn short_and_tiny() -> String {
-    of(OLD, 64, |m, _| {
+    device_steps(OLD, 64, |m, _| {
         m.host("aten::mul_", 18 * US);
         m.launch("vectorized_elementwise", 20, 4 * US, 900);
     })
@@ -101,12 +93,12 @@ pub fn short_and_tiny() -> String {
 
 /// The host is always a little ahead.
 pub fn just_longer_than_launches() -> String {
-    of(OLD, 1_200, |m, _| _ = m.launch("rope", 20, 14 * US, 700))
+    device_steps(OLD, 1_200, |m, _| _ = m.launch("rope", 20, 14 * US, 700))
 }
 
 /// 200 launches at a time, and a wait behind them.
 pub fn batches_of_launches() -> String {
-    of(NEW, 14, |m, _| {
+    device_steps(NEW, 14, |m, _| {
         for _ in 0..200 {
             m.launch("tile_gemm", 8, 50 * US, 1_320);
         }
@@ -117,7 +109,7 @@ pub fn batches_of_launches() -> String {
 
 /// Two kernels, a wait, two kernels.
 pub fn sync_each_pair() -> String {
-    of(OLD, 350, |m, _| {
+    device_steps(OLD, 350, |m, _| {
         m.launch("predict", 20, 20 * US, 800);
         let end_ns = m.launch("correct", 20, 20 * US, 800);
         m.wait_until("cudaStreamSynchronize", end_ns);
@@ -126,7 +118,7 @@ pub fn sync_each_pair() -> String {
 
 /// Whether it has converged is asked after every third kernel.
 pub fn flag_polled() -> String {
-    of(NEW, 300, |m, _| {
+    device_steps(NEW, 300, |m, _| {
         for _ in 0..3 {
             m.launch("jacobi", 5, 15 * US, 1_024);
         }
@@ -136,7 +128,7 @@ pub fn flag_polled() -> String {
 
 /// Five waits in all.
 pub fn sync_each_epoch() -> String {
-    of(OLD, 5, |m, _| {
+    device_steps(OLD, 5, |m, _| {
         for _ in 0..100 {
             m.launch("update", 20, 100 * US, 2_048);
         }
@@ -159,7 +151,7 @@ pub fn event_of_the_step_before() -> String {
 
 /// What the device found is looked through before it may go on.
 pub fn beam_between() -> String {
-    of(NEW, 80, |m, _| {
+    device_steps(NEW, 80, |m, _| {
         let end_ns = m.launch("decode_step", 2, 1_400 * US, 1_056);
         m.wait_until("cudaStreamSynchronize", end_ns);
         m.host("beam bookkeeping", 900 * US);
@@ -168,7 +160,7 @@ pub fn beam_between() -> String {
 
 /// A plan for ten kernels at a time.
 pub fn plan_then_run() -> String {
-    of(OLD, 12, |m, _| {
+    device_steps(OLD, 12, |m, _| {
         m.host("plan", 5 * MS);
         for _ in 0..10 {
             m.launch("sweep", 20, 400 * US, 1_500);
@@ -179,7 +171,7 @@ pub fn plan_then_run() -> String {
 
 /// Work of the host that always finds a full queue.
 pub fn books_kept_beside() -> String {
-    of(NEW, 70, |m, _| {
+    device_steps(NEW, 70, |m, _| {
         m.launch("decode_step", 2, 1_500 * US, 1_056);
         m.host("beam bookkeeping", MS);
     })
@@ -187,7 +179,7 @@ pub fn books_kept_beside() -> String {
 
 /// Workers that cannot keep up.
 pub fn workers_too_slow() -> String {
-    of(OLD, 15, |m, _| {
+    device_steps(OLD, 15, |m, _| {
         m.host(
             "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
             6 * MS,
@@ -200,7 +192,7 @@ pub fn workers_too_slow() -> String {
 
 /// The loader needs time, and the device has enough to do.
 pub fn loader_beside_device() -> String {
-    of(NEW, 40, |m, _| {
+    device_steps(NEW, 40, |m, _| {
         m.host(
             "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
             2_400 * US,
@@ -211,7 +203,7 @@ pub fn loader_beside_device() -> String {
 
 /// One of three streams has four times the work.
 pub fn heavy_stream_of_three() -> String {
-    of(OLD, 60, |m, n| {
+    device_steps(OLD, 60, |m, n| {
         let stream = (n % 3) as i64;
         let ns = if stream == 1 { 2_400 * US } else { 600 * US };
         m.launch("shard", 20 + stream, ns, 1_200);
@@ -220,7 +212,7 @@ pub fn heavy_stream_of_three() -> String {
 
 /// One of two devices has most of it.
 pub fn heavy_device() -> String {
-    of(NEW, 80, |m, n| {
+    device_steps(NEW, 80, |m, n| {
         m.device = i64::from(n % 10 < 3);
         m.launch("expert_ffn", 7, 900 * US, 2_112);
     })
@@ -228,19 +220,19 @@ pub fn heavy_device() -> String {
 
 /// A third each.
 pub fn three_even_streams() -> String {
-    of(OLD, 90, |m, n| {
+    device_steps(OLD, 90, |m, n| {
         _ = m.launch("shard", 20 + (n % 3) as i64, 1_100 * US, 1_200);
     })
 }
 
 /// Eight blocks on a device that holds hundreds.
 pub fn eight_blocks() -> String {
-    of(OLD, 500, |m, _| _ = m.launch("gemv_t", 20, 60 * US, 8))
+    device_steps(OLD, 500, |m, _| _ = m.launch("gemv_t", 20, 60 * US, 8))
 }
 
 /// A kernel of one block now and then.
 pub fn small_grids_are_rare() -> String {
-    of(OLD, 300, |m, n| {
+    device_steps(OLD, 300, |m, n| {
         if n % 30 == 7 {
             m.launch("finalize", 20, 10 * US, 1);
         } else {
@@ -251,7 +243,7 @@ pub fn small_grids_are_rare() -> String {
 
 /// 1.5 MB, up and down again, with a little work between.
 pub fn thirty_seven_round_trips() -> String {
-    of(OLD, 37, |m, _| {
+    device_steps(OLD, 37, |m, _| {
         m.copy(Way::Up, 20, 1_500 * KB, false);
         m.launch("clip", 20, 20 * US, 700);
         m.copy(Way::Down, 20, 1_500 * KB, false);
@@ -260,7 +252,7 @@ pub fn thirty_seven_round_trips() -> String {
 
 /// Two tensors of two sizes, in turn.
 pub fn two_tensors_back_and_forth() -> String {
-    of(NEW, 250, |m, n| {
+    device_steps(NEW, 250, |m, n| {
         let bytes = if n % 2 == 0 { 9 * MB } else { 2 * MB };
         m.copy(Way::Up, 7, bytes, true);
         m.launch("stage", 7, 30 * US, 900);
@@ -271,7 +263,7 @@ pub fn two_tensors_back_and_forth() -> String {
 
 /// Frames of sizes of their own, which the host makes and consumes.
 pub fn frames_in_and_out() -> String {
-    let mut chance = super::Chance(905);
+    let mut chance = Chance(905);
     let mut m = Machine::new(NEW);
     for _ in 0..55 {
         let bytes = MB + chance.below(4_000_000) as i64;
@@ -309,7 +301,7 @@ pub fn quick_context() -> String {
 
 /// Copies beside kernels in both directions, launches ahead, large grids.
 pub fn double_buffered() -> String {
-    of(NEW, 120, |m, _| {
+    device_steps(NEW, 120, |m, _| {
         m.copy(Way::Up, 14, 5 * MB, true);
         m.launch("train_step", 13, 900 * US, 2_112);
         m.copy(Way::Down, 15, 200 * KB, true);

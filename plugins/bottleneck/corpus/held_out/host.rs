@@ -3,24 +3,8 @@
 use std::hint::black_box;
 use std::path::Path;
 
-use trueno_recorder::Recorder;
-
 use super::super::host::{recorder, work};
-use super::Chance;
-
-fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
-    let rec = recorder(path);
-    for iteration in 0..number {
-        let _iteration = rec.iteration(iteration);
-        step(&rec, iteration);
-    }
-    rec.finish().expect("the recording ends");
-}
-
-fn brick(rec: &Recorder, name: &'static str, micros: u64) {
-    let _b = rec.brick(name);
-    work(micros);
-}
+use super::super::steps::{Chance, brick, steps};
 
 /// Fetched and read, then used.
 pub fn minibatches_fetched(path: &Path) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use trueno_recorder::Recorder;
 
 use super::super::host::{recorder, work};
-use super::Chance;
+use super::super::steps::Chance;
 
 const KB: i64 = 1 << 10;
 const MB: i64 = 1 << 20;

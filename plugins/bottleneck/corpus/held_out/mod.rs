@@ -352,16 +352,3 @@ pub const CASES: &[Case] = &[
     near(ANY, "plain_steps", Recorded(host::plain_steps)),
     near(ANY, "even_and_long", Recorded(threads::even_and_long)),
 ];
-
-/// Numbers as if by chance, the same each time.
-pub struct Chance(pub u64);
-
-impl Chance {
-    /// One of `0..below`.
-    pub fn below(&mut self, below: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % below
-    }
-}

@@ -9,7 +9,7 @@ use std::time::Instant;
 use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 
 use super::super::host::{recorder, work};
-use super::Chance;
+use super::super::steps::Chance;
 
 /// What a loop does in a round.
 struct Work {

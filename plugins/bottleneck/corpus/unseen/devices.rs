@@ -1,8 +1,8 @@
 //! Programs with one device or two.
 
-use super::super::held_out::Chance;
 use super::super::held_out::devices::{NEW, OLD};
 use super::super::simulated::{Machine, Speed, Way};
+use super::super::steps::{Chance, device_steps};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
@@ -19,24 +19,15 @@ const MIDDLE: Speed = Speed {
     seed: 31_337,
 };
 
-fn of(speed: Speed, steps: usize, step: impl Fn(&mut Machine, usize)) -> String {
-    let mut machine = Machine::new(speed);
-    for number in 0..steps {
-        step(&mut machine, number);
-    }
-    machine.wait();
-    machine.trace()
-}
-
 pub fn results_down() -> String {
-    of(MIDDLE, 33, |m, _| {
+    device_steps(MIDDLE, 33, |m, _| {
         m.launch("synthesise", 11, 3 * MS, 1_800);
         m.copy(Way::Down, 11, 20 * MB, false);
     })
 }
 
 pub fn two_fed() -> String {
-    of(OLD, 60, |m, n| {
+    device_steps(OLD, 60, |m, n| {
         m.device = (n % 2) as i64;
         m.copy(Way::Up, 4, 10 * MB, true);
         m.launch("filter", 4, 1_100 * US, 900);
@@ -44,14 +35,14 @@ pub fn two_fed() -> String {
 }
 
 pub fn down_beside() -> String {
-    of(MIDDLE, 70, |m, _| {
+    device_steps(MIDDLE, 70, |m, _| {
         m.launch("simulate", 11, 2 * MS, 1_800);
         m.copy(Way::Down, 12, 14 * MB, true);
     })
 }
 
 pub fn tiny_with_copies() -> String {
-    of(MIDDLE, 800, |m, n| {
+    device_steps(MIDDLE, 800, |m, n| {
         m.host("aten::where", 9 * US);
         m.launch("select", 11, 4 * US, 1_000);
         if n % 200 == 50 {
@@ -61,14 +52,14 @@ pub fn tiny_with_copies() -> String {
 }
 
 pub fn one_in_five() -> String {
-    of(OLD, 500, |m, n| {
+    device_steps(OLD, 500, |m, n| {
         m.host("aten::softmax", 25 * US);
         m.launch("softmax", 4, if n % 5 == 0 { 60 * US } else { 3 * US }, 700);
     })
 }
 
 pub fn bursts() -> String {
-    of(MIDDLE, 22, |m, _| {
+    device_steps(MIDDLE, 22, |m, _| {
         m.host("build tree", 3 * MS);
         for _ in 0..30 {
             m.launch("traverse", 11, 120 * US, 1_600);
@@ -78,7 +69,7 @@ pub fn bursts() -> String {
 }
 
 pub fn waits_now_and_then() -> String {
-    of(MIDDLE, 16, |m, _| {
+    device_steps(MIDDLE, 16, |m, _| {
         let mut end_ns = 0;
         for _ in 0..50 {
             end_ns = m.launch("relax", 11, 200 * US, 1_600);
@@ -88,7 +79,7 @@ pub fn waits_now_and_then() -> String {
 }
 
 pub fn three_and_wait() -> String {
-    of(MIDDLE, 400, |m, _| {
+    device_steps(MIDDLE, 400, |m, _| {
         m.launch("reduce 1", 11, 8 * US, 500);
         m.launch("reduce 2", 11, 8 * US, 500);
         let end_ns = m.launch("reduce 3", 11, 8 * US, 500);
@@ -97,14 +88,14 @@ pub fn three_and_wait() -> String {
 }
 
 pub fn norm_read_back() -> String {
-    of(OLD, 260, |m, _| {
+    device_steps(OLD, 260, |m, _| {
         m.launch("residual norm", 4, 60 * US, 640);
         m.copy(Way::Down, 4, 4 * KB, false);
     })
 }
 
 pub fn decides_next() -> String {
-    of(NEW, 200, |m, _| {
+    device_steps(NEW, 200, |m, _| {
         m.host("choose move", 400 * US);
         m.launch("evaluate", 6, 600 * US, 1_300);
         m.copy(Way::Down, 6, KB, false);
@@ -112,7 +103,7 @@ pub fn decides_next() -> String {
 }
 
 pub fn little_preparing() -> String {
-    of(MIDDLE, 25, |m, _| {
+    device_steps(MIDDLE, 25, |m, _| {
         m.host("sort keys", 210 * US);
         m.launch("join", 11, 20 * MS, 1_600);
         m.wait();
@@ -120,7 +111,7 @@ pub fn little_preparing() -> String {
 }
 
 pub fn load_and_upload() -> String {
-    of(MIDDLE, 40, |m, _| {
+    device_steps(MIDDLE, 40, |m, _| {
         m.host("load_batch", 2_500 * US);
         m.copy(Way::Up, 11, 2 * MB, false);
         for _ in 0..20 {
@@ -131,32 +122,32 @@ pub fn load_and_upload() -> String {
 }
 
 pub fn four_streams() -> String {
-    of(NEW, 100, |m, n| {
+    device_steps(NEW, 100, |m, n| {
         let stream = [1, 1, 1, 1, 1, 2, 2, 3, 3, 4][n % 10];
         m.launch("scan", stream, 700 * US, 1_300);
     })
 }
 
 pub fn nearly_even_devices() -> String {
-    of(NEW, 100, |m, n| {
+    device_steps(NEW, 100, |m, n| {
         m.device = i64::from((n * 7) % 100 < 48);
         m.launch("block", 5, 800 * US, 1_300);
     })
 }
 
 pub fn sixteen_blocks() -> String {
-    of(NEW, 220, |m, _| _ = m.launch("topk", 5, 200 * US, 16))
+    device_steps(NEW, 220, |m, _| _ = m.launch("topk", 5, 200 * US, 16))
 }
 
 pub fn sixty_idle() -> String {
-    of(OLD, 60, |m, _| {
+    device_steps(OLD, 60, |m, _| {
         m.copy(Way::Up, 4, 800 * KB, false);
         m.copy(Way::Down, 4, 800 * KB, false);
     })
 }
 
 pub fn page_swap() -> String {
-    of(MIDDLE, 45, |m, _| {
+    device_steps(MIDDLE, 45, |m, _| {
         m.launch("attend", 11, 400 * US, 1_600);
         m.copy(Way::Down, 11, 12 * MB, true);
         m.wait();
@@ -210,7 +201,7 @@ pub fn cold_and_tiny() -> String {
 }
 
 pub fn served_well() -> String {
-    of(NEW, 60, |m, _| {
+    device_steps(NEW, 60, |m, _| {
         m.host("schedule", 150 * US);
         m.copy(Way::Up, 8, 300 * KB, true);
         for _ in 0..8 {

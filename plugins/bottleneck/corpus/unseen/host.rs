@@ -2,26 +2,10 @@
 
 use std::path::Path;
 
-use trueno_recorder::Recorder;
-
-use super::super::held_out::Chance;
 use super::super::held_out::rooflines::{chased, horner_at, parity_at, summed_at};
 use super::super::host::{recorder, work};
+use super::super::steps::{Chance, brick, steps};
 use super::super::threads::{rounds, sleep};
-
-fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
-    let rec = recorder(path);
-    for iteration in 0..number {
-        let _iteration = rec.iteration(iteration);
-        step(&rec, iteration);
-    }
-    rec.finish().expect("the recording ends");
-}
-
-fn brick(rec: &Recorder, name: &'static str, micros: u64) {
-    let _b = rec.brick(name);
-    work(micros);
-}
 
 pub fn dataset_next(path: &Path) {
     steps(path, 12, |rec, _| {

@@ -19,10 +19,8 @@ pub struct Name {
     pub name: String,
     /// How often.
     pub calls: u64,
-    /// Own time.
-    pub self_ns: i64,
     /// With what is nested.
-    pub inclusive_ns: i64,
+    pub inclusive_ns: Option<i64>,
     /// The shortest call.
     pub min_ns: Option<i64>,
     /// The call in the middle.
@@ -59,6 +57,8 @@ pub struct Bricks {
     pub sizes: BTreeMap<String, Vec<Size>>,
     /// What was over for good before the first iteration began, by name: how long.
     pub before_steps: BTreeMap<String, i64>,
+    /// When the last call of a name was over.
+    pub ends_ns: BTreeMap<String, i64>,
     /// The category of names, where they have one.
     pub categories: BTreeMap<String, String>,
     /// API calls by name: how many, how long, the longest.
@@ -85,7 +85,7 @@ impl Bricks {
             table.text("name")?,
         );
         let category = table.text("category")?;
-        let (own, inclusive) = (table.i64("self_ns")?, table.i64("inclusive_ns")?);
+        let inclusive = table.i64("inclusive_ns")?;
         let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
         for row in 0..table.rows() {
             let Some(name) = name.get(row) else { continue };
@@ -99,8 +99,7 @@ impl Bricks {
                 kind: kind.get(row).unwrap_or_default().to_owned(),
                 name: name.to_owned(),
                 calls: count(&table, "calls", row)?,
-                self_ns: own.get(row).unwrap_or(0),
-                inclusive_ns: inclusive.get(row).unwrap_or(0),
+                inclusive_ns: inclusive.get(row),
                 min_ns: min.get(row),
                 median_ns: median.get(row),
             });
@@ -184,6 +183,10 @@ impl Bricks {
             let (Some(text), Some(id)) = (name.get(row), id.get(row)) else {
                 continue;
             };
+            if let Some(end_ns) = end.get(row) {
+                let last_ns = self.ends_ns.entry(text.to_owned()).or_insert(end_ns);
+                *last_ns = end_ns.max(*last_ns);
+            }
             let of_program = !matches!(kind.get(row), Some("run" | "iteration" | "layer"));
             if let (true, Some(first_ns), Some(end_ns)) = (of_program, first_ns, end.get(row)) {
                 if end_ns <= first_ns {

@@ -14,10 +14,10 @@ pub struct Work {
     pub id: u64,
     /// Name of the kernel, or direction of the transfer.
     pub name: u32,
-    /// The device.
-    pub device: i64,
-    /// The stream.
-    pub stream: i64,
+    /// The device; `None`: not recorded. Of kernels it always is.
+    pub device: Option<i64>,
+    /// The stream; `None`: not recorded.
+    pub stream: Option<i64>,
     /// Start, inside the window.
     pub start_ns: i64,
     /// End.
@@ -28,6 +28,8 @@ pub struct Work {
     pub blocks: Option<i64>,
     /// Of a transfer.
     pub copy: Option<Copy>,
+    /// Name of the brick it was asked for in.
+    pub within: Option<u32>,
 }
 
 /// What a transfer has besides.
@@ -147,6 +149,7 @@ impl Device {
         );
         let (called, returned) = (table.i64("called_ns")?, table.i64("returned_ns")?);
         let (brick, brick_end) = (table.i64("brick_ns")?, table.i64("brick_end_ns")?);
+        let within = table.text("brick_name")?;
         let valid = (!is_copy).then(|| table.bool("valid")).transpose()?;
         let blocks = (!is_copy).then(|| table.i64("blocks")).transpose()?;
         let bytes = is_copy.then(|| table.u64("bytes")).transpose()?;
@@ -171,15 +174,6 @@ impl Device {
             let Some((start_ns, end_ns)) = window.row(start.get(row), dur.get(row)) else {
                 continue;
             };
-            let number = match numbers.get(text) {
-                Some(number) => *number,
-                None => {
-                    let next = numbers.len() as u32;
-                    numbers.insert(text.to_owned(), next);
-                    self.names.push(text.to_owned());
-                    next
-                }
-            };
             let call = called.get(row).zip(returned.get(row));
             let copy = if is_copy {
                 let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));
@@ -193,11 +187,14 @@ impl Device {
             } else {
                 None
             };
+            let number = self.number(text, numbers);
+            let within = within.get(row).map(|text| self.number(text, numbers));
             self.work.push(Work {
                 id,
                 name: number,
-                device: device.get(row).unwrap_or(0),
-                stream: stream.get(row).unwrap_or(0),
+                within,
+                device: device.get(row),
+                stream: stream.get(row),
                 start_ns,
                 end_ns,
                 launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
@@ -208,25 +205,40 @@ impl Device {
         Ok(())
     }
 
+    fn number(&mut self, text: &str, numbers: &mut BTreeMap<String, u32>) -> u32 {
+        if let Some(number) = numbers.get(text) {
+            return *number;
+        }
+        let next = numbers.len() as u32;
+        numbers.insert(text.to_owned(), next);
+        self.names.push(text.to_owned());
+        next
+    }
+
     /// Devices with kernels, by number.
     pub fn devices(&self) -> Vec<i64> {
         let mut out: Vec<i64> = self
             .work
             .iter()
             .filter(|work| work.is_kernel())
-            .map(|work| work.device)
+            .filter_map(|work| work.device)
             .collect();
         out.sort_unstable();
         out.dedup();
         out
     }
 
-    /// When work of a device that is wanted ran.
-    pub fn busy(&self, device: i64, wanted: impl Fn(&Work) -> bool) -> Ranges {
+    /// Whether work is on record without its device.
+    pub fn has_unknown(&self) -> bool {
+        self.work.iter().any(|work| work.device.is_none())
+    }
+
+    /// When work of a device that is wanted ran; without a device that of all of them.
+    pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> Ranges {
         let of = self
             .work
             .iter()
-            .filter(|work| work.device == device && wanted(work));
+            .filter(|work| (device.is_none() || work.device == device) && wanted(work));
         union(of.map(|work| (work.start_ns, work.end_ns)).collect())
     }
 
@@ -240,6 +252,19 @@ impl Device {
     pub fn name(&self, work: &Work) -> &str {
         &self.names[work.name as usize]
     }
+}
+
+/// [`device_name`], also of a device that is not recorded.
+pub fn name_of(device: Option<i64>) -> String {
+    device.map_or_else(|| "a GPU".to_owned(), device_name)
+}
+
+/// The condition of SQL that rows of it meet.
+pub fn condition(device: Option<i64>) -> String {
+    device.map_or_else(
+        || "device IS NULL".to_owned(),
+        |device| format!("device = {device}"),
+    )
 }
 
 /// `gpu0`, as tables call it; of a rank `rank 1 gpu0`.

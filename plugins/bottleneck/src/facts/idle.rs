@@ -9,7 +9,7 @@
 //! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
 //! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
 //! | `launch` | it asked soon, but too late: launching is slower than the work |
-//! | `unknown` | when it asked is not recorded |
+//! | `unknown` | when it asked, or for which device, is not recorded |
 //!
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
@@ -97,9 +97,11 @@ impl Idle {
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;
-            // A copy of a few bytes that the host waits for is a wait.
+            // A copy of a few bytes that the host waits for is a wait. What ran on a device that is not on record may have run
+            // on this one: who counts it out would call the device idle.
             let is_work = |work: &&super::Work| {
-                work.device == number && !work.is_read_back(options.read_back_bytes)
+                work.device.is_none_or(|of| of == number)
+                    && !work.is_read_back(options.read_back_bytes)
             };
             for work in device.work.iter().filter(is_work) {
                 first = first.min(work.start_ns);
@@ -107,7 +109,8 @@ impl Idle {
                 let more = work.end_ns.saturating_sub(work.start_ns.max(until));
                 busy = more.max(0).saturating_add(busy);
                 if work.start_ns > until {
-                    let gap = gap((until, work.start_ns), work, &holds, &loaders, options);
+                    let times = (until, work.start_ns);
+                    let gap = gap(number, times, work, &holds, &loaders, options);
                     out.gaps.push(gap);
                 }
                 busy_until = Some(until.max(work.end_ns));
@@ -160,6 +163,7 @@ fn holds(device: &Device) -> Vec<(i64, i64, u64, bool)> {
 }
 
 fn gap(
+    device: i64,
     (start_ns, end_ns): (i64, i64),
     next: &super::Work,
     holds: &[(i64, i64, u64, bool)],
@@ -167,7 +171,7 @@ fn gap(
     options: &Options,
 ) -> Gap {
     let mut out = Gap {
-        device: next.device,
+        device,
         start_ns,
         end_ns,
         cause: Cause::Unknown,
@@ -177,7 +181,7 @@ fn gap(
         next: next.id,
         next_is_copy: !next.is_kernel(),
     };
-    let Some((called_ns, _)) = next.launch else {
+    let Some((called_ns, _)) = next.launch.filter(|_| next.device.is_some()) else {
         return out;
     };
     if called_ns.saturating_add(options.launch_ns) <= start_ns {

@@ -7,17 +7,21 @@ mod idle;
 mod path;
 pub mod ranges;
 mod roof;
+mod steps;
 mod tasks;
 mod window;
 
 pub use bricks::{Bricks, Name, Size, count};
 pub use checksums::Tensor;
-pub use device::{Device, Wait, Work};
+pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle};
 pub use path::{Opportunity, Path};
 pub use roof::{Point, Roof};
+pub use steps::Steps;
 pub use tasks::{Task, Tasks};
 pub use window::Window;
+
+use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, Table};
 
@@ -40,6 +44,10 @@ pub struct Facts {
     pub tasks: Tasks,
     /// Places below roofs.
     pub roof: Roof,
+    /// Warm-up and slow iterations.
+    pub steps: Steps,
+    /// Tensors of bricks that differ from the baseline's, by name of the brick.
+    pub diverged: BTreeMap<String, u64>,
     /// Checksums with the bricks they were taken in.
     pub tensors: Vec<Tensor>,
     /// `memory.growth`.
@@ -66,6 +74,8 @@ impl Facts {
             idle,
             tasks: Tasks::load(run, &window)?,
             roof: Roof::load(run)?,
+            steps: Steps::load(run)?,
+            diverged: steps::diverged(run)?,
             tensors: checksums::load(run, &window)?,
             growth: run.table("growth")?,
             fragmentation: run.table("fragmentation")?,
@@ -81,6 +91,24 @@ impl Facts {
         let waits = self.device.waits.iter().filter(|wait| !wait.is_join);
         let waits = ranges::union(waits.map(|wait| (wait.start_ns, wait.end_ns)).collect());
         ranges::common(&waits, ranges).min(self.path.kind_ns("sync_wait"))
+    }
+
+    /// The category of work of a device: that of the brick it was asked for in; where that has none, its own.
+    pub fn category(&self, work: &Work) -> Option<&str> {
+        let of = |number: u32| self.category_of(&self.device.names[number as usize]);
+        let own = || work.is_kernel().then(|| of(work.name)).flatten();
+        work.within.and_then(of).or_else(own)
+    }
+
+    /// The category of a name; `None` for those that `category` makes up where there is none.
+    pub fn category_of(&self, name: &str) -> Option<&str> {
+        let category = self.bricks.categories.get(name)?;
+        Self::is_category(category).then_some(category)
+    }
+
+    /// Whether it is one that `category` did not make up.
+    pub fn is_category(category: &str) -> bool {
+        !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
     }
 
     /// A part of the window, as a share.

@@ -115,6 +115,21 @@ impl Path {
             .map_or_else(own, |one| one.path_ns)
     }
 
+    /// Own time on the path of a name by category, without that of what is nested in it; of a path that is not there by names,
+    /// [`Self::name_ns`] in `category`.
+    pub fn own_ns<'a>(&'a self, name: &str, category: Option<&'a str>) -> Vec<(&'a str, i64)> {
+        if self.names.is_empty() {
+            return category
+                .map(|of| (of, self.name_ns(name)))
+                .into_iter()
+                .collect();
+        }
+        let rows = self.names.iter();
+        let rows = rows.filter(|row| row.0 == name && row.1 == "work" && row.3 > 0);
+        rows.filter_map(|row| Some((row.2.as_deref()?, row.3)))
+            .collect()
+    }
+
     /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half
     /// and all of it; where those were not computed, that share of its time on the path.
     pub fn gain_ns(&self, name: &str, less: f64) -> i64 {

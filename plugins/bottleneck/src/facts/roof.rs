@@ -1,5 +1,7 @@
 //! What `roofline` says.
 
+use std::collections::BTreeMap;
+
 use trueno_plugin::{Result, Run};
 
 use super::bricks::count;
@@ -42,13 +44,15 @@ pub struct Roof {
     pub points: Vec<Point>,
     /// Rows without a place below a roof.
     pub without: u64,
+    /// Time for each miss of the last cache, by name, in nanoseconds: where misses were counted.
+    pub ns_per_miss: BTreeMap<String, f64>,
 }
 
 impl Roof {
-    /// Reads input `points`.
+    /// Reads inputs `points` and `misses`.
     ///
     /// # Errors
-    /// It lacks a column or has it in another type.
+    /// One lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("points")?;
@@ -65,10 +69,12 @@ impl Roof {
         for row in 0..table.rows() {
             let place = (efficiency.get(row), bound.get(row), valid.get(row));
             let what = (source.get(row), name.get(row), dur.get(row));
+            let rates = (intensity.get(row), flops.get(row), bytes.get(row));
             let (
                 (Some(efficiency), Some(bound), Some(true)),
                 (Some(source), Some(name), Some(dur_ns)),
-            ) = (place, what)
+                (Some(intensity), Some(flops_per_s), Some(bytes_per_s)),
+            ) = (place, what, rates)
             else {
                 out.without += 1;
                 continue;
@@ -82,12 +88,23 @@ impl Roof {
                 threads: threads.get(row),
                 calls: count(&table, "calls", row)?,
                 dur_ns,
-                intensity: intensity.get(row).unwrap_or(0.0),
-                flops_per_s: flops.get(row).unwrap_or(0.0),
-                bytes_per_s: bytes.get(row).unwrap_or(0.0),
+                intensity,
+                flops_per_s,
+                bytes_per_s,
                 is_memory: bound == "memory" || bound == "bandwidth",
                 efficiency,
             });
+        }
+        let table = run.table("misses")?;
+        let (name, misses) = (table.text("name")?, table.f64("misses")?);
+        let dur = table.i64("dur_ns")?;
+        for row in 0..table.rows() {
+            if let (Some(name), Some(misses), Some(dur_ns)) =
+                (name.get(row), misses.get(row), dur.get(row))
+            {
+                let each_ns = dur_ns as f64 / misses;
+                out.ns_per_miss.insert(name.to_owned(), each_ns);
+            }
         }
         out.points
             .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));

@@ -2,7 +2,7 @@
 //!
 //! Evidence: points of `roofline.points` by category of their names (`category.by_brick`): of one class (memory-, compute-,
 //! latency-bound, unoptimised, as for names) at least two names, with at least half of the category's time on the path in
-//! points. Gain: the names' gains together, no more than their time. The finding leads the group of those of its names.
+//! points. Gain: the names' gains together, each as far as its time on the path is its own, no more than that time. The finding leads the group of those of its names.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,6 @@ use crate::words::{count, percent, quoted, short, time};
 /// Of the time that a category has in points, what a class must have.
 const MOST: f64 = 0.5;
 
-/// What `category` writes where there is none.
-const NONE: [&str; 4] = ["uncategorised", "outside bricks", "waiting", ""];
-
 #[derive(Default)]
 struct Sum<'a> {
     points: Vec<&'a Point>,
@@ -30,19 +27,25 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for point in roofs::points(facts, 0.0) {
-        let category = facts.bricks.categories.get(&point.name);
-        // What has no category has nothing in common.
-        let Some(category) = category.filter(|name| !NONE.contains(&name.as_str())) else {
-            continue;
-        };
-        let path_ns = facts.path.name_ns(&point.name);
-        let time_ns = times.entry(category).or_default();
-        *time_ns = time_ns.saturating_add(path_ns);
         let (class, gain_ns) = compute::class_and_gain(facts, options, point);
-        let sum = sums.entry((category, class)).or_default();
-        sum.points.push(point);
-        sum.path_ns = sum.path_ns.saturating_add(path_ns);
-        sum.gain_ns = sum.gain_ns.saturating_add(gain_ns);
+        let all_ns = facts.path.name_ns(&point.name).max(1);
+        // Own time: what a brick and a kernel in it have in common is that of the kernel, which may be of several categories.
+        for (category, path_ns) in facts
+            .path
+            .own_ns(&point.name, facts.category_of(&point.name))
+        {
+            // What has no category has nothing in common.
+            if !Facts::is_category(category) || path_ns <= 0 {
+                continue;
+            }
+            let time_ns = times.entry(category).or_default();
+            *time_ns = time_ns.saturating_add(path_ns);
+            let sum = sums.entry((category, class)).or_default();
+            sum.points.push(point);
+            sum.path_ns = sum.path_ns.saturating_add(path_ns);
+            let part = (path_ns as f64 / all_ns as f64).min(1.0);
+            sum.gain_ns = sum.gain_ns.saturating_add((gain_ns as f64 * part) as i64);
+        }
     }
     for ((category, class), sum) in sums {
         let share = sum.path_ns as f64 / times[category].max(1) as f64;
@@ -53,7 +56,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             Class::MemoryBound => ("at the roof of the memory", "half the bytes"),
             Class::ComputeBound => ("at the roof of the arithmetic", "half the FLOPs"),
             Class::LatencyBound => ("waiting for single accesses", "two chains at once"),
-            _ => ("far below their roofs", "at their roofs they"),
+            _ => ("far below their roofs", "reaching them"),
         };
         let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
         names.sort_unstable();

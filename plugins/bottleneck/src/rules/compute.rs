@@ -110,6 +110,7 @@ fn at_the_roof(
         ),
         suggestion: suggestion.into(),
     }
+    .of_name(facts, &point.name)
     .with_gain(facts, options, gain_ns, verdicts);
 }
 
@@ -130,27 +131,38 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
             ),
         )
     };
+    let (may_wait, waits) = latency::may_wait(facts, options, point);
     Draft {
         class: Class::Unoptimised,
         code: "unoptimised",
         scope_kind: roofs::scope_kind(point),
         scope: point.name.clone(),
         place: point.name.clone(),
-        confidence: if is_far {
+        confidence: if is_far && may_wait {
+            (Confidence::Low, "whether its accesses wait for one another is not recorded".into())
+        } else if is_far {
             roofs::confidence(facts, point)
         } else {
             (Confidence::Low, "how much of the rest of the roof can be had is not known".into())
         },
-        lead: format!("{} reaches {} of its roof", roofs::name(point), percent(point.efficiency)),
+        lead: format!(
+            "{} reaches {} of its roof{}",
+            roofs::name(point),
+            percent(point.efficiency),
+            if is_far && may_wait { ", or waits for single accesses" } else { "" }
+        ),
         fix,
         evidence: roofs::evidence(facts, point),
         assumption,
-        considered: format!("{}; it is not waiting for single accesses (latency-bound)", roofs::place(point)),
-        suggestion: if point.is_memory {
+        considered: format!("{}; {waits}", roofs::place(point)),
+        suggestion: if is_far && may_wait {
+            "read and write in order and once, with vector instructions, on all threads; where each access needs the one before: several chains at once".into()
+        } else if point.is_memory {
             "read and write in order and once, with vector instructions, on all threads".into()
         } else {
             "vector instructions, several accumulators, blocks in registers and cache, all threads; or a tuned library".into()
         },
     }
+    .of_name(facts, &point.name)
     .with_gain(facts, options, gain_ns, verdicts);
 }

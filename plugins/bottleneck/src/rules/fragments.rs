@@ -41,9 +41,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     };
     let mut worst: Vec<(usize, f64)> = Vec::new();
     for row in 0..table.rows() {
-        let (Some(in_pieces), Some(of_all), Some(free)) =
-            (share.get(row), free_share.get(row), free.get(row))
-        else {
+        let (Some(in_pieces), Some(of_all), Some(free), Some(_)) = (
+            share.get(row),
+            free_share.get(row),
+            free.get(row),
+            largest.get(row),
+        ) else {
             continue;
         };
         let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;

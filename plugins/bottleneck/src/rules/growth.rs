@@ -77,13 +77,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             scope_kind: "memory",
             scope: name.to_owned(),
             place: format!("{name} memory"),
-            confidence: (Confidence::High, format!("a trend over {} iterations, p = {:.1e}", count(iterations), p.get(row).unwrap_or(1.0))),
+            confidence: (Confidence::High, format!("a trend over {} iterations{}", count(iterations), p.get(row).map_or(String::new(), |p| format!(", p = {p:.1e}")))),
             lead: format!(
-                "{name} memory grows by {} an iteration{}, {} to {}",
-                bytes(each.get(row).unwrap_or(0.0)),
+                "{name} memory grows{}{}{}",
+                each.get(row).map_or(String::new(), |each| format!(" by {} an iteration", bytes(each))),
                 tag_name.filter(|tag| *tag != "all tags").map_or(String::new(), |tag| format!(" ({tag})")),
-                bytes(first.get(row).unwrap_or(0) as f64),
-                bytes(last.get(row).unwrap_or(0) as f64)
+                first.get(row).zip(last.get(row)).map_or(String::new(), |(first, last)| format!(", {} to {}", bytes(first as f64), bytes(last as f64)))
             ),
             fix: "free it, or bound it".into(),
             evidence: "SELECT time_ns, span, tag, bytes, address FROM allocations ORDER BY time_ns".into(),

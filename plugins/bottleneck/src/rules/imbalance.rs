@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Draft, sync};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::Total;
+use crate::facts::ranges::{Total, union};
 use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, time};
@@ -49,6 +49,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let (mut longest_ns, mut mean_ns, mut n) = (0_i64, 0_i64, 0_u64);
     let mut slow: BTreeMap<i64, u64> = BTreeMap::new();
     let mut groups_of: BTreeSet<usize> = BTreeSet::new();
+    let mut during = Vec::new();
     for (members, _) in tasks.groups() {
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for task in members.iter().map(|at| &tasks.tasks[*at]) {
@@ -60,6 +61,8 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             n += 1;
             *slow.entry(who).or_default() += 1;
             groups_of.insert(sums.len());
+            let of = members.iter().map(|at| &tasks.tasks[*at]);
+            during.extend(of.map(|task| (task.start_ns, task.end_ns)));
         }
     }
     let imbalance = longest_ns.saturating_sub(mean_ns) as f64 / longest_ns.max(1) as f64;
@@ -109,6 +112,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             "smaller pieces that threads take as they become free".into()
         },
     }
+    .during(facts, &union(during))
     .with_gain(facts, options, longest_ns.saturating_sub(mean_ns), verdicts);
 }
 
@@ -144,7 +148,9 @@ fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i6
 
 fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for device in facts.device.devices() {
-        let sums = of_one_work(facts, |work| (work.device == device).then_some(work.stream));
+        let sums = of_one_work(facts, |work| {
+            work.stream.filter(|_| work.device == Some(device))
+        });
         let Some((longest, mean, who)) = uneven(&sums) else {
             continue;
         };
@@ -152,6 +158,20 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         let name = Idle::device_name(device);
+        // Work of unknown streams may be what the others lack.
+        let unknown = facts.device.work.iter().filter(|work| {
+            work.is_kernel() && work.device == Some(device) && work.stream.is_none()
+        });
+        let unknown_ns = unknown.map(Work::dur_ns).total();
+        if unknown_ns as f64 >= options.imbalance * longest as f64 {
+            verdicts.cannot(
+                Class::LoadImbalance,
+                &name,
+                format!("the streams of {} of kernels", time(unknown_ns)),
+                "record the stream of each kernel (CUPTI kernel activity has it)",
+            );
+            continue;
+        }
         Draft {
             class: Class::LoadImbalance,
             code: "streams",
@@ -175,7 +195,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.window.ranks > 1 {
         return;
     }
-    let sums = of_one_work(facts, |work| Some(work.device));
+    let sums = of_one_work(facts, |work| work.device);
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };
@@ -212,7 +232,9 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
     let mut of_devices: BTreeMap<i64, i64> = BTreeMap::new();
     for work in kernels {
-        add(&mut of_devices, work.device >> 16, work.dur_ns());
+        if let Some(device) = work.device {
+            add(&mut of_devices, device >> 16, work.dur_ns());
+        }
     }
     let by = if of_devices.len() > 1 {
         sums = of_devices;

@@ -1,14 +1,23 @@
 //! Latency-bound: each step waits for the one before, and no roof is near.
 //!
-//! Evidence: a point below `far_roof` of its roof, and one of: on a host, under the memory's roof, less than `latency_bytes_per_s`
-//! for each thread of the ceiling (one cache line after another in the time of one access to memory); on a device, most of its
-//! launches with fewer than `few_blocks` blocks. Gain: `critical_path` with half of it, for two independent chains.
+//! Evidence: a point below `far_roof` of its roof, and one of:
+//! - on a host, under the memory's roof: less than `latency_bytes_per_s` for each thread of the ceiling (one cache line after
+//!   another in the time of one access to memory);
+//! - on a host, where misses of the last cache were counted: with `miss_ns` each they fill at least half of its time, and there
+//!   is at least half of that for each, so that they do not overlap;
+//! - on a device: most of its launches with fewer than `few_blocks` blocks.
+//!
+//! Gain: `critical_path` with half of it, for two independent chains. Where nothing of this is so, and misses were not counted, a chain
+//! through caches looks like any slow loop: [`may_wait`] says whether it can be one.
 
 use super::{Draft, roofs};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::{Facts, Point};
 use crate::verdict::Verdicts;
+
+/// Bytes in a second of accesses one after another that a second-level cache answers: 64 in 4 ns. What is faster is no chain.
+const CHAIN_BYTES_PER_S: f64 = 16e9;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for point in roofs::points(facts, options.least_share) {
@@ -32,16 +41,29 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: format!("{}: neither the bandwidth nor the arithmetic is in use", roofs::place(point)),
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
+        .of_name(facts, &point.name)
         .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
+    }
+}
+
+/// Bytes in a second of a thread, and how that is said; where the threads are not known, of all of them.
+fn rate(point: &Point) -> (f64, &'static str) {
+    match point.threads.filter(|threads| *threads > 0) {
+        Some(threads) => (point.bytes_per_s / threads as f64, " a thread"),
+        None => (point.bytes_per_s, ""),
     }
 }
 
 /// What shows that it waits for single accesses; `None`: nothing does.
 pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
     if point.device == "cpu" {
-        let per_thread = point.bytes_per_s / point.threads.unwrap_or(1).max(1) as f64;
-        let is_slow = point.is_memory && per_thread < options.latency_bytes_per_s;
-        return is_slow.then(|| format!("{:.2} GB/s a thread", per_thread / 1e9));
+        let (per_thread, each) = rate(point);
+        if point.is_memory && per_thread < options.latency_bytes_per_s {
+            return Some(format!("{:.2} GB/s{each}", per_thread / 1e9));
+        }
+        let each_ns = facts.roof.ns_per_miss.get(&point.name)?;
+        let is_chain = (0.5..=2.0).contains(&(each_ns / options.miss_ns));
+        return is_chain.then(|| format!("a cache miss each {each_ns:.0} ns"));
     }
     let (mut few, mut known) = (0_u64, 0_u64);
     for work in facts
@@ -56,4 +78,38 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
         }
     }
     (known > 0 && few * 2 > known).then(|| format!("grids of under {} blocks", options.few_blocks))
+}
+
+/// Whether a point that nothing shows to wait for single accesses may do so all the same, and what is known about it.
+pub fn may_wait(facts: &Facts, options: &Options, point: &Point) -> (bool, String) {
+    if point.device != "cpu" {
+        return (false, "its grids are not small (latency-bound)".into());
+    }
+    let (per_thread, each) = rate(point);
+    if per_thread >= CHAIN_BYTES_PER_S {
+        let why = format!(
+            "{:.0} GB/s{each} are too many for accesses one after another (latency-bound)",
+            per_thread / 1e9
+        );
+        return (false, why);
+    }
+    if !point.is_memory {
+        let why = "the arithmetic has the lower roof here, so accesses that wait for one another (latency-bound) are not likely";
+        return (false, why.into());
+    }
+    // Few misses say nothing of accesses that a nearer cache answers.
+    match facts.roof.ns_per_miss.get(&point.name) {
+        Some(each_ns) if *each_ns < options.miss_ns => (
+            false,
+            format!("misses of the last cache, one each {each_ns:.0} ns, overlap: it is not waiting for single accesses (latency-bound)"),
+        ),
+        Some(_) => (
+            true,
+            "or accesses that wait for one another (latency-bound), of which nearer caches answer most".into(),
+        ),
+        None => (
+            true,
+            "or accesses that wait for one another (latency-bound): misses of the cache were not counted".into(),
+        ),
+    }
 }

@@ -4,7 +4,7 @@
 //! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
 //! the work followed back to back, but no more than the path spends on the host.
 
-use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
+use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
@@ -19,7 +19,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             verdicts.cannot(
                 Class::LaunchBound,
                 &name,
-                format!("when the host launched the work after {} gaps ({})", count(unknown), time(unknown_ns)),
+                format!(
+                    "when the host launched the work after {} gaps ({}){}",
+                    count(unknown),
+                    time(unknown_ns),
+                    if facts.device.has_unknown() { ", or on which device it ran" } else { "" }
+                ),
                 "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
             );
         }
@@ -27,12 +32,14 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         if n < options.least_gaps {
             continue;
         }
+        let gaps = gaps(facts, *device, Cause::Launch);
+        let during = times(&gaps);
         let span = last.saturating_sub(*first).max(1);
         let kernels = facts
             .device
             .work
             .iter()
-            .filter(|work| work.device == *device && work.is_kernel())
+            .filter(|work| work.device == Some(*device) && work.is_kernel())
             .count() as u64;
         let mean = busy / (kernels.max(1) as i64);
         Draft {
@@ -49,11 +56,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 time(mean)
             ),
             fix: "a graph".into(),
-            evidence: gaps_sql(facts, *device, Cause::Launch),
+            evidence: gaps_sql(gaps),
             assumption: "work that is launched together follows back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),
             suggestion: "capture the launches in a graph, fuse small kernels, or give each more work (a larger batch)".into(),
         }
+        .during(facts, &during)
         .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
     }
 }

@@ -100,5 +100,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: format!("loading takes {} in all, {} of it on the critical path; devices idle for it {}", time(all_ns), time(path_ns), time(idle_ns)),
         suggestion: "load on other threads, some steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
     }
+    .during(facts, &loading)
     .with_gain(facts, options, gain_ns, verdicts);
 }

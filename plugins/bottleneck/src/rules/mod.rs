@@ -1,10 +1,12 @@
 //! One file a class: the evidence it needs, its formula, what else was considered.
 
+mod by_category;
 mod category;
 mod compute;
 mod fragments;
 mod growth;
 mod imbalance;
+mod late_ranks;
 mod latency;
 mod launch;
 mod loader;
@@ -17,11 +19,12 @@ mod small;
 mod sync;
 mod tight;
 mod transfer;
+mod when;
 
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::Total;
-use crate::facts::{Cause, Facts};
+use crate::facts::ranges::{Ranges, Total, union};
+use crate::facts::{Cause, Facts, Gap};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::words;
 
@@ -29,11 +32,12 @@ use crate::words;
 pub type Rule = fn(&Facts, &Options, &mut Verdicts);
 
 /// All of them.
-pub const ALL: [Rule; 16] = [
+pub const ALL: [Rule; 18] = [
     transfer::judge,
     launch::judge,
     sync::judge,
     imbalance::judge,
+    late_ranks::judge,
     serial::judge,
     loader::judge,
     small::judge,
@@ -46,7 +50,12 @@ pub const ALL: [Rule; 16] = [
     growth::judge,
     fragments::judge,
     set_up::judge,
+    // Splits what the others said.
+    by_category::judge,
 ];
+
+/// Code of what is a category's part of another finding.
+pub const PART: &str = "category_part";
 
 /// What a rule writes; the rest follows from the gain.
 struct Draft {
@@ -87,6 +96,7 @@ impl Draft {
             evidence: self.evidence,
             assumption: self.assumption,
             considered: self.considered,
+            fix,
             suggestion: self.suggestion,
             group: 0,
         }
@@ -138,10 +148,10 @@ fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
         let (n, ns) = facts.idle.of_cause(device, cause);
         if n > 0 {
             out.push(format!(
-                "{} for {} ({} gaps)",
+                "{} for {} ({})",
                 cause.name(),
                 words::time(ns),
-                words::count(n)
+                words::many(n, "gap")
             ));
         }
     }
@@ -152,15 +162,23 @@ fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     }
 }
 
-/// The work after the longest gaps of a cause.
-fn gaps_sql(facts: &Facts, device: i64, cause: Cause) -> String {
-    const SHOWN: usize = 20;
-    let of = facts
-        .idle
-        .gaps
-        .iter()
-        .filter(|gap| gap.device == device && gap.cause == cause);
-    let mut gaps: Vec<_> = of.collect();
+/// Gaps of a cause.
+fn gaps(facts: &Facts, device: i64, cause: Cause) -> Vec<&Gap> {
+    let gaps = facts.idle.gaps.iter();
+    gaps.filter(|gap| gap.device == device && gap.cause == cause)
+        .collect()
+}
+
+/// When they were.
+fn times(gaps: &[&Gap]) -> Ranges {
+    union(gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect())
+}
+
+/// Rows of evidence that a query names.
+const SHOWN: usize = 20;
+
+/// The work after the longest of gaps.
+fn gaps_sql(mut gaps: Vec<&Gap>) -> String {
     gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
     let is_copy = gaps.first().is_some_and(|gap| gap.next_is_copy);
     let ids = gaps
@@ -193,6 +211,9 @@ fn of_gaps(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
             format!("{} gaps, each with its launch on record", words::count(n)),
         )
     } else {
-        (Confidence::Medium, format!("only {} gaps", words::count(n)))
+        (
+            Confidence::Medium,
+            format!("only {}", words::many(n, "gap")),
+        )
     }
 }

@@ -28,11 +28,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
         std::collections::BTreeMap::new();
     for work in &facts.device.work {
-        let Some(bytes) = work.copy.and_then(|copy| copy.bytes) else {
+        // Copies of an unknown device may each be of another.
+        let (Some(device), Some(bytes)) = (work.device, work.copy.and_then(|copy| copy.bytes))
+        else {
             continue;
         };
         if matches!(facts.device.name(work), "h2d" | "d2h") {
-            series.entry((work.device, bytes)).or_default().push(work);
+            series.entry((device, bytes)).or_default().push(work);
         }
     }
     let calls = facts
@@ -53,7 +55,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for ((device, size), copies) in series {
         let kernels = kernels_of
             .entry(device)
-            .or_insert_with(|| facts.device.busy(device, Work::is_kernel));
+            .or_insert_with(|| facts.device.busy(Some(device), Work::is_kernel));
         let trips = trips(facts, options, &copies, size, kernels, &asking);
         let n = trips.on_device + trips.on_host;
         if n < options.round_trips {

@@ -6,7 +6,7 @@
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
-use super::{Draft, gaps_sql, host_path_ns, other_causes};
+use super::{Draft, gaps, gaps_sql, host_path_ns, other_causes, times};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::Total;
@@ -24,12 +24,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         let name = Idle::device_name(*device);
-        let held = facts
-            .idle
-            .gaps
-            .iter()
-            .filter(|gap| gap.device == *device && gap.cause == Cause::Host && gap.wait.is_some())
-            .count() as u64;
+        let gaps = gaps(facts, *device, Cause::Host);
+        let during = times(&gaps);
+        let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
         Draft {
             class: Class::Serialisation,
             code: "host_prepares",
@@ -47,7 +44,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 count(n)
             ),
             fix: "preparing ahead".into(),
-            evidence: gaps_sql(facts, *device, Cause::Host),
+            evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(
                 "{} of {} gaps began with a wait of the host; {}",
@@ -57,6 +54,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             ),
             suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
         }
+        .during(facts, &during)
         .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts)), verdicts);
     }
     alone(facts, options, verdicts);
@@ -71,6 +69,18 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
 }
 
+/// What one thread does alone, as `critical_path.alone` has it: waits, loaders and tasks not counted.
+pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
+    let loads = |name: &String| facts.bricks.loader_names.contains(name);
+    // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
+    let tasks = facts.tasks.tasks.iter();
+    let tasks: std::collections::BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
+    let counts = |row: &&(String, String, i64)| {
+        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
+    };
+    facts.path.alone.iter().filter(counts).collect()
+}
+
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is alone around tiny tasks is starting and joining them.
     let is_joins = verdicts.findings.iter().any(|one| one.code == "joins");
@@ -82,18 +92,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Threads that are made anew for each round are each busy for a moment only.
     let lanes = busy.filter(|lane| lane.1 >= least.max(1)).count();
     let lanes = lanes.max(facts.tasks.most_at_once());
-    let loads = |name: &String| facts.bricks.loader_names.contains(name);
-    // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
-    let tasks: std::collections::BTreeSet<&str> = facts
-        .tasks
-        .tasks
-        .iter()
-        .map(|task| task.name.as_str())
-        .collect();
-    let counts = |row: &&(String, String, i64)| {
-        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
-    };
-    let rows: Vec<_> = facts.path.alone.iter().filter(counts).collect();
+    let rows = alone_rows(facts);
     let all_ns = rows.iter().map(|row| row.2).total();
     let Some(most) = rows
         .iter()
@@ -126,5 +125,6 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: format!("{} of it is {}", time(most.2), short(&most.0)),
         suggestion: "split it into tasks, or begin it while the others still work".into(),
     }
+    .of_name(facts, &most.0)
     .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
 }

@@ -69,7 +69,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         class: Class::SetUp,
         code: "set_up",
         scope_kind: "run",
-        scope: rows.first().map_or("", |row| row.1).to_owned(),
+        scope: rows.first().map_or("first device work", |row| row.1).to_owned(),
         place: "host".into(),
         confidence: if single_ns >= before_ns {
             (Confidence::High, "on the critical path, once or before the first iteration".into())
@@ -96,7 +96,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             )
         },
         assumption: "a process that is up already does not pay it again".into(),
-        considered: format!("{} until a device first works; single calls: {}", time(before_ns), if names.is_empty() { "none".to_owned() } else { names.join(", ") }),
+        considered: {
+            let until = first_work.map(|_| format!("{} until a device first works; ", time(before_ns)));
+            let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            format!("{}single calls: {single}", until.unwrap_or_default())
+        },
         suggestion: "record after a warm-up if the steady state is what matters; else keep the process up, or load less at the start".into(),
     }
     .with_gain(facts, options, all_ns, verdicts);

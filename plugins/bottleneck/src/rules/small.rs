@@ -11,7 +11,7 @@ use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Total, union};
-use crate::facts::{Facts, Idle, Size};
+use crate::facts::{Facts, Idle, Size, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
 
@@ -46,6 +46,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: "calls of one size alone say nothing of fixed cost".into(),
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
+        .of_name(facts, name)
         .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
     }
     if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
@@ -61,6 +62,14 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
 }
 
+/// Whether it is a kernel of few blocks, those of collectives not counted.
+pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
+    let is_few = work
+        .blocks
+        .is_some_and(|blocks| blocks < options.few_blocks);
+    is_few && work.is_kernel() && !super::sync::is_collective(facts.device.name(work))
+}
+
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
     let (mut names, mut small) = (std::collections::BTreeSet::new(), Vec::new());
@@ -68,13 +77,12 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .device
         .work
         .iter()
-        .filter(|work| work.device == device && work.is_kernel())
+        .filter(|work| work.device == Some(device) && work.is_kernel())
     {
         let ns = work.dur_ns();
         all_ns = ns.saturating_add(all_ns);
-        let Some(blocks) = work.blocks else { continue };
-        known += 1;
-        if blocks < options.few_blocks && !super::sync::is_collective(facts.device.name(work)) {
+        known += u64::from(work.blocks.is_some());
+        if is_small(facts, options, work) {
             (small_ns, n) = (ns.saturating_add(small_ns), n + 1);
             names.insert(work.name);
             small.push((work.start_ns, work.end_ns));
@@ -98,7 +106,8 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .iter()
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
         .total();
-    let on_path = on_path.saturating_add(facts.waited_ns(&union(small)));
+    let small = union(small);
+    let on_path = on_path.saturating_add(facts.waited_ns(&small));
     let gain_ns = small_ns.min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,
@@ -118,6 +127,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),
         suggestion: "a larger batch, several problems in one launch, or several streams at once".into(),
     }
+    .during(facts, &small)
     .with_gain(facts, options, gain_ns, verdicts);
 }
 

@@ -10,11 +10,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Draft, gaps_sql, host_path_ns, of_gaps, other_causes};
+use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{common, total, union, within};
-use crate::facts::{Cause, Facts, Idle};
+use crate::facts::ranges::{Ranges, Total, common, total, union, within};
+use crate::facts::{Cause, Facts, Idle, Task};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, short, time};
 
@@ -32,14 +32,9 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         return;
     }
     let name = Idle::device_name(device);
-    let of = |gap: &&crate::facts::Gap| gap.device == device && gap.cause == Cause::Sync;
-    let copies = facts
-        .idle
-        .gaps
-        .iter()
-        .filter(of)
-        .filter(|gap| gap.by_copy)
-        .count() as u64;
+    let gaps = gaps(facts, device, Cause::Sync);
+    let during = times(&gaps);
+    let copies = gaps.iter().filter(|gap| gap.by_copy).count() as u64;
     let how = if copies * 2 > n {
         "copies that block"
     } else {
@@ -54,7 +49,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         confidence: of_gaps(facts, n, options),
         lead: format!("{name} falls idle after {} {how} of the host", count(n)),
         fix: "waiting less often".into(),
-        evidence: gaps_sql(facts, device, Cause::Sync),
+        evidence: gaps_sql(gaps),
         assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
         considered: other_causes(facts, device, Cause::Sync),
         suggestion: if copies * 2 > n {
@@ -63,13 +58,24 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
             "wait for an event where the result is used, not after each launch; let streams and events order device work".into()
         },
     }
+    .during(facts, &during)
     .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
 }
 
-fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+/// A wait for tasks.
+pub struct Join<'a> {
+    /// Its row.
+    pub id: u64,
+    /// When it went on while none of its tasks ran.
+    pub around: Ranges,
+    /// What it waited for.
+    pub tasks: Vec<&'a Task>,
+}
+
+/// All waits for tasks.
+pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
     let tasks = &facts.tasks;
-    let (mut n, mut work_ns) = (0_u64, 0_i64);
-    let mut waits = Vec::new();
+    let mut out = Vec::new();
     let mut joins_of: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for (_, _, _, members) in &tasks.joins {
         let parents: BTreeSet<_> = members.iter().map(|at| tasks.tasks[*at].parent).collect();
@@ -77,10 +83,8 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             *joins_of.entry(parent).or_default() += 1;
         }
     }
-    for (_, start_ns, end_ns, members) in &tasks.joins {
+    for (id, start_ns, end_ns, members) in &tasks.joins {
         let of = || members.iter().map(|at| &tasks.tasks[*at]);
-        n += 1;
-        work_ns = work_ns.saturating_add(of().map(|task| task.dur_ns()).max().unwrap_or(0));
         // From a queue the host takes what was begun long before, and in between it does something else.
         let parent = of().next().and_then(|task| task.parent);
         let has_own = parent.is_some() && joins_of.get(&parent) == Some(&1);
@@ -89,13 +93,28 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             .filter(|_| has_own)
             .unwrap_or(*start_ns)
             .min(*start_ns);
+        let mut waits = Vec::new();
         for (start_ns, until_ns) in union(of().map(|task| (task.start_ns, task.end_ns)).collect()) {
             waits.push((from_ns, start_ns.min(*end_ns)));
             from_ns = from_ns.max(until_ns);
         }
         waits.push((from_ns, *end_ns));
+        out.push(Join {
+            id: *id,
+            around: union(waits),
+            tasks: of().collect(),
+        });
     }
-    let around_ns = total(&union(waits)).min(facts.window.wall_ns);
+    out
+}
+
+fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let joins = joins_around(facts);
+    let n = joins.len() as u64;
+    let longest = |join: &Join<'_>| join.tasks.iter().map(|task| task.dur_ns()).max();
+    let work_ns = joins.iter().filter_map(longest).total();
+    let waits = union(joins.into_iter().flat_map(|join| join.around).collect());
+    let around_ns = total(&waits).min(facts.window.wall_ns);
     // What is mostly work with a little around it is not bound by its joins.
     if n < options.least_gaps || around_ns.saturating_mul(2) < work_ns {
         return;
@@ -108,7 +127,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "host".into(),
         confidence: (Confidence::High, format!("{} joins with their tasks on record", count(n))),
         lead: format!("{} joins cost {} around {} of tasks", count(n), time(around_ns), time(work_ns)),
-        fix: "fewer, larger tasks".into(),
+        fix: "joining less often".into(),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM syncs WHERE kind = 'join'{} ORDER BY start_ns",
             facts.window.sql(" AND")
@@ -117,6 +136,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "only the time of waits is counted in which none of their tasks runs; what is uneven among tasks is load imbalance".into(),
         suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
     }
+    .during(facts, &waits)
     .with_gain(facts, options, around_ns, verdicts);
 }
 
@@ -144,7 +164,13 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     // Who waits while the device works, waits for the device.
     let for_device_ns = common(&waits, &union(works));
-    let wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    // What is around tasks has been told.
+    if verdicts.findings.iter().any(|one| one.code == "joins") {
+        let others = facts.device.waits.iter().filter(|wait| !wait.is_join);
+        let others = union(others.map(|wait| (wait.start_ns, wait.end_ns)).collect());
+        wait_ns = wait_ns.min(total(&others));
+    }
     let most = ran
         .into_iter()
         .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
@@ -154,7 +180,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let during = most.map_or(String::new(), |(name, ns)| {
         format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
-    if most.is_some_and(|(name, _)| is_collective(name)) {
+    let has_ranks = facts.window.ranks > 1;
+    if !has_ranks && most.is_some_and(|(name, _)| is_collective(name)) {
         verdicts.cannot(
             Class::LoadImbalance,
             "ranks",
@@ -176,9 +203,10 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.window.sql(" WHERE")
         ),
         assumption: "what is waited for is ready; other work on the path stays".into(),
-        considered: format!("waits that device work or tasks explain are counted as that work, not here; so are {} in which a device works", time(for_device_ns.min(all_ns))),
+        considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
         suggestion: "record what is waited for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
     }
+    .during(facts, &waits)
     .with_gain(facts, options, gain_ns, verdicts);
 }
 

@@ -56,9 +56,10 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 facts.window.sql(" AND")
             ),
             assumption: format!("a call has {} of fixed cost, which one call for many has once", time(each)),
-            considered: format!("{} in all, {} in the middle: work of any size in a call would take longer{cost}", time(row.inclusive_ns), time(median_ns)),
+            considered: format!("{}{} in the middle: work of any size in a call would take longer{cost}", row.inclusive_ns.map_or(String::new(), |ns| format!("{} in all, ", time(ns))), time(median_ns)),
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
+        .of_name(facts, &row.name)
         .with_gain(facts, options, gain_ns, verdicts);
     }
 }

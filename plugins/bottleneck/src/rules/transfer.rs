@@ -10,12 +10,35 @@ use super::{Draft, NO_PATH};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Total, common, total, union};
-use crate::facts::{Facts, Idle};
+use crate::facts::{Facts, Work, condition, name_of};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count, percent, time};
 
+/// The copies that count of a device; `None`: of those whose device is not recorded.
+pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
+    let moves = |work: &&Work| {
+        work.device == device
+            && !work.is_kernel()
+            && !work.is_read_back(options.read_back_bytes)
+            && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
+    };
+    facts.device.work.iter().filter(moves).collect()
+}
+
+/// From when to when a copy holds the device, or the host that waits for it.
+pub fn held(facts: &Facts, copy: &Work) -> (i64, i64) {
+    let held = copy
+        .launch
+        .filter(|(_, to)| copy.copy.is_some_and(|copy| copy.blocks) && *to >= copy.end_ns);
+    let (from, to) = held.unwrap_or((copy.start_ns, copy.end_ns));
+    (
+        from.max(facts.window.from_ns),
+        to.min(facts.window.until_ns),
+    )
+}
+
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut devices: Vec<i64> = facts.device.work.iter().map(|work| work.device).collect();
+    let mut devices: Vec<Option<i64>> = facts.device.work.iter().map(|work| work.device).collect();
     devices.sort_unstable();
     devices.dedup();
     let is_copy = |name: &str| name.to_ascii_lowercase().contains("memcpy");
@@ -29,27 +52,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .kind_ns("transfer")
         .saturating_add(calls.map(|row| row.3).total());
     for device in devices {
-        let moves = |work: &&crate::facts::Work| {
-            work.device == device
-                && !work.is_kernel()
-                && !work.is_read_back(options.read_back_bytes)
-                && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
-        };
-        let copies: Vec<_> = facts.device.work.iter().filter(moves).collect();
+        let copies = copies(facts, options, device);
         if copies.is_empty() {
             continue;
         }
-        let ranges = copies.iter().map(|copy| {
-            let held = copy
-                .launch
-                .filter(|(_, to)| copy.copy.is_some_and(|copy| copy.blocks) && *to >= copy.end_ns);
-            let (from, to) = held.unwrap_or((copy.start_ns, copy.end_ns));
-            (
-                from.max(facts.window.from_ns),
-                to.min(facts.window.until_ns),
-            )
-        });
-        let ranges = union(ranges.collect());
+        let ranges = union(copies.iter().map(|copy| held(facts, copy)).collect());
         let kernels = facts.device.busy(device, |work| work.is_kernel());
         let both = common(&ranges, &kernels);
         let exposed = total(&ranges).saturating_sub(both);
@@ -85,7 +92,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 ),
             )
         };
-        let name = Idle::device_name(device);
+        let name = name_of(device);
         let certain = match (facts.path.is_known, hides) {
             (false, _) => (Confidence::Low, NO_PATH.to_owned()),
             (true, true) => (
@@ -112,8 +119,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             ),
             fix: fix.into(),
             evidence: format!(
-                "SELECT id, direction, bytes, src_kind, dst_kind, start_ns, dur_ns FROM transfers{} ORDER BY dur_ns DESC",
-                facts.window.sql(" WHERE")
+                "SELECT id, direction, bytes, src_kind, dst_kind, start_ns, dur_ns FROM transfers WHERE {} AND direction IN ('h2d', 'd2h', 'p2p'){} ORDER BY dur_ns DESC",
+                condition(device),
+                facts.window.sql(" AND")
             ),
             assumption,
             considered: format!(
@@ -127,6 +135,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 "copy on a stream of its own, one piece ahead; keep on the device what the next step needs".into()
             },
         }
+        .during(facts, &ranges)
         .with_gain(facts, options, gain_ns, verdicts);
     }
 }

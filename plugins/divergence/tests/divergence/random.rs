@@ -29,6 +29,7 @@ fn some() -> impl Strategy<Value = Vec<Sum>> {
             shape: "1x64",
             hash,
             nan: hash % 2,
+            inf: Some(0),
             l2: hash as f64,
         };
         sums.into_iter().map(make).collect()

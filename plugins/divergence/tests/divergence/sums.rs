@@ -17,6 +17,8 @@ pub struct Sum {
     pub shape: &'static str,
     pub hash: u64,
     pub nan: u64,
+    /// `None`: not counted.
+    pub inf: Option<u64>,
     pub l2: f64,
 }
 
@@ -43,6 +45,7 @@ pub fn run(iterations: u64, layers: i64) -> Vec<Sum> {
                 shape: "1x64",
                 hash: sums.len() as u64 + 1,
                 nan: 0,
+                inf: Some(0),
                 l2: 8.0,
             });
         }
@@ -60,7 +63,7 @@ pub fn statistics(prefix: &str, sums: &[Sum]) -> TableBuilder {
         .i64("time_ns", sums.iter().map(|s| s.time))
         .u64("hash", sums.iter().map(|s| s.hash))
         .u64("nan_count", sums.iter().map(|s| s.nan))
-        .u64("inf_count", sums.iter().map(|_| 0))
+        .u64("inf_count", sums.iter().map(|s| s.inf))
         .u64("zero_count", sums.iter().map(|_| 0))
         .f64("min", sums.iter().map(|_| -2.0))
         .f64("max", sums.iter().map(|_| 2.0))

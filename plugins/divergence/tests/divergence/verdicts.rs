@@ -359,3 +359,14 @@ fn positions_at_the_end_of_the_numbers_are_positions() {
     assert_eq!(column(&output, "pairs", "verdict").len(), sums.len());
     is(&output, &[("identical", sums.len() as u64)]);
 }
+
+#[test]
+fn infinite_elements_that_nobody_counted_are_not_none() {
+    let clean = run(3, 2);
+    let mut broken = clean.clone();
+    (broken[11].nan, broken[11].inf, broken[11].hash) = (1, None, 1000);
+    let output = compared(&broken, &clean, "{}");
+    let title = &output.finding("non_finite").unwrap().title;
+    let end = ": 1 NaN in the run, 0 NaN and 0 infinite in the baseline";
+    assert!(title.ends_with(end), "{title}");
+}

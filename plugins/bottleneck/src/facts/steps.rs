@@ -1,0 +1,121 @@
+//! What `throughput` says of iterations: where the steady state begins, and which of it are slow, through what. And what
+//! `divergence` says of bricks.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+use super::bricks::count;
+use super::ranges::{Ranges, common, total, union};
+
+/// An iteration that took longer than the others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slow {
+    /// From when to when.
+    pub range: (i64, i64),
+    /// The name that made it so, and by how much; `None`: no name did.
+    pub by: Option<(String, f64)>,
+}
+
+/// Iterations of all series.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    /// When the first series came to rest; `None`: none did, or that cannot be told.
+    pub steady_ns: Option<i64>,
+    /// Times of warm-up.
+    pub warm_up: Ranges,
+    /// Iterations of warm-up.
+    pub warming: u64,
+    /// Steady iterations.
+    pub steady: u64,
+    /// Times of steady iterations.
+    steady_ranges: Ranges,
+    /// The slow ones among the steady.
+    pub slow: Vec<Slow>,
+    slow_ranges: Ranges,
+}
+
+impl Steps {
+    /// Reads input `iterations`.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let mut out = Self::default();
+        let table = run.table("iterations")?;
+        let (wall, start) = (table.i64("wall_ns")?, table.i64("start_ns")?);
+        let (phase, outlier) = (table.text("phase")?, table.text("outlier")?);
+        let (name, excess) = (table.text("slow_name")?, table.f64("slow_excess_ns")?);
+        for row in 0..table.rows() {
+            let (Some(wall_ns), Some(start_ns)) = (wall.get(row), start.get(row)) else {
+                continue;
+            };
+            let range = (start_ns, start_ns.saturating_add(wall_ns.max(0)));
+            match phase.get(row) {
+                Some("warm-up") => {
+                    out.warm_up.push(range);
+                    out.warming += 1;
+                }
+                Some("steady") => {
+                    let first_ns = out.steady_ns.get_or_insert(start_ns);
+                    *first_ns = start_ns.min(*first_ns);
+                    out.steady_ranges.push(range);
+                    out.steady += 1;
+                }
+                _ => {}
+            }
+            if outlier.get(row) == Some("slow") {
+                let by = name.get(row).map(str::to_owned).zip(excess.get(row));
+                out.slow.push(Slow { range, by });
+            }
+        }
+        out.warm_up = union(std::mem::take(&mut out.warm_up));
+        out.steady_ranges = union(std::mem::take(&mut out.steady_ranges));
+        out.slow_ranges = union(out.slow.iter().map(|slow| slow.range).collect());
+        Ok(out)
+    }
+
+    /// Of `ranges` (as [`union`] gives them) the share before the steady state; `None`: that is not known, or they are empty.
+    pub fn before_steady(&self, ranges: &[(i64, i64)]) -> Option<f64> {
+        let (steady_ns, all_ns) = (self.steady_ns?, total(ranges));
+        let before_ns = common(ranges, &[(i64::MIN, steady_ns)]);
+        (all_ns > 0).then(|| before_ns as f64 / all_ns as f64)
+    }
+
+    /// Of the time that `ranges` have in steady iterations the share in slow ones, and what share of all steady time those are.
+    pub fn in_slow(&self, ranges: &[(i64, i64)]) -> Option<(f64, f64)> {
+        let of_steady = common(ranges, &self.steady_ranges);
+        let (slow_ns, all_ns) = (total(&self.slow_ranges), total(&self.steady_ranges));
+        let of_slow = common(ranges, &self.slow_ranges);
+        (of_steady > 0 && slow_ns > 0).then(|| {
+            (
+                of_slow as f64 / of_steady as f64,
+                slow_ns as f64 / all_ns as f64,
+            )
+        })
+    }
+
+    /// How many slow iterations a name made slow, and by how much together.
+    pub fn blamed(&self, name: &str) -> Option<(u64, f64)> {
+        let of = self.slow.iter().filter_map(|slow| slow.by.as_ref());
+        let of = of.filter(|by| by.0 == name);
+        let (n, ns) = of.fold((0, 0.0), |(n, ns), by| (n + 1, ns + by.1));
+        (n > 0).then_some((n, ns))
+    }
+}
+
+/// Reads input `diverged`.
+///
+/// # Errors
+/// It lacks a column or has it in another type.
+pub fn diverged(run: &mut Run) -> Result<BTreeMap<String, u64>> {
+    let table = run.table("diverged")?;
+    let brick = table.text("brick")?;
+    let mut out = BTreeMap::new();
+    for row in 0..table.rows() {
+        if let Some(brick) = brick.get(row) {
+            out.insert(brick.to_owned(), count(&table, "tensors", row)?);
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,100 @@
+//! When it was what a finding is about: before the program settled, or in single slow iterations; and what `divergence` says of
+//! its name.
+//!
+//! What lies to [`MOST`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
+//! [`HALF`] on it says how much. What lies to [`HALF`] in slow iterations, which are no more than a [`FEW`] of the steady time, says that.
+
+use super::Draft;
+use crate::facts::Facts;
+use crate::facts::ranges::{Ranges, common, total, union};
+use crate::words::{count, many, percent, short, time};
+
+/// Share from which on all of it is meant.
+const MOST: f64 = 0.9;
+/// Share from which on the slow iterations are what it is about.
+const HALF: f64 = 0.5;
+/// Of all steady time, the most that single iterations are.
+const FEW: f64 = 0.25;
+
+impl Draft {
+    /// Says when it was, of the times (as `union` gives them) that it is about.
+    pub fn during(mut self, facts: &Facts, times: &[(i64, i64)]) -> Self {
+        let steps = &facts.steps;
+        if let Some(before) = steps.before_steady(times).filter(|share| *share > 0.0) {
+            let in_warm_up = common(times, &steps.warm_up);
+            if before >= MOST {
+                let is_warm_up = in_warm_up.saturating_mul(2) >= total(times);
+                let when = match is_warm_up {
+                    true => "in warm-up",
+                    false => "before the first iteration",
+                };
+                self.lead = format!("{when} {}", self.lead);
+            } else if before >= HALF {
+                self.lead += &format!(", {} of it before the steady state", percent(before));
+            }
+            self.considered += &format!(
+                "; {} of its time is before the steady state ({} in {} of warm-up)",
+                percent(before),
+                time(in_warm_up),
+                many(steps.warming, "iteration")
+            );
+        }
+        if let Some((share, of_all)) = steps.in_slow(times) {
+            let n = steps.slow.len() as u64;
+            if share >= HALF && of_all <= FEW {
+                self.lead += &format!(", mostly in {}", many(n, "slow iteration"));
+            }
+            if share >= 2.0 * of_all {
+                self.considered += &format!(
+                    "; {} of its time in steady iterations is in the {} slow ones, which are {} of that time (throughput.iterations)",
+                    percent(share),
+                    count(n),
+                    percent(of_all)
+                );
+            }
+        }
+        self
+    }
+
+    /// The same of all calls of a name; and whether it is what made iterations slow, and whether its results are those of the
+    /// baseline.
+    pub fn of_name(mut self, facts: &Facts, name: &str) -> Self {
+        let of_device = facts
+            .device
+            .work
+            .iter()
+            .filter(|work| work.is_kernel() && facts.device.name(work) == name);
+        let times: Ranges = of_device.map(|work| (work.start_ns, work.end_ns)).collect();
+        let (steps, end_ns) = (&facts.steps, facts.bricks.ends_ns.get(name));
+        if !times.is_empty() {
+            self = self.during(facts, &union(times));
+        } else if let Some((steady_ns, end_ns)) = steps.steady_ns.zip(end_ns) {
+            let first_ns = steps.warm_up.first().map(|range| range.0);
+            if *end_ns <= steady_ns {
+                let is_set_up = first_ns.is_none_or(|first_ns| *end_ns <= first_ns);
+                let when = match is_set_up {
+                    true => "before the first iteration",
+                    false => "in warm-up",
+                };
+                self.lead = format!("{when} {}", self.lead);
+                self.considered += "; no call of it is in the steady state";
+            }
+        }
+        if let Some((n, ns)) = steps.blamed(name) {
+            self.considered += &format!(
+                "; it is what made {} of {} slow iterations slow, by {} (throughput.iterations)",
+                count(n),
+                count(steps.slow.len() as u64),
+                time(ns as i64)
+            );
+        }
+        if let Some(n) = facts.diverged.get(name) {
+            self.considered += &format!(
+                "; {} of its tensors are not those of the baseline (divergence.pairs): see first whether {} is right",
+                count(*n),
+                short(name)
+            );
+        }
+        self
+    }
+}

@@ -1,0 +1,133 @@
+//! Tables as queries would give them, from rows with given times.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use trueno_plugin::testing::Output;
+use trueno_plugin::{Table, TableBuilder};
+
+pub const US: i64 = 1_000;
+
+/// A kernel, or a transfer of a megabyte; times in microseconds.
+#[derive(Clone)]
+pub struct Work {
+    /// Of a kernel its name, of a transfer its direction.
+    pub name: &'static str,
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    pub start_us: i64,
+    pub dur_us: i64,
+    /// When the host asked for it.
+    pub called_us: Option<i64>,
+    /// The brick it asked in.
+    pub brick: Option<&'static str>,
+}
+
+impl Work {
+    /// Of device 0 and stream 7, asked for long before.
+    pub fn at(name: &'static str, start_us: i64, dur_us: i64) -> Self {
+        Self {
+            name,
+            device: Some(0),
+            stream: Some(7),
+            start_us,
+            dur_us,
+            called_us: Some(start_us - 1_000),
+            brick: None,
+        }
+    }
+}
+
+fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
+    let of = || rows.iter();
+    let called = || of().map(|row| row.called_us.map(|us| us * US));
+    Table::build(name)
+        .u64("id", 1..=rows.len() as u64)
+        .text(what, of().map(|row| row.name))
+        .i64("device", of().map(|row| row.device))
+        .i64("stream", of().map(|row| row.stream))
+        .i64("start_ns", of().map(|row| row.start_us * US))
+        .i64("dur_ns", of().map(|row| row.dur_us * US))
+        .bool("is_bound", of().map(|_| false))
+        .i64("called_ns", called())
+        .i64("returned_ns", called().map(|ns| ns.map(|ns| ns + 5 * US)))
+        .i64("brick_ns", of().map(|_| None::<i64>))
+        .i64("brick_end_ns", of().map(|_| None::<i64>))
+        .text("brick_name", of().map(|row| row.brick))
+}
+
+/// Kernels with grids that fill a device.
+pub fn kernels(rows: &[Work]) -> TableBuilder {
+    table("kernels", "name", rows)
+        .bool("valid", rows.iter().map(|_| true))
+        .i64("blocks", rows.iter().map(|_| 4096))
+}
+
+/// Asynchronous copies of a megabyte.
+pub fn transfers(rows: &[Work]) -> TableBuilder {
+    let kind = || rows.iter().map(|_| "pinned");
+    table("transfers", "direction", rows)
+        .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
+        .bool("is_async", rows.iter().map(|_| true))
+        .text("src_kind", kind())
+        .text("dst_kind", kind())
+        .u64("brick", rows.iter().map(|_| None::<u64>))
+}
+
+pub fn facts(wall_us: i64) -> TableBuilder {
+    Table::build("run")
+        .i64("wall_ns", [wall_us * US])
+        .u64("dropped", [0_u64])
+        .f64("cost_ns_per_span", [20.0])
+}
+
+/// Names with their categories.
+pub fn categories(names: &[(&str, &str)]) -> TableBuilder {
+    let of = || names.iter();
+    Table::build("by_brick")
+        .text("lane_kind", of().map(|_| "host"))
+        .text("kind", of().map(|_| "brick"))
+        .text("name", of().map(|row| row.0))
+        .text("category", of().map(|row| row.1))
+        .u64("calls", of().map(|_| 1_u64))
+        .i64("inclusive_ns", of().map(|_| 1_i64))
+        .i64("min_ns", of().map(|_| 1_i64))
+        .i64("median_ns", of().map(|_| 1_i64))
+}
+
+/// Iterations without pauses: microseconds, phase, whether slow, and the name that made it so.
+pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
+    let of = || rows.iter();
+    let starts = of().scan(0, |next, row| {
+        let start_us = *next;
+        *next += row.0;
+        Some(start_us * US)
+    });
+    Table::build("iterations")
+        .i64("wall_ns", of().map(|row| row.0 * US))
+        .text("phase", of().map(|row| row.1))
+        .text("outlier", of().map(|row| row.2.map(|_| "slow")))
+        .text("slow_name", of().map(|row| row.2))
+        .f64("slow_excess_ns", of().map(|row| row.2.map(|_| 5_000.0)))
+        .i64("start_ns", starts.collect::<Vec<_>>())
+}
+
+/// The critical path by kind; microseconds.
+pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
+    Table::build("path_kinds")
+        .text("kind", kinds.iter().map(|row| row.0))
+        .i64("dur_ns", kinds.iter().map(|row| row.1 * US))
+}
+
+pub fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
+    let table = output.table(table);
+    let cells = table.text(column).expect("a column of text");
+    cells
+        .iter()
+        .map(|cell| cell.unwrap_or("–").to_owned())
+        .collect()
+}
+
+pub fn gains(output: &Output) -> Vec<Option<i64>> {
+    let table = output.table("bottlenecks");
+    table.i64("gain_ns").expect("gains").iter().collect()
+}
