@@ -5,7 +5,7 @@
 //! [`crate::spool`]).
 
 use crate::kind;
-use crate::layout::layout;
+use crate::layout::{Field, layout};
 
 layout! {
     /// A kernel (`CUpti_ActivityKernel9` and later).
@@ -54,17 +54,9 @@ layout! {
 }
 
 layout! {
-    /// A copy (`CUpti_ActivityMemcpy5` and later).
-    Memcpy of 80 {
-        /// `CUpti_ActivityMemcpyKind`.
-        copy_kind: u8 = 4,
-        /// `CUpti_ActivityMemoryKind`.
-        src_kind: u8 = 5,
-        /// `CUpti_ActivityMemoryKind`.
-        dst_kind: u8 = 6,
-        /// Bit 0: asynchronous.
-        flags: u8 = 7,
-        /// Bytes moved.
+    /// What copies, copies between devices and fills have at the same places.
+    Moved of 44 {
+        /// Bytes moved or filled.
         bytes: u64 = 8,
         /// When it began.
         start: u64 = 16,
@@ -76,6 +68,28 @@ layout! {
         context: u32 = 36,
         /// Stream of the context.
         stream: u32 = 40,
+    }
+}
+
+impl Field for Moved {
+    fn at(bytes: &[u8], offset: usize) -> Option<Self> {
+        Self::read(bytes.get(offset..)?)
+    }
+}
+
+layout! {
+    /// A copy (`CUpti_ActivityMemcpy5` and later).
+    Memcpy of 80 {
+        /// `CUpti_ActivityMemcpyKind`.
+        copy_kind: u8 = 4,
+        /// `CUpti_ActivityMemoryKind`.
+        src_kind: u8 = 5,
+        /// `CUpti_ActivityMemoryKind`.
+        dst_kind: u8 = 6,
+        /// Bit 0: asynchronous.
+        flags: u8 = 7,
+        /// How much, when and where.
+        moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 44,
         /// Node of a replayed graph; 0: none.
@@ -92,18 +106,8 @@ layout! {
         dst_kind: u8 = 6,
         /// Bit 0: asynchronous.
         flags: u8 = 7,
-        /// Bytes moved.
-        bytes: u64 = 8,
-        /// When it began.
-        start: u64 = 16,
-        /// When it ended.
-        end: u64 = 24,
-        /// Device of the process.
-        device: u32 = 32,
-        /// Context of the process.
-        context: u32 = 36,
-        /// Stream of the context.
-        stream: u32 = 40,
+        /// How much, when and where.
+        moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 60,
         /// Node of a replayed graph; 0: none.
@@ -114,18 +118,8 @@ layout! {
 layout! {
     /// A fill (`CUpti_ActivityMemset4`).
     Memset of 80 {
-        /// Bytes filled.
-        bytes: u64 = 8,
-        /// When it began.
-        start: u64 = 16,
-        /// When it ended.
-        end: u64 = 24,
-        /// Device of the process.
-        device: u32 = 32,
-        /// Context of the process.
-        context: u32 = 36,
-        /// Stream of the context.
-        stream: u32 = 40,
+        /// How much, when and where.
+        moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 44,
         /// Bit 0: asynchronous.
@@ -424,7 +418,7 @@ pub enum Unreadable {
 
 /// The kind that a record says it is of.
 pub fn kind_of(bytes: &[u8]) -> Option<u32> {
-    crate::layout::Field::at(bytes, 0)
+    Field::at(bytes, 0)
 }
 
 /// Decodes a record.

@@ -98,9 +98,14 @@ fn other_records_are_read_at_their_offsets() {
         (2, 3, 1, 1)
     );
     assert_eq!(
-        (copy.bytes, copy.start, copy.end, copy.correlation),
-        (64, 5, 9, 77)
+        (copy.moved.bytes, copy.moved.start, copy.moved.end),
+        (64, 5, 9)
     );
+    assert_eq!(
+        (copy.moved.device, copy.moved.context, copy.moved.stream),
+        (1, 2, 7)
+    );
+    assert_eq!(copy.correlation, 77);
     let peer = record(
         22,
         96,
@@ -110,13 +115,18 @@ fn other_records_are_read_at_their_offsets() {
     let Ok(Record::MemcpyPeer(peer)) = decode(&peer) else {
         panic!("no peer copy")
     };
-    assert_eq!((peer.bytes, peer.correlation), (64, 78));
+    assert_eq!((peer.moved.bytes, peer.correlation), (64, 78));
     let fill = record(2, 88, 0, &[(8, 64, 8), (44, 79, 4), (48, 1, 2), (50, 3, 2)]);
     let Ok(Record::Memset(fill)) = decode(&fill) else {
         panic!("no fill")
     };
     assert_eq!(
-        (fill.bytes, fill.correlation, fill.flags, fill.memory_kind),
+        (
+            fill.moved.bytes,
+            fill.correlation,
+            fill.flags,
+            fill.memory_kind
+        ),
         (64, 79, 1, 3)
     );
     for number in [4, 5, 48] {

@@ -110,7 +110,19 @@ fn record(session: &'static Session) -> Result<(), String> {
     let level = session.settings.level;
     let with_graphs = level >= Level::Edges && !session.settings.whole_graphs;
     if with_graphs {
-        let _ = session.instantiations.set(instantiations(&functions));
+        let calls = instantiations(&functions);
+        if calls.is_empty() {
+            let why = "CUPTI names no function that instantiates graphs";
+            facts
+                .refused
+                .insert("edges of graphs".to_owned(), why.to_owned());
+        }
+        let _ = session.instantiations.set(calls);
+        // SAFETY: no node is what it is to refuse; valid for the write.
+        let asked = unsafe { cupti.get_graph_node_id(ptr::null_mut(), &mut 0) };
+        if let Err(refused @ Refused::Missing(_)) = asked {
+            refuse(&mut facts, "edges of graphs", &refused);
+        }
     }
     ask_for_callbacks(&cupti, subscriber, &functions, with_graphs, &mut facts);
     // SAFETY (of this and the following calls): numbers, and functions that live as long as the process.

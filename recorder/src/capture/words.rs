@@ -1,7 +1,7 @@
 //! Numbers of CUPTI that stand for words.
 
 use trueno_cupti::kind;
-use trueno_cupti::record::Record;
+use trueno_cupti::record::{Moved, Record};
 
 use super::gather::Transfer;
 
@@ -9,52 +9,49 @@ use super::gather::Transfer;
 pub fn transfer(record: Record) -> Option<Transfer> {
     Some(match record {
         Record::Memcpy(copy) => Transfer {
-            kind: kind::MEMCPY,
-            direction: direction(copy.copy_kind),
             src_kind: memory(copy.src_kind.into()),
             dst_kind: memory(copy.dst_kind.into()),
             is_async: copy.flags & 1 != 0,
-            bytes: copy.bytes,
-            start: copy.start,
-            end: copy.end,
-            device: copy.device,
-            context: copy.context,
-            stream: copy.stream,
             correlation: copy.correlation,
             graph_node: copy.graph_node,
+            ..moved(kind::MEMCPY, direction(copy.copy_kind), copy.moved)
         },
         Record::MemcpyPeer(copy) => Transfer {
-            kind: kind::MEMCPY_PEER,
-            direction: "p2p",
             src_kind: memory(copy.src_kind.into()),
             dst_kind: memory(copy.dst_kind.into()),
             is_async: copy.flags & 1 != 0,
-            bytes: copy.bytes,
-            start: copy.start,
-            end: copy.end,
-            device: copy.device,
-            context: copy.context,
-            stream: copy.stream,
             correlation: copy.correlation,
             graph_node: copy.graph_node,
+            ..moved(kind::MEMCPY_PEER, "p2p", copy.moved)
         },
         Record::Memset(fill) => Transfer {
-            kind: kind::MEMSET,
-            direction: "memset",
-            src_kind: None,
             dst_kind: memory(fill.memory_kind.into()),
             is_async: fill.flags & 1 != 0,
-            bytes: fill.bytes,
-            start: fill.start,
-            end: fill.end,
-            device: fill.device,
-            context: fill.context,
-            stream: fill.stream,
             correlation: fill.correlation,
             graph_node: fill.graph_node,
+            ..moved(kind::MEMSET, "memset", fill.moved)
         },
         _ => return None,
     })
+}
+
+/// What all have at the same places; the rest is filled in.
+fn moved(kind: u32, direction: &'static str, moved: Moved) -> Transfer {
+    Transfer {
+        kind,
+        direction,
+        src_kind: None,
+        dst_kind: None,
+        is_async: false,
+        bytes: moved.bytes,
+        start: moved.start,
+        end: moved.end,
+        device: moved.device,
+        context: moved.context,
+        stream: moved.stream,
+        correlation: 0,
+        graph_node: 0,
+    }
 }
 
 /// `CUpti_ActivityMemcpyKind`.

@@ -259,6 +259,10 @@ fn a_cupti_that_lacks_functions_is_used_as_far_as_it_goes() {
         refused["record sizes"].contains("cuptiActivityGetNextRecord"),
         "{refused:?}"
     );
+    assert!(
+        refused["edges of graphs"].contains("cuptiGetGraphNodeId"),
+        "{refused:?}"
+    );
     let names = sorted(&recording.table("calls"), "name");
     assert!(
         names.contains(&"driver call 307".to_owned()),
