@@ -2,7 +2,7 @@
 
 mod inputs;
 
-use inputs::{US, Work, facts, kernels, texts, transfers};
+use inputs::{Work, facts, kernels, slow_loop, texts, transfers};
 use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
@@ -85,27 +85,7 @@ fn a_device_is_not_idle_while_an_unknown_one_copies() {
 #[test]
 fn a_rate_that_is_not_known_is_no_slow_one() {
     let of = |bytes_per_s: Option<f64>| {
-        let points = Table::build("points")
-            .text("source", ["brick"])
-            .text("name", ["walk"])
-            .text("device", ["cpu"])
-            .text("provenance", ["measured"])
-            .text("assumed", [None::<&str>])
-            .text("memory", ["DRAM"])
-            .i64("threads", [1_i64])
-            .u64("calls", [10_u64])
-            .i64("dur_ns", [900 * US])
-            .f64("flops_per_byte", [0.1])
-            .f64("flops_per_s", [1e6])
-            .f64("bytes_per_s", [bytes_per_s])
-            .text("bound_by", ["memory"])
-            .f64("efficiency_share", [0.01])
-            .bool("is_valid", [true]);
-        let opportunity = Table::build("opportunity")
-            .text("name", ["walk"])
-            .i64("path_ns", [900 * US])
-            .i64("gain_50_ns", [450 * US])
-            .i64("gain_100_ns", [900 * US]);
+        let [points, opportunity] = slow_loop("walk", bytes_per_s, 0.01);
         let inputs = [facts(1_000), points, opportunity];
         let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
         texts(&output, "bottlenecks", "class")

@@ -93,7 +93,7 @@ pub fn straggler_by_chance(path: &Path) {
     let rec = recorder(path);
     let names = ["w 0", "w 1", "w 2", "w 3", "w 4", "w 5"];
     rounds(&rec, 14, &names, |round, index| {
-        let late = super::Chance(round * 7_919 + 11).below(6);
+        let late = super::super::steps::Chance(round * 7_919 + 11).below(6);
         if index == late { 8_000 } else { 3_000 }
     });
     rec.finish().expect("the recording ends");
@@ -104,7 +104,7 @@ pub fn five_alike(path: &Path) {
     let rec = recorder(path);
     let names = ["w 0", "w 1", "w 2", "w 3", "w 4"];
     rounds(&rec, 12, &names, |round, index| {
-        7_800 + super::Chance(round * 31 + index + 5).below(400)
+        7_800 + super::super::steps::Chance(round * 31 + index + 5).below(400)
     });
     rec.finish().expect("the recording ends");
 }

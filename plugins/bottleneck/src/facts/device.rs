@@ -254,7 +254,7 @@ impl Device {
     }
 }
 
-/// [`device_name`], also of a device that is not recorded.
+/// The name of a device as tables call it, also of one that is not recorded.
 pub fn name_of(device: Option<i64>) -> String {
     device.map_or_else(|| "a GPU".to_owned(), device_name)
 }

@@ -1,8 +1,9 @@
 //! Categories: what holds several names of one category at once, each of which may be too small for a word of its own.
 //!
-//! Evidence: points of `roofline.points` by category of their names (`category.by_brick`): of one class (memory-, compute-,
+//! Evidence: points of `roofline.points` by category of their time on the path (`critical_path.by_name`): of one class (memory-, compute-,
 //! latency-bound, unoptimised, as for names) at least two names, with at least half of the category's time on the path in
-//! points. Gain: the names' gains together, each as far as its time on the path is its own, no more than that time. The finding leads the group of those of its names.
+//! points. Gain: the names' gains together, each as far as its time on the path is its own, no more than that time. The finding is in
+//! one group with those of its names, of which the one with the most to gain leads: a name that several categories use may have more.
 
 use std::collections::BTreeMap;
 

@@ -131,3 +131,29 @@ pub fn gains(output: &Output) -> Vec<Option<i64>> {
     let table = output.table("bottlenecks");
     table.i64("gain_ns").expect("gains").iter().collect()
 }
+
+/// A loop of the host of 900 µs below the memory's roof, and what less of it would save.
+pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [TableBuilder; 2] {
+    let points = Table::build("points")
+        .text("source", ["brick"])
+        .text("name", [name])
+        .text("device", ["cpu"])
+        .text("provenance", ["measured"])
+        .text("assumed", [None::<&str>])
+        .text("memory", ["DRAM"])
+        .i64("threads", [1_i64])
+        .u64("calls", [10_u64])
+        .i64("dur_ns", [900 * US])
+        .f64("flops_per_byte", [0.1])
+        .f64("flops_per_s", [1e6])
+        .f64("bytes_per_s", [bytes_per_s])
+        .text("bound_by", ["memory"])
+        .f64("efficiency_share", [efficiency])
+        .bool("is_valid", [true]);
+    let opportunity = Table::build("opportunity")
+        .text("name", [name])
+        .i64("path_ns", [900 * US])
+        .i64("gain_50_ns", [450 * US])
+        .i64("gain_100_ns", [900 * US]);
+    [points, opportunity]
+}
