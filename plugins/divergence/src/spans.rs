@@ -61,7 +61,7 @@ impl Spans {
     ) -> Result<Self> {
         let table = run.table(input)?;
         let mut of = |column: &str, list: &str| -> Result<Vec<u32>> {
-            Ok(numbers(table.i64(column)?, &run.table(list)?, texts)?)
+            numbers(table.i64(column)?, &run.table(list)?, texts)
         };
         let (name, backend) = (of("name", name)?, of("backend", backend)?);
         let ptx = match ptx {
