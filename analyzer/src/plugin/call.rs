@@ -94,6 +94,11 @@ pub fn gather(
     sources: Sources<'_>,
 ) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
     let inputs = &plugin.descriptor.inputs;
+    // Before anything is read: what is missing makes all that was read worth nothing.
+    let missing = inputs.iter().find_map(|input| source(input, sources).err());
+    if let Some(message) = missing {
+        return Err(Box::new(Obstacle::Missing(message).into()));
+    }
     let answers = inputs.iter().map(|input| ask(input, sources));
     answers
         .collect::<Result<_, Obstacle>>()
@@ -124,17 +129,24 @@ pub(super) fn entry(plugin: &Plugin) -> Option<abi::RunFn> {
     }
 }
 
+/// The run an input is asked of; `None` where it is optional and that run was not given.
+fn source<'a>(input: &Input, sources: Sources<'a>) -> Result<Option<&'a Database>, String> {
+    match (input.baseline, sources.baseline) {
+        (false, _) => Ok(Some(sources.subject)),
+        (true, Some(baseline)) => Ok(Some(baseline)),
+        (true, None) if input.optional => Ok(None),
+        (true, None) => Err(
+            "it compares with a second run, and none was given (hint: --baseline RUN)".to_owned(),
+        ),
+    }
+}
+
 /// The rows of one input; `None` when it is optional and its table is not there.
 fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacle> {
-    let database = match (input.baseline, sources.baseline) {
-        (false, _) => sources.subject,
-        (true, Some(baseline)) => baseline,
-        (true, None) if input.optional => return Ok(None),
-        (true, None) => {
-            let message =
-                "it compares with a second run, and none was given (hint: --baseline RUN)";
-            return Err(Obstacle::Missing(message.to_owned()));
-        }
+    let database = match source(input, sources) {
+        Ok(Some(database)) => database,
+        Ok(None) => return Ok(None),
+        Err(message) => return Err(Obstacle::Missing(message)),
     };
     let frame = match collect(database, &input.sql) {
         Ok(frame) => frame,
