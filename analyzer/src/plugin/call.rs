@@ -98,6 +98,13 @@ pub fn gather(
     sources: Sources<'_>,
 ) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
     let inputs = &plugin.descriptor.inputs;
+    // Before anything is read: what is missing makes all that was read worth nothing.
+    let missing = inputs
+        .iter()
+        .find_map(|input| database(input, sources).err());
+    if let Some(obstacle) = missing {
+        return Err(Box::new(obstacle.into()));
+    }
     let answers = inputs.iter().map(|input| ask(input, sources));
     answers
         .collect::<Result<_, Obstacle>>()

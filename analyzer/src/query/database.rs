@@ -1,7 +1,7 @@
 //! Named tables that SQL can be run over.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use polars::prelude::{
     CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
@@ -9,15 +9,19 @@ use polars::prelude::{
 use polars::sql::SQLContext;
 
 use super::error::{Missing, missing, nearest};
+use super::texts::{self, Numbered};
 use super::{QueryError, rewrite, tokens};
+use crate::catalog::ID_SUFFIX;
 use crate::guard::guard_panic;
 
 /// Named tables, lazily read, that SQL can be run over.
 #[derive(Clone, Default)]
 pub struct Database {
     tables: BTreeMap<String, LazyFrame>,
-    /// Never read: while it lives, the engine numbers texts as it did before.
+    /// While it lives, the engine numbers texts as it did before.
     numbers: Option<Arc<CategoricalMapping>>,
+    /// Tables of which lists of texts can be had cheaply.
+    numbered: BTreeMap<String, Arc<Numbered>>,
 }
 
 impl Database {
@@ -34,6 +38,23 @@ impl Database {
     /// Publishes a table that is read when a query asks for it.
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
         self.tables.insert(name.to_owned(), table);
+        self.numbered.remove(name);
+    }
+
+    /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
+    /// [`Database::keep_numbers`].
+    pub(crate) fn register_numbered<'a>(
+        &mut self,
+        name: &str,
+        table: LazyFrame,
+        texts: impl Iterator<Item = &'a str>,
+    ) {
+        self.register_lazy(name, table);
+        let numbered = Numbered {
+            columns: texts.map(str::to_owned).collect(),
+            lists: Default::default(),
+        };
+        self.numbered.insert(name.to_owned(), Arc::new(numbered));
     }
 
     /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
@@ -59,7 +80,10 @@ impl Database {
     /// # Errors
     /// What can be told of a query without running it: names that are not there, or no such SQL.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
-        self.plan(sql).map(Planned)
+        match self.list_of_texts(sql) {
+            Some(list) => Ok(Planned(list.lazy())),
+            None => self.plan(sql).map(Planned),
+        }
     }
 
     /// Plans a query; the plan's columns are resolved.
@@ -81,6 +105,33 @@ impl Database {
             Ok(Err(error)) => Err(self.plan_error(sql, &error)),
             Err(panic) => Err(QueryError::Sql(panic)),
         }
+    }
+
+    /// The answer to a query for a list of texts, without a text for every row; `None`: ask the engine.
+    fn list_of_texts(&self, sql: &str) -> Option<DataFrame> {
+        let asked = texts::asked(sql, ID_SUFFIX)?;
+        let numbered = self.numbered.get(&asked.table)?;
+        let dictionary = self.numbers.as_ref()?;
+        if !numbered.columns.contains(&asked.column) {
+            return None;
+        }
+        let lists = || {
+            numbered
+                .lists
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let known = lists().get(&asked.column).cloned();
+        let list = match known {
+            Some(list) => list,
+            None => {
+                let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?).ok()?;
+                let list = texts::list(&numbers, dictionary)?;
+                lists().insert(asked.column.clone(), list.clone());
+                list
+            }
+        };
+        asked.named(list).ok()
     }
 
     fn plan_error(&self, sql: &str, error: &PolarsError) -> QueryError {
@@ -174,7 +225,10 @@ impl Planned {
 /// See [`QueryError`]. Queries see the database's tables only: the engine's
 /// functions that read files are refused.
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    run(database.plan(sql)?)
+    match database.list_of_texts(sql) {
+        Some(list) => Ok(list),
+        None => run(database.plan(sql)?),
+    }
 }
 
 /// As [`collect`], with the same rows in the same order each time: where the

@@ -4,6 +4,7 @@ mod database;
 mod error;
 pub mod output;
 mod rewrite;
+mod texts;
 mod tokens;
 
 pub use database::{Database, Planned, collect, collect_in_order};

@@ -329,7 +329,7 @@ impl Run {
             let frame = published
                 .frame(&of_table(&self.segments, name))
                 .map_err(|error| plan_error(name, &error))?;
-            database.register_lazy(name, frame);
+            database.register_numbered(name, frame, published.numbered());
         }
         let own: [(&str, PolarsResult<DataFrame>); 3] = [
             ("run", tables::run(&self.facts)),

@@ -68,6 +68,13 @@ impl Published {
         Published { columns, targets }
     }
 
+    /// The text columns that have a companion with numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = &str> {
+        let targets = self.targets.iter();
+        let numbered = targets.filter(|target| has_id(target, &self.targets));
+        numbered.map(|target| target.name.as_str())
+    }
+
     /// The table's rows, in the order they were written.
     pub(super) fn frame(&self, segments: &[&Segment]) -> PolarsResult<LazyFrame> {
         let mut parts = Vec::new();
@@ -160,7 +167,14 @@ impl Published {
             let number = |categorical: Expr| categorical.to_physical().cast(DataType::Int64);
             select.push(
                 match found.get(name) {
-                    Some(DataType::Categorical(..)) => number(col(name)),
+                    Some(DataType::Categorical(categories, _)) if categories.is_global() => {
+                        number(col(name))
+                    }
+                    Some(DataType::Categorical(..)) => number(
+                        col(name)
+                            .cast(DataType::String)
+                            .cast(DataType::from_categories(Categories::global())),
+                    ),
                     Some(DataType::String) => {
                         number(col(name).cast(DataType::from_categories(Categories::global())))
                     }

@@ -12,7 +12,7 @@ use crate::around::{Around, Own};
 use crate::graph::Graph;
 use crate::lanes::{Class, FastMap};
 use crate::rule::{scaled, stretched};
-use crate::schedule::{Scenario, retime, wall_ns};
+use crate::schedule::{Scenario, retime_into, wall_ns};
 use crate::walk::{Piece, PieceKind};
 
 /// What is left of the time in each of the three columns.
@@ -38,6 +38,7 @@ pub fn opportunities(
     limit: usize,
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
+    let mut free_ns = Vec::new();
     let names = names(graph, around, path);
     for (rank, (Reverse(path_ns), name)) in names.into_iter().enumerate() {
         let gains_ns = (rank < limit).then(|| {
@@ -49,6 +50,7 @@ pub fn opportunities(
                     around,
                     covered,
                 },
+                &mut free_ns,
             )
         });
         out.push(Opportunity {
@@ -61,7 +63,7 @@ pub fn opportunities(
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
-            gains_ns: Some(gains(graph, &OfLag { graph, kind })),
+            gains_ns: Some(gains(graph, &OfLag { graph, kind }, &mut free_ns)),
         });
     }
     out.sort_by(|a, b| {
@@ -71,9 +73,9 @@ pub fn opportunities(
     out
 }
 
-fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>) -> [i64; 3] {
-    let free_ns = retime(graph, scenario);
-    let predicted = wall_ns(graph, scenario, &free_ns);
+fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>, free_ns: &mut Vec<[i64; 3]>) -> [i64; 3] {
+    retime_into(graph, scenario, free_ns);
+    let predicted = wall_ns(graph, scenario, free_ns);
     predicted.map(|wall_ns| graph.run.wall_ns - wall_ns)
 }
 

@@ -18,15 +18,26 @@ pub trait Scenario<const K: usize> {
 /// Segments begin as soon as all their predecessors let go, later by the lag of
 /// the binding one; what has no predecessor begins as measured.
 pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
-    let mut free_ns = vec![[0; K]; graph.segments.len()];
+    let mut free_ns = Vec::new();
+    retime_into(graph, scenario, &mut free_ns);
+    free_ns
+}
+
+/// As [`retime`], into a list that may have been used before: of a large run it is hundreds of megabytes.
+pub fn retime_into<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: &mut Vec<[i64; K]>,
+) {
+    // What is there of an earlier use is not read: each segment comes after those it looks at.
+    free_ns.resize(graph.segments.len(), [0; K]);
     for stretch in graph.order() {
         let lane = graph.segments.lane(stretch.start);
         for segment in stretch.clone() {
-            let start_ns = begin(graph, scenario, &free_ns, segment, lane);
+            let start_ns = begin(graph, scenario, free_ns, segment, lane);
             free_ns[segment as usize] = add(start_ns, needed(graph, scenario, segment, lane));
         }
     }
-    free_ns
 }
 
 #[inline]

@@ -1,6 +1,9 @@
 //! What rows are called, and what of them belongs together.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
+
+use crate::hash::FastMap;
 
 /// Numbered texts.
 #[derive(Default)]
@@ -102,7 +105,7 @@ pub struct Group {
 /// Numbers things in the order they are first seen.
 pub struct Numbers<T> {
     all: Vec<T>,
-    numbers: BTreeMap<T, u32>,
+    numbers: FastMap<T, u32>,
     last: Option<(T, u32)>,
 }
 
@@ -110,13 +113,13 @@ impl<T> Default for Numbers<T> {
     fn default() -> Self {
         Self {
             all: Vec::new(),
-            numbers: BTreeMap::new(),
+            numbers: FastMap::default(),
             last: None,
         }
     }
 }
 
-impl<T: Copy + Ord> Numbers<T> {
+impl<T: Copy + Eq + Hash> Numbers<T> {
     /// The number of one; neighbouring rows often ask for the same.
     pub fn number(&mut self, of: T) -> u32 {
         if let Some((last, number)) = self.last

@@ -13,10 +13,12 @@
 //! Rows without figures, and points above the roof, are listed with their reason and part of no efficiency.
 
 pub mod backends;
+// One list of ids, and one hash, for all plugins that need them.
+#[path = "../../category/src/lanes/by_id.rs"]
+pub mod by_id;
 pub mod ceilings;
 pub mod counted;
 pub mod findings;
-// One hash for all plugins that need it.
 #[path = "../../category/src/lanes/hash.rs"]
 pub mod hash;
 pub mod inputs;
@@ -24,6 +26,9 @@ pub mod instruction_set;
 pub mod label;
 pub mod nest;
 pub mod not_measurable;
+// One order of lanes for all plugins that need it.
+#[path = "../../category/src/lanes/order.rs"]
+pub mod order;
 pub mod place;
 pub mod points;
 pub mod refused;

@@ -1,5 +1,6 @@
 //! Which rows with work lie around others with work: a brick and its kernels are counted once.
 
+use crate::order::by_start;
 use crate::place::Reason;
 use crate::rows::{NONE, Rows, WorkRow};
 
@@ -19,9 +20,9 @@ pub enum Standing {
 /// A row lies in another one of its lane when it begins in it.
 pub fn nest(rows: &mut Rows) -> Vec<Vec<Standing>> {
     let mut out = Vec::with_capacity(rows.lanes.len());
+    let no_reasons = rows.several_threads.is_empty() && rows.on_device.is_empty();
     for lane in rows.lanes.values_mut() {
-        lane.work
-            .sort_unstable_by_key(|row| (row.start_ns, std::cmp::Reverse(row.end_ns), row.id));
+        by_start(&mut lane.work);
         let mut standing = vec![Standing::Innermost; lane.work.len()];
         let mut open: Vec<usize> = Vec::new();
         for (at, row) in lane.work.iter().enumerate() {
@@ -42,7 +43,9 @@ pub fn nest(rows: &mut Rows) -> Vec<Vec<Standing>> {
                 }
             }
             open.push(at);
-            let reason = if rows.several_threads.contains(&row.id) {
+            let reason = if no_reasons {
+                None
+            } else if rows.several_threads.contains(&row.id) {
                 Some(Reason::SeveralThreads)
             } else if rows.on_device.contains(&row.id) {
                 Some(Reason::OnDevice)
@@ -66,7 +69,8 @@ pub fn nest(rows: &mut Rows) -> Vec<Vec<Standing>> {
 
 /// Length of a union of intervals in any order.
 pub fn union_ns(intervals: &mut [(i64, i64)]) -> i64 {
-    intervals.sort_unstable();
+    // Bricks and kernels follow each other, each mostly in order: a stable sort merges such runs.
+    intervals.sort();
     let (mut total_ns, mut reached_ns) = (0_i64, i64::MIN);
     for &(start_ns, end_ns) in intervals.iter() {
         let from_ns = start_ns.max(reached_ns);

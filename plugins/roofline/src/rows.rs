@@ -8,15 +8,20 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run};
 
+use crate::by_id::ById;
 use crate::counted::{self, Counted};
 use crate::hash::{FastMap, FastSet};
 use crate::instruction_set::{Backend, backend};
 use crate::label::{Group, Label, Numbers, Provenance, Source, Texts};
+use crate::order::Timed;
 use crate::place::{Reason, Work, achieved};
 use crate::refused::Refused;
 
 /// Nothing of the kind.
 pub const NONE: u32 = u32::MAX;
+
+/// Of a brick that kernels name, until its row is read.
+const NO_GROUP: u32 = u32::MAX - 1;
 
 /// A row with work, or one that says something about the work of those around it.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +42,13 @@ pub struct WorkRow {
     pub counted: u32,
     /// Where it is booked.
     pub group: u32,
+}
+
+impl Timed for WorkRow {
+    #[inline]
+    fn times(&self) -> (i64, i64, u64) {
+        (self.start_ns, self.end_ns, self.id)
+    }
 }
 
 /// Usable counts of one kernel or brick.
@@ -94,6 +106,10 @@ pub struct Rows {
     pub several_threads: FastSet<u64>,
     window: Option<(i64, i64)>,
     rules: BTreeMap<String, String>,
+    /// By text of a backend.
+    accelerators: FastMap<u32, bool>,
+    /// By name, where kernels without a brick are booked.
+    kernel_groups: FastMap<u32, u32>,
 }
 
 /// Category of what has none.
@@ -110,22 +126,21 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
     }
     let counters = counted::read(run, &format!("{prefix}counters"), &mut rows.texts)?;
     let kernels = run.table(&format!("{prefix}kernels"))?;
-    let mut bricks_of_kernels: FastMap<u64, u32> = FastMap::default();
-    if kernels.rows() > 0 {
-        let (brick, flops) = (kernels.u64("brick")?, kernels.u64("flops")?);
-        let (id, device) = (kernels.u64("id")?, kernels.i64("device")?);
-        for row in 0..kernels.rows() {
-            let Some(brick) = brick.get(row) else {
-                continue;
-            };
-            if device.get(row).is_some() {
-                rows.on_device.insert(brick);
-            }
-            if flops.get(row).is_some() || counters.contains_key(&id.value(row)) {
-                bricks_of_kernels.insert(brick, NONE);
-            }
-        }
-    }
+    let (kernel_bricks, flops) = (kernels.u64("brick")?, kernels.u64("flops")?);
+    let (id, device) = (kernels.u64("id")?, kernels.i64("device")?);
+    let with_brick = || {
+        let bricks = kernel_bricks.iter().enumerate();
+        bricks.filter_map(|(row, brick)| Some((row, brick?)))
+    };
+    let on_device = with_brick().filter(|(row, _)| device.get(*row).is_some());
+    rows.on_device.extend(on_device.map(|(_, brick)| brick));
+    let has_work = |row: usize| {
+        flops.get(row).is_some() || (!counters.is_empty() && counters.contains_key(&id.value(row)))
+    };
+    let mut bricks_of_kernels = ById::new(|| {
+        let with_work = with_brick().filter(|(row, _)| has_work(*row));
+        with_work.map(|(_, brick)| (brick, NO_GROUP))
+    });
     rows.bricks(run, prefix, &mut bricks_of_kernels, &counters)?;
     run.check_cancelled()?;
     rows.kernels(run, prefix, kernels, &bricks_of_kernels, &counters)?;
@@ -175,10 +190,7 @@ impl Rows {
             self.refused.add(row.source, reason, row.name, row.dur_ns);
             return;
         }
-        let host_time = row.device.is_none()
-            && row
-                .backend
-                .is_some_and(|name| backend(self.texts.text(name)) == Backend::Accelerator);
+        let host_time = row.device.is_none() && self.is_accelerator(row.backend);
         let declared = match (host_time, row.flops, row.bytes) {
             (true, ..) => Err(Reason::OnDevice),
             (_, None, _) => Err(Reason::NoFlops),
@@ -219,6 +231,14 @@ impl Rows {
             }
         }
         self.push(row, label, counted_at);
+    }
+
+    /// Whether a backend is one; its name is looked at once.
+    fn is_accelerator(&mut self, name: Option<u32>) -> bool {
+        let Some(name) = name else { return false };
+        let texts = &self.texts;
+        let known = self.accelerators.entry(name);
+        *known.or_insert_with(|| backend(texts.text(name)) == Backend::Accelerator)
     }
 
     fn push(&mut self, row: &Row, label: u32, counted: u32) {

@@ -1,6 +1,8 @@
 //! All rows with times, of all tables, by one number.
 
-use trueno_plugin::{Result, Run, Table};
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Column, I64Column, Result, Run, Table, U64Column};
 
 /// Tables with intervals; a row's number counts through them in this order.
 pub const TABLES: [&str; 6] = ["bricks", "kernels", "tiles", "syncs", "calls", "transfers"];
@@ -12,10 +14,10 @@ pub struct Rows {
     pub first: u32,
     /// Unique in the run.
     pub id: Vec<u64>,
-    /// The enclosing row, where it has one.
-    pub parent: Vec<Option<u64>>,
+    /// The enclosing row, where the table has such a column.
+    parent: Option<U64Column>,
     /// Host thread.
-    pub thread: Vec<Option<i64>>,
+    pub thread: I64Column,
     /// A device ran it.
     pub on_device: Vec<bool>,
     /// When it began.
@@ -39,7 +41,7 @@ pub fn load(run: &mut Run) -> Result<Vec<Rows>> {
     TABLES
         .iter()
         .map(|name| {
-            let rows = Rows::of(&run.table(name)?, first)?;
+            let rows = Rows::of(run.table(name)?, first)?;
             first += rows.id.len() as u32;
             Ok(rows)
         })
@@ -47,43 +49,59 @@ pub fn load(run: &mut Run) -> Result<Vec<Rows>> {
 }
 
 impl Rows {
-    fn of(table: &Table, first: u32) -> Result<Self> {
+    fn of(table: Table, first: u32) -> Result<Self> {
         let rows = table.rows();
         let flags = |name: &str, absent: bool| -> Result<Vec<bool>> {
             Ok(if table.has(name) {
-                table
-                    .bool(name)?
-                    .iter()
-                    .map(|flag| flag.unwrap_or(absent))
-                    .collect()
+                let flags = table.bool(name)?;
+                flags.iter().map(|flag| flag.unwrap_or(absent)).collect()
             } else {
                 vec![absent; rows]
             })
         };
+        let (is_bound, is_scope) = (flags("is_bound", false)?, flags("is_scope", false)?);
+        let valid = flags("valid", true)?;
+        let on_device = if table.has("device") {
+            let devices = table.i64("device")?;
+            devices.iter().map(|device| device.is_some()).collect()
+        } else {
+            vec![false; rows]
+        };
+        // Looked at before they are taken: a column that is not there, or another, is an error.
+        table.u64("id")?;
+        if table.has("parent") {
+            table.u64("parent")?;
+        }
+        for name in ["thread", "start_ns", "dur_ns"] {
+            table.i64(name)?;
+        }
+        let mut columns: BTreeMap<String, Column> = table.into_columns().into_iter().collect();
+        let mut ids = |name: &str| match columns.remove(name) {
+            Some(Column::U64(column)) => Some(column),
+            _ => None,
+        };
+        let (id, parent) = (ids("id").unwrap_or_default(), ids("parent"));
+        let mut numbers = |name: &str| match columns.remove(name) {
+            Some(Column::I64(column)) => column,
+            _ => I64Column::default(),
+        };
         Ok(Self {
             first,
-            id: table.u64("id")?.values().to_vec(),
-            parent: if table.has("parent") {
-                table.u64("parent")?.iter().collect()
-            } else {
-                vec![None; rows]
-            },
-            thread: table.i64("thread")?.iter().collect(),
-            on_device: if table.has("device") {
-                table
-                    .i64("device")?
-                    .iter()
-                    .map(|device| device.is_some())
-                    .collect()
-            } else {
-                vec![false; rows]
-            },
-            start_ns: table.i64("start_ns")?.values().to_vec(),
-            dur_ns: table.i64("dur_ns")?.values().to_vec(),
-            is_bound: flags("is_bound", false)?,
-            is_scope: flags("is_scope", false)?,
-            valid: flags("valid", true)?,
+            id: id.into_values(),
+            parent,
+            thread: numbers("thread"),
+            on_device,
+            start_ns: numbers("start_ns").into_values(),
+            dur_ns: numbers("dur_ns").into_values(),
+            is_bound,
+            is_scope,
+            valid,
         })
+    }
+
+    /// The enclosing row of a row, where it has one.
+    pub fn parent(&self, row: usize) -> Option<u64> {
+        self.parent.as_ref()?.get(row)
     }
 
     /// When a row ended; an impossible end is as late as can be.

@@ -102,22 +102,19 @@ pub fn bounds(facts: &Facts, tables: &[Rows]) -> [Check; 2] {
 /// # Errors
 /// An input lacks a column or has it in another type.
 pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]> {
-    let all: Vec<u64> = tables
-        .iter()
-        .flat_map(|rows| rows.id.iter().copied())
-        .collect();
-    let ids = Ids::new(all.iter());
-    let unique = if all.is_empty() {
+    let all: usize = tables.iter().map(|rows| rows.id.len()).sum();
+    let ids = Ids::new(tables.iter().flat_map(|rows| &rows.id));
+    let unique = if all == 0 {
         UNIQUE.not_measurable("no row with an id was recorded")
     } else {
-        UNIQUE.counted(ids.duplicates.len() as u64, format!("of {} ids", all.len()))
+        UNIQUE.counted(ids.duplicates.len() as u64, format!("of {all} ids"))
     };
 
     let (mut linked, mut missing, mut nested, mut outside) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut first_outside = None;
     for (number, rows) in tables.iter().enumerate() {
         for row in 0..rows.id.len() {
-            let Some(parent) = rows.parent[row] else {
+            let Some(parent) = rows.parent(row) else {
                 continue;
             };
             linked += 1;
@@ -135,7 +132,7 @@ pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]
                 continue;
             }
             nested += 1;
-            let same_thread = rows.thread[row] == around.thread[at];
+            let same_thread = rows.thread.get(row) == around.thread.get(at);
             let begins = rows.start_ns[row] >= around.start_ns[at]
                 && (!same_thread || rows.start_ns[row] <= around.end_ns(at));
             let may_outlive = number == 0 || !same_thread;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run, Table};
 
+use super::by_id::ById;
 use super::hash::FastMap;
 use super::inherit::inherit;
 use super::order::by_start;
@@ -141,25 +142,27 @@ struct Loader {
     /// Tables read ahead, because their links say which bricks to remember.
     tables: FastMap<&'static str, Table>,
     /// Category of every brick that a row of another table names.
-    linked: FastMap<u64, u32>,
+    linked: ById,
 }
 
 impl Loader {
     fn bricks(&mut self, run: &mut Run) -> Result<()> {
         for source in &WORK {
             let table = run.table(source.input)?;
-            if table.has("brick") {
-                // A link that turns out to name no row of bricks leaves it to nesting.
-                self.linked.extend(
-                    table
-                        .u64("brick")?
-                        .iter()
-                        .flatten()
-                        .map(|brick| (brick, INHERITED)),
-                );
-            }
             self.tables.insert(source.input, table);
         }
+        let mut links = Vec::new();
+        for table in WORK
+            .iter()
+            .filter_map(|source| self.tables.get(source.input))
+        {
+            if table.has("brick") {
+                links.push(table.u64("brick")?);
+            }
+        }
+        // A link that turns out to name no row of bricks leaves it to nesting.
+        let linked = || links.iter().flat_map(|column| column.iter().flatten());
+        self.linked = ById::new(|| linked().map(|brick| (brick, INHERITED)));
         let kinds = self.texts(run, "brick_kinds")?;
         let names = self.texts(run, "brick_names")?;
         let categories = self.texts(run, "brick_categories")?;
@@ -197,10 +200,9 @@ impl Loader {
                     label
                 }
             };
-            if !self.linked.is_empty()
-                && let Some(category) = self.linked.get_mut(&rows.id.value(row))
-            {
-                *category = self.out.labels.get(label).category;
+            if !self.linked.is_empty() {
+                let category = self.out.labels.get(label).category;
+                self.linked.set(rows.id.value(row), category);
             }
             self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
         }
@@ -208,7 +210,7 @@ impl Loader {
         Ok(())
     }
 
-    fn work(&mut self, run: &mut Run, source: &Source, linked: &FastMap<u64, u32>) -> Result<()> {
+    fn work(&mut self, run: &mut Run, source: &Source, linked: &ById) -> Result<()> {
         let names = self.texts(run, source.texts)?;
         let kind = self.out.texts.number(source.kind);
         let Some(table) = self.tables.remove(source.input) else {
@@ -232,7 +234,7 @@ impl Loader {
         for row in 0..table.rows() {
             let link = brick
                 .and_then(|column| column.get(row))
-                .and_then(|brick| linked.get(&brick).copied());
+                .and_then(|brick| linked.get(brick));
             let around = match source.class {
                 Class::Wait => WAITING,
                 _ => link.unwrap_or(INHERITED),

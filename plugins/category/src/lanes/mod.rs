@@ -10,11 +10,16 @@
 //! sweep   l b bbbbb l bbbbbbb l   l l l l l l
 //! ```
 
+mod by_id;
+#[cfg(test)]
+mod by_id_tests;
 mod hash;
 mod inherit;
 mod inputs;
 mod load;
 mod order;
+#[cfg(test)]
+mod order_tests;
 mod rows;
 mod rules;
 mod span;

@@ -3,6 +3,7 @@
 use trueno_plugin::rank::of_place;
 
 use super::hash::FastMap;
+use super::order::Timed;
 
 /// In [`Span::elements`]: the program declared none.
 pub const NO_ELEMENTS: u32 = u32::MAX;
@@ -26,6 +27,13 @@ impl Span {
     /// How long it lasted.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns - self.start_ns
+    }
+}
+
+impl Timed for Span {
+    #[inline]
+    fn times(&self) -> (i64, i64, u64) {
+        (self.start_ns, self.end_ns, self.id)
     }
 }
 

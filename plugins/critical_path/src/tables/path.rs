@@ -150,18 +150,29 @@ pub fn by_name(table: &str, graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> 
 /// Table `by_category`: the path by category, longest first; null for gaps. `dur_ns` adds up to the
 /// window.
 pub fn by_category(graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> TableBuilder {
-    let mut sums: BTreeMap<Option<u32>, (i64, u64)> = BTreeMap::new();
+    // By label first, which is cheap; the last entry is that of gaps.
+    let labels = graph.run.labels.all();
+    let mut by_label = vec![(0_i64, 0_u64); labels.len() + 1];
     for (piece, dur_ns) in durations(path, wall_ns) {
-        let category = (piece.kind != PieceKind::Gap).then(|| {
-            let lane = graph.segments.lane(piece.segment);
-            graph
-                .run
-                .labels
-                .get(graph.span(piece.segment, lane).label)
-                .category
-        });
-        let sum = sums.entry(category).or_default();
+        let label = match piece.kind {
+            PieceKind::Gap => labels.len(),
+            _ => {
+                let lane = graph.segments.lane(piece.segment);
+                graph.span(piece.segment, lane).label as usize
+            }
+        };
+        let sum = &mut by_label[label];
         *sum = (sum.0 + dur_ns, sum.1 + 1);
+    }
+    let mut sums: BTreeMap<Option<u32>, (i64, u64)> = BTreeMap::new();
+    for (at, found) in by_label
+        .into_iter()
+        .enumerate()
+        .filter(|(_, sum)| sum.1 > 0)
+    {
+        let category = labels.get(at).map(|label| label.category);
+        let sum = sums.entry(category).or_default();
+        *sum = (sum.0 + found.0, sum.1 + found.1);
     }
     let text = |number: Option<u32>| number.map(|number| graph.run.texts.text(number));
     let mut rows: Vec<_> = sums

@@ -22,12 +22,18 @@ pub fn slack(
     let run = graph.run;
     let mut rows: Vec<(i64, Reverse<i64>, u64, u32, u32)> = Vec::new();
     let mut all = 0;
-    let mut by_label: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
+    let labels = run.labels.all().len();
+    let mut rows_of_label = vec![0; labels];
+    for span in run.lanes.iter().flat_map(|lane| &lane.spans) {
+        rows_of_label[span.label as usize] += 1;
+    }
+    let room = rows_of_label.into_iter().map(Vec::with_capacity);
+    let mut by_label: Vec<Vec<i64>> = room.collect();
     for (lane, spans) in run.lanes.iter().enumerate() {
         let least = slack_of_spans(graph, slack, lane);
         all += spans.spans.len();
         for (span, slack_ns) in spans.spans.iter().zip(least) {
-            by_label.entry(span.label).or_default().push(slack_ns);
+            by_label[span.label as usize].push(slack_ns);
             rows.push((
                 slack_ns,
                 Reverse(span.dur_ns()),
@@ -63,11 +69,11 @@ fn keep_least<T: Ord>(rows: &mut Vec<T>, limit: usize) {
     }
 }
 
-fn by_name(graph: &Graph<'_>, by_label: BTreeMap<u32, Vec<i64>>) -> TableBuilder {
+fn by_name(graph: &Graph<'_>, by_label: Vec<Vec<i64>>) -> TableBuilder {
     let run = graph.run;
     let mut sums: BTreeMap<(&str, &str), Vec<i64>> = BTreeMap::new();
-    for (label, slack_ns) in by_label {
-        let label = run.labels.get(label);
+    let some = by_label.into_iter().zip(run.labels.all());
+    for (slack_ns, label) in some.filter(|(slack_ns, _)| !slack_ns.is_empty()) {
         let key = (run.texts.text(label.name), run.texts.text(label.kind));
         let sum = sums.entry(key).or_default();
         if sum.is_empty() {

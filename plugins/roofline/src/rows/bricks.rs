@@ -6,6 +6,7 @@ use trueno_plugin::{I64Column, Result, Run, U64Column};
 
 use super::texts::{self, known};
 use super::{NONE, Row, Rows};
+use crate::by_id::ById;
 use crate::counted::Counted;
 use crate::hash::FastMap;
 use crate::label::Source;
@@ -15,22 +16,26 @@ impl Rows {
         &mut self,
         run: &mut Run,
         prefix: &str,
-        of_kernels: &mut FastMap<u64, u32>,
+        of_kernels: &mut ById,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
         let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
         let backends = self.read_texts(run, &format!("{prefix}brick_backends"))?;
         // Threads of tasks by what spawned them.
-        let mut spawned: FastMap<u64, Vec<Option<i64>>> = FastMap::default();
         let tasks = run.table(&format!("{prefix}tasks"))?;
         let (parent, thread) = (tasks.u64("parent")?, tasks.i64("thread")?);
-        for (parent, thread) in parent.iter().zip(thread.iter()) {
-            let threads = spawned.entry(parent.unwrap_or_default()).or_default();
-            if !threads.contains(&thread) {
-                threads.push(thread);
-            }
-        }
+        let parents = parent.iter().map(Option::unwrap_or_default);
+        let mut spawned: Vec<(u64, Option<i64>)> = parents.zip(thread.iter()).collect();
+        spawned.sort();
+        spawned.dedup();
+        // By parent one past its last thread in the list.
+        let past = ById::new(|| {
+            spawned
+                .iter()
+                .zip(1..)
+                .map(|((parent, _), past)| (*parent, past))
+        });
         let table = run.table(&format!("{prefix}bricks"))?;
         if table.rows() == 0 {
             return Ok(());
@@ -54,24 +59,24 @@ impl Rows {
             let number = id.value(row);
             let (name, category, backend) = texts[numbers[row] as usize];
             let name = name.unwrap_or_else(|| self.texts.number(""));
-            let of_kernel = of_kernels.get_mut(&number);
+            let has_kernels = of_kernels.get(number).is_some();
             let is_declared = flops.get(row).is_some() || bytes.get(row).is_some();
-            let other_threads = (!spawned.is_empty())
-                .then(|| spawned.get(&number))
-                .flatten()
-                .is_some_and(|threads| threads.iter().any(|other| *other != thread.get(row)));
+            let last = past.get(number).map_or(0, |past| past as usize);
+            let threads = spawned[..last].iter().rev();
+            let mut threads = threads.take_while(|(parent, _)| *parent == number);
+            let other_threads = threads.any(|(_, other)| *other != thread.get(row));
             if other_threads {
                 self.several_threads.insert(number);
             }
             let is_frame = is_frame.value(row);
             let tells =
                 other_threads || (!self.on_device.is_empty() && self.on_device.contains(&number));
-            if is_frame && !is_declared && !tells && of_kernel.is_none() {
+            if is_frame && !is_declared && !tells && !has_kernels {
                 continue;
             }
             let group = self.group(Some(name), category);
-            if let Some(of_kernel) = of_kernel {
-                *of_kernel = group;
+            if has_kernels {
+                of_kernels.set(number, group);
             }
             let row = Row {
                 source: Source::Brick,

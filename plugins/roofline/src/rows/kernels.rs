@@ -3,7 +3,8 @@
 use trueno_plugin::{Result, Run, Table};
 
 use super::texts::{self, known};
-use super::{NONE, Row, Rows, UNCATEGORISED};
+use super::{NO_GROUP, Row, Rows, UNCATEGORISED};
+use crate::by_id::ById;
 use crate::counted::Counted;
 use crate::hash::FastMap;
 use crate::label::{Group, Source};
@@ -14,7 +15,7 @@ impl Rows {
         run: &mut Run,
         prefix: &str,
         table: Table,
-        groups: &FastMap<u64, u32>,
+        groups: &ById,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;
@@ -36,8 +37,8 @@ impl Rows {
         for row in 0..table.rows() {
             let (name, backend) = texts[numbers[row] as usize];
             let name = name.unwrap_or_else(|| self.texts.number(""));
-            let group = brick.get(row).and_then(|brick| groups.get(&brick).copied());
-            let group = match group.filter(|group| *group != NONE) {
+            let group = brick.get(row).and_then(|brick| groups.get(brick));
+            let group = match group.filter(|group| *group != NO_GROUP) {
                 Some(group) => group,
                 None => self.group_of_kernel(name),
             };
@@ -68,11 +69,16 @@ impl Rows {
     }
 
     fn group_of_kernel(&mut self, name: u32) -> u32 {
+        if let Some(&group) = self.kernel_groups.get(&name) {
+            return group;
+        }
         let rule = self.rules.get(self.texts.text(name)).cloned();
         let category = self.texts.number(rule.as_deref().unwrap_or(UNCATEGORISED));
-        self.groups.number(Group {
+        let group = self.groups.number(Group {
             brick: None,
             category,
-        })
+        });
+        self.kernel_groups.insert(name, group);
+        group
     }
 }
