@@ -127,6 +127,7 @@ pub use builder::{Builder, Overflow};
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };
+pub use clock::calendar::utc;
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use event::Source;

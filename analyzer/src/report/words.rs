@@ -28,8 +28,9 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     lines.push(("events", events(header)));
     lines.push(("recorder", recorder_cost(header)));
     lines.extend(facts.joined.iter().map(|one| ("joined", joined(one))));
-    if !facts.values.is_empty() {
-        lines.push(("values", values(&facts.values)));
+    let values = values(&facts.values);
+    if !values.is_empty() {
+        lines.push(("values", values));
     }
     lines
         .into_iter()
@@ -42,12 +43,14 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
 const MOST_VALUES: usize = 8;
 
 fn values(all: &BTreeMap<String, String>) -> String {
-    let shown = all.iter().take(MOST_VALUES);
-    let mut text: Vec<String> = shown
+    // How ceilings were measured is a matter of its own, and long.
+    let of_program = || all.iter().filter(|(key, _)| !key.starts_with("peaks."));
+    let mut text: Vec<String> = of_program()
+        .take(MOST_VALUES)
         .map(|(key, value)| format!("{key} = {value}"))
         .collect();
-    if all.len() > MOST_VALUES {
-        let more = all.len() - MOST_VALUES;
+    let more = all.len() - text.len();
+    if more > 0 {
         text.push(format!("and {more} more (see `trueno-analyze info`)"));
     }
     text.join(", ")
@@ -308,6 +311,12 @@ mod tests {
         assert!(
             many.ends_with("and 92 more (see `trueno-analyze info`)"),
             "{many}"
+        );
+        let all = [("model", "m"), ("peaks", "46"), ("peaks.notes", "long")];
+        let all = all.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(
+            values(&all.into()),
+            "model = m, peaks = 46, and 1 more (see `trueno-analyze info`)"
         );
     }
 }

@@ -47,7 +47,7 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
         out.push(
             Finding::new("no_ceiling", Severity::Info, title)
                 .detail(why.join("; "))
-                .suggestion("measure the machine with `trueno-record peaks`; nominal ceilings are used with --set roofline.nominal=true")
+                .suggestion("`trueno-record peaks --into RUN` on the machine it was recorded on (of a GPU: `peaks --gpu`, before recording); nominal ceilings are used with --set roofline.nominal=true")
                 .evidence("SELECT device, kind, level, precision, threads, value, source FROM ceilings"),
         );
     }

@@ -1,6 +1,7 @@
 //! A measurement beside the one before it.
 
 use super::Peaks;
+use crate::clock::calendar::utc;
 use crate::roofline::{Ceiling, CeilingKind};
 
 /// Two measurements of one machine that differ by more than this share of the lower one disagree.
@@ -27,9 +28,9 @@ impl Peaks {
         }
         if !apart.is_empty() {
             self.notes.push(format!(
-                "more than {:.0} % off what was kept before, measured at {} s since 1970: {}",
+                "more than {:.0} % off what was kept before, measured {}: {}",
                 AGREE * 100.0,
-                earlier.measured_at_s,
+                utc(earlier.measured_at_s.cast_signed()),
                 apart.join("; ")
             ));
         }
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(
             now.notes,
             [
-                "more than 10 % off what was kept before, measured at 7 s since 1970: \
+                "more than 10 % off what was kept before, measured 1970-01-01 00:00:07 UTC: \
               DRAM read 2 threads (x 1.60); L2 read 1 thread (x 0.80)"
             ]
         );

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::clock::calendar::utc;
 use crate::recorder::Recorder;
 use crate::roofline::Ceiling;
 
@@ -95,9 +96,13 @@ pub struct GpuPeaks {
 impl GpuPeaks {
     /// Which they are, in a line.
     pub(crate) fn in_words(&self) -> String {
-        let (count, gpu, at) = (self.ceilings.len(), &self.gpu, self.measured_at_s);
+        let (count, gpu, at) = (
+            self.ceilings.len(),
+            &self.gpu,
+            utc(self.measured_at_s.cast_signed()),
+        );
         let (name, uuid) = (&gpu.name, &gpu.uuid);
-        format!("{count} ceilings of {name} {uuid}, measured at {at} s since 1970")
+        format!("{count} ceilings of {name} {uuid}, measured {at}")
     }
 }
 

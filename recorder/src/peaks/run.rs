@@ -2,6 +2,7 @@
 
 use super::{Effort, Machine, NotKept, Peaks, Store, measure};
 use crate::builder::Builder;
+use crate::clock::calendar::utc;
 use crate::recorder::Recorder;
 
 /// Which ceilings a run gets.
@@ -41,11 +42,8 @@ impl Ask {
 impl Peaks {
     /// What `run.json` says of them, under `values`.
     pub(super) fn in_values(&self) -> Vec<(&'static str, String)> {
-        let (count, at) = (self.ceilings.len(), self.measured_at_s);
-        let mut values = vec![(
-            "peaks",
-            format!("{count} ceilings, measured at {at} s since 1970"),
-        )];
+        let (count, at) = (self.ceilings.len(), utc(self.measured_at_s.cast_signed()));
+        let mut values = vec![("peaks", format!("{count} ceilings, measured {at}"))];
         if let Some(hz) = self.clock.hz {
             values.push(("peaks.clock_hz", format!("{hz:.0}")));
         }

@@ -65,7 +65,7 @@ fn ceilings_kept_for_the_device_are_in_its_runs() {
         [Some("measured"), Some("measured")]
     );
     let said = &recording.run().values["peaks.gpu:0"];
-    let wanted = format!("2 ceilings of Fake H100 {UUID}, measured at 1700000000 s since 1970");
+    let wanted = format!("2 ceilings of Fake H100 {UUID}, measured 2023-11-14 22:13:20 UTC");
     assert_eq!(said, &wanted);
 }
 

@@ -24,7 +24,12 @@ pub(super) fn write(out: &mut String, report: &Report, at: usize, extra: &Extra<
         let _ = writeln!(out, "<p class=\"lead\">{}</p>", text(&section.summary));
     }
     let message = section.message.as_deref().unwrap_or("no reason given");
+    let is_empty =
+        section.findings.is_empty() && section.charts.is_empty() && section.tables.is_empty();
     match section.status {
+        SectionStatus::Ok if is_empty => {
+            out.push_str("<p class=\"faint\">It gave no tables and no findings.</p>\n");
+        }
         SectionStatus::Ok => {}
         SectionStatus::Failed => {
             let _ = writeln!(

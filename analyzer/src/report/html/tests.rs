@@ -144,3 +144,12 @@ fn the_three_that_gain_most_come_from_the_section_that_ranks_them() {
     );
     assert!(summary.contains("tails") && !summary.contains("the fourth"));
 }
+
+#[test]
+fn a_section_with_nothing_to_tell_says_so() {
+    let (full, timeline) = nasty();
+    let says = "It gave no tables and no findings.";
+    assert!(!page(&full, &timeline).contains(says));
+    let silent = report(vec![section("device", vec![])]);
+    assert!(page(&silent, &Timeline::default()).contains(says));
+}
