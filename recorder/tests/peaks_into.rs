@@ -141,7 +141,7 @@ fn a_finished_run_gets_ceilings_and_nothing_else_changes() {
     assert_eq!(joined.matched["ceilings"], rows.len() as u64);
     let value = after.values.remove("peaks").unwrap();
     assert!(
-        value.starts_with(&format!("{} ceilings, measured at ", rows.len()))
+        value.starts_with(&format!("{} ceilings, measured ", rows.len()))
             && value.ends_with(", joined after the recording"),
         "{value}"
     );
