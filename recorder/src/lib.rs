@@ -78,6 +78,7 @@ mod brick;
 mod builder;
 #[cfg(feature = "capture")]
 pub mod capture;
+pub mod carried;
 mod checksum;
 mod clock;
 pub mod compat;

@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use trueno_recorder::carried::{NotCarried, carry, next_segment};
 use trueno_recorder::journal::{JOURNAL, Line};
 use trueno_recorder::run_json::{Joined, RUN_JSON, RunJson, State};
 use trueno_recorder::run_writer::RunWriter;
@@ -56,6 +57,12 @@ fn failed(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> AddErr
     }
 }
 
+impl From<NotCarried> for AddError {
+    fn from(why: NotCarried) -> Self {
+        failed(&why.path, why.doing)(why.source)
+    }
+}
+
 /// A run that is being put together.
 pub struct Adding {
     from: PathBuf,
@@ -100,12 +107,12 @@ impl Adding {
     pub fn finish(self, mut joined: Joined) -> Result<(), AddError> {
         let Self { from, to, rows } = self;
         let added = rows.finish(None)?;
-        carry(&from, &to, true)?;
+        carry(&from, &to, &|name| LEFT_OUT.iter().any(|out| name == *out))?;
         let rows = to.join(ROWS);
         let mut renamed = Vec::new();
         for (table, counts) in &added.tables {
             fs::create_dir_all(to.join(table)).map_err(failed(&to, "make a folder in it"))?;
-            let first = next_number(&to.join(table))?;
+            let first = next_segment(&to.join(table))?;
             for number in 0..counts.segments {
                 let old = format!("{table}/{number:06}.arrow");
                 let new = format!("{table}/{:06}.arrow", first + number);
@@ -119,38 +126,6 @@ impl Adding {
         run_json(&from, &to, &added, joined)?;
         fs::remove_dir_all(&rows).map_err(failed(&rows, "remove it"))
     }
-}
-
-/// Takes over the files of a folder.
-fn carry(from: &Path, to: &Path, is_top: bool) -> Result<(), AddError> {
-    let entries = fs::read_dir(from)
-        .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())
-        .map_err(failed(from, "list the folder"))?;
-    for entry in entries {
-        if is_top && LEFT_OUT.iter().any(|out| entry.file_name() == *out) {
-            continue;
-        }
-        let (old, new) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(failed(&old, "look at it"))?;
-        if kind.is_dir() {
-            fs::create_dir(&new).map_err(failed(&new, "make the folder"))?;
-            carry(&old, &new, false)?;
-        } else if fs::hard_link(&old, &new).is_err() {
-            fs::copy(&old, &new).map_err(failed(&new, "copy it"))?;
-        }
-    }
-    Ok(())
-}
-
-/// The number after that of the last segment in a table's folder.
-fn next_number(table: &Path) -> Result<u64, AddError> {
-    let entries = fs::read_dir(table).map_err(failed(table, "list the folder"))?;
-    let number = |name: &str| name.split('.').next()?.parse::<u64>().ok();
-    let last = entries
-        .flatten()
-        .filter_map(|entry| number(entry.file_name().to_str()?))
-        .max();
-    Ok(last.map_or(0, |last| last + 1))
 }
 
 /// The old journal as it is, then the lines of the new segments under their new names.

@@ -1,10 +1,11 @@
 //! The plugin on tables as queries would give them.
 
-use trueno_plugin::testing::{Output, run};
+mod inputs;
+
+use inputs::{US, gains, texts};
+use trueno_plugin::testing::run;
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
-
-const US: i64 = 1_000;
 
 /// Kernels of 30 µs, one every 50 µs; `called` tells when each was asked for, by its start.
 fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
@@ -53,26 +54,12 @@ fn window(from_ns: i64, until_ns: i64) -> TableBuilder {
         .i64("until_ns", [until_ns])
 }
 
-fn column(output: &Output, table: &str, column: &str) -> Vec<String> {
-    let table = output.table(table);
-    let cells = table.text(column).expect("a column of text");
-    cells
-        .iter()
-        .map(|cell| cell.unwrap_or("–").to_owned())
-        .collect()
-}
-
-fn gains(output: &Output) -> Vec<Option<i64>> {
-    let table = output.table("bottlenecks");
-    table.i64("gain_ns").expect("gains").iter().collect()
-}
-
 #[test]
 fn without_any_input_there_is_no_verdict() {
     let output = run::<Bottleneck>([], "{}").unwrap();
     assert_eq!(output.table("top").rows(), 0);
     assert!(output.findings.is_empty());
-    assert!(column(&output, "cannot_tell", "class").contains(&"memory_growth".to_owned()));
+    assert!(texts(&output, "cannot_tell", "class").contains(&"memory_growth".to_owned()));
 }
 
 #[test]
@@ -86,14 +73,14 @@ fn waits_before_launches_are_sync_bound_and_late_launches_are_launch_bound() {
         run::<Bottleneck>(inputs, "{}").unwrap()
     };
     let (waiting, launching) = (both(true), both(false));
-    assert_eq!(column(&waiting, "bottlenecks", "class"), ["sync_bound"]);
-    assert_eq!(column(&launching, "bottlenecks", "class"), ["launch_bound"]);
+    assert_eq!(texts(&waiting, "bottlenecks", "class"), ["sync_bound"]);
+    assert_eq!(texts(&launching, "bottlenecks", "class"), ["launch_bound"]);
     // 99 gaps of 20 µs.
     assert_eq!(gains(&waiting), [Some(99 * 20 * US)]);
     assert_eq!(gains(&launching), [Some(99 * 20 * US)]);
     // Nothing is known of a path, and the finding says so.
-    assert_eq!(column(&waiting, "top", "confidence"), ["low"]);
-    let sentence = &column(&waiting, "top", "sentence")[0];
+    assert_eq!(texts(&waiting, "top", "confidence"), ["low"]);
+    let sentence = &texts(&waiting, "top", "sentence")[0];
     assert_eq!(
         sentence,
         "gpu0 falls idle after 99 waits of the host; waiting less often saves up to 1.98 ms (40 %)"
@@ -105,14 +92,14 @@ fn work_that_was_asked_for_long_before_is_nobodys_fault() {
     let ahead = |start: i64| Some(start - 1_000 * US);
     let output = run::<Bottleneck>([facts(5_000 * US), kernels(100, ahead)], "{}").unwrap();
     assert_eq!(output.table("bottlenecks").rows(), 0);
-    assert_eq!(column(&output, "idle", "cause"), ["device"]);
+    assert_eq!(texts(&output, "idle", "cause"), ["device"]);
 }
 
 #[test]
 fn launches_that_are_not_on_record_give_no_verdict_but_a_request() {
     let output = run::<Bottleneck>([facts(5_000 * US), kernels(100, |_| None)], "{}").unwrap();
     assert_eq!(output.table("bottlenecks").rows(), 0);
-    let classes = column(&output, "cannot_tell", "class");
+    let classes = texts(&output, "cannot_tell", "class");
     assert!(classes.contains(&"launch_bound".to_owned()), "{classes:?}");
 }
 
@@ -138,11 +125,11 @@ fn thresholds_are_options() {
     assert_eq!(of(r#"{"least_share": 0.5}"#).table("bottlenecks").rows(), 0);
     assert_eq!(of(r#"{"least_gaps": 200}"#).table("bottlenecks").rows(), 0);
     assert_eq!(
-        column(&of(r#"{"high_share": 0.5}"#), "top", "severity"),
+        texts(&of(r#"{"high_share": 0.5}"#), "top", "severity"),
         ["medium"]
     );
     assert_eq!(
-        column(&of(r#"{"prepare_ns": 5000}"#), "top", "class"),
+        texts(&of(r#"{"prepare_ns": 5000}"#), "top", "class"),
         ["serialisation"]
     );
 }
@@ -186,7 +173,7 @@ fn results_known_in_part_are_not_the_same_again() {
             .i64("gain_100_ns", [640 * US]);
         let inputs = [facts(800 * US), opportunity, equal_tensors(known)];
         let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
-        column(&output, "bottlenecks", "class")
+        texts(&output, "bottlenecks", "class")
     };
     assert_eq!(classes(8), ["recomputation"]);
     assert_eq!(classes(0), [""; 0]);

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::carried::NotCarried;
 use crate::error::Error;
 
 /// Why no ceilings were joined to a run, which is then as it was.
@@ -102,5 +103,11 @@ impl NotJoined {
             file: file.to_owned(),
             problem,
         }
+    }
+}
+
+impl From<NotCarried> for NotJoined {
+    fn from(why: NotCarried) -> Self {
+        Self::io(&why.path, why.doing)(why.source)
     }
 }

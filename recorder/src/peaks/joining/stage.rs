@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::NotJoined;
 use super::rows::{CEILINGS, Old, ROWS, Written};
+use crate::carried::{carry, next_segment};
 use crate::journal::{JOURNAL, Line};
 use crate::live::LIVE;
 use crate::run_json::{RUN_JSON, RunJson};
@@ -52,10 +53,12 @@ impl Stage {
 
     /// Everything but `run.json`; gives the names of the new segments.
     pub fn fill(&self, run: &Path, old: &Old, rows: &Written) -> Result<Vec<String>, NotJoined> {
-        carry(run, &self.folder, true, old)?;
+        carry(run, &self.folder, &|name| {
+            LEFT_OUT.iter().any(|out| name == *out) || name == CEILINGS && !old.stays()
+        })?;
         let to = self.folder.join(CEILINGS);
         fs::create_dir_all(&to).map_err(NotJoined::io(&to, "make the folder"))?;
-        let first = next_number(&to)?;
+        let first = next_segment(&to)?;
         let mut renamed = Vec::new();
         for number in 0..rows.counts.segments {
             let was = format!("{CEILINGS}/{number:06}.arrow");
@@ -156,41 +159,6 @@ fn clear(folder: &Path, run: &Path, run_id: &str) -> Result<(), NotJoined> {
         done.map_err(failed())?;
     }
     Ok(())
-}
-
-/// Takes over the files of a folder.
-fn carry(from: &Path, to: &Path, is_top: bool, old: &Old) -> Result<(), NotJoined> {
-    let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    for entry in entries.map_err(NotJoined::io(from, "list the folder"))? {
-        let name = entry.file_name();
-        let is_left_out =
-            LEFT_OUT.iter().any(|out| name == *out) || name == CEILINGS && !old.stays();
-        if is_top && is_left_out {
-            continue;
-        }
-        let (was, new) = (entry.path(), to.join(name));
-        let kind = entry
-            .file_type()
-            .map_err(NotJoined::io(&was, "look at it"))?;
-        if kind.is_dir() {
-            fs::create_dir(&new).map_err(NotJoined::io(&new, "make the folder"))?;
-            carry(&was, &new, false, old)?;
-        } else if fs::hard_link(&was, &new).is_err() {
-            fs::copy(&was, &new).map_err(NotJoined::io(&new, "copy it"))?;
-        }
-    }
-    Ok(())
-}
-
-/// The number after that of the last segment in the folder.
-fn next_number(folder: &Path) -> Result<u64, NotJoined> {
-    let entries = fs::read_dir(folder).map_err(NotJoined::io(folder, "list the folder"))?;
-    let number = |name: &str| name.split('.').next()?.parse::<u64>().ok();
-    let last = entries
-        .flatten()
-        .filter_map(|entry| number(entry.file_name().to_str()?))
-        .max();
-    Ok(last.map_or(0, |last| last + 1))
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), NotJoined> {
