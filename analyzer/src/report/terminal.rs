@@ -8,6 +8,8 @@ use super::{Report, SectionStatus, terminal_findings, terminal_section, width, w
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
 pub(super) const INDENT: usize = 2;
+/// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
+const LEAST_BESIDE: usize = 24;
 
 /// How much a page says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +113,11 @@ impl Out {
         self.page.palette.paint(meaning, text)
     }
 
+    /// A heading, and faintly what it is over.
+    pub(super) fn titled(&mut self, title: &str, of: &str) {
+        self.hanging(0, (title, Meaning::Heading), of, Some(Meaning::Faint));
+    }
+
     /// `lead` painted, then `text` beside it, wrapped and indented under itself.
     pub(super) fn hanging(
         &mut self,
@@ -119,6 +126,8 @@ impl Out {
         text: &str,
         text_meaning: Option<Meaning>,
     ) {
+        let most = self.page.width.saturating_sub(indent + LEAST_BESIDE);
+        let lead = (&*width::shorten(lead.0, most), lead.1);
         let column = indent + width::of(lead.0) + usize::from(!lead.0.is_empty());
         let room = self.page.width.saturating_sub(column);
         for (i, part) in width::wrap(text, room).iter().enumerate() {
@@ -177,7 +186,7 @@ fn problems(report: &Report, out: &mut Out) {
         return;
     }
     out.blank();
-    out.line(&out.paint(Meaning::Heading, "problems"));
+    out.titled("problems", "");
     for problem in &report.problems {
         out.hanging(
             INDENT,

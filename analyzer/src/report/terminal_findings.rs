@@ -30,13 +30,12 @@ pub fn holds_back(report: &Report, out: &mut Out) {
     let of = match top.more {
         0 => String::new(),
         _ if has_below => {
-            " (all, most first; indented: a part of the one above, or why it is so)".to_owned()
+            "(all, most first; indented: part or cause of the one above)".to_owned()
         }
-        _ if !all.is_empty() => " (all, most first)".to_owned(),
-        more => format!(" ({shown} of {}, most first)", shown as u64 + more),
+        _ if !all.is_empty() => "(all, most first)".to_owned(),
+        more => format!("({shown} of {}, most first)", shown as u64 + more),
     };
-    let title = out.paint(Meaning::Heading, title);
-    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
+    out.titled(title, &of);
     let first = top.findings.into_iter().map(|line| (line, false));
     let lines = match all.is_empty() {
         true => first.collect(),
@@ -68,8 +67,7 @@ pub fn head(report: &Report, out: &mut Out) {
         } else {
             "no findings"
         };
-        out.line(&out.paint(Meaning::Faint, none));
-        return;
+        return out.titled("", none);
     }
     let count = findings.len();
     let full = out.page.detail == Detail::Full;
@@ -80,11 +78,10 @@ pub fn head(report: &Report, out: &mut Out) {
     let shown = chosen.len();
     let of = match (shown < count, full) {
         (false, _) => String::new(),
-        (true, true) => format!(" ({shown} of {count}, worst first)"),
-        (true, false) => format!(" ({shown} of {count}, worst first; all with -v)"),
+        (true, true) => format!("({shown} of {count}, worst first)"),
+        (true, false) => format!("({shown} of {count}, worst first; all with -v)"),
     };
-    let title = out.paint(Meaning::Heading, "findings");
-    out.line(&format!("{title}{}", out.paint(Meaning::Faint, &of)));
+    out.titled("findings", &of);
     for (plugin, finding) in chosen {
         let text = format!("{} [{plugin}]", finding.title);
         let lead = severity(finding.severity);

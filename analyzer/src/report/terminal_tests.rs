@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::{Level, Problem, testing};
+use crate::report::{Level, Problem, Section, testing};
 use proptest::prelude::*;
 use trueno_plugin::Table;
 
@@ -228,12 +228,34 @@ fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
     );
 }
 
+/// What `bottleneck` says, in groups, so that a full page opens with all of it.
+fn judged(words: &str, severity: &str) -> Section {
+    let table = |name: &str, rows: usize| {
+        Table::build(name)
+            .text("severity", (0..rows).map(|_| severity))
+            .text("sentence", (0..rows).map(|_| words))
+            .u64("group", (0..rows).map(|row| row as u64 / 2))
+            .finish()
+            .unwrap()
+    };
+    let tables = vec![table("top", 3), table("bottlenecks", 12)];
+    testing::section(crate::report::top::PLUGIN, tables)
+}
+
+/// A section of names only: one table is told in a line, one cannot be shown on a brief page.
+fn named(name: &str) -> Section {
+    let told = Table::build(name).text("verdict", ["pass"]).finish();
+    let said = Table::build(&format!("{name}2")).text("sentence", [name]);
+    testing::section(name, vec![told.unwrap(), said.finish().unwrap()])
+}
+
 proptest! {
     #[test]
     fn no_line_is_wider_than_the_page(
         words in "\\PC{0,300}",
+        name in "[a-z][a-z_]{0,120}",
         rows in proptest::collection::vec(("\\PC{0,90}", any::<i64>(), 0.0..1.0_f64), 0..5),
-        width in 80..=200_usize,
+        width in prop_oneof![Just(80_usize), 80..=200_usize],
     ) {
         let table = Table::build("t")
             .text("name", rows.iter().map(|row| row.0.clone()))
@@ -243,12 +265,19 @@ proptest! {
             .unwrap();
         let mut section = testing::section("one", vec![table]);
         section.summary = words.clone();
-        section.findings = vec![testing::finding(Level::Warning, &words)];
+        section.findings = vec![testing::finding(Level::Warning, &words); 12];
         section.message = Some(words.clone());
         section.status = SectionStatus::Failed;
-        let mut report = testing::report(vec![section]);
+        let mut skipped = testing::section(&name, vec![]);
+        skipped.status = SectionStatus::Skipped;
+        let only_said = Table::build(&name).text("sentence", [words.as_str()]).finish().unwrap();
+        let silent = testing::section(&name, vec![only_said]);
+        let sections = vec![section, judged(&words, &name), named(&name), silent, skipped];
+        let mut report = testing::report(sections);
         report.header.facts.program.argv = vec![words.clone()];
         report.header.facts.label = Some(words.clone());
+        report.header.facts.host.name = Some(name.clone());
+        report.header.facts.values.insert(name, words.clone());
         report.problems = vec![Problem { severity: Level::Info, code: "c".into(), text: words }];
         for detail in [Detail::Head, Detail::Brief, Detail::Full] {
             for line in render(&report, Page { detail, ..page(width) }).lines() {

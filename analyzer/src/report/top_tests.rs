@@ -108,7 +108,7 @@ fn a_full_page_lists_all_findings() {
     };
     assert_eq!(
         head(Detail::Full),
-        "what holds it back (all, most first; indented: a part of the one above, or why it is so)\n  1 high   first\n    \
+        "what holds it back (all, most first; indented: part or cause of the one above)\n  1 high   first\n    \
          2 high   its part\n  3 low    second\n  4 low    third"
     );
     assert!(
