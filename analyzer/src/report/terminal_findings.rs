@@ -29,9 +29,7 @@ pub fn holds_back(report: &Report, out: &mut Out) {
     let has_below = all.iter().any(|(_, is_below)| *is_below);
     let of = match top.more {
         0 => String::new(),
-        _ if has_below => {
-            "(all, most first; indented: part or cause of the one above)".to_owned()
-        }
+        _ if has_below => "(all, most first; indented: part or cause of the one above)".to_owned(),
         _ if !all.is_empty() => "(all, most first)".to_owned(),
         more => format!("({shown} of {}, most first)", shown as u64 + more),
     };
