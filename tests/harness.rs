@@ -39,9 +39,12 @@ impl Dir {
         std::fs::read_to_string(self.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// A run recorded into it, see [`recorded_run`].
+    /// A copy of `datasets/tiny/test.run` in it: what [`record`] recorded once, so that it is
+    /// the same on a slow machine and on a busy one.
     pub fn run(&self) -> PathBuf {
-        recorded_run(self.path())
+        let to = self.join("test.run");
+        copy(&tiny_run(), &to);
+        to
     }
 
     /// The command, with the folder as working directory and nothing of the
@@ -215,10 +218,28 @@ pub fn spin(micros: u64) {
     }
 }
 
+/// The recording that tests of reports begin with.
+pub fn tiny_run() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/tiny/test.run")
+}
+
+/// A folder and all in it.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a folder in the test's own");
+    for entry in std::fs::read_dir(from).expect("a folder of the repository") {
+        let entry = entry.expect("an entry of it");
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            std::fs::copy(&from, &to).expect("a file is copied");
+        }
+    }
+}
+
 /// Two layers of bricks, kernels and tiles, and a task on a second thread that the first one waits for.
-pub fn recorded_run(dir: &Path) -> PathBuf {
-    let path = dir.join("test.run");
-    let rec = Recorder::builder(&path)
+pub fn record(path: &Path) {
+    let rec = Recorder::builder(path)
         .label("test")
         .create()
         .expect("a recorder");
@@ -256,5 +277,4 @@ pub fn recorded_run(dir: &Path) -> PathBuf {
         });
     }
     rec.finish().expect("the recording ends");
-    path
 }

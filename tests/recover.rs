@@ -10,7 +10,7 @@ use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
 use trueno_recorder::journal::{Chunk, JOURNAL, Line};
 use trueno_recorder::{Recorder, rest};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, copy};
 use crate::{killed, victim};
 
 /// A run whose recorder was killed, with rows in segments, waiting, and in rings.
@@ -288,17 +288,4 @@ fn a_place_that_cannot_be_written_is_named_with_a_way_out() {
     assert!(dir.join(&long).join("live").is_dir());
     dir.command(&["recover", &long, "-o", "new.run"]).exits(0);
     assert_eq!(Run::open(&dir.join("new.run")).unwrap().facts().rows, rows);
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
-    }
 }

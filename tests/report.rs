@@ -1,13 +1,15 @@
 //! What a report says, and in which forms.
 
-use crate::harness::{Dir, section};
+use crate::harness::{Dir, record, section, tiny_run};
 use serde_json::Value;
 use trueno_recorder::Recorder;
 
 #[test]
 fn a_report_shows_the_run_and_a_section_per_plugin() {
     let dir = Dir::new();
-    let run = dir.run();
+    // Recorded now: nothing that is asked of it depends on its times.
+    let run = dir.join("now.run");
+    record(&run);
     let done = dir.report(&run, &[]).exits(0);
     assert_eq!(done.stderr, "");
     for expected in [
@@ -33,6 +35,14 @@ fn a_report_shows_the_run_and_a_section_per_plugin() {
         assert!(line.chars().count() <= 80, "wider than 80: {line}");
     }
     assert!(!done.stdout.contains('\x1b'), "no colours in a pipe");
+}
+
+/// `cargo test -p trueno-analyze --test e2e record_the_tiny_run -- --ignored`
+#[test]
+#[ignore = "records datasets/tiny anew"]
+fn record_the_tiny_run() {
+    let _ = std::fs::remove_dir_all(tiny_run());
+    record(&tiny_run());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::output::{self, Output};
 use super::talk::Talk;
-use super::{page_width, pictures, search, to_stdout};
+use super::{on_terminal, page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::cli::{CompareArgs, CompareFail, CompareFormat};
 use crate::compare::{self, Comparison, Member, Options, Verdict, render};
@@ -12,6 +12,9 @@ use crate::exit;
 use crate::golden::Opened;
 use crate::plugin::Roster;
 use crate::report::style::Palette;
+
+/// Columns of the page where there is no terminal: all columns have room.
+const ELSEWHERE: u16 = 100;
 
 /// Compares, prints, and judges.
 pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
@@ -65,8 +68,8 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
         CompareFormat::Table => {
-            let room = page_width(args.width).max(if args.width.is_some() { 80 } else { 100 });
-            render::terminal(&comparison, room, args.top, palette)
+            let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
+            render::terminal(&comparison, page_width(asked), args.top, palette)
         }
     };
     if let Some(dir) = &args.charts {

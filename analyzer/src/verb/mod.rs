@@ -88,12 +88,17 @@ fn is_coloured(color: Color, is_terminal: bool) -> bool {
     }
 }
 
+/// Whether a person reads standard output as it comes.
+fn on_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Columns of a page: as asked for, else those of the terminal, else the fewest.
 fn page_width(asked: Option<u16>) -> usize {
     let fewest = *terminal::WIDTHS.start();
     match asked {
         Some(width) => usize::from(width),
-        None if io::stdout().is_terminal() => terminal_size::terminal_size()
+        None if on_terminal() => terminal_size::terminal_size()
             .map_or(fewest, |(width, _)| usize::from(width.0))
             .max(fewest),
         None => fewest,

@@ -1,4 +1,4 @@
-//! The chain of work and waits that explains the wall clock, and the slack beside it.
+//! The chain of work and waits that explains the wall clock, and slack beside it.
 //!
 //! Lanes are cut into [`segments`], the nodes of a [`graph`]; edges are the
 //! order of a lane and the recorded [`dependencies`]. The path is found by
@@ -111,7 +111,7 @@ const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {
 impl Plugin for CriticalPath {
     const ID: &'static str = "critical_path";
     const SUMMARY: &'static str =
-        "The chain of work and waits that explains the wall clock, and the slack beside it.";
+        "The chain of work and waits that explains the wall clock, and slack beside it.";
     const INPUTS: &'static [Input] = &INPUTS;
     type Options = Options;
 

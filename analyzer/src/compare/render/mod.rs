@@ -12,7 +12,7 @@ use super::Comparison;
 use crate::report::style::{Meaning, Palette};
 use crate::report::{markdown, width};
 pub use forest::forest;
-pub use grid::Grid;
+pub use grid::{Grid, Holds};
 pub use json::json;
 pub use page::page;
 use sheets::sheets;

@@ -1,7 +1,9 @@
 //! The parts of a comparison, in the order in which they are read.
 
+use std::collections::BTreeSet;
+
 use super::words::{between, change, counts, interval, time};
-use super::{Grid, Sheet};
+use super::{Grid, Holds, Sheet};
 use crate::compare::comparability::Standing;
 use crate::compare::{Compared, Comparison, LEAST_SAMPLES, Verdict};
 use crate::report::style::Meaning;
@@ -49,10 +51,10 @@ fn comparability(comparison: &Comparison) -> Sheet {
         lead,
         grid: Grid {
             columns: vec![
-                ("aspect", false),
-                ("standing", false),
-                ("base", false),
-                ("run", false),
+                ("aspect", Holds::Names),
+                ("standing", Holds::Names),
+                ("base", Holds::Sentences),
+                ("run", Holds::Sentences),
             ],
             rows: rows.collect(),
         },
@@ -103,15 +105,15 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
         lead,
         grid: Grid {
             columns: vec![
-                ("verdict", false),
-                ("kind", false),
-                ("name", false),
-                ("base", true),
-                ("run", true),
-                ("change", true),
-                ("95 % interval", true),
-                ("delta", true),
-                ("samples", true),
+                ("verdict", Holds::Names),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
+                ("95 % interval", Holds::Numbers),
+                ("delta", Holds::MoreNumbers),
+                ("samples", Holds::MoreNumbers),
             ],
             rows: rows.collect(),
         },
@@ -159,12 +161,12 @@ fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
         left_out: names.len().saturating_sub(top),
         grid: Grid {
             columns: vec![
-                ("kind", false),
-                ("name", false),
-                ("base", true),
-                ("run", true),
-                ("95 % interval", true),
-                ("why", false),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("95 % interval", Holds::Numbers),
+                ("why", Holds::Sentences),
             ],
             rows: rows.collect(),
         },
@@ -172,12 +174,25 @@ fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
 }
 
 fn totals(comparison: &Comparison) -> Option<Sheet> {
+    // One reason for all is said once, above the table.
+    let whys: BTreeSet<&str> = comparison
+        .totals
+        .iter()
+        .filter_map(|row| row.why.as_deref())
+        .collect();
+    let lead: Vec<String> = match whys.len() {
+        1 => whys
+            .iter()
+            .map(|why| format!("{}: {why}", Verdict::CannotTell.word()))
+            .collect(),
+        _ => Vec::new(),
+    };
     let rows = comparison.totals.iter().map(|row| {
         let show =
             |value: Option<f64>| value.map_or(NOT_MEASURED.to_owned(), |v| row.total.show(v));
         let verdict = match (row.verdict, &row.why) {
-            (Some(verdict), Some(why)) => format!("{}: {why}", verdict.word()),
-            (Some(verdict), None) => verdict.word().to_owned(),
+            (Some(verdict), Some(why)) if lead.is_empty() => format!("{}: {why}", verdict.word()),
+            (Some(verdict), _) => verdict.word().to_owned(),
             (None, _) => String::new(),
         };
         let meaning = match row.verdict {
@@ -196,15 +211,15 @@ fn totals(comparison: &Comparison) -> Option<Sheet> {
     });
     (!comparison.totals.is_empty()).then(|| Sheet {
         heading: "The whole run",
-        lead: Vec::new(),
+        lead: lead.clone(),
         left_out: 0,
         grid: Grid {
             columns: vec![
-                ("what", false),
-                ("base", true),
-                ("run", true),
-                ("change", true),
-                ("verdict", false),
+                ("what", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
+                ("verdict", Holds::Sentences),
             ],
             rows: rows.collect(),
         },
@@ -234,11 +249,11 @@ fn path(comparison: &Comparison, top: usize) -> Option<Sheet> {
         left_out: changed.len().saturating_sub(top),
         grid: Grid {
             columns: vec![
-                ("kind", false),
-                ("name", false),
-                ("base", true),
-                ("run", true),
-                ("change", true),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
             ],
             rows: rows.collect(),
         },
@@ -262,11 +277,11 @@ fn count_rows(comparison: &Comparison, top: usize) -> Option<Sheet> {
         left_out: comparison.counts.len().saturating_sub(top),
         grid: Grid {
             columns: vec![
-                ("change", false),
-                ("kind", false),
-                ("name", false),
-                ("base", true),
-                ("run", true),
+                ("change", Holds::Names),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
             ],
             rows: rows.collect(),
         },
