@@ -30,7 +30,7 @@ pub enum CategoriesError {
     },
     /// It does not say what rules say.
     #[error(
-        "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
+        "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …] or words = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
         file.display()
     )]
     Wrong {
@@ -53,7 +53,26 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Rule {
     category: String,
+    #[serde(default)]
     contains: Vec<String>,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+impl Rule {
+    /// All in lower case.
+    fn fits(&self, name: &str) -> bool {
+        self.contains.iter().any(|pattern| name.contains(pattern))
+            || self.words.iter().any(|word| has_word(name, word))
+    }
+}
+
+/// Whether `word` is in `name` with no letter or digit beside it.
+fn has_word(name: &str, word: &str) -> bool {
+    let ends = |beside: Option<char>| !beside.is_some_and(char::is_alphanumeric);
+    name.match_indices(word).any(|(at, found)| {
+        ends(name[..at].chars().next_back()) && ends(name[at + found.len()..].chars().next())
+    })
 }
 
 impl Default for CategoryRules {
@@ -101,14 +120,15 @@ impl CategoryRules {
                 return Err((at, "the category is empty".to_owned()));
             }
             // An empty pattern is in every name: all later rules would be dead.
-            if rule.contains.is_empty() || rule.contains.iter().any(String::is_empty) {
+            let mut patterns = rule.contains.iter().chain(&rule.words).peekable();
+            if patterns.peek().is_none() || patterns.any(String::is_empty) {
                 let category = &rule.category;
                 return Err((
                     at,
                     format!("the rule of {category:?} has no pattern, or an empty one"),
                 ));
             }
-            for pattern in &mut rule.contains {
+            for pattern in rule.contains.iter_mut().chain(&mut rule.words) {
                 *pattern = pattern.to_lowercase();
             }
             rules.push(rule);
@@ -119,10 +139,9 @@ impl CategoryRules {
     /// The category of a name: that of the first rule that fits.
     pub fn category(&self, name: &str) -> Option<&str> {
         let name = name.to_lowercase();
-        let fits = |rule: &&Rule| rule.contains.iter().any(|pattern| name.contains(pattern));
         self.rules
             .iter()
-            .find(fits)
+            .find(|rule| rule.fits(&name))
             .map(|rule| rule.category.as_str())
     }
 }

@@ -39,6 +39,7 @@ fn the_default_rules_know_names_of_the_field() {
         ),
         ("torch::distributed::reducer::mul_out", "communication"),
         ("p2p", "communication"),
+        ("copy_H2D", "memory"),
     ] {
         assert_eq!(rules.category(name), Some(category), "{name}");
     }
@@ -48,6 +49,7 @@ fn the_default_rules_know_names_of_the_field() {
         "ProfilerStep#7",
         "convert_fp8",
         "aten::expand",
+        "par_ranged2d_kernel",
         "make weights",
     ] {
         assert_eq!(rules.category(name), None, "{name}");
@@ -61,6 +63,17 @@ fn the_first_rule_that_fits_wins_in_any_case() {
     assert_eq!(rules.category("OnE two"), Some("a"));
     assert_eq!(rules.category("Two"), Some("b"));
     assert_eq!(rules.category("three"), None);
+}
+
+#[test]
+fn words_stand_alone() {
+    let rules = CategoryRules::parse("[[rule]]\ncategory = \"a\"\nwords = [\"D2D\"]\n").unwrap();
+    for name in ["d2d", "copy_d2d", "memcpy D2D async", "ranged2d d2d"] {
+        assert_eq!(rules.category(name), Some("a"), "{name}");
+    }
+    for name in ["ranged2d", "d2dx", "xd2d_kernel", "d2"] {
+        assert_eq!(rules.category(name), None, "{name}");
+    }
 }
 
 #[test]
@@ -78,5 +91,9 @@ fn what_is_wrong_is_named_with_its_line() {
     let (line, why) = wrong("[[rule]]\ncategory = \"a\"\ncontains = [\"\"]\n");
     assert_eq!(line, 1);
     assert!(why.contains("empty"), "{why}");
+    let none = "[[rule]]\ncategory = \"a\"\n";
+    assert!(wrong(none).1.contains("no pattern"));
+    let empty = "[[rule]]\ncategory = \"a\"\nwords = [\"x\", \"\"]\n";
+    assert!(wrong(empty).1.contains("empty"));
     assert_eq!(wrong("\n[[rule]\n").0, 2);
 }
