@@ -29,6 +29,7 @@ mod look;
 mod made;
 mod newcomer;
 mod nsys_parquet;
+mod outputs;
 mod perfetto;
 mod plugins;
 mod ranks;

@@ -1,6 +1,6 @@
 //! `trueno-analyze check`.
 
-use super::output::Output;
+use super::output::{Files, Output};
 use super::talk::Talk;
 use super::{page_width, search, to_stdout};
 use crate::categories::CategoryRules;
@@ -13,10 +13,16 @@ use crate::run::Run;
 
 /// Checks, prints, and judges.
 pub fn check(args: &CheckArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
+    let mut files = Files::read([
+        ("--assert", Some(args.assertions.as_path())),
+        ("--golden", args.golden.as_deref()),
+        ("--reference", args.reference.as_deref()),
+        ("--categories", args.categories.as_deref()),
+    ]);
     let junit_to = args
         .junit
         .as_deref()
-        .map(|path| Output::open("--junit", path))
+        .map(|path| files.write("--junit", path))
         .transpose()?;
     let junit_takes_stdout = junit_to.as_ref().is_some_and(Output::is_stdout);
     if junit_takes_stdout && args.json {

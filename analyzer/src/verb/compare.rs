@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::output::{self, Output};
+use super::output::{self, Files, Output};
 use super::talk::Talk;
 use super::{on_terminal, page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
@@ -22,8 +22,14 @@ pub fn compare(args: &CompareArgs, palette: Palette, talk: &Talk) -> anyhow::Res
         output::folder("--charts", dir)?;
     }
     let html_to = args.html.as_deref();
+    let sides = [&args.base]
+        .into_iter()
+        .chain(&args.baseline)
+        .chain(&args.runs);
+    let sides = sides.map(|path| ("what is compared", Some(path.as_path())));
+    let mut files = Files::read(sides.chain([("--categories", args.categories.as_deref())]));
     let html_to = html_to
-        .map(|path| Output::open("--html", path))
+        .map(|path| files.write("--html", path))
         .transpose()?;
     let on_stdout = html_to.as_ref().is_some_and(Output::is_stdout);
     if on_stdout && args.format != CompareFormat::Table {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::look::{Look, Want};
-use super::output::Output;
+use super::output::Files;
 use super::talk::Talk;
 use super::to_stdout;
 use super::tree::{Item, Tree, Wish};
@@ -29,7 +29,7 @@ pub fn dot(args: &DotArgs, talk: &Talk) -> anyhow::Result<u8> {
     let to = args
         .output
         .as_deref()
-        .map(|path| Output::open("-o", path))
+        .map(|path| Files::read([]).write("-o", path))
         .transpose()?;
     let look = Look::open(
         &args.graph,

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 
-use super::output::Output;
+use super::output::Files;
 use super::parquet;
 use super::talk::Talk;
 use crate::cli::{ExportArgs, ExportFormat};
@@ -32,7 +32,7 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
     };
     let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
     let mut failed = None;
-    Output::open("-o", &args.output)?.replace(|to| {
+    Files::read([]).write("-o", &args.output)?.replace(|to| {
         let result = if compressed {
             gzip(&run, format, to)
         } else {

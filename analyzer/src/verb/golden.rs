@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use super::output::Output;
+use super::output::Files;
 use super::talk::Talk;
 use super::{page_width, to_stdout};
 use crate::categories::CategoryRules;
@@ -48,7 +48,8 @@ fn save(args: &GoldenSaveArgs, talk: &Talk) -> anyhow::Result<u8> {
         talk.warn("rows are missing from the run, or its end: its counts are no good example");
     }
     let text = golden.text();
-    let output = Output::open("-o", &to)?;
+    let mut files = Files::read([("--categories", args.categories.as_deref())]);
+    let output = files.write("-o", &to)?;
     let is_stdout = output.is_stdout();
     output.replace(|to| to.write_all(text.as_bytes()))?;
     if !is_stdout {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -11,11 +11,17 @@ use signal_hook::low_level::emulate_default_handler;
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHER: Once = Once::new();
 
-/// A folder that goes when the process is interrupted while this lives.
+/// A file larger than the shell allows (`ulimit -f`) is an error of writing, which is told, and not the end of the process.
+pub(super) fn file_sizes_are_errors() {
+    // Where that fails the process ends as it would without.
+    let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+}
+
+/// A folder or file that goes when the process is interrupted while this lives.
 pub(super) struct RemovedOnInterrupt(PathBuf);
 
 impl RemovedOnInterrupt {
-    /// Watches from now on; the folder need not be there yet.
+    /// Watches from now on; it need not be there yet.
     pub(super) fn new(folder: &Path) -> Self {
         folders().push(folder.to_owned());
         WATCHER.call_once(watch);
@@ -45,6 +51,10 @@ fn watch() {
             // Held to the end: nothing is put in its place any more.
             let folders = folders();
             for folder in folders.iter() {
+                if fs::symlink_metadata(folder).is_ok_and(|found| !found.is_dir()) {
+                    let _ = fs::remove_file(folder);
+                    continue;
+                }
                 // A writer may add a file while the folder is emptied.
                 for _ in 0..100 {
                     match fs::remove_dir_all(folder) {

@@ -40,6 +40,7 @@ use talk::Talk;
 /// # Errors
 /// Nothing could be analysed (exit code 2), or standard output was closed.
 pub fn run(cli: &Cli) -> anyhow::Result<u8> {
+    interrupt::file_sizes_are_errors();
     let talk = Talk::new(cli, palette(cli.color, io::stderr().is_terminal()));
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.verb {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::options;
-use super::output::{self, Output};
+use super::output::{self, Files, Output};
 use super::talk::Talk;
 use super::{page_width, pictures, search, to_stdout};
 use crate::categories::CategoryRules;
@@ -30,9 +30,19 @@ const BRIEF_ROWS: usize = 7;
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Result<u8> {
-    let open = |flag: &str, path: &Option<PathBuf>| {
+    let baselines = args
+        .baseline
+        .iter()
+        .map(|path| ("--baseline", Some(path.as_path())));
+    let read = [
+        ("--reference", args.reference.as_deref()),
+        ("--categories", args.categories.as_deref()),
+        ("--options", args.options_file.as_deref()),
+    ];
+    let mut files = Files::read(baselines.chain(read));
+    let mut open = |flag: &str, path: &Option<PathBuf>| {
         let path = path.as_deref();
-        path.map(|path| Output::open(flag, path)).transpose()
+        path.map(|path| files.write(flag, path)).transpose()
     };
     let json_to = open("--json", &args.json)?;
     let markdown_to = open("--markdown", &args.markdown)?;
