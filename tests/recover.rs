@@ -21,8 +21,12 @@ fn killed_run(dir: &Dir) -> PathBuf {
             let journal = || fs::read_to_string(path.join(JOURNAL)).unwrap_or_default();
             journal().matches("\"batch\"").count() >= 12
         });
-        // Now and then a batch is being written then; that is a test of its own.
-        if rest::read(&path).unwrap().unwrap().cut.is_empty() {
+        // Now and then a batch is being written then; that is a test of its own. And where this
+        // process was slow to look, the segment may be full and closed.
+        let has_bricks = open_batches(&path)
+            .iter()
+            .any(|line| line.segment.starts_with("bricks/"));
+        if has_bricks && rest::read(&path).unwrap().unwrap().cut.is_empty() {
             return path;
         }
         fs::remove_dir_all(&path).unwrap();
@@ -190,23 +194,31 @@ fn what_is_in_the_way_is_not_removed() {
         .exits(0);
 }
 
-/// A batch of bricks in the open segment, from the journal: the first, or the last.
-fn batch(path: &Path, last: bool) -> (PathBuf, Line) {
+/// The file of a segment that was open when the recorder ended.
+fn open_file(path: &Path, line: &Line) -> PathBuf {
+    path.join(format!("{}.open", line.segment))
+}
+
+/// The batches of open segments, from the journal.
+fn open_batches(path: &Path) -> Vec<Line> {
     let journal = fs::read(path.join(JOURNAL)).unwrap();
-    let lines = journal
-        .split_inclusive(|byte| *byte == b'\n')
-        .filter_map(Line::decode);
-    let mut batches: Vec<Line> = lines.filter(|l| l.chunk == Chunk::Batch).collect();
-    let last_of_all = batches.last().unwrap().clone();
-    batches.retain(|line| line.segment.starts_with("bricks/"));
+    let lines = journal.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .filter_map(Line::decode)
+        .filter(|line| line.chunk == Chunk::Batch && open_file(path, line).exists())
+        .collect()
+}
+
+/// A batch of an open segment: the first one of bricks, or the last one of all.
+fn batch(path: &Path, last: bool) -> (PathBuf, Line) {
+    let mut batches = open_batches(path);
     let line = if last {
-        last_of_all
+        batches.pop().unwrap()
     } else {
-        batches[0].clone()
+        let bricks = |line: &Line| line.segment.starts_with("bricks/");
+        batches.into_iter().find(bricks).unwrap()
     };
-    let file = path.join(format!("{}.open", line.segment));
-    assert!(file.exists(), "{}", file.display());
-    (file, line)
+    (open_file(path, &line), line)
 }
 
 fn flip(file: &Path, at: u64) {

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let palette = verb::palette(cli.color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
-            let text: Vec<_> = format!("{error:#}")
+            let text: Vec<_> = told(&error)
                 .lines()
                 .map(|line| printable(line).into_owned())
                 .collect();
@@ -25,6 +25,20 @@ fn main() -> ExitCode {
             ExitCode::from(exit::CANNOT_ANALYSE)
         }
     }
+}
+
+/// The error and what caused it; not again what a message quotes of its cause.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

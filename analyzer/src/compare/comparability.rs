@@ -75,8 +75,10 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
         }),
         fact("program", &|f| f.program.argv.first().cloned()),
         fact("arguments", &|f| {
-            let rest = f.program.argv.get(1..)?;
-            (!rest.is_empty()).then(|| without_output(rest))
+            Some(match f.program.argv.get(1..)? {
+                [] => "none".to_owned(),
+                rest => without_output(rest),
+            })
         }),
     ];
     // Values that both sides agree on are not worth a line each.
@@ -84,6 +86,8 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
         .iter()
         .chain(run)
         .flat_map(|member| member.facts.values.keys())
+        // How ceilings were measured is no value of the program.
+        .filter(|key| !key.starts_with("peaks."))
         .collect();
     for key in keys {
         let aspect = aspect_of(&format!("value {key}"), base, run, &|member| {

@@ -105,7 +105,7 @@ pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
     let p: Vec<f64> = tested.iter().filter_map(|i| all[*i].p).collect();
     for (i, q) in tested.iter().zip(discovery::adjusted(&p)) {
         all[*i].q = Some(q);
-        let step_ns = pairs[*i].step_ns;
+        let step_ns = pairs[*i].step_ns();
         let (verdict, why) = judge(&all[*i], q, step_ns, options);
         all[*i].verdict = verdict;
         all[*i].why = why;
@@ -114,6 +114,23 @@ pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
 }
 
 impl Pair<'_> {
+    /// What the clocks say of their steps, or what durations show where that is more: the
+    /// smallest difference between any two of a side that differ. Recorders that round (Kineto to
+    /// microseconds) and counters that advance in larger steps than they are read in do not say so.
+    fn step_ns(&self) -> Option<f64> {
+        let seen = [&self.base, &self.run].into_iter().filter_map(|side| {
+            let mut all: Vec<f64> = side
+                .iter()
+                .flat_map(|run| run.durations.iter().copied())
+                .collect();
+            all.sort_by(f64::total_cmp);
+            let steps = all.windows(2).map(|two| two[1] - two[0]);
+            steps.filter(|step| *step > 0.0).min_by(f64::total_cmp)
+        });
+        let seen = seen.min_by(f64::total_cmp);
+        self.step_ns.into_iter().chain(seen).max_by(f64::total_cmp)
+    }
+
     /// Of all its runs; `None`: too few samples to be tested.
     fn dependence(&self) -> Option<dependence::Dependence> {
         let length = |side: &[&Sampled]| side.iter().map(|run| run.durations.len()).sum::<usize>();

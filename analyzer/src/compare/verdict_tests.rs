@@ -145,6 +145,13 @@ fn what_cannot_be_told_says_why() {
         verdict == Verdict::CannotTell && why.contains("steps by 10 ns"),
         "{why}"
     );
+    // Nobody says how the clock steps; what was measured shows it.
+    let stepped = |most: usize| Sampled::of((0..60).map(|i| 1000.0 * (i % most) as f64).collect());
+    let (verdict, why) = judge(stepped(3), stepped(4), None);
+    assert!(
+        verdict == Verdict::CannotTell && why.contains("steps by 1000 ns"),
+        "{why}"
+    );
     let (verdict, why) = judge(Sampled::of(vec![0.0; 50]), flat(50, 100.0), None);
     assert!(
         verdict == Verdict::CannotTell && why.contains("median of 0"),

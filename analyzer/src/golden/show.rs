@@ -169,6 +169,11 @@ impl Listed {
     }
 }
 
+/// Columns of the name of a file in a list.
+const NAME: usize = 28;
+/// Columns of what a file is of: the whole line has room on 80.
+const ABOUT: usize = 26;
+
 /// All files of a folder, in lines.
 pub fn listed(files: &[Listed]) -> String {
     let mut out = String::new();
@@ -180,8 +185,8 @@ pub fn listed(files: &[Listed]) -> String {
             (None, None) => program,
         };
         vec![
-            width::printable(&file.file).into_owned(),
-            about,
+            width::shorten(&width::printable(&file.file), NAME).into_owned(),
+            width::shorten(&about, ABOUT).into_owned(),
             file.names.to_string(),
             file.tensors.to_string(),
             units::scaled(file.bytes as f64, "B"),

@@ -48,11 +48,28 @@ pub fn render(report: &Report, page: Page) -> String {
     header(report, &mut out);
     terminal_findings::holds_back(report, &mut out);
     terminal_findings::head(report, &mut out);
-    if page.detail != Detail::Head {
-        sections(report, &mut out);
+    match page.detail {
+        Detail::Head => failures(report, &mut out),
+        Detail::Brief | Detail::Full => sections(report, &mut out),
     }
     problems(report, &mut out);
     out.text
+}
+
+/// Of a page without sections: those that there would be if their plugins had not failed.
+fn failures(report: &Report, out: &mut Out) {
+    let failed = report
+        .sections
+        .iter()
+        .filter(|section| section.status == SectionStatus::Failed);
+    for (at, section) in failed.enumerate() {
+        if at == 0 {
+            out.blank();
+        }
+        let lead = format!("{} failed:", width::printable(&section.plugin));
+        let why = section.message.as_deref().unwrap_or("no reason given");
+        out.hanging(0, (&lead, section.status.into()), why, None);
+    }
 }
 
 /// Those that say what would be gained first; on a brief page those that did not run share a line at its end.

@@ -22,7 +22,7 @@ run       decode (00000000000000aa)
 program   ./decode --tokens 64
 host      box · A processor with a name that goes on and on · 2 CPUs · 16 GB
 wall      1 s
-coverage  97.3 % of wall had recorded work running
+coverage  97.3 % of wall lies within recorded bricks, kernels or calls
 events    1,234, none dropped
 recorder  31.5 ns a span × 1,234 ≈ 38.9 µs, <0.1 % of wall
 complete  yes
@@ -91,6 +91,21 @@ fn a_failed_and_a_skipped_section_say_why() {
     );
     assert!(
         text.contains("\n  skipped: it reads a.t, and a failed\n"),
+        "{text}"
+    );
+}
+
+/// The shortest page says it too.
+#[test]
+fn a_failed_plugin_is_told_where_there_are_no_sections() {
+    let mut failed = testing::section("a", vec![]);
+    failed.status = SectionStatus::Failed;
+    failed.message = Some("panicked: index out of bounds".into());
+    let report = testing::report(vec![failed, testing::section("b", vec![])]);
+    let detail = Detail::Head;
+    let text = render(&report, Page { detail, ..page(80) });
+    assert!(
+        text.ends_with("\n\na failed: panicked: index out of bounds\n"),
         "{text}"
     );
 }

@@ -166,7 +166,7 @@ fn wall(header: &Header) -> String {
 fn coverage(header: &Header) -> String {
     match header.coverage {
         Some(share) => format!(
-            "{} of wall had recorded work running",
+            "{} of wall lies within recorded bricks, kernels or calls",
             units::percent(share)
         ),
         None => "not measured: no work was recorded".to_owned(),

@@ -5,14 +5,14 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::{search, to_stdout};
+use super::{on_terminal, page_width, search, to_stdout};
 use crate::categories::CategoryRules;
 use crate::cli::ListArgs;
 use crate::exit;
 use crate::plan::Wish;
 use crate::plugin::{Entry, Input, Known, Roster, Status, Way, known_options};
 use crate::report::style::{Meaning, Palette};
-use crate::report::width::printable;
+use crate::report::width::{self, printable};
 use crate::report::{Request, SectionStatus, build};
 use crate::rules::Sample;
 use crate::run::Run;
@@ -54,7 +54,13 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette) -> anyhow::Result<u8
         bytes.push(b'\n');
         to_stdout(&bytes)?;
     } else {
-        to_stdout(text(&roster, rows, verbose, palette).as_bytes())?;
+        let text = text(&roster, rows, verbose, palette);
+        // Whole lines are for programs.
+        let text = match on_terminal() {
+            true => wrapped(&text, page_width(None)),
+            false => text,
+        };
+        to_stdout(text.as_bytes())?;
     }
     if roster.plugins.is_empty() {
         anyhow::bail!(roster.nothing_found());
@@ -180,6 +186,25 @@ fn tables(roster: &Roster) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>> {
         .collect())
 }
 
+/// Lines of at most `room` columns; what goes on stands below what began, and a bit further in.
+fn wrapped(text: &str, room: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let words = line.trim_start();
+        let indent = line.len() - words.len();
+        // What has no indent is a name, painted.
+        let parts = match indent {
+            0 => vec![words.to_owned()],
+            _ => width::wrap(words, room.saturating_sub(indent + 4)),
+        };
+        for (at, part) in parts.iter().enumerate() {
+            let indent = if at == 0 { indent } else { indent + 4 };
+            let _ = writeln!(out, "{}{part}", " ".repeat(indent));
+        }
+    }
+    out
+}
+
 /// Writing to a string cannot fail, so the results below are dropped.
 fn text(roster: &Roster, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) -> String {
     let mut out = String::new();
@@ -255,4 +280,18 @@ fn text(roster: &Roster, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) -> S
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_go_on_below() {
+        let text = "name 1  ok\n  reads rows: SELECT one, two FROM three\n";
+        assert_eq!(
+            wrapped(text, 26),
+            "name 1  ok\n  reads rows: SELECT\n      one, two FROM\n      three\n"
+        );
+    }
 }

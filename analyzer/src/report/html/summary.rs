@@ -89,7 +89,7 @@ fn figures(out: &mut String, report: &Report) {
                 .header
                 .coverage
                 .map_or("not measured".to_owned(), units::percent),
-            "of wall had recorded work running",
+            "of wall lies within recorded bricks, kernels or calls",
         ),
         ("events", count(facts.rows), dropped.as_str()),
         (
