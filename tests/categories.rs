@@ -108,7 +108,7 @@ fn a_wrong_file_is_refused_with_its_line() {
     dir.report(&run, &["--categories", "wrong.toml"])
         .exits(2)
         .stderr_has(
-            "wrong.toml, line 3: unknown field `pattern`, expected `category` or `contains`",
+            "wrong.toml, line 3: unknown field `pattern`, expected one of `category`, `contains`, `words`",
         )
         .stderr_has("trueno-analyze categories");
     dir.report(&run, &["--categories", "none.toml"])
