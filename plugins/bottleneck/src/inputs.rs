@@ -157,8 +157,10 @@ pub const INPUTS: [Input; 30] = [
     ),
     may(
         "sizes",
-        "SELECT name, elements, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns, SUM(dur_ns) AS dur_ns FROM bricks \
-         WHERE elements IS NOT NULL AND timing <> 'bound' GROUP BY name, elements ORDER BY name, elements",
+        "SELECT name, elements, flops, bytes, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns, SUM(dur_ns) AS dur_ns FROM ( \
+         SELECT name, elements, flops, COALESCE(bytes_read, 0) + COALESCE(bytes_written, 0) AS bytes, dur_ns FROM bricks \
+         WHERE elements IS NOT NULL AND timing <> 'bound' \
+         ) AS sized GROUP BY name, elements, flops, bytes ORDER BY name, elements, flops, bytes",
     ),
     may(
         "checksums",

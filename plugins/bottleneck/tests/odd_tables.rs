@@ -218,7 +218,7 @@ const TABLES: [Columns; 26] = [
         &[],
         &["name"],
         &[],
-        &["elements", "calls"],
+        &["elements", "flops", "bytes", "calls"],
     ),
 ];
 

@@ -27,11 +27,15 @@ pub struct Name {
     pub median_ns: Option<i64>,
 }
 
-/// Calls of one name and number of elements.
+/// Calls of one name that declare the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Elements of each.
     pub elements: u64,
+    /// Floating-point operations of each; `None`: not declared.
+    pub flops: Option<u64>,
+    /// Bytes that each reads and writes; `None`: not declared.
+    pub bytes: Option<u64>,
     /// How many.
     pub calls: u64,
     /// The one in the middle.
@@ -116,6 +120,8 @@ impl Bricks {
             };
             let size = Size {
                 elements: count(&table, "elements", row)?,
+                flops: Some(count(&table, "flops", row)?).filter(|flops| *flops > 0),
+                bytes: Some(count(&table, "bytes", row)?).filter(|bytes| *bytes > 0),
                 calls: count(&table, "calls", row)?,
                 median_ns,
                 dur_ns,
