@@ -124,7 +124,7 @@ pub const INPUTS: [Input; 30] = [
     // (MIN keeps the engine from looking at the names of all rows instead).
     may(
         "loader_rows",
-        "SELECT b.name_id AS name_id, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+        "SELECT b.name_id AS name_id, b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
          WHERE b.timing <> 'bound' AND (b.category = 'data loading' \
          OR b.name IN (SELECT name FROM category_rules WHERE category = 'data loading') \
          OR b.name_id IN (SELECT n.name_id FROM (SELECT name_id, MIN(name) AS name FROM bricks GROUP BY name_id) AS n \

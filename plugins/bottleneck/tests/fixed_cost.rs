@@ -83,7 +83,8 @@ fn larger_calls_that_take_no_longer_tell_nothing() {
             .collect();
         let output = of(sizes(&rows));
         assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
-        let said = "how the time of encode depends on its size: calls of more elements take no longer";
+        let said =
+            "how the time of encode depends on its size: calls of more elements take no longer";
         assert_eq!(missing(&output), [said]);
     }
 }

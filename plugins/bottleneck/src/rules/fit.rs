@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::facts::ranges::Total;
 use crate::facts::Size;
+use crate::facts::ranges::Total;
 use crate::verdict::Confidence;
 use crate::words::{count, percent};
 
@@ -157,9 +157,7 @@ impl Fit {
             );
             return Err(Unfit::Other(why));
         }
-        let calls = all
-            .iter()
-            .fold(0, |n: u64, of| n.saturating_add(of.calls));
+        let calls = all.iter().fold(0, |n: u64, of| n.saturating_add(of.calls));
         let work: f64 = all.iter().map(|of| of.size as f64 * of.calls as f64).sum();
         let took_ns = sizes.iter().map(|size| size.dur_ns).total() as f64;
         Ok(Self {
@@ -271,7 +269,11 @@ fn points(all: &[Of]) -> Vec<(f64, f64, f64)> {
             middle(all.collect()).unwrap_or(0.0)
         };
         let calls = some.iter().map(|of| of.calls as f64).sum();
-        (of(&|of| of.size as f64), of(&|of| of.median_ns as f64), calls)
+        (
+            of(&|of| of.size as f64),
+            of(&|of| of.median_ns as f64),
+            calls,
+        )
     };
     all.chunks(each).map(of).collect()
 }

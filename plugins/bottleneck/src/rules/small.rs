@@ -13,7 +13,7 @@ use super::Draft;
 use super::fit::{Fit, Unfit};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Total, union};
+use crate::facts::ranges::{Total, total, union};
 use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
@@ -43,7 +43,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         };
         told = true;
         let share = fit.fixed_share();
-        if share < options.small_share || fit.calls < options.least_gaps {
+        if share < options.small_share || facts.window.a_rank(fit.calls) < options.least_gaps {
             continue;
         }
         let less = share * (1.0 - 1.0 / FEWER);
@@ -131,8 +131,9 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
         .total();
     let small = union(small);
-    let on_path = on_path.saturating_add(facts.waited_ns(&small));
-    let gain_ns = small_ns.min(on_path) / 2;
+    let on_path = on_path.saturating_add(facts.waited_ns(&small, Some(device)));
+    // Those of several streams at once hold the device once.
+    let gain_ns = total(&small).min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,
         code: "small_grids",
