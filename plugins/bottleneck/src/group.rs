@@ -13,9 +13,9 @@ const SHOWN: usize = 4;
 ///
 /// Two findings are of one group when one class [explains](crate::class::Class::explains) the other and both are
 /// found at one place, or when both are the same class of rooflines or loops (what is nested says the same, and a category
-/// says what its names say; a part of a finding is that of its device or host). The
-/// same finding of several ranks is of one group, and with it what belongs to it there. The leader has the highest severity, then the most to gain. Of one device a brick's finding on the host explains
-/// what the device waits for.
+/// says what its names say; a part of a finding is that of its device or host). The same finding of several ranks is of one
+/// group, and with it what belongs to it there; its leader says which ranks. The leader has the highest severity, then the
+/// most to gain. Of one device a brick's finding on the host explains what the device waits for.
 pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
