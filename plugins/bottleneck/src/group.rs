@@ -2,31 +2,45 @@
 
 use std::cmp::Reverse;
 
-use crate::Options;
 use crate::rules::PART;
 use crate::verdict::{Bottleneck, Verdicts};
+use crate::words::without_rank;
+
+/// Ranks that are named one by one.
+const SHOWN: usize = 4;
 
 /// Numbers groups and puts findings in the order of ranks: groups by their leaders, the leader first in each.
 ///
 /// Two findings are of one group when one class [explains](crate::class::Class::explains) the other and both are
 /// found at one place, or when both are the same class of rooflines or loops (what is nested says the same, and a category
-/// says what its names say; a part of a finding is that of its device or host). The
-/// leader has the highest severity, then the most to gain. Of one device a brick's finding on the host explains
-/// what the device waits for.
-pub fn grouped(mut verdicts: Verdicts, _options: &Options) -> Verdicts {
+/// says what its names say; a part of a finding is that of its device or host). The same finding of several ranks is of one
+/// group, and with it what belongs to it there; its leader says which ranks. The leader has the highest severity, then the
+/// most to gain. Of one device a brick's finding on the host explains what the device waits for.
+pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
     // The first that it is related to among those that lead; else it leads a group of its own.
     let mut leaders: Vec<usize> = Vec::new();
     for at in 0..findings.len() {
-        let known = leaders
-            .iter()
-            .position(|leader| related(&findings[*leader], &findings[at]));
+        let known = leaders.iter().position(|leader| {
+            let lead = &findings[*leader];
+            // What leads here, on another rank.
+            let group = findings[*leader].group;
+            let mut twins = findings[..at]
+                .iter()
+                .filter(|one| one.group == group && is_twin(lead, one));
+            related(lead, &findings[at])
+                || is_twin(lead, &findings[at])
+                || twins.any(|twin| related(twin, &findings[at]))
+        });
         let group = known.unwrap_or_else(|| {
             leaders.push(at);
             leaders.len() - 1
         });
         findings[at].group = group as u64 + 1;
+    }
+    for leader in leaders {
+        name_ranks(&mut findings, leader, ranks);
     }
     findings.sort_by_key(|finding| finding.group);
     verdicts.findings = findings;
@@ -47,6 +61,58 @@ fn key(finding: &Bottleneck) -> impl Ord + '_ {
         &finding.scope,
         finding.code,
     )
+}
+
+/// Rank of a finding, by what it is about or else by its place.
+fn rank(one: &Bottleneck) -> u64 {
+    let of_scope = without_rank(&one.scope);
+    let of_place = || without_rank(&one.place).0;
+    if of_scope.1.len() < one.scope.len() {
+        of_scope.0
+    } else {
+        of_place()
+    }
+}
+
+/// Whether both say the same of two ranks.
+fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
+    let bare = |one: &Bottleneck| {
+        let (scope, place) = (without_rank(&one.scope).1, without_rank(&one.place).1);
+        (
+            one.class,
+            one.code,
+            one.scope_kind,
+            scope.to_owned(),
+            place.to_owned(),
+        )
+    };
+    rank(a) != rank(b) && bare(a) == bare(b)
+}
+
+/// Says of a finding that other ranks have as well on which of `ranks` it was found.
+fn name_ranks(findings: &mut [Bottleneck], leader: usize, ranks: usize) {
+    let lead = &findings[leader];
+    let of_group = findings.iter().filter(|one| one.group == lead.group);
+    let twins = of_group.filter(|one| is_twin(lead, one));
+    let mut all: Vec<u64> = twins.map(rank).collect();
+    if all.is_empty() {
+        return;
+    }
+    all.push(rank(lead));
+    all.sort_unstable();
+    all.dedup();
+    let on = match (all.len(), ranks) {
+        (2, 2) => "both ranks".to_owned(),
+        (n, ranks) if n == ranks => format!("all {n} ranks"),
+        (n, _) if n > SHOWN => format!("{n} ranks"),
+        _ => {
+            let all: Vec<String> = all.iter().map(u64::to_string).collect();
+            format!("ranks {}", all.join(", "))
+        }
+    };
+    let one = &mut findings[leader];
+    one.sentence = format!("on {on}: {}", one.sentence);
+    one.considered += &format!("; the figures are those of rank {}", rank(one));
 }
 
 fn related(a: &Bottleneck, b: &Bottleneck) -> bool {

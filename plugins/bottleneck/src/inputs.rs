@@ -124,7 +124,7 @@ pub const INPUTS: [Input; 30] = [
     // (MIN keeps the engine from looking at the names of all rows instead).
     may(
         "loader_rows",
-        "SELECT b.name_id AS name_id, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
+        "SELECT b.name_id AS name_id, b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
          WHERE b.timing <> 'bound' AND (b.category = 'data loading' \
          OR b.name IN (SELECT name FROM category_rules WHERE category = 'data loading') \
          OR b.name_id IN (SELECT n.name_id FROM (SELECT name_id, MIN(name) AS name FROM bricks GROUP BY name_id) AS n \
@@ -157,8 +157,10 @@ pub const INPUTS: [Input; 30] = [
     ),
     may(
         "sizes",
-        "SELECT name, elements, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns, SUM(dur_ns) AS dur_ns FROM bricks \
-         WHERE elements IS NOT NULL AND timing <> 'bound' GROUP BY name, elements ORDER BY name, elements",
+        "SELECT name, elements, flops, bytes, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns, SUM(dur_ns) AS dur_ns FROM ( \
+         SELECT name, elements, flops, COALESCE(bytes_read, 0) + COALESCE(bytes_written, 0) AS bytes, dur_ns FROM bricks \
+         WHERE elements IS NOT NULL AND timing <> 'bound' \
+         ) AS sized GROUP BY name, elements, flops, bytes ORDER BY name, elements, flops, bytes",
     ),
     may(
         "checksums",

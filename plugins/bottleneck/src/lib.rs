@@ -36,7 +36,7 @@ impl Plugin for Bottleneck {
         for rule in rules::ALL {
             rule(&facts, &options, &mut verdicts);
         }
-        let verdicts = group::grouped(verdicts, &options);
+        let verdicts = group::grouped(verdicts, facts.window.ranks);
         let top = verdicts.leaders(options.findings);
         run.emit(tables::top(&verdicts, &top))?;
         run.emit(tables::bottlenecks(&verdicts))?;

@@ -87,6 +87,14 @@ pub fn short(name: &str) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
+/// The rank that a lane or a place names, 0 if none, and the rest: `rank 1 gpu0`.
+pub fn without_rank(place: &str) -> (u64, &str) {
+    let rest = place.strip_prefix("rank ");
+    let parts = rest.and_then(|rest| rest.split_once(' '));
+    let known = parts.and_then(|(rank, rest)| Some((rank.parse().ok()?, rest)));
+    known.unwrap_or((0, place))
+}
+
 /// A text inside quotes of SQL.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
@@ -126,5 +134,8 @@ mod tests {
             "ampere_sgemm_1…itK_stage_two"
         );
         assert_eq!(quoted("it's"), "'it''s'");
+        assert_eq!(without_rank("rank 12 gpu0"), (12, "gpu0"));
+        assert_eq!(without_rank("rank 12"), (0, "rank 12"));
+        assert_eq!(without_rank("gpu0"), (0, "gpu0"));
     }
 }

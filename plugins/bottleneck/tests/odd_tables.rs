@@ -181,7 +181,7 @@ const TABLES: [Columns; 26] = [
     ),
     (
         "loader_rows",
-        &["name_id", "start_ns", "dur_ns"],
+        &["name_id", "thread", "start_ns", "dur_ns"],
         &[],
         &[],
         &[],
@@ -218,7 +218,7 @@ const TABLES: [Columns; 26] = [
         &[],
         &["name"],
         &[],
-        &["elements", "calls"],
+        &["elements", "flops", "bytes", "calls"],
     ),
 ];
 

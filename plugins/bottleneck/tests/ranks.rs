@@ -97,3 +97,98 @@ fn collectives_that_are_not_on_record_everywhere_are_not_matched() {
     let said = "which rank comes late: no collective is on record equally often on all ranks";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
+
+/// Collectives of two streams that ranks wait for at the same time hold them up once.
+#[test]
+fn collectives_at_the_same_time_are_late_once() {
+    let kernel = |rank: i64, n: i64, name, stream| Work {
+        device: Some(rank << 16),
+        stream: Some(stream),
+        ..Work::at(name, n * 100 + rank * 40, 50 - rank * 40 + 40)
+    };
+    let of = |at: i64| {
+        let (rank, n) = (at % 2, at / 2);
+        [
+            kernel(rank, n, "ncclAllReduce", 1),
+            kernel(rank, n, "ncclAllGather", 2),
+        ]
+    };
+    let rows: Vec<Work> = (0..20).flat_map(of).collect();
+    let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
+    let output =
+        run::<Bottleneck>([facts(1_000), kernels(&rows), ranks], "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes
+        .iter()
+        .position(|code| code == "late_ranks")
+        .expect("ranks are late");
+    assert_eq!(gains(&output)[at], Some(10 * 20 * US));
+}
+
+/// Few waits that go on long after their tasks, all on record.
+#[test]
+fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
+    let n = 5_u64;
+    let starts = || (0..n as i64).map(|at| at * 200 * US);
+    let tasks = Table::build("tasks")
+        .u64("id", (0..n).map(|at| at + 1_000))
+        .u64("parent", (0..n).map(|_| None::<u64>))
+        .text("name", (0..n).map(|_| "head"))
+        .i64("thread", (0..n).map(|_| 1_i64))
+        .i64("start_ns", starts())
+        .i64("dur_ns", (0..n).map(|_| 100 * US));
+    let joins = || {
+        Table::build("joins")
+            .u64("task", (0..n).map(|at| at + 1_000))
+            .u64("wait", (0..n).map(|at| at + 1))
+            .i64("start_ns", starts())
+            .i64("dur_ns", (0..n).map(|_| 140 * US))
+    };
+    let waits = || {
+        Table::build("waits")
+            .u64("id", 1..=n)
+            .text("kind", (0..n).map(|_| "join"))
+            .i64("thread", (0..n).map(|_| 0_i64))
+            .i64("start_ns", starts())
+            .i64("dur_ns", (0..n).map(|_| 140 * US))
+    };
+    let on_path = || path(&[("work", 800), ("sync_wait", 200)]);
+    let opportunity = || {
+        Table::build("opportunity")
+            .text("name", ["kind:sync_wait"])
+            .i64("path_ns", [200 * US])
+            .i64("gain_50_ns", [100 * US])
+            .i64("gain_100_ns", [200 * US])
+    };
+    let told = [
+        facts(1_000),
+        tasks,
+        joins(),
+        waits(),
+        on_path(),
+        opportunity(),
+    ];
+    let output = run::<Bottleneck>(told, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["join_cost"]);
+    // 40 µs each.
+    assert_eq!(gains(&output), [Some(200 * US)]);
+    let text = [
+        texts(&output, "bottlenecks", "confidence_why"),
+        texts(&output, "bottlenecks", "suggestion"),
+        texts(&output, "bottlenecks", "sentence"),
+    ];
+    let text = text.concat().join(" ");
+    assert!(!text.contains("record what"), "{text}");
+    assert!(
+        text.contains("5 joins wait 20 % of the wall while none of their tasks runs"),
+        "{text}"
+    );
+    // Without its tasks nobody knows.
+    let untold = [facts(1_000), waits(), on_path(), opportunity()];
+    let output = run::<Bottleneck>(untold, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["unexplained_wait"]);
+    // Tasks before the window are on record all the same.
+    let no_tasks = [facts(1_000), joins(), waits(), on_path(), opportunity()];
+    let output = run::<Bottleneck>(no_tasks, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
+}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Result, Run, rank};
 
 use super::ranges::{Ranges, common, total, union};
 use super::{Device, Window};
@@ -27,11 +27,15 @@ pub struct Name {
     pub median_ns: Option<i64>,
 }
 
-/// Calls of one name and number of elements.
+/// Calls of one name that declare the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Elements of each.
     pub elements: u64,
+    /// Floating-point operations of each; `None`: not declared.
+    pub flops: Option<u64>,
+    /// Bytes that each reads and writes; `None`: not declared.
+    pub bytes: Option<u64>,
     /// How many.
     pub calls: u64,
     /// The one in the middle.
@@ -40,13 +44,24 @@ pub struct Size {
     pub dur_ns: i64,
 }
 
+/// A row of a brick that gets input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Its name.
+    pub name: String,
+    /// When, inside the window.
+    pub range: (i64, i64),
+    /// The rank that loads; 0 where there are none.
+    pub rank: i64,
+}
+
 /// What is known of them.
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
     /// All rows.
     pub names: Vec<Name>,
-    /// Bricks that get input, as name and time in the window.
-    pub loaders: Vec<(String, (i64, i64))>,
+    /// Bricks that get input.
+    pub loaders: Vec<Load>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
     /// When bricks began on threads that copy, sorted.
@@ -116,6 +131,8 @@ impl Bricks {
             };
             let size = Size {
                 elements: count(&table, "elements", row)?,
+                flops: Some(count(&table, "flops", row)?).filter(|flops| *flops > 0),
+                bytes: Some(count(&table, "bytes", row)?).filter(|bytes| *bytes > 0),
                 calls: count(&table, "calls", row)?,
                 median_ns,
                 dur_ns,
@@ -207,15 +224,16 @@ impl Bricks {
         }
         self.before_steps.retain(|name, _| !later.contains(name));
         let table = run.table("loader_rows")?;
-        let (id, start, dur) = (
-            table.i64("name_id")?,
-            table.i64("start_ns")?,
-            table.i64("dur_ns")?,
-        );
+        let (id, thread) = (table.i64("name_id")?, table.i64("thread")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         for row in 0..table.rows() {
             let name = id.get(row).and_then(|id| numbers.get(&id));
             if let (Some(name), Some(range)) = (name, window.row(start.get(row), dur.get(row))) {
-                self.loaders.push((name.clone(), range));
+                self.loaders.push(Load {
+                    name: name.clone(),
+                    range,
+                    rank: rank::of_place(thread.get(row).unwrap_or(0)).0,
+                });
             }
         }
         self.other_starts_ns = run

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Result, Run, Table, rank};
 
 use super::Window;
 use super::ranges::{Ranges, union};
@@ -89,8 +89,8 @@ pub struct Device {
     pub names: Vec<String>,
     /// Waits by start, copies that block not among them.
     pub waits: Vec<Wait>,
-    /// When waits for devices returned, sorted.
-    returns_ns: Vec<i64>,
+    /// When waits for devices returned, sorted, by rank.
+    returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
 }
@@ -126,9 +126,13 @@ impl Device {
                 });
             }
         }
-        let waits = out.waits.iter().filter(|wait| !wait.is_join);
-        out.returns_ns = waits.map(|wait| wait.end_ns).collect();
-        out.returns_ns.sort_unstable();
+        for wait in out.waits.iter().filter(|wait| !wait.is_join) {
+            let of = out.returns_ns.entry(rank::of_key(wait.id)).or_default();
+            of.push(wait.end_ns);
+        }
+        for of in out.returns_ns.values_mut() {
+            of.sort_unstable();
+        }
         Ok(out)
     }
 
@@ -242,10 +246,13 @@ impl Device {
         union(of.map(|work| (work.start_ns, work.end_ns)).collect())
     }
 
-    /// Whether a host wait for a device returned within these times.
-    pub fn has_wait_ending(&self, from_ns: i64, until_ns: i64) -> bool {
-        let at = self.returns_ns.partition_point(|end| *end < from_ns);
-        self.returns_ns.get(at).is_some_and(|end| *end <= until_ns)
+    /// Whether a host wait of a rank for a device returned within these times.
+    pub fn has_wait_ending(&self, rank: u64, from_ns: i64, until_ns: i64) -> bool {
+        let Some(returns_ns) = self.returns_ns.get(&rank) else {
+            return false;
+        };
+        let at = returns_ns.partition_point(|end| *end < from_ns);
+        returns_ns.get(at).is_some_and(|end| *end <= until_ns)
     }
 
     /// The name of a piece of work.

@@ -14,6 +14,8 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
+use trueno_plugin::rank;
+
 use super::device::device_name;
 use super::ranges::{Ranges, union, within};
 use super::{Bricks, Device, Window};
@@ -91,9 +93,18 @@ impl Idle {
     /// Finds them.
     pub fn of(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
         let mut out = Self::default();
-        let holds = holds(device);
-        let loaders: Ranges = union(bricks.loaders.iter().map(|(_, range)| *range).collect());
+        let all_holds = holds(device);
         for number in device.devices() {
+            // What another rank does holds no device of this one.
+            let (rank, _) = rank::of_place(number);
+            let of_rank = |id: u64| i64::try_from(rank::of_key(id)) == Ok(rank);
+            let holds: Vec<_> = all_holds
+                .iter()
+                .filter(|hold| of_rank(hold.2))
+                .copied()
+                .collect();
+            let loaders = bricks.loaders.iter().filter(|load| load.rank == rank);
+            let loaders: Ranges = union(loaders.map(|load| load.range).collect());
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;

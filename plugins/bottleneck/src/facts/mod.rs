@@ -11,7 +11,7 @@ mod steps;
 mod tasks;
 mod window;
 
-pub use bricks::{Bricks, Name, Size, count};
+pub use bricks::{Bricks, Load, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle};
@@ -23,7 +23,7 @@ pub use window::Window;
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Result, Run, Table, rank};
 
 use crate::Options;
 
@@ -86,9 +86,12 @@ impl Facts {
     }
 
     /// How much of the path's unexplained waits device work of these times (as `union` gives them) may have filled: a wait that
-    /// names no stream is `sync_wait` on the path, and what the host waited for is what ran.
-    pub fn waited_ns(&self, ranges: &[(i64, i64)]) -> i64 {
-        let waits = self.device.waits.iter().filter(|wait| !wait.is_join);
+    /// names no stream is `sync_wait` on the path, and what the host waited for is what ran. Of a device the waits of its rank.
+    pub fn waited_ns(&self, ranges: &[(i64, i64)], device: Option<i64>) -> i64 {
+        let rank = device.map(|device| rank::of_place(device).0);
+        let of_rank = |id: u64| rank.is_none() || i64::try_from(rank::of_key(id)).ok() == rank;
+        let waits = self.device.waits.iter();
+        let waits = waits.filter(|wait| !wait.is_join && of_rank(wait.id));
         let waits = ranges::union(waits.map(|wait| (wait.start_ns, wait.end_ns)).collect());
         ranges::common(&waits, ranges).min(self.path.kind_ns("sync_wait"))
     }

@@ -1,8 +1,8 @@
 //! Tasks on threads, and who waited for them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Result, Run, rank};
 
 use super::Window;
 
@@ -35,6 +35,8 @@ impl Task {
 pub struct Tasks {
     /// By start.
     pub tasks: Vec<Task>,
+    /// Rows of waits of which it is on record what they waited for, in the window or out of it.
+    pub told: BTreeSet<u64>,
     /// Waits for tasks: row, start, end, tasks as places in `tasks`.
     pub joins: Vec<(u64, i64, i64, Vec<usize>)>,
 }
@@ -76,6 +78,7 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut at: BTreeMap<u64, usize> = BTreeMap::new();
         for row in 0..table.rows() {
+            out.told.extend(wait.get(row));
             let place = task.get(row).and_then(|task| places.get(&task));
             let (Some(place), Some(wait), Some(start_ns), Some(dur_ns)) =
                 (place, wait.get(row), start.get(row), dur.get(row))
@@ -92,10 +95,25 @@ impl Tasks {
         Ok(out)
     }
 
-    /// The most tasks that ran at once.
+    /// The most tasks of one rank that ran at once.
     pub fn most_at_once(&self) -> usize {
-        let starts = self.tasks.iter().map(|task| (task.start_ns, 1));
-        let ends = self.tasks.iter().map(|task| (task.end_ns, -1));
+        let ranks: BTreeSet<u64> = self
+            .tasks
+            .iter()
+            .map(|task| rank::of_key(task.id))
+            .collect();
+        let most = ranks.into_iter().map(|rank| self.most_of(rank)).max();
+        most.unwrap_or(0)
+    }
+
+    fn most_of(&self, rank: u64) -> usize {
+        let tasks = || {
+            self.tasks
+                .iter()
+                .filter(|task| rank::of_key(task.id) == rank)
+        };
+        let starts = tasks().map(|task| (task.start_ns, 1));
+        let ends = tasks().map(|task| (task.end_ns, -1));
         let mut moments: Vec<(i64, i64)> = starts.chain(ends).collect();
         // Of one moment ends come first: what follows at once is not at once.
         moments.sort_unstable();

@@ -52,6 +52,11 @@ impl Window {
         })
     }
 
+    /// Of a number in all ranks what one rank has on average.
+    pub fn a_rank(&self, n: u64) -> u64 {
+        n / self.ranks.max(1) as u64
+    }
+
     /// What of an interval lies inside; `None`: nothing.
     pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
         let cut = (start_ns.max(self.from_ns), end_ns.min(self.until_ns));

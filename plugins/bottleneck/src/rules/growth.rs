@@ -1,14 +1,16 @@
 //! Memory growth: live bytes grow with the iterations.
 //!
 //! Evidence: `memory.growth` says *grows* (Mann–Kendall over the ends of iterations), by at least `growth_share` of the
-//! median over all of them. Severity by that share; no gain in time is claimed.
+//! median over all of them. Severity by how long it takes at that rate (bytes over the length of the window) until `memory_bytes` are full:
+//! high within `full_soon_s`, medium within `full_later_s`, else low; and low below `least_growth_bytes` in the window. No gain in time
+//! is claimed.
 
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::verdict::{Confidence, Severity, Verdicts};
-use crate::words::{bytes, count};
+use crate::words::{bytes, count, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let table = &facts.growth;
@@ -71,6 +73,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             .and_then(|at| tag.get(at))
             .or(tag.get(row));
         let iterations = crate::facts::count(table, "iterations", row).unwrap_or(0);
+        let all_bytes = match first.get(row).zip(last.get(row)) {
+            Some((first, last)) => Some(last.saturating_sub(first) as f64),
+            None => each.get(row).map(|each| each * iterations as f64),
+        };
+        let (severity, until) = pace(facts, options, all_bytes, last.get(row));
         Draft {
             class: Class::MemoryGrowth,
             code: "memory_growth",
@@ -87,9 +94,50 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             fix: "free it, or bound it".into(),
             evidence: "SELECT time_ns, span, tag, bytes, address FROM allocations ORDER BY time_ns".into(),
             assumption: "none: no gain in time is claimed".into(),
-            considered: "what is alive at the end is no leak by itself; only a trend over iterations counts".into(),
+            considered: format!("what is alive at the end is no leak by itself; only a trend over iterations counts; {until}"),
             suggestion: "see which tag grows in memory.growth, and what keeps its blocks alive after the step".into(),
         }
-        .without_gain(Severity::of(share, options), verdicts);
+        .without_gain(severity, verdicts);
+    }
+}
+
+/// How much growth by so many bytes in the window matters, and when it is the end, in words.
+fn pace(
+    facts: &Facts,
+    options: &Options,
+    all_bytes: Option<f64>,
+    last_bytes: Option<i64>,
+) -> (Severity, String) {
+    let (Some(all), wall_ns) = (all_bytes.filter(|all| *all > 0.0), facts.window.wall_ns) else {
+        return (Severity::Low, "how fast is not known".into());
+    };
+    let left = (options.memory_bytes as f64 - last_bytes.unwrap_or(0) as f64).max(0.0);
+    let full_s = left * wall_ns as f64 / 1e9 / all;
+    let until = format!(
+        "it is {} in {}, and at that rate {} of memory are full after {}",
+        bytes(all),
+        time(wall_ns),
+        bytes(options.memory_bytes as f64),
+        long(full_s)
+    );
+    let severity = if all < options.least_growth_bytes as f64 {
+        Severity::Low
+    } else if full_s <= options.full_soon_s {
+        Severity::High
+    } else if full_s <= options.full_later_s {
+        Severity::Medium
+    } else {
+        Severity::Low
+    };
+    (severity, until)
+}
+
+/// `40 s`, `12 min`, `3.4 h`, `18 days`.
+fn long(seconds: f64) -> String {
+    match seconds {
+        s if s < 60.0 => format!("{s:.0} s"),
+        s if s < 3_600.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.1} h", s / 3_600.0),
+        s => format!("{:.0} days", s / 86_400.0),
     }
 }

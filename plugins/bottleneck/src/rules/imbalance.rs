@@ -2,14 +2,17 @@
 //!
 //! Evidence: groups that end together: tasks that one wait waits for (else siblings of one kind of name that run at once);
 //! streams of a device, and devices of a process, that run the same kernels; devices of ranks. *Imbalance* = (longest − mean) / longest over
-//! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly.
+//! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly; of groups whose longest members work at
+//! the same time only one counts, such that the sum is the largest: no path goes through two of them. Of ranks the one with the most.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_plugin::rank;
 
 use super::{Draft, sync};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Total, union};
+use crate::facts::ranges::{Total, one_after_another, union};
 use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, time};
@@ -49,7 +52,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let (mut longest_ns, mut mean_ns, mut n) = (0_i64, 0_i64, 0_u64);
     let mut slow: BTreeMap<i64, u64> = BTreeMap::new();
     let mut groups_of: BTreeSet<usize> = BTreeSet::new();
-    let mut during = Vec::new();
+    let (mut during, mut saved) = (Vec::new(), BTreeMap::new());
     for (members, _) in tasks.groups() {
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for task in members.iter().map(|at| &tasks.tasks[*at]) {
@@ -61,8 +64,14 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             n += 1;
             *slow.entry(who).or_default() += 1;
             groups_of.insert(sums.len());
-            let of = members.iter().map(|at| &tasks.tasks[*at]);
-            during.extend(of.map(|task| (task.start_ns, task.end_ns)));
+            let of = || members.iter().map(|at| &tasks.tasks[*at]);
+            during.extend(of().map(|task| (task.start_ns, task.end_ns)));
+            // The path goes through the longest.
+            let its = || of().filter(|task| task.thread == who);
+            let from_ns = its().map(|task| task.start_ns).min().unwrap_or(0);
+            let to_ns = its().map(|task| task.end_ns).max().unwrap_or(0);
+            let of_rank: &mut Vec<_> = saved.entry(rank::of_place(who).0).or_default();
+            of_rank.push(((from_ns, to_ns), longest.saturating_sub(mean)));
         }
     }
     let imbalance = longest_ns.saturating_sub(mean_ns) as f64 / longest_ns.max(1) as f64;
@@ -84,6 +93,8 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         format!("{} rounds end with one thread at work", count(n))
     };
     let waited = !tasks.joins.is_empty();
+    // Ranks work side by side: the one with the most to save.
+    let gain_ns = saved.into_values().map(one_after_another).max();
     Draft {
         class: Class::LoadImbalance,
         code: "threads",
@@ -103,7 +114,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         assumption: "the same work can be spread evenly over the same threads".into(),
         considered: format!(
-            "groups of {} threads; tasks that follow each other on one thread count as one",
+            "groups of {} threads; tasks that follow each other on one thread count as one; of groups at the same time one counts",
             groups_of.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
         ),
         suggestion: if is_same && n > 1 {
@@ -113,7 +124,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         },
     }
     .during(facts, &union(during))
-    .with_gain(facts, options, longest_ns.saturating_sub(mean_ns), verdicts);
+    .with_gain(facts, options, gain_ns.unwrap_or(0), verdicts);
 }
 
 /// Time of kernels by whatever runs them: of those that run the same ones as the one with the most, for only they share

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Draft, SHOWN, sync};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Total, union};
+use crate::facts::ranges::{Total, one_after_another, union};
 use crate::facts::{Facts, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, time};
@@ -30,6 +30,12 @@ impl Meeting<'_> {
     fn is_one(&self) -> bool {
         let first_end = self.0.values().map(|work| work.end_ns).min();
         self.last().map(|last| last.0) < first_end
+    }
+
+    /// From when the first began to when the last did.
+    fn late(&self) -> (i64, i64) {
+        let first_ns = self.0.values().map(|work| work.start_ns).min();
+        (first_ns.unwrap_or(0), self.last().map_or(0, |last| last.0))
     }
 
     /// How long ranks waited for the last, together.
@@ -110,7 +116,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     };
     let mean = |meeting: &Meeting<'_>| meeting.waited_ns() / meeting.0.len().max(1) as i64;
-    let gain_ns = one.iter().map(mean).total();
+    // Collectives of several streams that ranks wait for at once hold them up once.
+    let saved = one.iter().map(|meeting| (meeting.late(), mean(meeting)));
+    let gain_ns = one_after_another(saved.collect());
     let rows = one
         .iter()
         .flat_map(|meeting| meeting.0.values())

@@ -4,10 +4,12 @@
 //! `least_share` of the window on the critical path. Gain: loading beside the work: the loaders' time on the path, but the run cannot
 //! be shorter than its loading; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
+use std::collections::BTreeMap;
+
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Total, total, union};
+use crate::facts::ranges::{Ranges, Total, total, union};
 use crate::facts::{Cause, Facts};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
@@ -25,8 +27,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is loaded once, before the steps, is set-up.
     let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
     let rows = facts.bricks.loaders.iter();
-    let rows = rows.filter(|(name, _)| in_steps(&name));
-    let loading = union(rows.map(|(_, range)| *range).collect());
+    let mut of_ranks: BTreeMap<i64, Ranges> = BTreeMap::new();
+    for load in rows.filter(|load| in_steps(&&load.name)) {
+        of_ranks.entry(load.rank).or_default().push(load.range);
+    }
+    // Ranks load side by side: the one that loads longest.
+    let loading = of_ranks.into_values().map(union).max_by_key(|of| total(of));
+    let loading = loading.unwrap_or_default();
     let all_ns = total(&loading);
     let mut names: Vec<(i64, &String)> = facts
         .bricks

@@ -3,6 +3,7 @@
 mod by_category;
 mod category;
 mod compute;
+mod fit;
 mod fragments;
 mod growth;
 mod imbalance;

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_plugin::rank;
+
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
@@ -39,6 +41,12 @@ struct All<'a> {
     by_results: BTreeMap<Results<'a>, Equal>,
 }
 
+impl All<'_> {
+    fn again_ns(&self) -> i64 {
+        self.by_results.values().map(|of| of.again_ns).total()
+    }
+}
+
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.tensors.is_empty() {
         if !facts.bricks.names.is_empty() {
@@ -62,10 +70,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         run.is_zero &= tensor.is_zero;
         run.results.push((&tensor.tensor, tensor.hash));
     }
-    let mut bricks: BTreeMap<&str, All<'_>> = BTreeMap::new();
-    for mut run in runs.into_values() {
+    // Ranks that compute the same do so side by side: each for itself.
+    let mut bricks: BTreeMap<(&str, u64), All<'_>> = BTreeMap::new();
+    for (span, mut run) in runs {
         run.results.sort_unstable();
-        let of = bricks.entry(run.brick).or_default();
+        let of = bricks.entry((run.brick, rank::of_key(span))).or_default();
         of.dur_ns = run.dur_ns.saturating_add(of.dur_ns);
         if !run.is_zero {
             let equal = of.by_results.entry(run.results).or_default();
@@ -75,7 +84,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             equal.runs += 1;
         }
     }
-    for (brick, all) in bricks {
+    // Of each brick the rank that does so longest.
+    let mut worst: BTreeMap<&str, &All<'_>> = BTreeMap::new();
+    for ((brick, _), all) in &bricks {
+        let of = worst.entry(brick).or_insert(all);
+        if all.again_ns() > of.again_ns() {
+            *of = all;
+        }
+    }
+    for (brick, all) in worst {
         let (all_ns, results) = (all.dur_ns, &all.by_results);
         let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
         let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();

@@ -8,10 +8,12 @@
 //!
 //! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
 
+use trueno_plugin::rank;
+
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Ranges, Total, union, within};
+use crate::facts::ranges::{Ranges, Total, total, union, within};
 use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count};
@@ -21,7 +23,8 @@ struct Trips {
     on_device: u64,
     on_host: u64,
     other: u64,
-    copies_ns: i64,
+    /// When the copies were made.
+    copies: Ranges,
 }
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -47,16 +50,16 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .kind_ns("transfer")
         .saturating_add(calls.map(|row| row.3).total());
     let mut kernels_of: std::collections::BTreeMap<i64, Ranges> = std::collections::BTreeMap::new();
-    let asking = if series.is_empty() {
-        Ranges::new()
-    } else {
-        asking(facts)
-    };
+    let mut asking_of: std::collections::BTreeMap<u64, Ranges> = std::collections::BTreeMap::new();
     for ((device, size), copies) in series {
         let kernels = kernels_of
             .entry(device)
             .or_insert_with(|| facts.device.busy(Some(device), Work::is_kernel));
-        let trips = trips(facts, options, &copies, size, kernels, &asking);
+        let of_rank = copies.first().map_or(0, |copy| rank::of_key(copy.id));
+        let asking = asking_of
+            .entry(of_rank)
+            .or_insert_with(|| asking(facts, of_rank));
+        let trips = trips(facts, options, &copies, size, kernels, asking);
         let n = trips.on_device + trips.on_host;
         if n < options.round_trips {
             if trips.other >= 10 * options.round_trips {
@@ -74,10 +77,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         let name = Idle::device_name(device);
+        let copies_ns = total(&union(trips.copies));
         let gain_ns = if facts.path.is_known {
-            trips.copies_ns.min(device_path)
+            copies_ns.min(device_path)
         } else {
-            trips.copies_ns
+            copies_ns
         };
         let sure = trips.on_device >= n.div_ceil(2);
         Draft {
@@ -139,8 +143,8 @@ fn trips(
             } else {
                 out.on_host += 1;
             }
-            let both_ns = one.dur_ns().saturating_add(two.dur_ns());
-            out.copies_ns = both_ns.saturating_add(out.copies_ns);
+            out.copies.push((one.start_ns, one.end_ns));
+            out.copies.push((two.start_ns, two.end_ns));
             at += 2;
         } else {
             out.other += 1;
@@ -150,12 +154,15 @@ fn trips(
     out
 }
 
-/// When the host waits for a device, or asks one for something.
-fn asking(facts: &Facts) -> Ranges {
+/// When the host of a rank waits for a device, or asks one for something.
+fn asking(facts: &Facts, of_rank: u64) -> Ranges {
     let device = &facts.device;
-    let waits = device.waits.iter().filter(|wait| !wait.is_join);
+    let is_its = |id: u64| rank::of_key(id) == of_rank;
+    let waits = device.waits.iter();
+    let waits = waits.filter(|wait| !wait.is_join && is_its(wait.id));
     let waits = waits.map(|wait| (wait.start_ns, wait.end_ns));
-    let launches = device.work.iter().filter_map(|work| work.launch);
+    let work = device.work.iter().filter(|work| is_its(work.id));
+    let launches = work.filter_map(|work| work.launch);
     union(waits.chain(launches).collect())
 }
 
@@ -188,7 +195,9 @@ fn is_same_on_host(
         called_ns,
     ));
     let waited = down.copy.is_some_and(|copy| copy.blocks)
-        || facts.device.has_wait_ending(down.end_ns, called_ns);
+        || facts
+            .device
+            .has_wait_ending(rank::of_key(down.id), down.end_ns, called_ns);
     let starts = &facts.bricks.other_starts_ns;
     let begins = starts.partition_point(|start| *start < called_ns)
         > starts.partition_point(|start| *start <= down.end_ns);

@@ -12,7 +12,7 @@ use crate::class::Class;
 use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts, Idle};
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, quoted, short, time};
+use crate::words::{count, percent, quoted, short, time, without_rank};
 
 /// Fewer gaps are no habit.
 const LEAST: u64 = 3;
@@ -90,7 +90,13 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
     let busy = facts.bricks.host_busy_ns.iter();
     // Threads that are made anew for each round are each busy for a moment only.
-    let lanes = busy.filter(|lane| lane.1 >= least.max(1)).count();
+    let busy = busy.filter(|lane| lane.1 >= least.max(1));
+    // Those of other ranks cannot take a share of it.
+    let mut of_ranks: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
+    for (lane, _) in busy {
+        *of_ranks.entry(without_rank(lane).0).or_default() += 1;
+    }
+    let lanes = of_ranks.into_values().max().unwrap_or(0);
     let lanes = lanes.max(facts.tasks.most_at_once());
     let rows = alone_rows(facts);
     let all_ns = rows.iter().map(|row| row.2).total();

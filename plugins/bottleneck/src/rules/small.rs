@@ -1,17 +1,20 @@
 //! Small batches: calls too small for their fixed cost, or grids too small for the device.
 //!
 //! Evidence, one of:
-//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a line through the medians of sizes,
-//!   time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Gain: the
-//!   same elements in an eighth of the calls. The line is that of the whole run, also where a part of it is looked at.
+//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a [line](super::fit) through the
+//!   medians of sizes, time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Where
+//!   calls of equal elements declare other flops or bytes, elements are not the size, and the line is drawn by those. Larger calls that
+//!   take no longer tell nothing of fixed cost. Gain: the same elements in an eighth of the calls. The line is that of the whole run,
+//!   also where a part of it is looked at.
 //! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
 //!   work in each, in the same time.
 
 use super::Draft;
+use super::fit::{Fit, Unfit};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Total, union};
-use crate::facts::{Facts, Idle, Size, Work};
+use crate::facts::ranges::{Total, total, union};
+use crate::facts::{Facts, Idle, Work};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
 
@@ -21,29 +24,50 @@ const FEWER: f64 = 8.0;
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut told = false;
     for (name, sizes) in &facts.bricks.sizes {
-        let Some(fit) = Fit::of(sizes) else { continue };
+        let fit = match Fit::of(sizes) {
+            Ok(fit) => fit,
+            Err(Unfit::OneSize) => continue,
+            Err(Unfit::Other(why)) => {
+                told = true;
+                // Of what is next to nothing nobody asks.
+                if facts.share(facts.path.gain_ns(name, 1.0)) >= options.least_share {
+                    verdicts.cannot(
+                        Class::SmallBatches,
+                        name,
+                        format!("how the time of {} depends on its size: {why}", short(name)),
+                        "declare as elements what the work of a call grows with, or its flops and bytes, and record a few steps at another batch size",
+                    );
+                }
+                continue;
+            }
+        };
         told = true;
         let share = fit.fixed_share();
-        if share < options.small_share || fit.calls < options.least_gaps {
+        if share < options.small_share || facts.window.a_rank(fit.calls) < options.least_gaps {
             continue;
         }
         let less = share * (1.0 - 1.0 / FEWER);
+        let measure = fit.measure.name();
         Draft {
             class: Class::SmallBatches,
             code: "fixed_cost",
             scope_kind: "brick",
             scope: name.clone(),
             place: "host".into(),
-            confidence: (Confidence::Medium, format!("a line through {} sizes, which explains {} of their differences", sizes.len(), percent(fit.explained))),
+            confidence: fit.confidence(),
             lead: format!("{}: {} of each call is fixed cost ({} calls)", short(name), percent(share), count(fit.calls)),
             fix: "8 in one".into(),
             evidence: format!(
-                "SELECT elements, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE name = {}{} GROUP BY elements ORDER BY elements",
+                "SELECT {} AS {measure}, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE name = {}{} GROUP BY {measure} ORDER BY {measure}",
+                fit.measure.sql(),
                 quoted(name),
                 facts.window.sql(" AND")
             ),
-            assumption: format!("a call takes {} and then the same time for each element, at every size", time(fit.fixed_ns as i64)),
-            considered: "calls of one size alone say nothing of fixed cost".into(),
+            assumption: format!("a call takes {} and then the same time for each of its {measure}, at every size", time(fit.fixed_ns as i64)),
+            considered: match fit.against {
+                Some(against) => format!("{against}, so sizes are told apart by {measure}"),
+                None => "calls of one size alone say nothing of fixed cost".into(),
+            },
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
         .of_name(facts, name)
@@ -107,8 +131,9 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
         .total();
     let small = union(small);
-    let on_path = on_path.saturating_add(facts.waited_ns(&small));
-    let gain_ns = small_ns.min(on_path) / 2;
+    let on_path = on_path.saturating_add(facts.waited_ns(&small, Some(device)));
+    // Those of several streams at once hold the device once.
+    let gain_ns = total(&small).min(on_path) / 2;
     Draft {
         class: Class::SmallBatches,
         code: "small_grids",
@@ -129,107 +154,4 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     }
     .during(facts, &small)
     .with_gain(facts, options, gain_ns, verdicts);
-}
-
-/// Time by size as a line.
-struct Fit {
-    fixed_ns: f64,
-    per_element_ns: f64,
-    calls: u64,
-    elements: f64,
-    explained: f64,
-}
-
-/// Sizes that a line is drawn through; more are put together with their neighbours.
-const POINTS: usize = 48;
-
-impl Fit {
-    /// The median of the slopes between any two points (Theil and Sen), each point the median call of a size: a call that was
-    /// interrupted bends no line. `None`: one size.
-    fn of(sizes: &[Size]) -> Option<Self> {
-        let calls = sizes
-            .iter()
-            .fold(0, |n: u64, size| n.saturating_add(size.calls));
-        let (least, most) = (
-            sizes.iter().map(|size| size.elements).min()?,
-            sizes.iter().map(|size| size.elements).max()?,
-        );
-        if calls == 0 || most < least.max(1).saturating_mul(2) {
-            return None;
-        }
-        let points = points(sizes);
-        let mut slopes = Vec::new();
-        for (at, a) in points.iter().enumerate() {
-            for b in &points[at + 1..] {
-                if b.0 > a.0 {
-                    slopes.push(((b.1 - a.1) / (b.0 - a.0), a.2 * b.2));
-                }
-            }
-        }
-        let slope = middle(slopes)?.max(0.0);
-        let rest = points.iter().map(|(x, y, n)| (y - slope * x, *n));
-        let fixed = middle(rest.collect())?.max(0.0);
-        let level = middle(points.iter().map(|(_, y, n)| (*y, *n)).collect())?;
-        let off = |line: &dyn Fn(f64) -> f64| {
-            let all = points.iter().map(|(x, y, n)| ((y - line(*x)).abs(), *n));
-            middle(all.collect()).unwrap_or(0.0)
-        };
-        let (by_line, by_level) = (off(&|x| fixed + slope * x), off(&|_| level));
-        let elements = |size: &Size| size.elements as f64 * size.calls as f64;
-        Some(Self {
-            fixed_ns: fixed,
-            per_element_ns: slope,
-            calls,
-            elements: sizes.iter().map(elements).sum(),
-            explained: if by_level > 0.0 {
-                (1.0 - by_line / by_level).clamp(0.0, 1.0)
-            } else {
-                1.0
-            },
-        })
-    }
-
-    fn fixed_share(&self) -> f64 {
-        let fixed = self.fixed_ns * self.calls as f64;
-        let all = fixed + self.per_element_ns * self.elements;
-        if all > 0.0 { fixed / all } else { 0.0 }
-    }
-}
-
-/// Elements, time and number of calls, by elements: neighbours together, so that there are few.
-fn points(sizes: &[Size]) -> Vec<(f64, f64, f64)> {
-    let mut sorted: Vec<&Size> = sizes.iter().filter(|size| size.calls > 0).collect();
-    sorted.sort_by_key(|size| size.elements);
-    let each = sorted.len().div_ceil(POINTS).max(1);
-    let of = |some: &[&Size]| {
-        let of = |value: &dyn Fn(&Size) -> i64| {
-            let all = some
-                .iter()
-                .map(|size| (value(size) as f64, size.calls as f64));
-            middle(all.collect()).unwrap_or(0.0)
-        };
-        let calls = some.iter().map(|size| size.calls as f64).sum();
-        (
-            of(&|size| i64::try_from(size.elements).unwrap_or(i64::MAX)),
-            of(&|size| size.median_ns),
-            calls,
-        )
-    };
-    sorted.chunks(each).map(of).collect()
-}
-
-/// The value in the middle of the weights.
-fn middle(mut values: Vec<(f64, f64)>) -> Option<f64> {
-    values.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = values.iter().map(|value| value.1).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let at = values.iter().position(|value| {
-        sum += value.1;
-        sum >= half
-    })?;
-    // Where the middle lies between two, their mean.
-    match values.get(at + 1) {
-        Some(next) if sum == half => Some((values[at].0 + next.0) / 2.0),
-        _ => Some(values[at].0),
-    }
 }

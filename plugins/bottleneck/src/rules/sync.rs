@@ -4,19 +4,23 @@
 //! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon. Gain:
 //!   those gaps, no more than the path spends on the host.
 //! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
-//!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that sum.
-//! - `sync_wait` on the critical path, which nothing recorded explains, without the time in which devices work meanwhile
-//!   (not on collectives, which wait themselves). Gain: what the path would be shorter by without.
+//!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
+//!   that has most of it.
+//! - `sync_wait` on the critical path, without the time in which devices work meanwhile (not on collectives, which wait themselves). As
+//!   far as its waits are joins with their tasks on record, it is the time of the join itself: until the tasks begin, and after the last
+//!   has ended. As far as they are others, nothing recorded explains it. Gain: what the path would be shorter by without.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_plugin::rank;
 
 use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use crate::Options;
 use crate::class::Class;
-use crate::facts::ranges::{Ranges, Total, common, total, union, within};
+use crate::facts::ranges::{Ranges, common, total, union, within};
 use crate::facts::{Cause, Facts, Idle, Task};
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, short, time};
+use crate::words::{count, many, percent, short, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for device in facts.device.devices() {
@@ -109,11 +113,20 @@ pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
 }
 
 fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let joins = joins_around(facts);
-    let n = joins.len() as u64;
-    let longest = |join: &Join<'_>| join.tasks.iter().map(|task| task.dur_ns()).max();
-    let work_ns = joins.iter().filter_map(longest).total();
-    let waits = union(joins.into_iter().flat_map(|join| join.around).collect());
+    let mut of_ranks: BTreeMap<u64, (u64, i64, Ranges)> = BTreeMap::new();
+    for join in joins_around(facts) {
+        let (n, work_ns, waits) = of_ranks.entry(rank::of_key(join.id)).or_default();
+        let longest = join.tasks.iter().map(|task| task.dur_ns()).max();
+        *n += 1;
+        *work_ns = work_ns.saturating_add(longest.unwrap_or(0));
+        waits.extend(join.around);
+    }
+    // Ranks join side by side: the one that does so longest.
+    let of_ranks = of_ranks.into_values();
+    let of_ranks = of_ranks.map(|(n, work_ns, waits)| (n, work_ns, union(waits)));
+    let Some((n, work_ns, waits)) = of_ranks.max_by_key(|(_, _, waits)| total(waits)) else {
+        return;
+    };
     let around_ns = total(&waits).min(facts.window.wall_ns);
     // What is mostly work with a little around it is not bound by its joins.
     if n < options.least_gaps || around_ns.saturating_mul(2) < work_ns {
@@ -165,10 +178,12 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Who waits while the device works, waits for the device.
     let for_device_ns = common(&waits, &union(works));
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
-    // What is around tasks has been told.
-    if verdicts.findings.iter().any(|one| one.code == "joins") {
-        let others = facts.device.waits.iter().filter(|wait| !wait.is_join);
+    // What is around tasks that are on record is no secret.
+    if !facts.tasks.told.is_empty() {
+        let others = facts.device.waits.iter();
+        let others = others.filter(|wait| !facts.tasks.told.contains(&wait.id));
         let others = union(others.map(|wait| (wait.start_ns, wait.end_ns)).collect());
+        around_tasks(facts, options, wait_ns, verdicts);
         wait_ns = wait_ns.min(total(&others));
     }
     let most = ran
@@ -208,6 +223,45 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     .during(facts, &waits)
     .with_gain(facts, options, gain_ns, verdicts);
+}
+
+/// What of `wait_ns` on the path is around tasks of few joins, or little beside their tasks: of many it has been told.
+fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut Verdicts) {
+    if verdicts.findings.iter().any(|one| one.code == "joins") {
+        return;
+    }
+    let (mut around, mut before, mut n) = (Vec::new(), Vec::new(), 0_u64);
+    for join in joins_around(facts) {
+        let first_ns = join.tasks.iter().map(|task| task.start_ns).min();
+        let first_ns = first_ns.unwrap_or(i64::MAX);
+        let early = join.around.iter().filter(|range| range.0 < first_ns);
+        before.extend(early.map(|range| (range.0, range.1.min(first_ns))));
+        around.extend(join.around);
+        n += 1;
+    }
+    let (around, before) = (union(around), union(before));
+    let ns = total(&around).min(wait_ns);
+    let before_ns = total(&before).min(total(&around));
+    let after_ns = total(&around).saturating_sub(before_ns);
+    Draft {
+        class: Class::SyncBound,
+        code: "join_cost",
+        scope_kind: "threads",
+        scope: "joins".into(),
+        place: "host".into(),
+        confidence: (Confidence::Medium, format!("{} with their tasks on record, none of which runs then; why the wait goes on is not", many(n, "join"))),
+        lead: format!("{} wait {} of the wall while none of their tasks runs", many(n, "join"), percent(facts.share(ns))),
+        fix: "joining without that".into(),
+        evidence: format!(
+            "SELECT id, name, thread, start_ns, dur_ns FROM syncs WHERE kind = 'join'{} ORDER BY dur_ns DESC",
+            facts.window.sql(" AND")
+        ),
+        assumption: "the wait returns when the last of its tasks ends, and that begins at once; other work on the path stays".into(),
+        considered: format!("{} of it before the tasks begin, {} between them and after the last has ended: threads that start, exit and wake up", time(before_ns), time(after_ns)),
+        suggestion: "keep threads alive between rounds and let tasks tell that they are done, rather than wait for threads to exit; or give each task more work".into(),
+    }
+    .during(facts, &around)
+    .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);
 }
 
 /// Whether a kernel's name is that of a collective, whose time depends on other ranks.

@@ -27,7 +27,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
             continue;
         };
-        if row.calls < options.tight_calls || median_ns > options.tight_ns {
+        // Ranks call side by side.
+        let calls = facts.window.a_rank(row.calls);
+        if calls < options.tight_calls || median_ns > options.tight_ns {
             continue;
         }
         let table = match row.kind.as_str() {
@@ -37,7 +39,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         };
         // Where the clock is too coarse for the shortest call, half of the median is the best bound there is.
         let each = min_ns.max(median_ns / 2);
-        let gain_ns = (each * row.calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
+        let gain_ns = (each * calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
         let cost = facts.window.cost_ns_per_span.map_or(String::new(), |cost| {
             format!("; of each call {cost:.0} ns are the recorder's own")
         });

@@ -61,7 +61,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let both = common(&ranges, &kernels);
         let exposed = total(&ranges).saturating_sub(both);
         let capped = if facts.path.is_known {
-            exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges)))
+            exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges, device)))
         } else {
             exposed
         };

@@ -40,8 +40,10 @@ impl Work {
 fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
     let of = || rows.iter();
     let called = || of().map(|row| row.called_us.map(|us| us * US));
+    let rank = |row: &Work| (row.device.unwrap_or(0) >> 16) as u64;
+    let ids = of().zip(1_u64..);
     Table::build(name)
-        .u64("id", 1..=rows.len() as u64)
+        .u64("id", ids.map(|(row, id)| rank(row) << 48 | id))
         .text(what, of().map(|row| row.name))
         .i64("device", of().map(|row| row.device))
         .i64("stream", of().map(|row| row.stream))
