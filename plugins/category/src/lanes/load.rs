@@ -42,6 +42,10 @@ pub struct Lanes {
     pub is_part: bool,
     /// Length of the window; up to the last end where the run has no end.
     pub wall_ns: i64,
+    /// Length of the whole recording, counted from its own start; `None`: not recorded.
+    pub recorded_ns: Option<i64>,
+    /// Rows wholly outside the part that was asked for.
+    pub outside: u64,
     /// Rows that became no interval.
     pub left_out: LeftOut,
     /// Bound rows by kind of lane and label.
@@ -303,6 +307,7 @@ impl Loader {
             let end_ns = start_ns.saturating_add(dur_ns);
             let instant = start_ns == end_ns && (from_ns..=until_ns).contains(&start_ns);
             if !instant && (end_ns <= from_ns || until_ns <= start_ns) {
+                self.out.outside += 1;
                 return;
             }
         }
@@ -409,6 +414,7 @@ impl Loader {
         self.out.bound = bound;
         let table = run.table("run")?;
         let recorded = table.i64("wall_ns")?.iter().next().flatten();
+        self.out.recorded_ns = recorded;
         let last_end = || {
             self.out
                 .lanes
