@@ -12,7 +12,7 @@ pub const UNACCOUNTED: &str = "unaccounted";
 
 /// What lies before the first row of a lane and after its last: of many threads, each alive for a moment, it is
 /// nearly all of their wall time, and beside it nothing else could be seen.
-pub const NOT_ALIVE: &str = "not begun or ended";
+pub const NOT_ALIVE: &str = "not alive";
 
 /// How high the legend of these names gets on a page this wide.
 pub fn height(names: &[String], width: f64) -> f64 {

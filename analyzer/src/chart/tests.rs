@@ -191,7 +191,7 @@ fn areas_of_points_follow_their_size() {
 fn what_is_unaccounted_comes_last_and_in_no_colour_of_a_category() {
     let table = Table::build("t")
         .text("lane", ["host", "host", "host"])
-        .text("category", ["unaccounted", "not begun or ended", "FFN"])
+        .text("category", ["unaccounted", "not alive", "FFN"])
         .i64("self_ns", [900, 10_000, 100])
         .finish()
         .unwrap();

@@ -2,7 +2,7 @@
 //!
 //! Shares are null where their denominator is zero. `wall_share` divides by
 //! the window times the number of lanes of that kind; with the rows
-//! `unaccounted` and `not begun or ended` the shares of a kind of lane add up to 1.
+//! `unaccounted` and `not alive` the shares of a kind of lane add up to 1.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::totals::{LabelTotal, Totals};
 pub const UNACCOUNTED: &str = "unaccounted";
 /// Name of the row for time before the first row of a lane and after its last: whether its thread was there then
 /// is not recorded.
-pub const NOT_ALIVE: &str = "not begun or ended";
+pub const NOT_ALIVE: &str = "not alive";
 
 /// Sums over the lanes of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct KindTotal {
 pub struct CategoryRow {
     /// Host or device.
     pub lane_kind: LaneKind,
-    /// Category, `uncategorised`, `outside bricks`, `unaccounted` or `not begun or ended`.
+    /// Category, `uncategorised`, `outside bricks`, `unaccounted` or `not alive`.
     pub category: String,
     /// Intervals; none for the last two.
     pub calls: Option<u64>,
@@ -76,8 +76,8 @@ fn labels<'a>(
         .filter(|(_, total)| total.calls + total.bound_calls > 0)
 }
 
-/// Rows of `by_category`: host first, then by self time, `unaccounted` and, where there is such time, `not begun or
-/// ended` last.
+/// Rows of `by_category`: host first, then by self time, `unaccounted` and, where there is such time, `not alive`
+/// last.
 pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
     let mut out = Vec::new();
     for kind in LaneKind::ALL {

@@ -301,7 +301,7 @@ proptest! {
         for row in 0..categories.rows() {
             let lane_kind = categories.text("lane_kind").unwrap().value(row);
             let name = categories.text("category").unwrap().value(row);
-            if ["unaccounted", "not begun or ended"].contains(&name) {
+            if ["unaccounted", "not alive"].contains(&name) {
                 rest.insert((lane_kind, name), categories.i64("self_ns").unwrap().value(row));
                 continue;
             }
@@ -312,7 +312,7 @@ proptest! {
         }
         for (kind, (idle, outside)) in painted.by_kind {
             prop_assert_eq!(rest[&(kind, "unaccounted")], idle);
-            prop_assert_eq!(rest.get(&(kind, "not begun or ended")).copied().unwrap_or(0), outside);
+            prop_assert_eq!(rest.get(&(kind, "not alive")).copied().unwrap_or(0), outside);
         }
     }
 

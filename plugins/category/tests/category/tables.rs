@@ -48,7 +48,7 @@ fn every_instant_of_the_window_is_in_one_category() {
             "host | uncategorised | 2 | 60 | 60",
             "host | Attention | 2 | 50 | 50",
             "host | unaccounted | - | 10 | -",
-            "host | not begun or ended | - | 50 | -",
+            "host | not alive | - | 50 | -",
         ]
     );
     let lane = [
@@ -316,7 +316,7 @@ fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
             "host | Attention | 2 | 50 | 50",
             "host | waiting | 1 | 25 | 35",
             "host | unaccounted | - | 10 | -",
-            "host | not begun or ended | - | 10 | -",
+            "host | not alive | - | 10 | -",
         ]
     );
 }
@@ -350,7 +350,7 @@ fn before_its_first_row_and_after_its_last_a_lane_is_no_unexplained_work() {
             "Attention | 900",
             "uncategorised | 160",
             "unaccounted | 160",
-            "not begun or ended | 39780",
+            "not alive | 39780",
         ]
     );
     // 160 of 1220 ns.
