@@ -239,7 +239,7 @@ impl Rows {
             self.refused.add(row.source, why, row.name, row.dur_ns);
             if !row.tells {
                 let counted = counted.filter(|_| matches!(counted_work, Some(Err(_))));
-                self.one_figure(row, counted, why);
+                self.keep_one_figure(row, counted, why);
                 return;
             }
         }
@@ -247,7 +247,7 @@ impl Rows {
     }
 
     /// Keeps a row without an intensity for the rate of the figure that it has.
-    fn one_figure(&mut self, row: &Row, counted: Option<&Counted>, reason: Reason) {
+    fn keep_one_figure(&mut self, row: &Row, counted: Option<&Counted>, reason: Reason) {
         let is_missing = matches!(
             reason,
             Reason::NoFlops | Reason::NoBytes | Reason::ZeroFlops | Reason::ZeroBytes
