@@ -10,6 +10,10 @@ const LINE: f64 = 18.0;
 /// What nothing that was recorded accounts for: no thing of its own, so no colour of theirs.
 pub const UNACCOUNTED: &str = "unaccounted";
 
+/// What lies before the first row of a lane and after its last: of many threads, each alive for a moment, it is
+/// nearly all of their wall time, and beside it nothing else could be seen.
+pub const NOT_ALIVE: &str = "not alive";
+
 /// How high the legend of these names gets on a page this wide.
 pub fn height(names: &[String], width: f64) -> f64 {
     let entries = shown(names);

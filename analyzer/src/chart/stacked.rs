@@ -13,15 +13,17 @@ const MOST: usize = 16;
 const ROW: f64 = 44.0;
 
 /// Bars from top to bottom, pieces from left to right, the largest first and what is unaccounted last; each bar
-/// is its own whole.
+/// is its own whole. Before the first row of a lane and after its last is no part of it.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (bars, of_bar) = kinds(&data.texts(&chart.x));
     let (series, of_series) = kinds(&data.texts_of(&chart.series)?);
     let values = data.numbers(&chart.y);
     let mut sums: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+    let is_part = |of: usize| series[of] != legend::NOT_ALIVE;
     for (row, value) in values.iter().enumerate() {
-        if let Some(value) = value.filter(|value| *value > 0.0) {
+        let value = value.filter(|value| *value > 0.0);
+        if let Some(value) = value.filter(|_| is_part(of_series[row])) {
             *sums.entry((of_bar[row], of_series[row])).or_default() += value;
         }
     }

@@ -190,9 +190,9 @@ fn areas_of_points_follow_their_size() {
 #[test]
 fn what_is_unaccounted_comes_last_and_in_no_colour_of_a_category() {
     let table = Table::build("t")
-        .text("lane", ["host", "host"])
-        .text("category", ["unaccounted", "FFN"])
-        .i64("self_ns", [900, 100])
+        .text("lane", ["host", "host", "host"])
+        .text("category", ["unaccounted", "not alive", "FFN"])
+        .i64("self_ns", [900, 10_000, 100])
         .finish()
         .unwrap();
     let chart = Chart::stacked_bar("t", "t", "lane", "self_ns", "category");

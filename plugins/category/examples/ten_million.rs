@@ -63,6 +63,7 @@ fn main() {
     by_start(&mut spans);
     println!("sort lane        {:.3} s", begin.elapsed().as_secs_f64());
     run.lanes.push(Lane {
+        life: None,
         name: "thread 0".to_owned(),
         key: LaneKey::Thread(Some(0)),
         kind: LaneKind::Host,

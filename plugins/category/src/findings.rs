@@ -3,12 +3,12 @@
 use trueno_plugin::{Finding, Severity};
 
 use crate::lanes::{LaneKind, Lanes, UNCATEGORISED};
-use crate::tables::{CategoryRow, kind_total, share};
+use crate::tables::{CategoryRow, NOT_ALIVE, kind_total, share};
 use crate::totals::Totals;
 
 /// More of the host's busy time without a category than this is said.
 pub const UNCATEGORISED_SHARE: f64 = 0.2;
-/// More of the host's window without any interval than this is said.
+/// More without any interval, of the time from the first to the last rows of the host's lanes, than this is said.
 pub const UNACCOUNTED_SHARE: f64 = 0.5;
 
 /// Findings in the order of the thresholds above, then rows that were left out.
@@ -38,18 +38,35 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
                 ),
         );
     }
-    if let Some(part) = share(sum.wall_ns - sum.busy_ns, sum.wall_ns)
+    if let Some(part) = share(sum.alive_ns - sum.busy_ns, sum.alive_ns)
         && part > UNACCOUNTED_SHARE
     {
         let title = format!(
-            "for {:.1} % of the window nothing was recorded on the host's lanes",
+            "for {:.1} % of the time between their first and last rows nothing was recorded on the host's lanes",
             part * 100.0
         );
+        let mut detail =
+            "a lane is empty where its thread slept, or ran code that records nothing".to_owned();
+        if sum.lanes > 1 {
+            let wall = if run.is_part { "window" } else { "wall time" };
+            detail.push_str(&format!(
+                "; wall shares are of {wall} × {} lanes",
+                sum.lanes
+            ));
+        }
+        if let Some(rest) = share(sum.wall_ns - sum.alive_ns, sum.wall_ns)
+            && rest > 0.0
+        {
+            detail.push_str(&format!(
+                "; before the first and after the last rows lies another {:.1} % of that, which stands apart as `{NOT_ALIVE}`",
+                rest * 100.0
+            ));
+        }
         out.push(
             Finding::new("unaccounted", Severity::Info, title)
-                .detail("a lane is empty where its thread slept, was not yet there, or ran code that records nothing")
+                .detail(detail)
                 .suggestion("record what runs in between, or read the shares of busy time")
-                .evidence("SELECT lane, unaccounted_ns, wall_ns FROM category.by_lane ORDER BY unaccounted_ns DESC, lane"),
+                .evidence("SELECT lane, unaccounted_ns, not_alive_ns, wall_ns FROM category.by_lane ORDER BY unaccounted_ns DESC, lane"),
         );
     }
     left_out(run, out)

@@ -3,7 +3,8 @@
 //! A lane is a host thread or a device stream. Every busy instant of a lane is
 //! booked to its innermost interval, so that self times add up to busy time to
 //! the nanosecond, nested or not ([`lanes::sweep`]). What is not busy is
-//! `unaccounted`. Host and device are never added.
+//! `unaccounted` between the first and the last row of a lane, else `not
+//! alive`. Host and device are never added.
 //!
 //! Categories: a brick has its own, or is `uncategorised`; run, iteration and
 //! layer rows are `outside bricks`; a thread that waits for others is `waiting`;
@@ -26,7 +27,7 @@ pub struct Category;
 
 impl Plugin for Category {
     const ID: &'static str = "category";
-    const SUMMARY: &'static str = "Where the time went, by category, brick and lane.";
+    const SUMMARY: &'static str = "Time by category, brick and lane; wall shares: of wall × lanes.";
     const INPUTS: &'static [Input] = &lanes::INPUTS;
     type Options = ();
 

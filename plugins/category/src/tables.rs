@@ -1,8 +1,8 @@
 //! The output tables, and how their columns are computed.
 //!
 //! Shares are null where their denominator is zero. `wall_share` divides by
-//! the window times the number of lanes of that kind; with the row
-//! `unaccounted` the shares of a kind of lane add up to 1.
+//! the window times the number of lanes of that kind; with the rows
+//! `unaccounted` and `not alive` the shares of a kind of lane add up to 1.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,14 +12,21 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::lanes::{Label, LaneKind, Lanes};
 use crate::totals::{LabelTotal, Totals};
 
-/// Name of the row for time in which nothing ran on a lane.
+/// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
+/// Name of the row for time before the first row of a lane and after its last: whether its thread was there then
+/// is not recorded.
+pub const NOT_ALIVE: &str = "not alive";
 
 /// Sums over the lanes of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindTotal {
     /// Σ busy.
     pub busy_ns: i64,
+    /// Σ from the first row to the last, as far as that is in the window.
+    pub alive_ns: i64,
+    /// How many there are.
+    pub lanes: usize,
     /// Window × lanes.
     pub wall_ns: i64,
 }
@@ -29,15 +36,15 @@ pub struct KindTotal {
 pub struct CategoryRow {
     /// Host or device.
     pub lane_kind: LaneKind,
-    /// Category, `uncategorised`, `outside bricks` or `unaccounted`.
+    /// Category, `uncategorised`, `outside bricks`, `unaccounted` or `not alive`.
     pub category: String,
-    /// Intervals; none for `unaccounted`.
+    /// Intervals; none for the last two.
     pub calls: Option<u64>,
     /// Σ self.
     pub self_ns: i64,
-    /// Union, lane by lane; none for `unaccounted`.
+    /// Union, lane by lane; none for the last two.
     pub inclusive_ns: Option<i64>,
-    /// Bound rows; none for `unaccounted`.
+    /// Bound rows; none for the last two.
     pub bound_calls: Option<u64>,
 }
 
@@ -51,6 +58,8 @@ pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTo
     };
     let found = KindTotal {
         busy_ns: lanes().map(|(_, total)| total.busy_ns).sum(),
+        alive_ns: lanes().map(|(_, total)| total.alive_ns).sum(),
+        lanes: lanes().count(),
         wall_ns: run.wall_ns.saturating_mul(lanes().count() as i64),
     };
     lanes().next().map(|_| found)
@@ -67,7 +76,8 @@ fn labels<'a>(
         .filter(|(_, total)| total.calls + total.bound_calls > 0)
 }
 
-/// Rows of `by_category`: host first, then by self time, `unaccounted` last.
+/// Rows of `by_category`: host first, then by self time, `unaccounted` and, where there is such time, `not alive`
+/// last.
 pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
     let mut out = Vec::new();
     for kind in LaneKind::ALL {
@@ -93,14 +103,18 @@ pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
             (Reverse(a.self_ns), &a.category).cmp(&(Reverse(b.self_ns), &b.category))
         });
         out.append(&mut rows);
-        out.push(CategoryRow {
+        let empty = |category: &str, self_ns| CategoryRow {
             lane_kind: kind,
-            category: UNACCOUNTED.to_owned(),
+            category: category.to_owned(),
             calls: None,
-            self_ns: sum.wall_ns - sum.busy_ns,
+            self_ns,
             inclusive_ns: None,
             bound_calls: None,
-        });
+        };
+        out.push(empty(UNACCOUNTED, sum.alive_ns - sum.busy_ns));
+        if sum.wall_ns > sum.alive_ns {
+            out.push(empty(NOT_ALIVE, sum.wall_ns - sum.alive_ns));
+        }
     }
     out
 }
@@ -115,7 +129,7 @@ pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
 /// `lane_kind`; `category`; `calls`: intervals, computed; `self_ns`: time in
 /// which an interval of the category was the innermost of its lane, computed;
 /// `inclusive_ns`: union of its intervals lane by lane, computed; `busy_share`:
-/// self / Σ busy; `wall_share`: self / (window × lanes); `bound_calls`: rows
+/// self / Σ busy; `wall_share`: self / (window × lanes of the kind); `bound_calls`: rows
 /// that only bound their work, part of no time.
 pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableBuilder {
     let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
@@ -234,8 +248,8 @@ pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
 /// Table `by_lane`: host threads by number, then device streams.
 ///
 /// `busy_ns`: union of the intervals; `self_ns`: sum of the self times, found
-/// by another pass and equal to it; `unaccounted_ns`: window − busy; `wall_ns`:
-/// the window.
+/// by another pass and equal to it; `unaccounted_ns`: without any interval, between the lane's first row and its
+/// last; `not_alive_ns`: before and after those; `wall_ns`: the window, which is busy + unaccounted + not alive.
 pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
     Table::build("by_lane")
         .text("lane", run.lanes.iter().map(|lane| &lane.name))
@@ -244,7 +258,17 @@ pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
         .i64("self_ns", totals.lanes.iter().map(|total| total.self_ns))
         .i64(
             "unaccounted_ns",
-            totals.lanes.iter().map(|total| run.wall_ns - total.busy_ns),
+            totals
+                .lanes
+                .iter()
+                .map(|total| total.alive_ns - total.busy_ns),
         )
         .i64("wall_ns", run.lanes.iter().map(|_| run.wall_ns))
+        .i64(
+            "not_alive_ns",
+            totals
+                .lanes
+                .iter()
+                .map(|total| run.wall_ns - total.alive_ns),
+        )
 }

@@ -33,6 +33,8 @@ pub struct LaneTotal {
     pub busy_ns: i64,
     /// Sum of the self times of its intervals.
     pub self_ns: i64,
+    /// From its first row to its last, as far as that is in the window.
+    pub alive_ns: i64,
 }
 
 /// All totals of a run.
@@ -102,6 +104,7 @@ pub fn totals(run: &Lanes) -> Totals {
         out.lanes.push(LaneTotal {
             busy_ns: busy.total_ns(0),
             self_ns,
+            alive_ns: lane.alive_ns(run.wall_ns),
         });
     }
     for kind in LaneKind::ALL {

@@ -71,6 +71,7 @@ fn lanes(rows: usize) -> Lanes {
         }
         run.wall_ns = run.wall_ns.max(now_ns);
         run.lanes.push(Lane {
+            life: None,
             name: format!("thread {number}"),
             key: LaneKey::Thread(Some(number as i64)),
             kind: LaneKind::Host,

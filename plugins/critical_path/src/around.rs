@@ -118,31 +118,49 @@ impl Around {
     ///
     /// `own` says what an interval has itself, and whether it may take what is around it.
     pub fn inherit<T: Copy>(&self, none: T, own: impl Fn(u32) -> Own<T>) -> Vec<T> {
+        self.gather(none, own, |own, _| own)
+    }
+
+    /// Gives every interval what it has itself joined to the value of what it belongs to; where one of them is
+    /// missing the other, or else `none`.
+    ///
+    /// `join` takes the interval's own value first.
+    pub fn gather<T: Copy, U: Copy>(
+        &self,
+        none: U,
+        own: impl Fn(u32) -> Own<T>,
+        mut join: impl FnMut(T, U) -> U,
+    ) -> Vec<U> {
         let mut out = vec![none; self.len()];
         let mut is_done = vec![false; self.len()];
-        let mut chain: Vec<u32> = Vec::new();
+        let mut chain: Vec<(u32, Option<T>)> = Vec::new();
         for number in 0..self.len() as u32 {
             let mut at = number;
-            let value = loop {
+            let mut value = loop {
                 if is_done[at as usize] {
-                    break out[at as usize];
+                    break match chain.iter().position(|(member, _)| *member == at) {
+                        None => out[at as usize],
+                        // A circle of spawns at one instant: its members have what any of them has.
+                        Some(first) => chain[first..]
+                            .iter()
+                            .rev()
+                            .filter_map(|(_, own)| *own)
+                            .fold(none, |value, own| join(own, value)),
+                    };
                 }
-                // Marked at once, so that a circle of spawns at one instant ends.
                 is_done[at as usize] = true;
                 match own(at) {
-                    Own::Has(value) => {
-                        out[at as usize] = value;
-                        break value;
-                    }
+                    Own::Has(value) => chain.push((at, Some(value))),
+                    Own::Inherits => chain.push((at, None)),
                     Own::Alone => break none,
-                    Own::Inherits => chain.push(at),
                 }
                 match self.of(at) {
                     Some(around) => at = around,
                     None => break none,
                 }
             };
-            while let Some(at) = chain.pop() {
+            while let Some((at, own)) = chain.pop() {
+                value = own.map_or(value, |own| join(own, value));
                 out[at as usize] = value;
             }
         }

@@ -3,7 +3,8 @@
 //! How long all rows of a name would take at the roof says the plugin `roofline`; rows without FLOPs, bytes
 //! or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
 //! alike by time then / time measured, and the graph is re-timed, as `--what-if NAME=FACTOR` would. Gains
-//! of several names do not add up. `everything` has all of them at once; there the innermost decides.
+//! of several names do not add up. `everything` has all of them at once: work that belongs to several names
+//! takes the shortest of the times that these would give it, so that no name alone gains more.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use trueno_plugin::{Input, Result, Run};
 
 use crate::around::{Around, Own};
 use crate::graph::Graph;
-use crate::lanes::Class;
+use crate::lanes::{Class, FastMap};
 use crate::opportunity::Opportunity;
 use crate::rule::stretched;
 use crate::schedule::{Scenario, retime, wall_ns};
@@ -164,8 +165,9 @@ fn factors(graph: &Graph<'_>, named: &[Named]) -> Vec<Option<f64>> {
 }
 
 fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
-    const AS_MEASURED: u32 = u32::MAX;
-    let of = around.inherit(AS_MEASURED, |number| {
+    let mut sets = Sets::default();
+    let none = sets.number(Vec::new());
+    let own = |number| {
         let place = around.place(number);
         let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
         match (
@@ -176,11 +178,16 @@ fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
             (_, Some(_)) => Own::Has(span.label),
             _ => Own::Inherits,
         }
+    };
+    let of = around.gather(none, own, |label, around| sets.with(around, label));
+    let factors = sets.all.iter().map(|labels| {
+        let factors = labels.iter().filter_map(|label| factors[*label as usize]);
+        factors.collect()
     });
     let scenario = AtRoof {
         graph,
         around,
-        factors,
+        factors: factors.collect(),
         of,
     };
     let free_ns = retime(graph, &scenario);
@@ -188,11 +195,46 @@ fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
     graph.run.wall_ns - predicted_ns
 }
 
+/// Sets of labels, numbered.
+#[derive(Default)]
+struct Sets {
+    /// By number, each sorted.
+    all: Vec<Vec<u32>>,
+    numbers: FastMap<Vec<u32>, u32>,
+    /// Set and label: the set of both.
+    joined: FastMap<(u32, u32), u32>,
+}
+
+impl Sets {
+    fn number(&mut self, set: Vec<u32>) -> u32 {
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(set.clone()).or_insert(next);
+        if number == next {
+            self.all.push(set);
+        }
+        number
+    }
+
+    fn with(&mut self, set: u32, label: u32) -> u32 {
+        if let Some(&both) = self.joined.get(&(set, label)) {
+            return both;
+        }
+        let mut labels = self.all[set as usize].clone();
+        if let Err(at) = labels.binary_search(&label) {
+            labels.insert(at, label);
+        }
+        let both = self.number(labels);
+        self.joined.insert((set, label), both);
+        both
+    }
+}
+
 struct AtRoof<'a> {
     graph: &'a Graph<'a>,
     around: &'a Around,
-    factors: &'a [Option<f64>],
-    /// For every interval the label whose factor is its own.
+    /// What is left of the time, by each label of a set.
+    factors: Vec<Vec<f64>>,
+    /// For every interval the set of labels with a factor that it, or what it belongs to, has.
     of: Vec<u32>,
 }
 
@@ -200,13 +242,12 @@ impl Scenario<1> for AtRoof<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 1] {
         let span = self.graph.segments.span[segment as usize];
-        let label = self.of[(self.around.first(lane) + span) as usize];
-        let factor = self.factors.get(label as usize).copied().flatten();
-        let Some(left) = factor else {
-            return [self.graph.dur_ns(segment)];
-        };
+        let set = self.of[(self.around.first(lane) + span) as usize];
         let (start_ns, end_ns) = self.graph.needs_ns(segment);
-        [stretched(start_ns, end_ns, left)]
+        // The least of the times, not the time of the least factor: that may round to one more.
+        let times = self.factors[set as usize].iter();
+        let least = times.map(|left| stretched(start_ns, end_ns, *left)).min();
+        [least.unwrap_or_else(|| self.graph.dur_ns(segment))]
     }
 
     #[inline]

@@ -103,16 +103,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
             .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
         );
     }
-    if cut.outside + cut.shortened > 0 {
-        let title = format!(
-            "{} rows lie outside the window, {} in part",
-            cut.outside, cut.shortened
-        );
-        out.push(
-            Finding::new("outside_window", Severity::Warning, title)
-                .detail("the path takes of every row what lies between the start of the recording and its end"),
-        );
-    }
+    out.extend(outside(cut, facts.is_part));
     let rows = left_out.bound + left_out.invalid + left_out.impossible;
     if rows > 0 {
         let title = format!("{rows} rows have no times to build on and are left out");
@@ -143,6 +134,41 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         out.push(
             Finding::new("slack_cut", Severity::Info, title)
                 .suggestion("set the option slack_rows of critical_path to see more"),
+        );
+    }
+    out
+}
+
+/// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
+fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let beyond = match is_part {
+        false if cut.outside + cut.shortened > 0 => Some(format!(
+            "{} rows lie outside the recording, {} in part",
+            cut.outside, cut.shortened
+        )),
+        true if cut.beyond > 0 => Some(format!(
+            "{} rows in the window reach beyond the recording",
+            cut.beyond
+        )),
+        _ => None,
+    };
+    if let Some(title) = beyond {
+        out.push(
+            Finding::new("outside_recording", Severity::Warning, title)
+                .detail("they begin before the recording did, or end after it; of such a row the path takes what lies between")
+                .suggestion("run with `sanity` for what else is wrong with the times"),
+        );
+    }
+    if is_part && cut.outside + cut.shortened > 0 {
+        let title = format!(
+            "{} rows lie outside the window that was asked for, {} in part",
+            cut.outside, cut.shortened
+        );
+        out.push(
+            Finding::new("outside_window", Severity::Info, title).detail(
+                "the path takes of every row what lies in that window; shares are of its length",
+            ),
         );
     }
     out

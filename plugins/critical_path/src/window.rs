@@ -9,13 +9,24 @@ pub struct Cut {
     pub outside: u64,
     /// Intervals of which a part was outside.
     pub shortened: u64,
+    /// Of those with a part in a window that was asked for, the ones that also began before the recording did, or
+    /// ended after it.
+    pub beyond: u64,
 }
 
 /// Keeps of every interval the part inside the window. One without duration is
 /// inside when its instant is, both ends of the window included.
 pub fn cut(run: &mut Lanes) -> Cut {
-    let mut cut = Cut::default();
+    let mut cut = Cut {
+        outside: run.outside, // left out while reading
+        ..Cut::default()
+    };
     let wall_ns = run.wall_ns;
+    let first_ns = run.origin_ns.saturating_neg();
+    let last_ns = run.recorded_ns.map_or(i64::MAX, |recorded_ns| {
+        recorded_ns.saturating_sub(run.origin_ns)
+    });
+    let is_part = run.is_part;
     for lane in &mut run.lanes {
         let before = (cut, lane.spans.len());
         lane.spans.retain_mut(|span| {
@@ -25,6 +36,8 @@ pub fn cut(run: &mut Lanes) -> Cut {
                 cut.outside += 1;
             } else if (start_ns, end_ns) != (span.start_ns, span.end_ns) {
                 cut.shortened += 1;
+                cut.beyond +=
+                    u64::from(is_part && (span.start_ns < first_ns || last_ns < span.end_ns));
                 (span.start_ns, span.end_ns) = (start_ns, end_ns);
             }
             inside

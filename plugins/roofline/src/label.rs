@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::Hash;
 
 use crate::hash::FastMap;
+use crate::place::Reason;
 
 /// Numbered texts.
 #[derive(Default)]
@@ -91,6 +92,23 @@ pub struct Label {
     pub provenance: Provenance,
     /// As counted; `None`: not known.
     pub precision: Option<u32>,
+}
+
+/// Rows with FLOPs or bytes, but no intensity; texts by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OneFigure {
+    /// Their table.
+    pub source: Source,
+    /// Their name.
+    pub name: u32,
+    /// As recorded.
+    pub backend: Option<u32>,
+    /// Device number; `None`: the host.
+    pub device: Option<i64>,
+    /// Of the figure.
+    pub provenance: Provenance,
+    /// Why there is no intensity.
+    pub reason: Reason,
 }
 
 /// Where work is booked; texts by number.

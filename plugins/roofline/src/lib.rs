@@ -10,7 +10,8 @@
 //!
 //! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
 //! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.
-//! Rows without figures, and points above the roof, are listed with their reason and part of no efficiency.
+//! Rows without figures, and points above the roof, are listed with their reason and part of no efficiency; what
+//! says only its bytes, as a copy does, or only its FLOPs, has the rate of that ([`rates`]).
 
 pub mod backends;
 // One list of ids, and one hash, for all plugins that need them.
@@ -31,6 +32,7 @@ pub mod not_measurable;
 pub mod order;
 pub mod place;
 pub mod points;
+pub mod rates;
 pub mod refused;
 pub mod rows;
 pub mod summary;
@@ -101,6 +103,7 @@ impl Plugin for Roofline {
             );
         }
         let summary = summary::summary(&mut rows, &standing, &points);
+        let rates = rates::rates(&rows, &standing);
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();
         let refused = not_measurable::rows(&mut rows, &points);
@@ -114,6 +117,7 @@ impl Plugin for Roofline {
         run.emit(tables::bricks(&summary, &rows.texts))?;
         run.emit(tables::categories(&summary, &rows.texts))?;
         run.emit(tables::not_measurable(&refused))?;
+        run.emit(tables::rates(&rates, &rows.texts))?;
         run.emit(tables::ceilings_used(&ordered, &limits))?;
         run.emit(tables::backends(&compared))?;
         run.emit(tables::at_roof(&summary::at_roof(&points), &rows.texts))?;

@@ -12,7 +12,7 @@ use crate::by_id::ById;
 use crate::counted::{self, Counted};
 use crate::hash::{FastMap, FastSet};
 use crate::instruction_set::{Backend, backend};
-use crate::label::{Group, Label, Numbers, Provenance, Source, Texts};
+use crate::label::{Group, Label, Numbers, OneFigure, Provenance, Source, Texts};
 use crate::order::Timed;
 use crate::place::{Reason, Work, achieved};
 use crate::refused::Refused;
@@ -40,8 +40,17 @@ pub struct WorkRow {
     pub label: u32,
     /// Index into [`Rows::counted`], or [`NONE`].
     pub counted: u32,
-    /// Where it is booked.
+    /// Where it is booked; of a row [with one figure only](WorkRow::has_one_figure) its number in
+    /// [`Rows::one_figure`], as it is booked nowhere.
     pub group: u32,
+}
+
+impl WorkRow {
+    /// Whether it says FLOPs or bytes and has no other use for the roofline.
+    pub fn has_one_figure(&self) -> bool {
+        let is_work = self.label != NONE || self.counted != NONE;
+        !is_work && (self.flops > 0.0 || self.bytes > 0.0)
+    }
 }
 
 impl Timed for WorkRow {
@@ -98,6 +107,8 @@ pub struct Rows {
     pub lanes: BTreeMap<LaneKey, Lane>,
     /// See [`WorkRow::counted`].
     pub counted: Vec<CountedWork>,
+    /// What rows with one figure only are, by [`WorkRow::group`].
+    pub one_figure: Numbers<OneFigure>,
     /// Rows without figures.
     pub refused: Refused,
     /// Bricks whose kernels ran on a device.
@@ -227,10 +238,50 @@ impl Rows {
             };
             self.refused.add(row.source, why, row.name, row.dur_ns);
             if !row.tells {
+                let counted = counted.filter(|_| matches!(counted_work, Some(Err(_))));
+                self.keep_one_figure(row, counted, why);
                 return;
             }
         }
         self.push(row, label, counted_at);
+    }
+
+    /// Keeps a row without an intensity for the rate of the figure that it has.
+    fn keep_one_figure(&mut self, row: &Row, counted: Option<&Counted>, reason: Reason) {
+        let is_missing = matches!(
+            reason,
+            Reason::NoFlops | Reason::NoBytes | Reason::ZeroFlops | Reason::ZeroBytes
+        );
+        let (flops, bytes, provenance) = match counted {
+            Some(counted) => (counted.flops, counted.bytes, Provenance::Counted),
+            None => {
+                let [flops, bytes] = [row.flops, row.bytes].map(|figure| figure.map(|n| n as f64));
+                (flops, bytes, Provenance::Declared)
+            }
+        };
+        let [flops, bytes] = [flops, bytes].map(|figure| figure.unwrap_or(0.0));
+        let is_figure = |figure: f64| figure.is_finite() && figure > 0.0;
+        if !is_missing || row.dur_ns <= 0 || !(is_figure(flops) || is_figure(bytes)) {
+            return;
+        }
+        let group = self.one_figure.number(OneFigure {
+            source: row.source,
+            name: row.name,
+            backend: row.backend,
+            device: row.device,
+            provenance,
+            reason,
+        });
+        self.lanes.entry(row.lane).or_default().work.push(WorkRow {
+            start_ns: row.start_ns,
+            end_ns: row.start_ns.saturating_add(row.dur_ns),
+            id: row.id,
+            flops,
+            bytes,
+            label: NONE,
+            counted: NONE,
+            group,
+        });
     }
 
     /// Whether a backend is one; its name is looked at once.

@@ -10,6 +10,7 @@ use crate::ceilings::Ceilings;
 use crate::label::Texts;
 use crate::not_measurable::Row;
 use crate::points::{Point, doubt, roof};
+use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
 
 /// Points in the order of reports: the most time first.
@@ -224,6 +225,35 @@ pub fn not_measurable(rows: &[Row]) -> TableBuilder {
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
         .u64("names", rows.iter().map(|row| row.names))
         .text("example", rows.iter().map(|row| row.example.as_str()))
+}
+
+/// Table `rates`: names whose rows say FLOPs or bytes but not both, or one of them as zero, so that they have
+/// no intensity and no roof; `flops_per_s`, `bytes_per_s`: what there is / `dur_ns`, null where it is missing or
+/// zero. Rows whose time is not that of their work are not in it.
+pub fn rates(rates: &[Rate], texts: &Texts) -> TableBuilder {
+    let rows = || rates.iter();
+    Table::build("rates")
+        .text("source", rows().map(|row| row.of.source.name()))
+        .text("name", rows().map(|row| texts.text(row.of.name)))
+        .f64("flops_per_s", rows().map(|row| row.per_s(row.flops())))
+        .f64("bytes_per_s", rows().map(|row| row.per_s(row.bytes())))
+        .u64("calls", rows().map(|row| row.sum.calls))
+        .i64("dur_ns", rows().map(|row| row.sum.dur_ns))
+        .text("reason", rows().map(|row| row.of.reason.to_string()))
+        .text(
+            "backend",
+            rows().map(|row| row.of.backend.map(|backend| texts.text(backend))),
+        )
+        .text(
+            "device",
+            rows().map(|row| match row.of.device {
+                Some(device) => format!("gpu:{device}"),
+                None => "cpu".to_owned(),
+            }),
+        )
+        .text("provenance", rows().map(|row| row.of.provenance.name()))
+        .f64("flops", rows().map(Rate::flops))
+        .f64("bytes", rows().map(Rate::bytes))
 }
 
 /// Table `ceilings_used`: every ceiling with points, and how many they are and how much time lies below it.

@@ -159,11 +159,15 @@ fn drifts(result: &Result, options: &Options) -> Option<Finding> {
         result.name,
         drift.abs() * 100.0
     );
-    Some(
+    let found = if drift > 0.0 {
         Finding::new("drift", Severity::Warning, title)
             .suggestion("see whether work grows with the iteration, as attention over a growing cache does, or the machine slows down")
-            .evidence(rows_of(result, "phase = 'steady'")),
-    )
+    } else {
+        Finding::new("drift", Severity::Info, title)
+            .detail("either the warm-up had not ended (caches, memory, the machine's clock), or later iterations have less to do")
+            .suggestion("record more iterations for the speed it settles at: the median counts the slower first ones too")
+    };
+    Some(found.evidence(rows_of(result, "phase = 'steady'")))
 }
 
 fn not_declared(declared: &Declared) -> Vec<Finding> {

@@ -1,5 +1,6 @@
 //! The plugin as a whole: made iterations in, tables and findings out.
 
+use trueno_plugin::Severity;
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_throughput::Throughput;
@@ -375,13 +376,33 @@ fn a_number_used_twice_blames_nobody() {
 }
 
 #[test]
+fn becoming_faster_is_a_note_and_not_advice_against_becoming_slower() {
+    let made = Made {
+        walls: (0..40).map(|at| 1_000 - 8 * at).collect(),
+        ..Made::default()
+    };
+    let output = testing::run::<Throughput>(made.inputs(), r#"{"tolerance": 0.12}"#).unwrap();
+    let faster = output.finding("drift").unwrap();
+    assert_eq!(faster.severity, Severity::Info);
+    assert!(faster.title.contains("faster than the first"));
+    assert!(faster.detail.as_ref().unwrap().contains("warm-up"));
+    let advice = faster.suggestion.as_ref().unwrap();
+    assert!(
+        !advice.contains("grow") && !advice.contains("slows"),
+        "{advice}"
+    );
+}
+
+#[test]
 fn a_drift_is_said_and_a_stop_obeyed() {
     let made = Made {
         walls: (0..40).map(|at| 1_000 + 8 * at).collect(),
         ..Made::default()
     };
     let output = testing::run::<Throughput>(made.inputs(), r#"{"tolerance": 0.12}"#).unwrap();
-    assert!(output.finding("drift").unwrap().title.contains("slower"));
+    let slower = output.finding("drift").unwrap();
+    assert!(slower.title.contains("slower"));
+    assert_eq!(slower.severity, Severity::Warning);
     assert!(testing::run_cancelled::<Throughput>(made.inputs(), "{}").is_err());
     let refused = testing::run::<Throughput>(made.inputs(), r#"{"windows": 3}"#);
     assert!(refused.unwrap_err().to_string().contains("window"));

@@ -23,6 +23,10 @@ pub struct Level {
     pub work_ns: i64,
     /// FLOPs and bytes of those.
     pub work: (f64, f64),
+    /// Time of the tiles that declare FLOPs, and of those that declare bytes.
+    pub declared_ns: (i64, i64),
+    /// Tiles that declare both.
+    pub with_both: u64,
     /// Longest inclusive time of a thread / mean over threads with tiles; `None`: one thread.
     pub imbalance: Option<f64>,
     /// One of so many is recorded.
@@ -54,6 +58,26 @@ impl Level {
             }
         };
         self.name.chars().map(plain).collect()
+    }
+
+    /// FLOP/s and bytes/s of the tiles that declare both; where none does, what each figure gives alone.
+    pub fn rates(&self) -> (Option<f64>, Option<f64>) {
+        let rate = |sum: Option<f64>, dur_ns: i64| {
+            let sum = sum.filter(|sum| *sum > 0.0 && dur_ns > 0)?;
+            Some(sum / (dur_ns as f64 / 1e9))
+        };
+        if self.with_both > 0 {
+            let (flops, bytes) = self.work;
+            (
+                rate(Some(flops), self.work_ns),
+                rate(Some(bytes), self.work_ns),
+            )
+        } else {
+            (
+                rate(self.flops, self.declared_ns.0),
+                rate(self.bytes, self.declared_ns.1),
+            )
+        }
     }
 
     /// Share of its time that went into packing.
@@ -94,6 +118,8 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
                 bytes: None,
                 work_ns: 0,
                 work: (0.0, 0.0),
+                declared_ns: (0, 0),
+                with_both: 0,
                 imbalance: (sums.len() > 1 && inclusive_ns > 0)
                     .then(|| longest_ns as f64 * sums.len() as f64 / inclusive_ns as f64),
                 sampled_every: 1,
@@ -110,14 +136,18 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
     for tile in loaded.threads.values().flatten() {
         let level = &mut out[tile.level as usize];
         let weight = f64::from(tile.weight);
+        let dur_ns = i64::from(tile.weight) * tile.dur_ns();
         if let Some(flops) = tile.flops {
+            level.declared_ns.0 += dur_ns;
             *level.flops.get_or_insert(0.0) += weight * flops as f64;
         }
         if let Some(bytes) = tile.bytes {
+            level.declared_ns.1 += dur_ns;
             *level.bytes.get_or_insert(0.0) += weight * bytes as f64;
         }
         if let (Some(flops), Some(bytes)) = (tile.flops, tile.bytes) {
-            level.work_ns += i64::from(tile.weight) * tile.dur_ns();
+            level.with_both += 1;
+            level.work_ns += dur_ns;
             level.work.0 += weight * flops as f64;
             level.work.1 += weight * bytes as f64;
         }

@@ -40,6 +40,9 @@ fn place_one(
     if level.bytes.is_none() {
         return Err("no bytes recorded".to_owned());
     }
+    if level.with_both == 0 {
+        return Err("no tile has both FLOPs and bytes recorded".to_owned());
+    }
     let work = Work {
         flops: level.work.0,
         bytes: level.work.1,

@@ -13,8 +13,8 @@ use crate::sweep::Sum;
 /// `exclusive_ns`: time in which a tile of the level was the innermost of its thread; `inclusive_ns`: in which
 /// one was open; `exclusive_share`: of the time of all tiles, for `pack` the share of packing; `pack_share`:
 /// of the level's inclusive time, what went into packing inside it; `flops`, `bytes`: declared, null when
-/// none are; intensity and rates of tiles that declare both, over the sum of their durations;
-/// `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
+/// none are; intensity and rates of tiles that declare both, over the sum of their durations; where no tile
+/// does, the rate that the one figure gives, and no intensity; `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
 /// inclusive time of a thread / mean over all threads with tiles; `recorded`: tiles with a row; `sampled_every`:
 /// a row of the level stands for so many tiles, and everything here and in the heat maps counts it so often
 /// (null: all have a row); `recorder_share`: `recorded` × the recorder's cost of a span / inclusive time.
@@ -30,10 +30,7 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
         )
         .i64("inclusive_ns", rows().map(|row| row.sum.inclusive_ns))
         .f64("pack_share", rows().map(Level::pack_share))
-        .f64(
-            "flops_per_s",
-            rows().map(|row| row.achieved.map(|found| found.flops_per_s)),
-        )
+        .f64("flops_per_s", rows().map(|row| row.rates().0))
         .f64(
             "flops_per_byte",
             rows().map(|row| row.achieved.map(|found| found.intensity)),
@@ -54,13 +51,7 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
         .f64("imbalance_ratio", rows().map(|row| row.imbalance))
         .f64("flops", rows().map(|row| row.flops))
         .f64("bytes", rows().map(|row| row.bytes))
-        .f64(
-            "bytes_per_s",
-            rows().map(|row| {
-                let bytes = row.bytes.filter(|_| row.work_ns > 0)?;
-                Some(bytes / (row.work_ns as f64 / 1e9))
-            }),
-        )
+        .f64("bytes_per_s", rows().map(|row| row.rates().1))
         .f64(
             "ridge_flops_per_byte",
             rows().map(|row| row.place.map(|place| place.ridge)),

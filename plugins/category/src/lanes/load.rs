@@ -9,7 +9,7 @@ use super::by_id::ById;
 use super::hash::FastMap;
 use super::inherit::inherit;
 use super::order::by_start;
-use super::rows::{Filler, Rows};
+use super::rows::{Filler, Filling, Rows};
 use super::rules::{Rules, plain};
 use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
 use super::text::{INHERITED, OUTSIDE, Texts, WAITING};
@@ -42,6 +42,10 @@ pub struct Lanes {
     pub is_part: bool,
     /// Length of the window; up to the last end where the run has no end.
     pub wall_ns: i64,
+    /// Length of the whole recording, counted from its own start; `None`: not recorded.
+    pub recorded_ns: Option<i64>,
+    /// Rows wholly outside the part that was asked for.
+    pub outside: u64,
     /// Rows that became no interval.
     pub left_out: LeftOut,
     /// Bound rows by kind of lane and label.
@@ -138,7 +142,7 @@ struct Loader {
     window: Option<(i64, i64)>,
     /// Whether the run holds ranks.
     of_ranks: bool,
-    spans: BTreeMap<LaneKey, Vec<Span>>,
+    lanes: BTreeMap<LaneKey, Filling>,
     /// Tables read ahead, because their links say which bricks to remember.
     tables: FastMap<&'static str, Table>,
     /// Category of every brick that a row of another table names.
@@ -206,7 +210,7 @@ impl Loader {
             }
             self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
         }
-        lane.back(&mut self.spans);
+        lane.back(&mut self.lanes);
         Ok(())
     }
 
@@ -273,7 +277,7 @@ impl Loader {
             let valid = valid.is_none_or(|column| column.value(row));
             self.row(&rows, row, key, label, valid, &mut lane);
         }
-        lane.back(&mut self.spans);
+        lane.back(&mut self.lanes);
         Ok(())
     }
 
@@ -297,12 +301,14 @@ impl Loader {
         valid: bool,
         lane: &mut Filler,
     ) {
-        let spans = lane.of(key, &mut self.spans);
+        let lane = lane.of(key, &mut self.lanes);
         let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
+        lane.lived(start_ns, dur_ns);
         if let Some((from_ns, until_ns)) = self.window {
             let end_ns = start_ns.saturating_add(dur_ns);
             let instant = start_ns == end_ns && (from_ns..=until_ns).contains(&start_ns);
             if !instant && (end_ns <= from_ns || until_ns <= start_ns) {
+                self.out.outside += 1;
                 return;
             }
         }
@@ -330,7 +336,7 @@ impl Loader {
             }
             None => NO_ELEMENTS,
         };
-        spans.push(Span {
+        lane.spans.push(Span {
             start_ns,
             end_ns,
             id: rows.id.value(row),
@@ -357,9 +363,10 @@ impl Loader {
         let is_one_lane = |thread: Option<i64>| thread.is_some() || !self.of_ranks;
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         for (thread, count) in counts.filter(|(thread, _)| is_one_lane(*thread)) {
-            self.spans
+            self.lanes
                 .entry(LaneKey::Thread(thread))
                 .or_default()
+                .spans
                 .reserve_exact(count);
         }
     }
@@ -373,7 +380,7 @@ impl Loader {
                 thread_names.insert(thread, name.to_owned());
             }
         }
-        for (key, mut spans) in self.spans {
+        for (key, Filling { mut spans, life }) in self.lanes {
             by_start(&mut spans);
             let thread_name = match key {
                 LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
@@ -386,6 +393,10 @@ impl Loader {
                     false => key.name(thread_name),
                 },
                 kind: key.kind(),
+                life: life.map(|(first_ns, last_ns)| {
+                    let counted = |ns: i64| ns.saturating_sub(self.out.origin_ns);
+                    (counted(first_ns), counted(last_ns))
+                }),
                 spans,
             };
             let out = &mut self.out;
@@ -409,6 +420,7 @@ impl Loader {
         self.out.bound = bound;
         let table = run.table("run")?;
         let recorded = table.i64("wall_ns")?.iter().next().flatten();
+        self.out.recorded_ns = recorded;
         let last_end = || {
             self.out
                 .lanes

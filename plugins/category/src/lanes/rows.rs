@@ -50,34 +50,53 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// A lane while it is read.
+#[derive(Default)]
+pub(super) struct Filling {
+    pub(super) spans: Vec<Span>,
+    /// First start and last end, on the run's timeline.
+    pub(super) life: Option<(i64, i64)>,
+}
+
+impl Filling {
+    /// Takes in a row, whatever becomes of it; one whose times cannot be tells nothing.
+    pub(super) fn lived(&mut self, start_ns: i64, dur_ns: i64) {
+        let end_ns = start_ns.checked_add(dur_ns).filter(|_| dur_ns >= 0);
+        if let Some(end_ns) = end_ns {
+            let (first_ns, last_ns) = self.life.unwrap_or((start_ns, end_ns));
+            self.life = Some((first_ns.min(start_ns), last_ns.max(end_ns)));
+        }
+    }
+}
+
 /// Holds the lane that the last row went to, because the next goes there too.
 #[derive(Default)]
 pub(super) struct Filler {
-    current: Option<(LaneKey, Vec<Span>)>,
+    current: Option<(LaneKey, Filling)>,
 }
 
 impl Filler {
     pub(super) fn of(
         &mut self,
         key: LaneKey,
-        spans: &mut BTreeMap<LaneKey, Vec<Span>>,
-    ) -> &mut Vec<Span> {
+        lanes: &mut BTreeMap<LaneKey, Filling>,
+    ) -> &mut Filling {
         if self
             .current
             .as_ref()
             .is_none_or(|(current, _)| *current != key)
         {
-            std::mem::take(self).back(spans);
+            std::mem::take(self).back(lanes);
         }
         let current = self
             .current
-            .get_or_insert_with(|| (key, std::mem::take(spans.entry(key).or_default())));
+            .get_or_insert_with(|| (key, std::mem::take(lanes.entry(key).or_default())));
         &mut current.1
     }
 
-    pub(super) fn back(self, spans: &mut BTreeMap<LaneKey, Vec<Span>>) {
+    pub(super) fn back(self, lanes: &mut BTreeMap<LaneKey, Filling>) {
         if let Some((key, lane)) = self.current {
-            spans.insert(key, lane);
+            lanes.insert(key, lane);
         }
     }
 }

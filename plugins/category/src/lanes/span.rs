@@ -178,6 +178,17 @@ pub struct Lane {
     pub key: LaneKey,
     /// Host or device.
     pub kind: LaneKind,
+    /// Its first start and last end in the whole recording, counted as times here are, of rows that became no
+    /// interval too; `None`: not known.
+    pub life: Option<(i64, i64)>,
     /// What ran on it.
     pub spans: Vec<Span>,
+}
+
+impl Lane {
+    /// How much of a window lies between its first row and its last; where these are not known, all of it.
+    pub fn alive_ns(&self, wall_ns: i64) -> i64 {
+        let (first_ns, last_ns) = self.life.unwrap_or((0, wall_ns));
+        last_ns.min(wall_ns).saturating_sub(first_ns.max(0)).max(0)
+    }
 }

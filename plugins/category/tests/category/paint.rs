@@ -97,8 +97,10 @@ struct Painted {
     by_label: BTreeMap<(&'static str, Label), Sums>,
     /// Category: self and inclusive.
     by_category: BTreeMap<(&'static str, String), (i64, i64)>,
-    /// Lane: busy.
-    by_lane: BTreeMap<String, i64>,
+    /// Lane: busy, and idle between its first row and its last.
+    by_lane: BTreeMap<String, (i64, i64)>,
+    /// Of all lanes of a kind: idle there, and the rest.
+    by_kind: BTreeMap<&'static str, (i64, i64)>,
 }
 
 fn lane(row: &Row, kernel: bool) -> (&'static str, String) {
@@ -169,6 +171,7 @@ fn paint(made: &Made) -> Painted {
         by_label: BTreeMap::new(),
         by_category: BTreeMap::new(),
         by_lane: BTreeMap::new(),
+        by_kind: BTreeMap::new(),
     };
     for (at, (row, kernel)) in all.iter().enumerate() {
         let (kind, lane) = lane(row, *kernel);
@@ -193,9 +196,23 @@ fn paint(made: &Made) -> Painted {
                 })
                 .collect();
             let Some(&innermost) = open.iter().max_by_key(|at| order(all[**at].0)) else {
+                let of_lane = || {
+                    all.iter()
+                        .filter(|(row, kernel)| lane(row, *kernel).1 == *name)
+                };
+                let begun = of_lane().any(|(row, _)| row.start_ns <= now);
+                let ended = of_lane().all(|(row, _)| row.start_ns + row.dur_ns <= now);
+                let kind = of_lane().map(|(row, kernel)| lane(row, *kernel).0).next();
+                let of_kind = out.by_kind.entry(kind.unwrap()).or_default();
+                if begun && !ended {
+                    out.by_lane.get_mut(name).unwrap().1 += 1;
+                    of_kind.0 += 1;
+                } else {
+                    of_kind.1 += 1;
+                }
                 continue;
             };
-            *out.by_lane.get_mut(name).unwrap() += 1;
+            out.by_lane.get_mut(name).unwrap().0 += 1;
             let kind = lane(all[innermost].0, all[innermost].1).0;
             out.by_label
                 .get_mut(&(kind, labels[innermost].clone()))
@@ -251,10 +268,11 @@ proptest! {
         let lanes = out.table("by_lane");
         prop_assert_eq!(lanes.rows(), painted.by_lane.len());
         for row in 0..lanes.rows() {
-            let busy = painted.by_lane[lanes.text("lane").unwrap().value(row)];
+            let (busy, idle) = painted.by_lane[lanes.text("lane").unwrap().value(row)];
             prop_assert_eq!(lanes.i64("busy_ns").unwrap().value(row), busy);
             prop_assert_eq!(lanes.i64("self_ns").unwrap().value(row), busy);
-            prop_assert_eq!(lanes.i64("unaccounted_ns").unwrap().value(row), WALL_NS - busy);
+            prop_assert_eq!(lanes.i64("unaccounted_ns").unwrap().value(row), idle);
+            prop_assert_eq!(lanes.i64("not_alive_ns").unwrap().value(row), WALL_NS - busy - idle);
         }
 
         let bricks = out.table("by_brick");
@@ -279,16 +297,22 @@ proptest! {
         }
 
         let categories = out.table("by_category");
+        let mut rest: BTreeMap<(&str, &str), i64> = BTreeMap::new();
         for row in 0..categories.rows() {
             let lane_kind = categories.text("lane_kind").unwrap().value(row);
             let name = categories.text("category").unwrap().value(row);
-            if name == "unaccounted" {
+            if ["unaccounted", "not alive"].contains(&name) {
+                rest.insert((lane_kind, name), categories.i64("self_ns").unwrap().value(row));
                 continue;
             }
             let kind = if lane_kind == "host" { "host" } else { "device" };
             let (self_ns, inclusive_ns) = painted.by_category[&(kind, name.to_owned())];
             prop_assert_eq!(categories.i64("self_ns").unwrap().value(row), self_ns);
             prop_assert_eq!(categories.i64("inclusive_ns").unwrap().value(row), inclusive_ns);
+        }
+        for (kind, (idle, outside)) in painted.by_kind {
+            prop_assert_eq!(rest[&(kind, "unaccounted")], idle);
+            prop_assert_eq!(rest.get(&(kind, "not alive")).copied().unwrap_or(0), outside);
         }
     }
 

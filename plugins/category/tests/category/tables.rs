@@ -1,6 +1,7 @@
 //! Small runs, and the tables a reader would expect of them.
 
 use crate::made::{Made, Row, at, lines};
+use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_category::Category;
 
@@ -46,7 +47,8 @@ fn every_instant_of_the_window_is_in_one_category() {
             "host | outside bricks | 2 | 80 | 190",
             "host | uncategorised | 2 | 60 | 60",
             "host | Attention | 2 | 50 | 50",
-            "host | unaccounted | - | 60 | -",
+            "host | unaccounted | - | 10 | -",
+            "host | not alive | - | 50 | -",
         ]
     );
     let lane = [
@@ -55,11 +57,12 @@ fn every_instant_of_the_window_is_in_one_category() {
         "busy_ns",
         "self_ns",
         "unaccounted_ns",
+        "not_alive_ns",
         "wall_ns",
     ];
     assert_eq!(
         lines(out.table("by_lane"), &lane),
-        ["thread 0 main | host | 190 | 190 | 60 | 250"]
+        ["thread 0 main | host | 190 | 190 | 10 | 50 | 250"]
     );
 }
 
@@ -112,18 +115,18 @@ fn shares_of_a_kind_of_lane_add_up_to_one() {
         assert!((sum("wall_share") - 1.0).abs() < 1e-12, "{kind}");
         assert!((sum("busy_share") - 1.0).abs() < 1e-12, "{kind}");
     }
-    let lanes = ["lane", "busy_ns", "unaccounted_ns"];
+    let lanes = ["lane", "busy_ns", "unaccounted_ns", "not_alive_ns"];
     assert_eq!(
         lines(out.table("by_lane"), &lanes),
         [
-            "thread 0 main | 190 | 60",
-            "thread 3 | 60 | 190",
-            "gpu0/stream 7 | 100 | 150"
+            "thread 0 main | 190 | 10 | 50",
+            "thread 3 | 60 | 0 | 190",
+            "gpu0/stream 7 | 100 | 0 | 150"
         ]
     );
     // No link and nothing open on its stream.
     assert_eq!(
-        lines(table, &["lane_kind", "category", "self_ns"])[4],
+        lines(table, &["lane_kind", "category", "self_ns"])[5],
         "device | outside bricks | 100"
     );
 }
@@ -240,8 +243,11 @@ fn time_outside_the_window_is_not_in_it() {
         ["early | 20 | 20 | 50", "late | 10 | 10 | 50"]
     );
     assert_eq!(
-        lines(out.table("by_lane"), &["busy_ns", "unaccounted_ns"]),
-        ["30 | 70"]
+        lines(
+            out.table("by_lane"),
+            &["busy_ns", "unaccounted_ns", "not_alive_ns"]
+        ),
+        ["30 | 70 | 0"]
     );
 }
 
@@ -273,11 +279,12 @@ fn a_run_without_a_wall_time_lasts_until_its_last_end() {
 
 #[test]
 fn a_large_part_without_a_category_or_without_rows_is_said() {
-    let made = |wall_ns, own_ns| Made {
-        wall_ns: Some(wall_ns),
+    let made = |end_ns, own_ns| Made {
+        wall_ns: Some(1000),
         bricks: vec![
             at(1, "brick", "mine", 0, own_ns),
             at(2, "brick", "Qkv", own_ns, 100).category("Attention"),
+            at(3, "brick", "Qkv", end_ns, end_ns).category("Attention"),
         ],
         ..Made::default()
     };
@@ -308,7 +315,111 @@ fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
             "host | uncategorised | 4 | 75 | 100",
             "host | Attention | 2 | 50 | 50",
             "host | waiting | 1 | 25 | 35",
-            "host | unaccounted | - | 20 | -",
+            "host | unaccounted | - | 10 | -",
+            "host | not alive | - | 10 | -",
+        ]
+    );
+}
+
+/// A main thread that works all the time but for its last tenth, and so many workers, each alive for 8 ns and busy for 4.
+fn short_lived(workers: i64) -> Made {
+    let bricks = (1..=workers).flat_map(|worker| {
+        let (id, start_ns) = (10 * worker as u64, 20 * worker);
+        [
+            at(id, "task", "head", start_ns, start_ns + 2).thread(worker),
+            at(id + 1, "task", "head", start_ns + 6, start_ns + 8).thread(worker),
+        ]
+    });
+    Made {
+        wall_ns: Some(1000),
+        bricks: [at(1, "brick", "Qkv", 0, 900).category("Attention")]
+            .into_iter()
+            .chain(bricks)
+            .collect(),
+        ..Made::default()
+    }
+}
+
+#[test]
+fn before_its_first_row_and_after_its_last_a_lane_is_no_unexplained_work() {
+    let out = analyse(&short_lived(40));
+    let columns = ["category", "self_ns"];
+    assert_eq!(
+        lines(out.table("by_category"), &columns),
+        [
+            "Attention | 900",
+            "uncategorised | 160",
+            "unaccounted | 160",
+            "not alive | 39780",
+        ]
+    );
+    // 160 of 1220 ns.
+    assert!(out.finding("unaccounted").is_none());
+}
+
+#[test]
+fn of_several_lanes_it_is_said_what_shares_are_of() {
+    let mut made = short_lived(2);
+    made.bricks.push(at(2, "brick", "late", 950, 960).thread(1));
+    made.bricks.push(at(3, "brick", "late", 950, 960).thread(2));
+    let found = |made: &Made| analyse(made).finding("unaccounted").cloned().unwrap();
+    let finding = found(&made);
+    assert!(
+        finding
+            .title
+            .starts_with("for 66.4 % of the time between their first and last rows"),
+        "{}",
+        finding.title
+    );
+    let detail = finding.detail.unwrap();
+    assert!(
+        detail.contains("wall shares are of wall time × 3 lanes"),
+        "{detail}"
+    );
+    assert!(detail.contains("another 8.0 % of that"), "{detail}");
+}
+
+#[test]
+fn in_a_window_a_lane_lives_from_its_first_row_of_the_run_to_its_last() {
+    let made = Made {
+        wall_ns: Some(1000),
+        bricks: vec![
+            at(1, "brick", "a", 0, 100),
+            at(2, "brick", "a", 450, 500),
+            at(3, "brick", "a", 900, 1000),
+            // Begins in the window; and one that ended before it.
+            at(4, "brick", "b", 550, 560).thread(1),
+            at(5, "brick", "b", 700, 800).thread(1),
+            at(6, "brick", "c", 0, 300).thread(2),
+            // Whatever a row is good for, its thread was there.
+            Row {
+                bound: true,
+                ..at(7, "brick", "d", 410, 590).thread(3)
+            },
+        ],
+        ..Made::default()
+    };
+    let mut inputs = made.inputs();
+    inputs.push(
+        Table::build("report_window")
+            .i64("from_ns", [400])
+            .i64("until_ns", [600]),
+    );
+    let out = run::<Category>(inputs, "{}").unwrap();
+    let columns = [
+        "lane",
+        "busy_ns",
+        "unaccounted_ns",
+        "not_alive_ns",
+        "wall_ns",
+    ];
+    assert_eq!(
+        lines(out.table("by_lane"), &columns),
+        [
+            "thread 0 | 50 | 150 | 0 | 200",
+            "thread 1 | 10 | 40 | 150 | 200",
+            "thread 2 | 0 | 0 | 200 | 200",
+            "thread 3 | 0 | 180 | 20 | 200",
         ]
     );
 }

@@ -1,5 +1,7 @@
 //! Gains at the roof with known answers.
 
+use proptest::prelude::*;
+
 use crate::linked::Linked;
 use crate::made::{Made, at, lines};
 
@@ -59,7 +61,7 @@ fn rows_without_a_place_take_what_they_took() {
 }
 
 #[test]
-fn a_brick_takes_its_kernels_along_and_the_innermost_decides() {
+fn a_brick_takes_its_kernels_along() {
     let rows = vec![("brick", "ffn", 30, 15), ("kernel", "gemv", 20, 5)];
     assert_eq!(
         gains(rows, "{}"),
@@ -70,6 +72,82 @@ fn a_brick_takes_its_kernels_along_and_the_innermost_decides() {
             "kernel | gemv | 20 | 15",
         ]
     );
+}
+
+#[test]
+fn everything_takes_the_best_that_any_of_its_names_would_give() {
+    // The kernel alone is nearly at its roof, the brick around it far from its own.
+    let rows = vec![("brick", "ffn", 30, 15), ("kernel", "gemv", 20, 18)];
+    assert_eq!(
+        gains(rows, "{}"),
+        [
+            "brick | ffn | 30 | 15",
+            "- | everything | - | 15",
+            "kernel | gemv | 20 | 2",
+        ]
+    );
+}
+
+/// Bricks and tasks on two threads and kernels on a stream, nested or not, each a name, and what of a
+/// thousandth of its time each name would take at the roof.
+type Raw = (
+    Vec<(usize, usize, i64, i64)>,
+    Vec<(usize, i64)>,
+    Vec<(u64, u64)>,
+);
+
+fn runs() -> impl Strategy<Value = Raw> {
+    let rows = prop::collection::vec((0..3_usize, 0..4_usize, 0..90_i64, 0..60_i64), 1..14);
+    let left = prop::collection::vec((0..8_usize, 0..=1000_i64), 1..6);
+    let spawned = prop::collection::vec((1..15_u64, 1..15_u64), 0..6);
+    (rows, left, spawned)
+}
+
+proptest! {
+    #[test]
+    fn everything_gains_no_less_than_any_of_its_parts((rows, left, spawned) in runs()) {
+        const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+        let mut made = Made { wall_ns: Some(150), ..Made::default() };
+        let mut of_name = [0_i64; 8];
+        for (id, &(lane, name, start_ns, dur_ns)) in (1..).zip(&rows) {
+            let row = at(id, ["brick", "task", ""][lane], NAMES[name], start_ns, start_ns + dur_ns);
+            if lane == 2 {
+                of_name[4 + name] += dur_ns;
+                made.kernels.push(row.stream(0, 7));
+            } else {
+                of_name[name] += dur_ns;
+                made.bricks.push(row.thread(lane as i64));
+            }
+        }
+        let mut roofs: Vec<_> = left
+            .iter()
+            .filter(|(name, _)| of_name[*name] > 0)
+            .map(|&(name, left)| {
+                let source = if name < 4 { "brick" } else { "kernel" };
+                let all_ns = of_name[name];
+                (source, NAMES[name % 4], all_ns, all_ns * left / 1000)
+            })
+            .collect();
+        roofs.sort_unstable();
+        roofs.dedup_by_key(|row| (row.0, row.1));
+        let linked = Linked {
+            made,
+            tasks: spawned.clone(),
+            launches: spawned,
+            at_roof: Some(roofs.clone()),
+            ..Linked::default()
+        };
+        let out = linked.analyse_with(r#"{"opportunity_names": 100}"#);
+        if !roofs.is_empty() {
+            let table = out.table("at_roof");
+            let (names, gains) = (table.text("name").unwrap(), table.i64("gain_ns").unwrap());
+            let everything = (0..table.rows()).find(|row| names.value(*row) == "everything");
+            let everything = gains.value(everything.unwrap());
+            for row in 0..table.rows() {
+                prop_assert!(everything >= gains.value(row), "{table}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The window, several last ends, and limits on what is listed.
 
+use trueno_plugin::Severity;
+use trueno_plugin::testing::Output;
+
 use crate::linked::{Linked, codes, path};
 use crate::made::{Made, at, lines};
 
@@ -23,11 +26,59 @@ fn rows_are_cut_to_the_window() {
     ];
     let out = run(50, late).analyse();
     assert_eq!(path(&out), ["work a 0-20", "gap - 20-30", "work b 30-50"]);
-    assert_eq!(codes(&out), ["outside_window"]);
-    assert_eq!(
-        out.findings[0].title,
-        "1 rows lie outside the window, 2 in part"
+    assert_eq!(codes(&out), ["outside_recording"]);
+    let found = &out.findings[0];
+    assert_eq!(found.severity, Severity::Warning);
+    assert_eq!(found.title, "1 rows lie outside the recording, 2 in part");
+}
+
+/// `a` 0–40, `b` 40–60, and so on to 100; the iteration around all of it.
+fn in_a_window(from_ns: i64, until_ns: i64, last_end_ns: i64) -> Output {
+    let mut linked = run(
+        100,
+        vec![
+            at(1, "iteration", "iteration", 0, 100),
+            at(2, "brick", "a", 0, 40),
+            at(3, "brick", "b", 40, 60),
+            at(4, "brick", "c", 60, 80),
+            at(5, "brick", "d", 80, last_end_ns).thread(1),
+        ],
     );
+    linked.window = Some((from_ns, until_ns));
+    linked.analyse()
+}
+
+#[test]
+fn what_an_asked_for_window_leaves_out_is_counted_and_no_warning() {
+    let out = in_a_window(30, 50, 100);
+    assert_eq!(codes(&out), ["outside_window"]);
+    let found = out.finding("outside_window").unwrap();
+    assert_eq!(found.severity, Severity::Info);
+    assert_eq!(
+        found.title,
+        "2 rows lie outside the window that was asked for, 3 in part"
+    );
+    let detail = found.detail.as_deref().unwrap();
+    assert!(!detail.contains("recording"), "{detail}");
+}
+
+#[test]
+fn a_window_of_all_rows_leaves_nothing_to_say() {
+    assert_eq!(codes(&in_a_window(0, 100, 100)), [""; 0]);
+}
+
+#[test]
+fn rows_of_a_window_that_reach_beyond_the_recording_warn() {
+    let out = in_a_window(70, 100, 120);
+    assert_eq!(codes(&out), ["outside_recording", "outside_window"]);
+    let found = out.finding("outside_recording").unwrap();
+    assert_eq!(found.severity, Severity::Warning);
+    assert_eq!(
+        found.title,
+        "1 rows in the window reach beyond the recording"
+    );
+    // Where the window leaves such a row out, it is none of its business.
+    assert_eq!(codes(&in_a_window(0, 50, 120)), ["outside_window"]);
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
             LaneKind::Host
         };
         run.lanes.push(Lane {
+            life: None,
             name: format!("lane {lane}"),
             key: LaneKey::Thread(Some(lane as i64)),
             kind,

@@ -114,7 +114,7 @@ impl Rows {
         }
         let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
         for row in 0..flops.len() {
-            if flops.get(row).is_some() && bytes.get(row).is_some() {
+            if flops.get(row).is_some() || bytes.get(row).is_some() {
                 *counts.entry(thread.get(row).unwrap_or(-1)).or_default() += 1;
             }
         }

@@ -268,6 +268,104 @@ fn work_of_other_threads_and_devices_is_not_the_bricks_own() {
     );
 }
 
+fn only(flops: Option<u64>, bytes: Option<u64>, row: Row) -> Row {
+    Row {
+        flops,
+        bytes,
+        ..row
+    }
+}
+
+#[test]
+fn one_figure_gives_a_rate_and_no_place() {
+    let run = Made {
+        kernels: vec![
+            only(None, Some(2000), at(1, "copy", 0, 1000)),
+            only(None, Some(4000), at(2, "copy", 1000, 1000).backend("avx2")),
+            only(None, Some(1000), at(3, "copy", 2000, 500)),
+            only(Some(500), None, at(4, "spin", 3000, 100)),
+            at(5, "fill", 4000, 100).work(0, 300),
+            at(6, "neither", 5000, 100),
+            only(None, Some(9), at(7, "timeless", 6000, 0)),
+            only(None, Some(9), at(8, "cuda", 7000, 10).backend("cuda")),
+            Row {
+                is_bound: true,
+                ..only(None, Some(9), at(9, "bound", 8000, 10))
+            },
+            only(None, None, at(10, "counted", 9000, 50)),
+        ],
+        counters: vec![(10, "dram_bytes", 100.0)],
+        ceilings: usual(),
+        ..Made::default()
+    };
+    let out = run.analyse();
+    let columns = [
+        "name",
+        "backend",
+        "calls",
+        "flops_per_s",
+        "bytes_per_s",
+        "flops",
+        "bytes",
+        "provenance",
+        "reason",
+    ];
+    assert_eq!(
+        lines(out.table("rates"), &columns),
+        [
+            // 3000 bytes in 1500 ns.
+            "copy | - | 2 | - | 2000000000 | - | 3000 | declared | no FLOPs recorded",
+            "copy | avx2 | 1 | - | 4000000000 | - | 4000 | declared | no FLOPs recorded",
+            "fill | - | 1 | - | 3000000000 | 0 | 300 | declared | the FLOPs are 0, so there is no arithmetic intensity",
+            "spin | - | 1 | 5000000000 | - | 500 | - | declared | no bytes recorded",
+            "counted | - | 1 | - | 2000000000 | - | 100 | counted | no FLOPs recorded",
+        ]
+    );
+    assert_eq!(out.table("points").rows(), 0);
+    assert_eq!(out.table("at_roof").rows(), 0);
+}
+
+#[test]
+fn a_rate_is_of_the_time_of_the_work() {
+    let run = Made {
+        bricks: vec![
+            // The time of the first two is that of tasks elsewhere, or of a launch.
+            only(None, Some(100), at(1, "outer", 0, 6000)),
+            only(None, Some(100), at(2, "heads", 0, 4000).inside(1)),
+            only(
+                None,
+                Some(100),
+                at(3, "head", 100, 1000).inside(2).thread(1).kind("task"),
+            ),
+            only(None, Some(100), at(4, "launcher", 5000, 10).inside(1)),
+            only(None, Some(100), at(6, "own", 7000, 100)),
+        ],
+        kernels: vec![Row {
+            thread: Some(0),
+            ..only(
+                None,
+                Some(5000),
+                at(5, "gpu", 5005, 1000).inside(4).device(0),
+            )
+        }],
+        ..Made::default()
+    };
+    let columns = ["source", "name", "device", "bytes_per_s"];
+    assert_eq!(
+        lines(run.analyse().table("rates"), &columns),
+        [
+            "kernel | gpu | gpu:0 | 5000000000",
+            "brick | head | cpu | 100000000",
+            "brick | own | cpu | 1000000000",
+        ]
+    );
+    let cut = Made {
+        window: Some((7050, 8000)),
+        ..run
+    };
+    assert_eq!(cut.analyse().table("rates").rows(), 0);
+}
+
 #[test]
 fn a_window_takes_whole_rows() {
     let run = Made {

@@ -111,6 +111,47 @@ fn each_level_has_the_roof_of_its_memory() {
 }
 
 #[test]
+fn a_missing_figure_takes_no_rate_from_the_other() {
+    let mut run = blocked();
+    run.tiles = vec![
+        ("macro", 0, 0, 100, Some(2000), None, 0, 0),
+        ("macro", 0, 100, 60, Some(2000), None, 1, 0),
+        ("midi", 0, 160, 40, None, Some(800), 0, 0),
+        // Of some it is known this, of others that: no intensity of any.
+        ("micro", 0, 200, 10, Some(50), None, 0, 0),
+        ("micro", 0, 210, 20, None, Some(40), 0, 0),
+        // No time, no rate.
+        ("pack", 0, 230, 0, None, Some(100), 0, 0),
+    ];
+    let columns = [
+        "level",
+        "flops_per_s",
+        "bytes_per_s",
+        "flops_per_byte",
+        "efficiency_share",
+        "reason",
+    ];
+    assert_eq!(
+        lines(run.analyse().table("levels"), &columns),
+        [
+            "macro | 25000000000 | - | - | - | no bytes recorded",
+            "midi | - | 20000000000 | - | - | no FLOPs recorded",
+            "micro | 5000000000 | 2000000000 | - | - | no tile has both FLOPs and bytes recorded",
+            "pack | - | - | - | - | no FLOPs recorded",
+        ]
+    );
+    // Where some declare both, rates are those of the intensity beside them.
+    run.tiles = vec![
+        ("macro", 0, 0, 100, Some(2000), Some(1000), 0, 0),
+        ("macro", 0, 100, 100, Some(9000), None, 1, 0),
+    ];
+    assert_eq!(
+        lines(run.analyse().table("levels"), &columns[..4]),
+        ["macro | 20000000000 | 10000000000 | 2"]
+    );
+}
+
+#[test]
 fn missing_and_impossible_figures_are_said() {
     let mut run = blocked();
     run.ceilings.clear();

@@ -1,0 +1,68 @@
+//! Rates of rows with FLOPs or bytes, but not both: they have no intensity and no place below a roof.
+
+use std::cmp::Reverse;
+
+use crate::label::OneFigure;
+use crate::nest::Standing;
+use crate::place::Reason;
+use crate::points::Sum;
+use crate::rows::Rows;
+
+/// Rows that are alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// What they are.
+    pub of: OneFigure,
+    /// Sums over them.
+    pub sum: Sum,
+}
+
+impl Rate {
+    /// Their FLOPs; `None`: not recorded.
+    pub fn flops(&self) -> Option<f64> {
+        (self.of.reason != Reason::NoFlops).then_some(self.sum.flops)
+    }
+
+    /// Their bytes; `None`: not recorded.
+    pub fn bytes(&self) -> Option<f64> {
+        (self.of.reason != Reason::NoBytes).then_some(self.sum.bytes)
+    }
+
+    /// A figure of theirs over their time; `None` where it is zero or missing.
+    pub fn per_s(&self, figure: Option<f64>) -> Option<f64> {
+        let figure = figure.filter(|figure| figure.is_finite() && *figure > 0.0)?;
+        (self.sum.dur_ns > 0).then(|| figure / (self.sum.dur_ns as f64 / 1e9))
+    }
+}
+
+/// The most time first. Rows whose time is not that of their work are left out.
+pub fn rates(rows: &Rows, standing: &[Vec<Standing>]) -> Vec<Rate> {
+    let mut sums = vec![Sum::default(); rows.one_figure.all().len()];
+    for (lane, standing) in rows.lanes.values().zip(standing) {
+        for (row, standing) in lane.work.iter().zip(standing) {
+            if row.has_one_figure() && !matches!(standing, Standing::Refused(_)) {
+                let dur_ns = row.end_ns - row.start_ns;
+                sums[row.group as usize].add(dur_ns, row.flops, row.bytes);
+            }
+        }
+    }
+    let all = rows.one_figure.all().iter().zip(sums);
+    let mut out: Vec<Rate> = all
+        .map(|(of, sum)| Rate { of: *of, sum })
+        .filter(|rate| rate.sum.calls > 0)
+        .collect();
+    let text = |number: Option<u32>| number.map(|number| rows.texts.text(number));
+    out.sort_by_key(|rate| {
+        let of = rate.of;
+        let names = (text(Some(of.name)), text(of.backend));
+        (
+            Reverse(rate.sum.dur_ns),
+            names,
+            of.source,
+            of.device,
+            of.provenance,
+            of.reason,
+        )
+    });
+    out
+}
