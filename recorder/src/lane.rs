@@ -26,6 +26,20 @@ pub(crate) enum Class {
     Tile,
     /// A row of `syncs`: nobody's parent.
     Wait,
+    /// An iteration or layer where bricks are left out: it labels other rows and is none itself.
+    Label,
+}
+
+impl Class {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Brick => "brick",
+            Self::Kernel => "kernel",
+            Self::Tile => "tile",
+            Self::Wait => "wait",
+            Self::Label => "label",
+        }
+    }
 }
 
 /// How an open row changes the iteration and layer of what lies inside it.
@@ -60,12 +74,14 @@ struct Open {
 }
 
 /// Used by its own thread only.
+///
+/// How many rows are open stands in [`ThreadInfo::open`] as well: when the run ends, they are lost.
 pub(crate) struct Lane {
     producer: Producer,
     clock: Clock,
     last_ticks: u64,
     next_seq: u32,
-    /// Guards not yet dropped, outermost first.
+    /// Rows whose guards are not yet dropped, outermost first.
     open: Vec<Open>,
     /// Iterations, layers and tasks among them.
     scopes: Vec<(u32, Scope)>,
@@ -123,7 +139,26 @@ impl Lane {
 
     /// Whether guards of this thread are still open.
     pub fn in_use(&self) -> bool {
-        !self.open.is_empty()
+        !self.open.is_empty() || !self.scopes.is_empty()
+    }
+
+    /// What is open, outermost first, in words.
+    pub fn open_kinds(&self) -> impl Iterator<Item = &'static str> {
+        let scope = |seq| self.scopes.iter().find(|(of, _)| *of == seq);
+        self.open.iter().map(move |open| match scope(open.seq) {
+            Some((_, Scope::Iteration(_))) => "iteration",
+            Some((_, Scope::Layer(_))) => "layer",
+            Some((_, Scope::Task(_))) => "task",
+            None => open.class.word(),
+        })
+    }
+
+    /// After every change: a store, and nothing else.
+    #[inline(always)]
+    fn count_open(&self) {
+        self.thread
+            .open
+            .store(self.open.len() as u64, Ordering::Relaxed);
     }
 
     /// The clock, never earlier than the last reading of this thread: nesting in time
@@ -143,10 +178,14 @@ impl Lane {
             return self.exhausted(table);
         }
         self.next_seq = seq + 1;
+        if class == Class::Label {
+            return Some(seq);
+        }
         if self.open.len() == self.open.capacity() {
             self.more_open();
         }
         self.open.push(Open { seq, class });
+        self.count_open();
         Some(seq)
     }
 
@@ -171,6 +210,7 @@ impl Lane {
         match self.open.last() {
             Some(last) if last.seq == seq => {
                 self.open.pop();
+                self.count_open();
                 self.open.len()
             }
             _ => self.close_out_of_order(seq),
@@ -182,8 +222,10 @@ impl Lane {
         match self.open.iter().rposition(|open| open.seq == seq) {
             Some(at) => {
                 self.open.remove(at);
+                self.count_open();
                 at
             }
+            // A label.
             None => self.open.len(),
         }
     }

@@ -95,6 +95,7 @@ mod kernel;
 mod lane;
 mod live;
 mod names;
+mod open_rows;
 #[cfg(feature = "peaks")]
 pub mod peaks;
 pub mod perf;

@@ -14,9 +14,11 @@ use crate::fork::{self, Watched};
 use crate::inside::Inside;
 use crate::live::Live;
 use crate::names::Name;
+use crate::open_rows::OfThread;
 use crate::record::TableNumber;
 use crate::shared::Shared;
 use crate::status::{Status, Summary};
+use crate::threads;
 use crate::writer::Session;
 
 /// With feature `off` every test below is decided when compiling, and guards come to nothing.
@@ -182,9 +184,11 @@ impl Recorder {
 
     /// Ends the run: reads what all threads have published, closes the files, writes `run.json`.
     ///
-    /// Rows still open, and what other threads record from now on, are not part of the run;
-    /// they are counted in [`Status::late`]. A second call, or one of another
-    /// thread, waits and returns the same.
+    /// Rows still open are not part of the run, nor is what other threads record from now on: let
+    /// guards go out of scope first. How many rows were open is said in [`Summary::open`] and, with
+    /// the threads they were open on, among the problems in `run.json`, and the run does not count as
+    /// complete; [`Status::late`] counts the guards that are dropped afterwards. A second call, or one
+    /// of another thread, waits and returns the same.
     ///
     /// # Errors
     /// [`Error::Writer`] when the writer had to stop early. The run then holds what was
@@ -232,10 +236,13 @@ impl Inner {
         if let Some(watched) = self.watched.get() {
             watched.forget_log();
         }
-        let result = session.finish(|| self.tables.store(0, Ordering::Relaxed));
+        let open = threads::ask_lane(&self.shared, |lane| {
+            OfThread::new(lane.thread().index, lane.open_kinds())
+        });
+        let result = session.finish(open, || self.tables.store(0, Ordering::Relaxed));
         #[cfg(feature = "perf")]
         if self.shared.perf.get().is_some() {
-            crate::threads::forget_finished();
+            threads::forget_finished();
         }
         result
     }

@@ -41,6 +41,10 @@ pub struct RunJson {
     /// Rows not kept, all tables.
     #[serde(default)]
     pub dropped: u64,
+    /// Rows that were still open when the recording ended, and are in no table; `problems` says on
+    /// which threads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub open: u64,
     /// The run was made of another profiler's file, which says neither what was not kept nor
     /// when the recording ended: `dropped` means nothing then, and `wall_ns` is the end of the
     /// last event.

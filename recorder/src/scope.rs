@@ -34,7 +34,7 @@ impl<'r> ScopeGuard<'r> {
         let class = if recorder.records(TableNumber::Bricks) {
             Class::Brick
         } else {
-            Class::Wait
+            Class::Label
         };
         let mut span = Span::begin(recorder, class, TableNumber::Bricks);
         let seq = span.seq;

@@ -55,7 +55,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
     }
 }
 
-/// One thread that records.
+/// One thread that records. The thread stores into it for every row: not beside what others use.
+#[repr(align(64))]
 pub(crate) struct ThreadInfo {
     pub index: u32,
     pub name: Option<String>,
@@ -67,6 +68,8 @@ pub(crate) struct ThreadInfo {
     pub closed: AtomicBool,
     /// Rows that found the ring full, by table; only the thread itself adds.
     pub dropped: Counts,
+    /// Rows whose end is yet to come; only the thread itself stores.
+    pub open: AtomicU64,
 }
 
 /// What is too rare for a ring: the writer takes it from a list.
@@ -115,6 +118,10 @@ pub(crate) struct Shared {
     pub rows: Counts,
     /// Events after the end.
     pub late: AtomicU64,
+    /// Detached intervals whose end is yet to come.
+    pub detached: AtomicU64,
+    /// Work of open bricks and launches that will have a row of its own.
+    pub open_on_device: AtomicU64,
     /// No record will be read any more.
     pub stopped: AtomicBool,
     pub writer: OnceLock<Thread>,
@@ -159,6 +166,7 @@ impl ThreadInfo {
             rings: AtomicU64::new(0),
             closed: AtomicBool::new(true),
             dropped: Counts::default(),
+            open: AtomicU64::new(0),
         }
     }
 
@@ -193,6 +201,8 @@ impl Shared {
             ended_dropped: Counts::default(),
             rows: Counts::default(),
             late: AtomicU64::new(0),
+            detached: AtomicU64::new(0),
+            open_on_device: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             writer: OnceLock::new(),
             requests: Mutex::default(),
@@ -316,6 +326,7 @@ impl Shared {
             rings: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             dropped: Counts::default(),
+            open: AtomicU64::new(0),
         });
         ring.header().take(&thread.identity());
         lock(&self.threads).push(thread.clone());

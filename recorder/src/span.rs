@@ -331,6 +331,8 @@ fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, p
         m: work.m,
     };
     if !recorder.records(TableNumber::Bricks) {
+        // Of a task; where there is no scope nothing happens.
+        lane.leave(seq);
         recorder.too_late();
     } else if labels.need_extension() || kind == kind::TASK {
         push_extended(lane, record, labels, parent);

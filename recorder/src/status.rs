@@ -49,6 +49,9 @@ pub struct Summary {
     pub rows: u64,
     /// Rows not kept, all tables.
     pub dropped: u64,
+    /// Rows that were still open when the recording ended, and are in no table: guards that were
+    /// dropped after [`Recorder::finish`](crate::Recorder::finish), or never.
+    pub open: u64,
 }
 
 /// Tables with rows or drops, and their sums.

@@ -1,5 +1,7 @@
 //! Work on several threads: tasks, and intervals that end elsewhere.
 
+use std::sync::atomic::Ordering;
+
 use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
@@ -57,7 +59,9 @@ impl Detached {
                     parent => crate::record::row_id(detached.thread, parent),
                 };
             }
-            detached.recorder = Some(guard.span.recorder.clone());
+            let recorder = guard.span.recorder.clone();
+            recorder.shared().detached.fetch_add(1, Ordering::Relaxed);
+            detached.recorder = Some(recorder);
         }
         guard.span.disarm();
         detached
@@ -120,6 +124,7 @@ impl Drop for Detached {
         let Some(recorder) = self.recorder.take() else {
             return;
         };
+        recorder.shared().detached.fetch_sub(1, Ordering::Relaxed);
         if !recorder.records(TableNumber::Bricks) {
             recorder.too_late();
             return;

@@ -53,6 +53,22 @@ pub(crate) fn forget_finished() {
     });
 }
 
+/// What the calling thread's lane of that recorder says, where it has one.
+pub(crate) fn ask_lane<T>(shared: &Arc<Shared>, question: impl FnOnce(&Lane) -> T) -> Option<T> {
+    // Err: the thread is ending and its lanes are gone. Borrowed: they are being looked through.
+    OWNED
+        .try_with(|owned| {
+            let owned = owned.try_borrow().ok()?;
+            // SAFETY: owned lanes are valid until this list lets them go, and used by this thread
+            // only, which is here: no other reference exists now.
+            let mut lanes = owned.0.iter().map(|lane| unsafe { &**lane });
+            let lane = lanes.find(|lane| lane.shared().number == shared.number)?;
+            Some(question(lane))
+        })
+        .ok()
+        .flatten()
+}
+
 #[cold]
 #[inline(never)]
 fn find_or_make(shared: &Arc<Shared>) -> *mut Lane {

@@ -14,8 +14,8 @@ mod waiting;
 mod words;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "capture")]
@@ -26,6 +26,7 @@ use crate::clock::pairs::Pair;
 use crate::error::Error;
 use crate::live::{Entry, RowOrigin};
 use crate::names::Texts;
+use crate::open_rows::OfThread;
 use crate::record::{Record, TableNumber};
 use crate::run_json::{RunJson, State};
 use crate::schema::TABLES;
@@ -55,8 +56,12 @@ pub(super) struct Ending {
     pub asked: AtomicBool,
     /// The clock when it was asked.
     pub ticks: AtomicU64,
+    /// What was open then on the thread that asked.
+    pub by: Mutex<Option<OfThread>>,
     /// The wall time of the run, once it has ended.
     pub wall_ns: AtomicU64,
+    /// Rows that were still open, once it has ended.
+    pub open: AtomicU64,
 }
 
 /// Everything the writer thread owns.

@@ -400,6 +400,83 @@ fn one_at_a_time_and_what_a_stopped_one_left_is_removed() {
     assert_whole(&path);
 }
 
+/// Stopped, or out of room, when the first file was begun: no more than its beginning lies there.
+#[test]
+fn what_was_only_begun_is_ours_as_well() {
+    let (folder, path) = folder();
+    recorded(&path, &[]);
+    let hidden = folder.path().join(".test.run.peaks");
+    let whole = fs::read(path.join("run.json")).unwrap();
+    for (name, length) in [("run.json", 0), ("run.json.tmp", 100)] {
+        fs::create_dir(&hidden).unwrap();
+        fs::write(hidden.join(name), &whole[..length]).unwrap();
+        drop(Joining::begin(&path, false).unwrap());
+        assert_alone(&path);
+    }
+    fs::create_dir(&hidden).unwrap();
+    fs::write(hidden.join("run.json"), "{}").unwrap();
+    let refused = Joining::begin(&path, false).err().unwrap();
+    assert!(matches!(refused, NotJoined::InTheWay(_)), "{refused}");
+}
+
+/// A limit on the size of files stands for a full disk.
+#[test]
+fn a_full_disk_leaves_nothing_beside_the_run() {
+    use std::os::unix::process::CommandExt;
+    let (_folder, path) = folder();
+    recorded(&path, &[]);
+    let before = files(&path);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
+    child.args(["peaks", "--into"]).arg(&path);
+    // SAFETY: between fork and exec only calls that are safe there; both leave memory alone.
+    unsafe {
+        child.pre_exec(|| {
+            let limit = libc::rlimit {
+                rlim_cur: 100,
+                rlim_max: 100,
+            };
+            // Without the signal's default action, which would end the program.
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            match libc::setrlimit(libc::RLIMIT_FSIZE, &limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let refused = child.output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let said = text(&refused.stderr);
+    assert!(said.contains("cannot write it"), "{said}");
+    assert_alone(&path);
+    assert_eq!(files(&path), before);
+    let done = peaks(&path, &[]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_beside_the_run() {
+    use std::os::unix::process::ExitStatusExt;
+    let (folder, path) = folder();
+    recorded(&path, &[]);
+    let before = files(&path);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_trueno-record"))
+        .args(["peaks", "--no-keep", "--repetitions", "1000000"])
+        .args(["--seconds", "3600", "--into"])
+        .arg(&path)
+        .spawn()
+        .unwrap();
+    // From the folder's first moment on.
+    while !folder.path().join(".test.run.peaks").exists() {
+        assert_eq!(child.try_wait().unwrap(), None);
+        std::thread::yield_now();
+    }
+    // SAFETY: takes numbers; the child is not waited for yet, so the number is its own.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+    assert_alone(&path);
+    assert_eq!(files(&path), before);
+}
+
 /// Between the look and the end, which may be seconds apart.
 #[test]
 fn a_run_that_changes_meanwhile_keeps_its_change() {

@@ -68,7 +68,7 @@ impl<'a> Subject<'a> {
     /// Whether rows are missing: a count may then be too small.
     pub fn is_incomplete(&self) -> bool {
         let facts = self.run.facts();
-        facts.dropped.is_some_and(|rows| rows > 0) || facts.rows_lost > 0
+        facts.dropped.is_some_and(|rows| rows > 0) || facts.open > 0 || facts.rows_lost > 0
     }
 
     /// All tables of a plugin.

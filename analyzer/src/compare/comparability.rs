@@ -188,6 +188,9 @@ fn completeness(facts: &RunFacts) -> (Standing, String) {
     if dropped > 0 {
         words.push(format!("{dropped} rows dropped"));
     }
+    if facts.open > 0 {
+        words.push(format!("{} rows open at the end", facts.open));
+    }
     if facts.rows_lost > 0 {
         words.push(format!("{} rows lost", facts.rows_lost));
     }

@@ -20,6 +20,7 @@ pub fn report(sections: Vec<Section>) -> Report {
         wall_ns: Some(1_000_000_000),
         wall_source: WallSource::Recorded,
         dropped: Some(0),
+        open: 0,
         rows: 1_234,
         rows_lost: 0,
         format_minor: Some(0),

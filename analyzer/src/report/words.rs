@@ -273,6 +273,12 @@ fn incomplete(report: &Report) -> Vec<String> {
         Some(n) => reasons.push(format!("{} events were dropped while recording", count(n))),
         None => reasons.push(DROPS_NOT_KNOWN.into()),
     }
+    if facts.open > 0 {
+        reasons.push(format!(
+            "{} rows were still open when the recording ended",
+            count(facts.open)
+        ));
+    }
     if facts.rows_lost > 0 {
         reasons.push(format!(
             "{} recorded rows cannot be read any more",

@@ -130,6 +130,7 @@ pub(super) fn fill(
         && segments.iter().all(|s| s.state != SegmentState::Open);
     facts.complete = (facts.clean_end || recovered)
         && facts.dropped == Some(0)
+        && facts.open == 0
         && facts.tables.iter().all(|t| t.rows_lost == Some(0))
         && segments.iter().all(Segment::is_whole);
     if facts.wall_ns.is_none() && last_end_ns.is_some() {

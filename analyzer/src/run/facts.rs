@@ -130,7 +130,7 @@ pub struct RunFacts {
     pub state: RunState,
     /// Whether the recorder ended as it should: finished, with nothing left open.
     pub clean_end: bool,
-    /// Finished or recovered, nothing dropped, nothing lost, every segment verified.
+    /// Finished or recovered, nothing dropped, nothing left open, nothing lost, every segment verified.
     pub complete: bool,
     /// Wall time of the run, nanoseconds; see `wall_source`.
     pub wall_ns: Option<i64>,
@@ -138,6 +138,9 @@ pub struct RunFacts {
     pub wall_source: WallSource,
     /// Rows dropped at recording, all tables; `None`: not known.
     pub dropped: Option<u64>,
+    /// Rows that were still open when the recording ended, and are in no table.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub open: u64,
     /// Rows that can be read, all tables.
     pub rows: u64,
     /// Rows known to have been written that cannot be read, all tables.
@@ -164,6 +167,10 @@ pub struct RunFacts {
     /// The ranks that could be opened, where the run holds ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFacts>,
+}
+
+fn is_zero(rows: &u64) -> bool {
+    *rows == 0
 }
 
 /// One rank of a run.

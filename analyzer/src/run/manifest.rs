@@ -105,6 +105,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         },
         // A count of none is one as of the last writing, until the recorder has come to its end.
         dropped: (known && (counted || run.dropped > 0)).then_some(run.dropped),
+        open: run.open,
         rows: 0,
         rows_lost: 0,
         format_minor: known.then_some(run.format.minor),

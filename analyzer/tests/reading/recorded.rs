@@ -4,7 +4,7 @@ use trueno_recorder::{BrickId, Recorder};
 
 use trueno_analyze::run::Run;
 
-use crate::sample::{problem_texts, rows, value};
+use crate::sample::{has_problem, problem_texts, rows, value};
 
 #[test]
 fn a_recorded_run_is_complete_and_verified() {
@@ -42,4 +42,28 @@ fn a_recorded_run_is_complete_and_verified() {
         value(&database, "SELECT COUNT(*) FROM segments WHERE verified"),
         value(&database, "SELECT COUNT(*) FROM segments")
     );
+}
+
+#[test]
+fn rows_that_were_open_at_the_end_make_it_incomplete() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("recorded.run");
+    let recorder = Recorder::create(&dir).unwrap();
+    let _iteration = recorder.iteration(0);
+    let _layer = recorder.layer(0);
+    drop(recorder.brick("b"));
+    recorder.finish().unwrap();
+    let run = Run::open(&dir).unwrap();
+    let facts = run.facts();
+    assert!(!facts.complete && facts.clean_end, "{facts:?}");
+    assert_eq!(
+        (facts.open, facts.dropped, facts.rows_lost),
+        (2, Some(0), 0)
+    );
+    let said = [
+        "warning",
+        "2 rows were still open when the recording ended",
+        "2 on thread 0 (iteration, layer)",
+    ];
+    assert!(has_problem(&run, &said), "{:?}", problem_texts(&run));
 }

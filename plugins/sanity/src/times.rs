@@ -34,7 +34,7 @@ const UNIQUE: Spec = error(
 const PARENTS: Spec = error(
     "parents_exist",
     "0 missing parents",
-    "the enclosing rows were not recorded, or lost",
+    "the enclosing rows were still open when the recording ended (let guards go out of scope before Recorder::finish), were dropped, or were never recorded",
 );
 const NESTING: Spec = error(
     "nesting",

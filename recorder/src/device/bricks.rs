@@ -1,6 +1,8 @@
 //! Where bricks and layers meet the device. All of it is out of line: a recorder without a
 //! device only tests a bit.
 
+use std::sync::atomic::Ordering;
+
 use super::pending::{Marks, Piece, What};
 use super::work::DeviceWork;
 use crate::names::Name;
@@ -39,6 +41,10 @@ impl DeviceWork {
         let mut pending = self.pending();
         let streams = pending.open.entry(brick.get()).or_default();
         streams.push((stream, before));
+        drop(pending);
+        if self.records(TableNumber::Kernels) {
+            self.shared.open_on_device.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// A brick will launch no more: marks behind its work.
@@ -46,6 +52,12 @@ impl DeviceWork {
         let Some(streams) = self.pending().open.remove(&brick.get()) else {
             return;
         };
+        if self.records(TableNumber::Kernels) {
+            let rows = streams.len() as u64;
+            self.shared
+                .open_on_device
+                .fetch_sub(rows, Ordering::Relaxed);
+        }
         for (stream, before) in streams {
             let behind = self.mark(TableNumber::Kernels, stream);
             self.push(Piece {

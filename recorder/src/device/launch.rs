@@ -1,5 +1,7 @@
 //! Single launches and transfers that a program gives to a device.
 
+use std::sync::atomic::Ordering;
+
 use super::pending::{Marks, Piece, What};
 use super::rows::When;
 use crate::kernel::Launch;
@@ -67,6 +69,8 @@ impl<'r> Given<'r> {
                 behind: None,
             },
         };
+        let open = &recorder.shared().open_on_device;
+        open.fetch_add(1, Ordering::Relaxed);
         Self {
             recorder,
             piece: Some(piece),
@@ -105,9 +109,17 @@ impl<'r> Given<'r> {
 
     fn cancel(&mut self) {
         let work = self.work();
-        if let (Some(piece), Some(work)) = (self.piece.take(), work) {
+        if let (Some(piece), Some(work)) = (self.take(), work) {
             work.release(piece);
         }
+    }
+
+    /// It is open no more.
+    fn take(&mut self) -> Option<Piece> {
+        let piece = self.piece.take()?;
+        let open = &self.recorder.shared().open_on_device;
+        open.fetch_sub(1, Ordering::Relaxed);
+        Some(piece)
     }
 }
 
@@ -115,7 +127,7 @@ impl Drop for Given<'_> {
     fn drop(&mut self) {
         self.mark_behind();
         let work = self.work();
-        let Some(mut piece) = self.piece.take() else {
+        let Some(mut piece) = self.take() else {
             return;
         };
         piece.launched = self.recorder.shared().clock.ticks().max(piece.start);

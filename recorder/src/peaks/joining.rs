@@ -58,6 +58,19 @@ impl Joining {
     /// # Errors
     /// See [`NotJoined`].
     pub fn begin(path: &Path, replace: bool) -> Result<Self, NotJoined> {
+        Self::begin_with(path, replace, || {})
+    }
+
+    /// As [`Joining::begin`]; `looked` is called when the run can have ceilings, before the folder is
+    /// made: for programs that remove [`Joining::folder`] when they are interrupted.
+    ///
+    /// # Errors
+    /// See [`NotJoined`].
+    pub fn begin_with(
+        path: &Path,
+        replace: bool,
+        looked: impl FnOnce(),
+    ) -> Result<Self, NotJoined> {
         let run = fs::canonicalize(path).map_err(NotJoined::io(path, "find it"))?;
         if is_of_ranks(&run) {
             return Err(NotJoined::Ranks(path.to_owned()));
@@ -108,6 +121,7 @@ impl Joining {
                 said: when.map_or_else(String::new, |when| format!(" ({when})")),
             });
         }
+        looked();
         let stage = Stage::make(&run, &found.run_id, &text)?;
         Ok(Self {
             run,
@@ -116,6 +130,11 @@ impl Joining {
             not_compared,
             stage,
         })
+    }
+
+    /// The hidden folder in which the run with its ceilings is put together. It goes with this.
+    pub fn folder(&self) -> &Path {
+        self.stage.folder()
     }
 
     /// Puts the ceilings into the run.

@@ -59,7 +59,7 @@ impl OwnedSpan {
             return None;
         };
         // A row that will not be there is nobody's parent.
-        let class = if recorded { Class::Brick } else { Class::Wait };
+        let class = if recorded { Class::Brick } else { Class::Label };
         let seq = lane.open(class, TableNumber::Bricks)?;
         if let Some(parent) = parent {
             lane.enter(seq, Scope::Task(parent.context()));

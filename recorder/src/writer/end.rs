@@ -7,6 +7,7 @@ use super::facts::{self, ThreadRow};
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
 use crate::names::Texts;
+use crate::open_rows::OpenRows;
 use crate::perf::PerfShared;
 use crate::ptx::PtxHash;
 use crate::record::TableNumber;
@@ -42,6 +43,7 @@ impl Writer {
         self.thread_rows();
         self.shared
             .leave(self.lanes.drain(..).map(LaneReader::into_ring));
+        self.count_open();
         self.clock_rows();
         self.diagnostic_rows();
         for number in 0..self.tables.tables.len() {
@@ -85,6 +87,20 @@ impl Writer {
         self.run.recorder.crash_safe = Some(trouble.is_none());
         self.run.problems.extend(trouble);
         self.run.values.clone_from(&lock(&self.shared.values));
+    }
+
+    /// Rows that nobody will see: their guards are dropped after the end, or never.
+    fn count_open(&mut self) {
+        let open = OpenRows::of(&self.shared, lock(&self.ending.by).take());
+        self.run.open = open.rows();
+        self.ending.open.store(open.rows(), Ordering::Release);
+        let Some(text) = open.text() else { return };
+        if !self.is_off(TableNumber::Diagnostics) {
+            self.add(TableNumber::Diagnostics, |to, texts| {
+                facts::warning(to, texts, "open_rows", &text, open.rows());
+            });
+        }
+        lock(&self.shared.problems).push(text);
     }
 
     fn thread_rows(&mut self) {

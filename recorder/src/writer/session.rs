@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::inside::Inside;
 use crate::live::{Entry, Live};
 use crate::names;
+use crate::open_rows::OfThread;
 use crate::perf::PerfShared;
 use crate::recorder::{HAS_PERF, Recorder};
 use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
@@ -242,8 +243,12 @@ impl Session {
         })
     }
 
-    /// Ends the run once; `turn_off` keeps new events out.
-    pub fn finish(&self, turn_off: impl FnOnce()) -> Result<Summary, Error> {
+    /// Ends the run once; `turn_off` keeps new events out, and `open` is what is open on this thread.
+    pub fn finish(
+        &self,
+        open: Option<OfThread>,
+        turn_off: impl FnOnce(),
+    ) -> Result<Summary, Error> {
         let mut running = lock(&self.running);
         if let Running::Ended(result) = &*running {
             return result.clone();
@@ -251,6 +256,7 @@ impl Session {
         self.ending
             .ticks
             .store(self.shared.clock.ticks(), Ordering::Relaxed);
+        *lock(&self.ending.by) = open;
         turn_off();
         self.ending.asked.store(true, Ordering::Release);
         self.shared.wake();
@@ -292,6 +298,7 @@ impl Session {
             tables,
             rows,
             dropped,
+            open: self.ending.open.load(Ordering::Acquire),
         }
     }
 }

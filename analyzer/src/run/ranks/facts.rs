@@ -67,6 +67,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         dropped: all
             .iter()
             .try_fold(0_u64, |sum, facts| Some(sum.saturating_add(facts.dropped?))),
+        open: all.iter().map(|f| f.open).fold(0, u64::saturating_add),
         rows: tables.iter().map(|table| table.rows_read).sum(),
         rows_lost: all
             .iter()

@@ -6,6 +6,7 @@
 mod collect;
 mod doctor;
 mod driver;
+mod interrupted;
 mod libraries;
 mod peaks;
 mod run;

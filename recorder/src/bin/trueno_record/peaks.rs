@@ -12,7 +12,7 @@ use trueno_recorder::peaks::{
     Effort, Joining, Machine, NotJoined, NotKept, Peaks, Progress, Store, measure,
 };
 
-use crate::{say, table};
+use crate::{interrupted, say, table};
 
 /// What is typed after `peaks`.
 #[derive(Debug, clap::Args)]
@@ -95,11 +95,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         return of_gpus(args);
     }
     // Before seconds are spent on what nobody can have.
-    let joining = args
-        .into
-        .as_ref()
-        .map(|run| Joining::begin(run, args.replace));
-    let joining = joining.transpose()?;
+    let joining = match &args.into {
+        Some(run) => Some(begin(run, args.replace)?),
+        None => None,
+    };
     let peaks = peaks(args);
     if let Some(file) = &args.output {
         Store::at(file).keep(&peaks).map_err(Failure::File)?;
@@ -112,7 +111,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let (Some(joining), Some(run)) = (joining, &args.into)
         && !peaks.ceilings.is_empty()
     {
+        // An interrupt comes before the run is changed, or after.
+        let mut held = interrupted::hold();
         join(joining, run, &peaks)?;
+        *held = None;
     }
     print(&text)?;
     Ok(if peaks.ceilings.is_empty() {
@@ -120,6 +122,17 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     } else {
         0
     })
+}
+
+/// From here on an interrupt leaves nothing beside the run.
+fn begin(run: &Path, replace: bool) -> Result<Joining, NotJoined> {
+    interrupted::watch();
+    let mut held = None;
+    let joining = Joining::begin_with(run, replace, || held = Some(interrupted::hold()))?;
+    if let Some(held) = &mut held {
+        **held = Some(joining.folder().to_owned());
+    }
+    Ok(joining)
 }
 
 /// Standard output is the table's: what became of the run is said beside it.

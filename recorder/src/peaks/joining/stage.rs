@@ -14,7 +14,9 @@ use crate::live::LIVE;
 use crate::run_json::{RUN_JSON, RunJson};
 
 /// What stands in the new run in other files, or not at all.
-const LEFT_OUT: [&str; 4] = [RUN_JSON, "run.json.tmp", JOURNAL, LIVE];
+const LEFT_OUT: [&str; 4] = [RUN_JSON, NEW_RUN_JSON, JOURNAL, LIVE];
+/// `run.json` until it is whole.
+const NEW_RUN_JSON: &str = "run.json.tmp";
 
 /// The folder, locked; it is removed with this.
 pub(super) struct Stage {
@@ -31,20 +33,37 @@ impl Stage {
         hidden.push(".peaks");
         let folder = run.with_file_name(hidden);
         match fs::create_dir(&folder) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => clear(&folder, run, run_id)?,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                clear(&folder, run, run_id, run_json)?
+            }
             made => made.map_err(NotJoined::io(&folder, "make the folder"))?,
         }
-        let lock = lock(&folder, run)?;
-        // First: it says whose folder this is.
-        write(&folder.join(RUN_JSON), run_json)?;
-        let permissions = fs::metadata(run).map(|found| found.permissions());
-        permissions
-            .and_then(|permissions| fs::set_permissions(&folder, permissions))
-            .map_err(NotJoined::io(&folder, "set its permissions"))?;
-        Ok(Self {
+        let lock = lock(&folder, run).inspect_err(|why| {
+            // Empty as it is, unless another process has it.
+            if !matches!(why, NotJoined::Busy(_)) {
+                let _ = fs::remove_dir(&folder);
+            }
+        })?;
+        // From here on it goes whatever fails.
+        let stage = Self {
             folder,
             _lock: lock,
-        })
+        };
+        let folder = &stage.folder;
+        // First: it says whose folder this is.
+        stage.write_run_json(run_json)?;
+        let permissions = fs::metadata(run).map(|found| found.permissions());
+        permissions
+            .and_then(|permissions| fs::set_permissions(folder, permissions))
+            .map_err(NotJoined::io(folder, "set its permissions"))?;
+        Ok(stage)
+    }
+
+    /// In one step: whenever this is stopped, the folder says whose it is.
+    fn write_run_json(&self, run_json: &[u8]) -> Result<(), NotJoined> {
+        let (new, file) = (self.folder.join(NEW_RUN_JSON), self.folder.join(RUN_JSON));
+        write(&new, run_json)?;
+        fs::rename(&new, &file).map_err(NotJoined::io(&file, "put it there"))
     }
 
     pub fn folder(&self) -> &Path {
@@ -109,7 +128,7 @@ impl Stage {
 
     /// The new run takes the place of the old one, which is removed.
     pub fn publish(&self, run: &Path, run_json: &[u8]) -> Result<(), NotJoined> {
-        write(&self.folder.join(RUN_JSON), run_json)?;
+        self.write_run_json(run_json)?;
         exchange(&self.folder, run).map_err(NotJoined::io(run, "put the run there"))?;
         let parent = run.parent().unwrap_or(Path::new("/"));
         File::open(parent)
@@ -135,15 +154,22 @@ fn lock(folder: &Path, run: &Path) -> Result<File, NotJoined> {
 }
 
 /// Empties a folder of ours that is left over.
-fn clear(folder: &Path, run: &Path, run_id: &str) -> Result<(), NotJoined> {
+fn clear(folder: &Path, run: &Path, run_id: &str, run_json: &[u8]) -> Result<(), NotJoined> {
     let _lock = lock(folder, run)?;
     let failed = || NotJoined::io(folder, "empty it");
     let entries: io::Result<Vec<_>> = fs::read_dir(folder).and_then(Iterator::collect);
     let entries = entries.map_err(failed())?;
     let text = fs::read(folder.join(RUN_JSON)).ok();
     let of = text.and_then(|text| serde_json::from_slice::<RunJson>(&text).ok());
-    // Made a moment before its process was stopped, it is empty.
-    if !of.map_or(entries.is_empty(), |of| of.run_id == run_id) {
+    // Stopped a moment after it was made, or where the disk was full, it holds no more than the
+    // beginning of its first file.
+    let is_beginning = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        (name == RUN_JSON || name == NEW_RUN_JSON)
+            && fs::read(entry.path()).is_ok_and(|text| run_json.starts_with(&text))
+    };
+    let is_begun = || entries.len() <= 1 && entries.iter().all(is_beginning);
+    if !of.map_or_else(is_begun, |of| of.run_id == run_id) {
         return Err(NotJoined::InTheWay(folder.to_owned()));
     }
     // `run.json` goes last: with it, what is left says whose it is.
