@@ -48,7 +48,10 @@ impl RooflineEfficiency {
             match (value, is_valid.get(row)) {
                 (Some(value), Some(true)) => valid.push((value, name)),
                 (Some(value), Some(false)) if above.is_none() => {
-                    above = Some(format!("{name} at {}, above its roof", units::percent(value)));
+                    above = Some(format!(
+                        "{name} at {}, above its roof",
+                        units::percent(value)
+                    ));
                 }
                 (None, Some(false)) if above.is_none() => {
                     above = Some(format!("{name}, most calls of which are above its roof"));

@@ -1,6 +1,6 @@
 //! What a reader should know before trusting the split into categories.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, percent};
 
 use crate::lanes::{LaneKind, Lanes, UNCATEGORISED};
 use crate::tables::{CategoryRow, kind_total, share};
@@ -25,8 +25,8 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         && part > UNCATEGORISED_SHARE
     {
         let title = format!(
-            "{:.1} % of the busy time on the host has no category",
-            part * 100.0
+            "{} of the busy time on the host has no category",
+            percent(part)
         );
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
@@ -42,8 +42,8 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         && part > UNACCOUNTED_SHARE
     {
         let title = format!(
-            "for {:.1} % of the window nothing was recorded on the host's lanes",
-            part * 100.0
+            "for {} of the window nothing was recorded on the host's lanes",
+            percent(part)
         );
         out.push(
             Finding::new("unaccounted", Severity::Info, title)

@@ -49,7 +49,10 @@ impl Totals {
             // Doubles hold whole numbers up to 2^53.
             let bytes = value.get(row).filter(|bytes| (0.0..9e15).contains(bytes));
             if let (Some(device), Some(time_ns), Some(bytes)) = (device, time.get(row), bytes) {
-                out.0.entry(device).or_default().push((time_ns, bytes as i64));
+                out.0
+                    .entry(device)
+                    .or_default()
+                    .push((time_ns, bytes as i64));
             }
         }
         for totals in out.0.values_mut() {
@@ -61,7 +64,10 @@ impl Totals {
     /// Of a place, with its rows by time; `None`: not known. Times with several totals or rows tell nothing,
     /// as they may stand in any order.
     pub fn before(&self, place: Place, rows: &[Event]) -> Option<Before> {
-        let totals = self.0.get(&place.device?).filter(|_| place.heap.is_none())?;
+        let totals = self
+            .0
+            .get(&place.device?)
+            .filter(|_| place.heap.is_none())?;
         let mut rows = rows.iter().peekable();
         let (mut sum, mut out) = (0_i128, None::<Before>);
         for at in totals.chunk_by(|a, b| a.0 == b.0) {

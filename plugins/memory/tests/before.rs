@@ -139,7 +139,10 @@ fn without_a_total_the_peak_counts_from_when_the_recording_began() {
         let output = run(rows, totals, None);
         assert_eq!(of(&output)[2], None, "{totals:?}");
         let title = titles(&output)[0];
-        assert!(title.contains("at the peak since the recording began,"), "{title}");
+        assert!(
+            title.contains("at the peak since the recording began,"),
+            "{title}"
+        );
         let measures = output.table("measures");
         let detail = measures.text("detail").unwrap().value(0);
         assert!(detail.contains("not known"), "{detail}");
@@ -149,7 +152,10 @@ fn without_a_total_the_peak_counts_from_when_the_recording_began() {
 #[test]
 fn what_was_there_before_can_be_given_back() {
     let rows = [(10, Some(0), 100, Some(1)), (20, Some(0), -300, Some(9))];
-    let totals = [(10, "gpu0 allocated", 1100.0), (20, "gpu0 allocated", 800.0)];
+    let totals = [
+        (10, "gpu0 allocated", 1100.0),
+        (20, "gpu0 allocated", 800.0),
+    ];
     let output = run(&rows, &totals, None);
     assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(800)]);
     assert!(output.table("problems").is_empty());

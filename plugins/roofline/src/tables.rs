@@ -59,7 +59,10 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             rows().map(|p| p.label.backend.map(|b| texts.text(b))),
         )
         // Beside the name on a narrow page: more than 100 % of a roof cannot be.
-        .bool("is_valid", rows().map(|p| p.place.map(|_| p.sound().is_some())))
+        .bool(
+            "is_valid",
+            rows().map(|p| p.place.map(|_| p.sound().is_some())),
+        )
         .text("device", rows().map(|p| p.device.as_str()))
         .text("provenance", rows().map(|p| p.label.provenance.name()))
         .text("precision", rows().map(|p| p.precision.as_str()))
@@ -101,10 +104,7 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             "bound_by",
             rows().map(|p| p.place.map(|at| at.bound.name())),
         )
-        .f64(
-            "efficiency_share",
-            rows().map(|p| p.efficiency()),
-        )
+        .f64("efficiency_share", rows().map(|p| p.efficiency()))
         .f64(
             "distance_share",
             rows().map(|p| p.efficiency().map(|share| 1.0 - share)),

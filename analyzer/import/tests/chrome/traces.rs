@@ -681,7 +681,11 @@ fn totals_of_an_allocator_are_measured_counters_of_its_device() {
         memory("1002", 1, &on(1, 8, 8, 0)),
         memory("1003", 1, &on(-1, 8, 8, 0)),
         memory("1004", 1, &on(0, 512, 0, 0)),
-        memory("1005", 1, "\"Bytes\": 16, \"Device Id\": 0, \"Device Type\": 1"),
+        memory(
+            "1005",
+            1,
+            "\"Bytes\": 16, \"Device Id\": 0, \"Device Type\": 1",
+        ),
     ]))
     .unwrap();
     assert_eq!(
@@ -701,8 +705,7 @@ fn totals_of_an_allocator_are_measured_counters_of_its_device() {
 
 #[test]
 fn totals_of_several_processes_are_not_one() {
-    let arguments =
-        "\"Bytes\": 8, \"Device Id\": 0, \"Device Type\": 1, \"Total Allocated\": 8";
+    let arguments = "\"Bytes\": 8, \"Device Id\": 0, \"Device Type\": 1, \"Total Allocated\": 8";
     let run = import(trace(&[
         memory("1000", 1, arguments),
         memory("1001", 2, arguments),

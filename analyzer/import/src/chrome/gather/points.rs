@@ -91,9 +91,8 @@ impl Gather<'_> {
         ] {
             let Some(value) = value else { continue };
             if device == NONE {
-                self.notes.leave_out(
-                    "total of the host's memory: counted from when the profiler began",
-                );
+                self.notes
+                    .leave_out("total of the host's memory: counted from when the profiler began");
             } else if !is_good {
                 self.notes
                     .leave_out("total of a device's memory: less than what it must hold");
