@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Result, Run};
 
 use crate::events::{Event, Place};
+use crate::window::Window;
 
 /// As tables call it in place of a tag.
 pub const TAG: &str = "taken before the recording began";
@@ -63,7 +64,7 @@ impl Totals {
 
     /// Of a place, with its rows by time; `None`: not known. Times with several totals or rows tell nothing,
     /// as they may stand in any order.
-    pub fn before(&self, place: Place, rows: &[Event]) -> Option<Before> {
+    pub fn before(&self, place: Place, rows: &[Event], window: &Window) -> Option<Before> {
         let totals = self
             .0
             .get(&place.device?)
@@ -72,6 +73,10 @@ impl Totals {
         let (mut sum, mut out) = (0_i128, None::<Before>);
         for at in totals.chunk_by(|a, b| a.0 == b.0) {
             let (time_ns, total) = at[0];
+            // Rows behind the window were not read.
+            if window.is_part && time_ns >= window.until_ns {
+                break;
+            }
             let mut here = 0;
             while let Some(row) = rows.next_if(|row| row.time_ns <= time_ns) {
                 here += u64::from(row.time_ns == time_ns);

@@ -195,7 +195,7 @@ impl Events {
             // Stable: a thread's rows of one tick of the clock stay in their order.
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);
-            out.before.push(totals.before(place, &rows));
+            out.before.push(totals.before(place, &rows, &window));
             out.rows.push(rows);
         }
         Ok(out)

@@ -182,6 +182,12 @@ fn a_window_begins_with_what_was_live() {
     // Before all rows but those of the total.
     let output = run(&ROWS, &TOTALS, Some((5, 15)));
     assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(1100)]);
+    let measures = output.table("measures");
+    let detail = measures.text("detail").unwrap().value(0);
+    assert!(
+        detail.contains("1 totals of its allocator agree"),
+        "{detail}"
+    );
     // Only releases: the peak is what it begins with.
     let rows = [(10, Some(0), -100, Some(7))];
     let output = run(&rows, &[(10, "gpu0 allocated", 900.0)], None);
