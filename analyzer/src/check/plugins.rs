@@ -40,22 +40,27 @@ impl RooflineEfficiency {
         let values = table.f64("efficiency_share").map_err(wrong)?;
         let is_valid = table.bool("is_valid").map_err(wrong)?;
         let fitting = (0..table.rows()).filter(|row| fits(of, names.get(*row).unwrap_or_default()));
-        let points: Vec<(f64, &str, bool)> = fitting
-            .filter_map(|row| {
-                let is_valid = is_valid.get(row).unwrap_or(false);
-                Some((values.get(row)?, names.get(row)?, is_valid))
-            })
-            .filter(|(value, ..)| value.is_finite())
-            .collect();
-        // Above the roof, work was declared wrongly: that is no efficiency.
-        type Point<'a> = (f64, &'a str, bool);
-        let (mut valid, above): (Vec<Point<'_>>, Vec<_>) =
-            points.into_iter().partition(|point| point.2);
+        // Above the roof, work was declared wrongly: that is no efficiency. Without one, most calls are above.
+        let (mut valid, mut above) = (Vec::new(), None);
+        for row in fitting {
+            let name = names.get(row).unwrap_or_default();
+            let value = values.get(row).filter(|value| value.is_finite());
+            match (value, is_valid.get(row)) {
+                (Some(value), Some(true)) => valid.push((value, name)),
+                (Some(value), Some(false)) if above.is_none() => {
+                    above = Some(format!(
+                        "{name} at {}, above its roof",
+                        units::percent(value)
+                    ));
+                }
+                (None, Some(false)) if above.is_none() => {
+                    above = Some(format!("{name}, most calls of which are above its roof"));
+                }
+                _ => {}
+            }
+        }
         valid.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(b.1)));
-        let above = above.first().map(|(value, name, _)| {
-            format!("{name} at {}, above its roof", units::percent(*value))
-        });
-        let Some((least, name, _)) = valid.first() else {
+        let Some((least, name)) = valid.first() else {
             let why =
                 above.unwrap_or_else(|| "no point with such a name has an efficiency".to_owned());
             return Ok(Found::not_measurable(expected, why, place));

@@ -119,13 +119,12 @@ pub fn duration(ns: f64) -> String {
     format!("{} {unit}", three_digits(ns / divisor))
 }
 
-/// A ratio in per cent, with one decimal; small ones keep two digits.
+/// A ratio in per cent, with one decimal; what is not nothing does not look like it, nor what is not all.
 pub fn percent(ratio: f64) -> String {
-    let percent = ratio * 100.0;
-    if percent != 0.0 && percent.abs() < 0.05 {
-        return if percent > 0.0 { "<0.1 %" } else { ">-0.1 %" }.to_owned();
+    if ratio < 0.0 && ratio * 100.0 > -0.05 {
+        return ">-0.1 %".to_owned();
     }
-    format!("{percent:.1} %")
+    trueno_plugin::percent(ratio)
 }
 
 /// A number with k, M, G, T (powers of 1000) in front of its unit.

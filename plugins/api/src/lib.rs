@@ -58,6 +58,7 @@ mod finding;
 pub mod headers;
 mod options;
 mod panic;
+mod percent;
 mod plugin;
 pub mod rank;
 mod run;
@@ -73,6 +74,7 @@ pub use column::{
 };
 pub use error::{Error, Result};
 pub use finding::{Evidence, Finding, Severity};
+pub use percent::percent;
 pub use plugin::{Input, Plugin};
 pub use run::Run;
 pub use table::Table;

@@ -21,6 +21,7 @@ pub fn time(ns: i64) -> String {
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
+        p if p >= 99.5 && share < 1.0 - 1e-12 => ">99 %".to_owned(),
         p => format!("{p:.0} %"),
     }
 }
@@ -111,6 +112,10 @@ mod tests {
         assert_eq!(time(415_000), "415 µs");
         assert_eq!(percent(0.384), "38 %");
         assert_eq!(percent(0.002), "<1 %");
+        assert_eq!(
+            (percent(0.9974), percent(1.0)),
+            (">99 %".to_owned(), "100 %".to_owned())
+        );
         assert_eq!(count(1_312), "1,312");
         assert_eq!(count(12), "12");
         assert_eq!(many(1, "gap"), "1 gap");

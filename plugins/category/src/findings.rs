@@ -1,6 +1,6 @@
 //! What a reader should know before trusting the split into categories.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, percent};
 
 use crate::lanes::{LaneKind, Lanes, UNCATEGORISED};
 use crate::tables::{CategoryRow, NOT_ALIVE, kind_total, share};
@@ -25,8 +25,8 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         && part > UNCATEGORISED_SHARE
     {
         let title = format!(
-            "{:.1} % of the busy time on the host has no category",
-            part * 100.0
+            "{} of the busy time on the host has no category",
+            percent(part)
         );
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
@@ -42,8 +42,8 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         && part > UNACCOUNTED_SHARE
     {
         let title = format!(
-            "for {:.1} % of the time between their first and last rows nothing was recorded on the host's lanes",
-            part * 100.0
+            "over the host's lanes together, {} of the time between first and last row has no row",
+            percent(part)
         );
         let mut detail =
             "a lane is empty where its thread slept, or ran code that records nothing".to_owned();
@@ -58,8 +58,8 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
             && rest > 0.0
         {
             detail.push_str(&format!(
-                "; before the first and after the last rows lies another {:.1} % of that, which stands apart as `{NOT_ALIVE}`",
-                rest * 100.0
+                "; before the first and after the last rows lies another {} of that, which stands apart as `{NOT_ALIVE}`",
+                percent(rest)
             ));
         }
         out.push(

@@ -1,6 +1,6 @@
 //! What a reader should know.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, percent};
 
 use crate::idle::Place;
 use crate::operations::{Loaded, device_name};
@@ -49,8 +49,8 @@ fn idle(place: &Place) -> Option<Finding> {
     let name = device_name(place.device);
     let share = |part_ns: i64, of_ns: i64| 100.0 * part_ns as f64 / of_ns as f64;
     let title = format!(
-        "{name} was idle for {:.1} % of the time between its first and its last operation",
-        share(idle_ns, span_ns)
+        "{name} was idle for {} of the time between its first and its last operation",
+        percent(idle_ns as f64 / span_ns as f64)
     );
     let mut finding = Finding::new("idle", Severity::Info, title)
         .evidence("SELECT * FROM device.gaps ORDER BY dur_ns DESC");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, rank};
 
+use crate::before::{Before, TAG, Totals};
 use crate::weight::{scaled, stands_for};
 use crate::window::Window;
 
@@ -83,6 +84,10 @@ pub struct Events {
     pub places: Vec<Place>,
     /// Rows of each place, by time; rows of one time in the order of the table.
     pub rows: Vec<Vec<Event>>,
+    /// What each place began with; `None`: not known.
+    pub before: Vec<Option<Before>>,
+    /// Number of the tag of what was live before the first row.
+    pub before_tag: usize,
     /// Texts of tags; the tag of rows without one is `None`.
     pub tags: Vec<Option<String>>,
     /// Rows of 0 bytes; they change nothing and are left out.
@@ -111,6 +116,8 @@ impl Events {
             has_ranks,
             places: Vec::new(),
             rows: Vec::new(),
+            before: Vec::new(),
+            before_tag: 0,
             tags: Vec::new(),
             zero_rows: 0,
             broken_rows: 0,
@@ -181,10 +188,14 @@ impl Events {
         for (text, number) in tags {
             out.tags[number] = text.map(str::to_owned);
         }
+        out.before_tag = out.tags.len();
+        out.tags.push(Some(TAG.to_owned()));
+        let totals = Totals::load(run, has_ranks)?;
         for (place, mut rows) in places {
             // Stable: a thread's rows of one tick of the clock stay in their order.
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);
+            out.before.push(totals.before(place, &rows, &window));
             out.rows.push(rows);
         }
         Ok(out)
@@ -193,6 +204,19 @@ impl Events {
     /// The first row of a place that lies in the window; those before only say what it begins with.
     pub fn begin(&self, place: usize) -> usize {
         self.rows[place].partition_point(|event| event.time_ns < self.window.from_ns)
+    }
+
+    /// What a place began with, as a row; `None` where that is not known, or nothing.
+    pub fn row_before(&self, place: usize) -> Option<Event> {
+        let before = self.before[place].filter(|before| before.bytes > 0)?;
+        Some(Event {
+            time_ns: self.rows[place].first().map_or(0, |row| row.time_ns).min(0),
+            tag: self.before_tag,
+            span: None,
+            bytes: before.bytes,
+            stands_for: 0,
+            address: None,
+        })
     }
 
     /// A tag for people.

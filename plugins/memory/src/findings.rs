@@ -1,8 +1,11 @@
 //! What a reader should know.
 
+use std::cmp::Reverse;
+
 use trueno_plugin::{Finding, Severity};
 
 use crate::Options;
+use crate::before::TAG;
 use crate::churn::Churn;
 use crate::events::Events;
 use crate::ledger::Suspect;
@@ -40,6 +43,9 @@ pub fn findings(
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     out.extend(rows_missing(dropped));
+    // The place with the most bytes leads.
+    let mut pools: Vec<&Pool> = pools.iter().collect();
+    pools.sort_by_key(|pool| Reverse(pool.peak.as_ref().map(|peak| peak.bytes)));
     for pool in pools {
         let place = events.places[pool.place].name();
         out.extend(peak(events, pool, &place));
@@ -95,13 +101,21 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         .ledger
         .by_tag()
         .iter()
-        .max_by_key(|(tag, live)| (**live, std::cmp::Reverse(**tag)))?;
-    let title = format!(
-        "{place}: {} live at the peak, {} of them {}",
+        .max_by_key(|(tag, live)| (**live, Reverse(**tag)))?;
+    let since = match events.before[pool.place] {
+        Some(_) => "at the peak",
+        None => "at the peak since the recording began",
+    };
+    let mut title = format!(
+        "{place}: {} live {since}, {} of them {}",
         bytes(peak.bytes as f64),
         bytes(*most as f64),
         events.tag_name(*tag)
     );
+    let before = peak.ledger.by_tag().get(&events.before_tag);
+    if let Some(before) = before.filter(|live| **live > 0 && *tag != events.before_tag) {
+        title.push_str(&format!(", {} {TAG}", bytes(*before as f64)));
+    }
     let twice = pool
         .fragments
         .iter()

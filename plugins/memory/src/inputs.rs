@@ -3,7 +3,7 @@
 use trueno_plugin::Input;
 
 /// All inputs.
-pub const INPUTS: [Input; 8] = [
+pub const INPUTS: [Input; 9] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.
     Input::sql(
@@ -38,6 +38,12 @@ pub const INPUTS: [Input; 8] = [
          FROM bricks AS b CROSS JOIN report_window AS w \
          WHERE b.start_ns < w.until_ns AND b.start_ns + b.dur_ns > w.from_ns \
          GROUP BY b.kind, b.name, b.thread ORDER BY kind, name, thread",
+    )
+    .optional(),
+    Input::sql(
+        "totals",
+        "SELECT time_ns, name, value FROM counters \
+         WHERE name LIKE 'gpu% allocated' AND source = 'measured' AND unit = 'bytes'",
     )
     .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.

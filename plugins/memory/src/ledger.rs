@@ -14,7 +14,8 @@ pub const SHOWN: usize = 20;
 /// Why a row does not fit what came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
-    /// A release of an address that nothing recorded holds: it changes nothing.
+    /// A release of an address that nothing recorded holds: it changes nothing, unless it is known what
+    /// was live before the recording.
     Unmatched,
     /// An allocation at an address that the same tag holds: the earlier one counts as given back, at an unknown time.
     Doubled,
@@ -97,9 +98,23 @@ pub struct Ledger {
     total: i128,
     loose: Loose,
     loose_releases: BTreeSet<usize>,
+    /// The tag of what was live before the first row, where that is known.
+    before: Option<usize>,
 }
 
 impl Ledger {
+    /// Of a place that began with these bytes, if it is known which, before any row of it.
+    pub fn after(before: Option<&Event>) -> Self {
+        let mut out = Self::default();
+        if let Some(event) = before {
+            out.apply(event);
+            out.before = Some(event.tag);
+            // Whose they are nobody recorded.
+            out.loose_releases.insert(event.tag);
+        }
+        out
+    }
+
     /// Live bytes of all tags.
     pub fn total(&self) -> i128 {
         self.total
@@ -193,7 +208,13 @@ impl Ledger {
             same.or((here.len() == 1).then_some(0))
         });
         let (Some(here), Some(at)) = (here, found) else {
-            applied.suspects.push(Suspect::Unmatched);
+            match self.before {
+                Some(tag) => {
+                    applied.tag = tag;
+                    applied.delta = i128::from(event.bytes);
+                }
+                None => applied.suspects.push(Suspect::Unmatched),
+            }
             return applied;
         };
         let block = here.remove(at);

@@ -2,9 +2,10 @@
 //! fragmentation, churn. Host and every device apart.
 //!
 //! Everything comes from the rows of `allocations`, so *live* means: taken and not yet given back
-//! since the recording began. Blocks that the program's allocator recorded by itself are a place of their own,
+//! since the recording began; and what was live before ([`before`]), where the run tells. Blocks that the program's allocator recorded by itself are a place of their own,
 //! `heap`; where it took samples, all figures are estimates and the name of the place says so. What cannot be known from them stands in table `measures` with the reason.
 
+pub mod before;
 pub mod churn;
 pub mod events;
 pub mod findings;

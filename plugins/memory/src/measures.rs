@@ -2,6 +2,7 @@
 
 use trueno_plugin::{Table, TableBuilder};
 
+use crate::before::Before;
 use crate::events::Events;
 use crate::pools::Pool;
 use crate::trend::LEAST;
@@ -36,6 +37,21 @@ pub fn nothing_recorded() -> TableBuilder {
     )])
 }
 
+/// What live bytes begin with.
+fn since(before: Option<&Before>) -> String {
+    let Some(before) = before else {
+        return "since the recording began: what was live before is not known".to_owned();
+    };
+    let fits = match before.others {
+        0 => format!("which {} totals of its allocator agree with", before.totals),
+        others => format!(
+            "but {others} of {} totals of its allocator are not what the rows come to",
+            before.totals
+        ),
+    };
+    format!("{} B were live before the first, {fits}", before.bytes)
+}
+
 /// The table of a run with some.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
     let mut rows = Vec::new();
@@ -64,7 +80,12 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             Some(peak) => add(
                 "live bytes",
                 measured,
-                format!("{} rows{}", pool.rows, error(pool.variances.1, peak.bytes)),
+                format!(
+                    "{} rows{}; {}",
+                    pool.rows,
+                    error(pool.variances.1, peak.bytes),
+                    since(events.before[pool.place].as_ref())
+                ),
             ),
             None => add(
                 "live bytes",

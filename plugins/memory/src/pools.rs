@@ -77,15 +77,20 @@ impl Pool {
             steps: Vec::with_capacity(rows.len() - begin),
             ..Self::default()
         };
-        let mut ledger = Ledger::default();
+        let before = events.row_before(place);
+        let mut ledger = Ledger::after(before.as_ref());
         let mut peak: Option<(usize, i128)> = None;
-        if begin > 0 {
+        let from_ns = match &before {
+            Some(before) if !events.window.is_part => before.time_ns,
+            _ => events.window.from_ns,
+        };
+        if begin > 0 || before.is_some() {
             for event in &rows[..begin] {
                 ledger.apply(event);
             }
             let before = ledger.by_tag().iter().filter(|(_, live)| **live != 0);
             pool.steps.extend(before.map(|(tag, live)| Step {
-                time_ns: events.window.from_ns,
+                time_ns: from_ns,
                 tag: *tag,
                 delta: *live,
             }));
@@ -128,13 +133,15 @@ impl Pool {
         let has_blocks = ledger.blocks().next().is_some() || pool.with_address > 0;
         pool.end = ledger;
         pool.peak = peak.map(|(count, bytes)| {
-            let mut ledger = Ledger::default();
+            let mut ledger = Ledger::after(before.as_ref());
             for event in &rows[..count] {
                 ledger.apply(event);
             }
             Peak {
                 rows: count,
-                time_ns: rows[count - 1].time_ns.max(events.window.from_ns),
+                time_ns: rows[..count]
+                    .last()
+                    .map_or(from_ns, |row| row.time_ns.max(from_ns)),
                 bytes,
                 ledger,
             }
@@ -171,8 +178,8 @@ pub fn cell(bytes: i128) -> i64 {
 /// all numbers are estimates from samples ([`crate::weight`]); table `measures` has their errors.
 ///
 /// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
-/// never were above 0; `end_bytes`: live after the last row, so the net change since the recording
-/// began; `end_blocks`: blocks with an address among them, null where no allocation has one;
+/// never were above 0; `before_bytes`: what of all live bytes was live before the first row; null: not known, and
+/// live bytes, the peak too, are the net change since the recording began; `end_bytes`: live after the last row; `end_blocks`: blocks with an address among them, null where no allocation has one;
 /// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: blocks and their bytes;
 /// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run or of the window, null when it is not known.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
@@ -203,6 +210,12 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         .i64(
             "peak_ns",
             pools.iter().map(|pool| peak(pool).map(|peak| peak.1)),
+        )
+        .i64(
+            "before_bytes",
+            pools
+                .iter()
+                .map(|pool| events.before[pool.place].map(|before| before.bytes)),
         )
         .i64("end_bytes", pools.iter().map(|pool| cell(pool.end.total())))
         .u64("end_blocks", pools.iter().map(end_blocks))

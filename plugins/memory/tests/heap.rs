@@ -122,9 +122,9 @@ fn the_heap_is_a_place_of_its_own_and_counted_once() {
     let output = Made::of(&rows).output();
     assert_eq!(
         output.table("places").to_string(),
-        "place  peak_bytes  peak_ns  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
-         host         4000        5       4000        null            1             4000         0               0                  1                   4000\n\
-         heap         4100       20       4000           1            2             4100         2             177                  2                   4100\n"
+        "place  peak_bytes  peak_ns  before_bytes  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
+         host         4000        5          null       4000        null            1             4000         0               0                  1                   4000\n\
+         heap         4100       20          null       4000           1            2             4100         2             177                  2                   4100\n"
     );
     assert_eq!(verdict(&output, "heap", "live bytes").0, "measured");
     let before = output.finding("taken_before").unwrap();
@@ -246,8 +246,8 @@ fn a_window_begins_with_what_is_live_and_counts_only_its_own() {
     let output = made.output();
     assert_eq!(
         output.table("places").to_string(),
-        "place  peak_bytes  peak_ns  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
-         heap         1300      110          0           0            1              300         2            1300           10000000             3000000000\n"
+        "place  peak_bytes  peak_ns  before_bytes  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
+         heap         1300      110          null          0           0            1              300         2            1300           10000000             3000000000\n"
     );
     let live = output.table("live");
     let (time, most) = (

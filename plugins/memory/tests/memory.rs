@@ -97,9 +97,9 @@ fn host_and_devices_are_apart_and_the_peak_names_its_holders() {
     );
     assert_eq!(
         output.table("places").to_string(),
-        "place  peak_bytes  peak_ns  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
-         host          150       20        120           1            3              170         1              50                  3                    170\n\
-         gpu0          700       25        700           1            1              700         0               0                  1                    700\n"
+        "place  peak_bytes  peak_ns  before_bytes  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
+         host          150       20          null        120           1            3              170         1              50                  3                    170\n\
+         gpu0          700       25          null        700           1            1              700         0               0                  1                    700\n"
     );
     assert_eq!(
         output.table("at_peak").to_string(),

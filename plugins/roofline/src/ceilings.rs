@@ -306,8 +306,8 @@ impl Ceilings {
     }
 
     /// The slowest level of a device's memory that is not slower than this, and its bandwidth.
-    pub fn memory_for(&self, device: &str, bytes_per_s: f64) -> Option<(&str, f64)> {
-        let mut out: Option<(&str, f64)> = None;
+    pub fn memory_for(&self, device: &str, bytes_per_s: f64) -> Option<(&'static str, f64)> {
+        let mut out: Option<(&'static str, f64)> = None;
         for level in ["dram", "l3", "l2", "l1"] {
             let Ok(at) = self.bandwidth(device, level, &mut Vec::new()) else {
                 continue;

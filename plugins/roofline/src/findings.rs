@@ -5,7 +5,7 @@ use trueno_plugin::{Finding, Severity};
 use crate::backends::{Entry, PAYS};
 use crate::ceilings::Ceilings;
 use crate::label::Texts;
-use crate::points::{Point, doubt};
+use crate::points::{Point, doubt_of_ceiling};
 
 /// Names in a title, at most.
 const NAMED: usize = 3;
@@ -53,7 +53,7 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
     }
     let above: Vec<&&Point> = points
         .iter()
-        .filter(|point| point.place.is_some_and(|place| place.is_above()))
+        .filter(|point| point.place.is_some() && point.sound().is_none())
         .collect();
     if let Some(first) = above.first() {
         let mut names: Vec<String> = Vec::new();
@@ -63,16 +63,27 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
                 names.push(name);
             }
         }
+        let what = if above.iter().any(|point| point.efficiency().is_none()) {
+            "points lie above the roof, or at least half of their calls do"
+        } else {
+            "points lie above the roof"
+        };
         let title = format!(
-            "{} points lie above the roof, which cannot be: {}",
+            "{} {what}, which cannot be: {}",
             above.len(),
             listed(&names)
+        );
+        // Points come with the most time first.
+        let level = above.iter().find_map(|point| point.served_by);
+        let suggestion = format!(
+            "state FLOPs and bytes as they are, or choose the level of memory whose traffic the bytes are: --set roofline.memory={}",
+            level.unwrap_or("l2")
         );
         out.push(
             Finding::new("above_the_roof", Severity::Warning, title)
                 .detail(first.reason.clone().unwrap_or_default())
-                .suggestion("state FLOPs and bytes as they are, or choose the level of memory whose traffic the bytes are: --set roofline.memory=l2")
-                .evidence("SELECT source, name, backend, efficiency_share, reason FROM roofline.points WHERE NOT is_valid ORDER BY dur_ns DESC, name"),
+                .suggestion(suggestion)
+                .evidence("SELECT source, name, backend, efficiency_share, calls, calls_above, reason FROM roofline.points WHERE NOT is_valid ORDER BY dur_ns DESC, name"),
         );
     }
     let left = |point: &&&Point| {
@@ -103,7 +114,7 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
 pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     let placed: Vec<&&Point> = points
         .iter()
-        .filter(|point| point.place.is_some())
+        .filter(|point| point.efficiency().is_some())
         .collect();
     let time = |points: &[&&Point]| {
         points
@@ -114,11 +125,11 @@ pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     let in_doubt: Vec<&&Point> = placed
         .iter()
         .copied()
-        .filter(|point| doubt(point, ceilings).is_some())
+        .filter(|point| doubt_of_ceiling(point, ceilings).is_some())
         .collect();
     let mut why: Vec<String> = in_doubt
         .iter()
-        .filter_map(|point| doubt(point, ceilings))
+        .filter_map(|point| doubt_of_ceiling(point, ceilings))
         .collect();
     why.sort();
     why.dedup();

@@ -10,9 +10,10 @@
 //!
 //! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
 //! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.
-//! Rows without figures, and points above the roof, are listed with their reason and part of no efficiency; what
-//! says only its bytes, as a copy does, or only its FLOPs, has the rate of that ([`rates`]).
+//! Rows without figures, and points above the roof ([`above`]), are listed with their reason and part of no
+//! efficiency; what says only its bytes, as a copy does, or only its FLOPs, has the rate of that ([`rates`]).
 
+pub mod above;
 pub mod backends;
 // One list of ids, and one hash, for all plugins that need them.
 #[path = "../../category/src/lanes/by_id.rs"]

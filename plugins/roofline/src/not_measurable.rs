@@ -57,7 +57,9 @@ pub fn rows(rows: &mut Rows, points: &[Point]) -> Vec<Row> {
         if let Some(reason) = &point.reason {
             let name = rows.texts.text(point.label.name);
             let reason = match point.place {
-                Some(_) => format!("above the roof: {reason}"),
+                Some(place) if place.is_above() => format!("above the roof: {reason}"),
+                // How many each, `points` says.
+                Some(_) => "at least half of the calls lie above the roof".to_owned(),
                 None => reason.clone(),
             };
             let source = point.label.source;

@@ -1,13 +1,12 @@
 //! One point of the roofline for each label: sums of its calls against the ceilings that fit.
 
-use std::collections::BTreeMap;
-
 use crate::Options;
+use crate::above::{give_places, is_most};
 use crate::ceilings::{Ceilings, Choice, Need};
 use crate::instruction_set::{Backend, backend, precision as said_precision};
 use crate::label::Label;
 use crate::nest::Standing;
-use crate::place::{Achieved, Place, Reason, Roof, Work, achieved, place, why_above};
+use crate::place::{Achieved, Place, Roof, Work, achieved};
 use crate::rows::{NONE, Rows, WorkRow};
 
 /// Sums over calls.
@@ -61,14 +60,29 @@ pub struct Point {
     pub place: Option<Place>,
     /// Why it has no place, or cannot be right.
     pub reason: Option<String>,
-    /// Calls that are above the roof alone.
-    pub calls_above: u64,
+    /// Its calls that lie above the roof by themselves.
+    pub above: Sum,
+    /// The level of memory, not the one stated, that allows what is above the roof.
+    pub served_by: Option<&'static str>,
 }
 
 impl Point {
-    /// Its place, when it is one that can be.
+    /// Its place, when it is one that can be: of the sum, and of more than half of the calls.
     pub fn sound(&self) -> Option<&Place> {
-        self.place.as_ref().filter(|place| !place.is_above())
+        let place = self.place.as_ref()?;
+        (!place.is_above() && !self.is_mostly_above()).then_some(place)
+    }
+
+    /// Whether at least half of its calls lie above the roof.
+    pub fn is_mostly_above(&self) -> bool {
+        is_most(self.above.calls, self.sum.calls)
+    }
+
+    /// Of the sum, never clamped; `None` also where that lies below a roof which most calls lie above:
+    /// it is the efficiency of none of them.
+    pub fn efficiency(&self) -> Option<f64> {
+        let place = self.place.as_ref()?;
+        (place.is_above() || !self.is_mostly_above()).then_some(place.efficiency)
     }
 }
 
@@ -116,7 +130,8 @@ pub fn points(
         .zip(sums)
         .map(|(label, sum)| point(rows, *label, sum, ceilings, options))
         .collect();
-    count_above(rows, standing, ceilings, &mut out);
+    let memory = options.memory.to_lowercase();
+    give_places(rows, standing, ceilings, &memory, &mut out);
     out
 }
 
@@ -169,61 +184,36 @@ fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Opt
         choice,
         place: None,
         reason: None,
-        calls_above: 0,
+        above: Sum::default(),
+        served_by: None,
     };
-    match achieved(&work) {
-        Ok(found) => out.achieved = Some(found),
-        Err(reason) => {
-            out.reason = Some(reason.to_string());
-            return out;
+    match (achieved(&work), &out.choice) {
+        (Err(reason), _) => out.reason = Some(reason.to_string()),
+        (Ok(found), choice) => {
+            out.achieved = Some(found);
+            out.reason = choice.as_ref().err().cloned();
         }
-    }
-    let placed = match &out.choice {
-        Err(why) => {
-            out.reason = Some(why.clone());
-            return out;
-        }
-        Ok(choice) => place_below(&work, ceilings, choice),
-    };
-    match placed {
-        Ok((found, choice)) => {
-            if found.is_above() {
-                let nearer = out
-                    .achieved
-                    .and_then(|found| ceilings.memory_for(&out.device, found.bytes_per_s))
-                    .filter(|(level, _)| *level != memory);
-                let roof = roof(ceilings, &choice);
-                out.reason = Some(why_above(&work, &roof, nearer));
-            }
-            out.place = Some(found);
-            out.choice = Ok(choice);
-        }
-        Err(reason) => out.reason = Some(reason.to_string()),
     }
     out
 }
 
-/// Below the ceilings chosen; below those of stores that pass the caches by where only that can be.
-fn place_below(
-    work: &Work,
-    ceilings: &Ceilings,
-    choice: &Choice,
-) -> Result<(Place, Choice), Reason> {
-    let plain = place(work, &roof(ceilings, choice))?;
-    if plain.is_above()
-        && let Some(streaming) = ceilings.streaming(choice)
-        && let Ok(found) = place(work, &roof(ceilings, &streaming))
-        && !found.is_above()
-    {
-        return Ok((found, streaming));
-    }
-    Ok((plain, choice.clone()))
-}
-
-/// Why the efficiency of a point may be off: what is doubtful of the ceiling that binds it.
-pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
+/// What is doubtful of the ceiling that binds a point.
+pub fn doubt_of_ceiling(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (choice, place) = (point.choice.as_ref().ok()?, point.place?);
     ceilings.binding(choice, place.bound).doubt()
+}
+
+/// Why the efficiency of a point may be off: what is doubtful of the ceiling that binds it, and
+/// calls, fewer than half, that lie above the roof.
+pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
+    let (above, calls) = (point.above.calls, point.sum.calls);
+    let of_calls = (above > 0 && point.sound().is_some())
+        .then(|| format!("{above} of {calls} calls lie above the roof"));
+    let all: Vec<String> = doubt_of_ceiling(point, ceilings)
+        .into_iter()
+        .chain(of_calls)
+        .collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// The values behind a choice.
@@ -231,40 +221,5 @@ pub fn roof(ceilings: &Ceilings, choice: &Choice) -> Roof {
     Roof {
         compute: ceilings.rows[choice.compute].value,
         bandwidth: ceilings.rows[choice.bandwidth].value,
-    }
-}
-
-fn count_above(rows: &Rows, standing: &[Vec<Standing>], ceilings: &Ceilings, out: &mut [Point]) {
-    let roofs: BTreeMap<usize, Roof> = out
-        .iter()
-        .enumerate()
-        .filter_map(|(at, point)| {
-            let choice = point.choice.as_ref().ok()?;
-            Some((at, roof(ceilings, choice)))
-        })
-        .collect();
-    if roofs.is_empty() {
-        return;
-    }
-    let roofs: Vec<Option<Roof>> = (0..out.len()).map(|at| roofs.get(&at).copied()).collect();
-    for (lane, standing) in rows.lanes.values().zip(standing) {
-        for (row, standing) in lane.work.iter().zip(standing) {
-            if matches!(standing, Standing::Refused(_)) {
-                continue;
-            }
-            for (label, flops, bytes) in of_row(rows, row) {
-                let Some(roof) = &roofs[label as usize] else {
-                    continue;
-                };
-                let work = Work {
-                    flops,
-                    bytes,
-                    dur_ns: (row.end_ns - row.start_ns) as f64,
-                };
-                if place(&work, roof).is_ok_and(|place| place.is_above()) {
-                    out[label as usize].calls_above += 1;
-                }
-            }
-        }
     }
 }

@@ -37,9 +37,10 @@ pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
 /// `calls`, `dur_ns`, `flops`, `bytes`: sums over calls with figures, inclusive of what is nested;
 /// intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` = min(compute
 /// ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` =
-/// 1 − that. `is_valid`: false above the roof, null where there is no ceiling; `reason` says why.
-/// `calls_above`: calls that lie above the roof by themselves. `assumed`: what was not recorded. `doubt`: what
-/// speaks against the ceiling that binds, as it was measured, and so against the efficiency.
+/// 1 − that. `is_valid`: false above the roof, and where at least half of the calls lie above it (then without
+/// efficiency); null where there is no ceiling; `reason` says why. `calls_above`: calls that lie above the roof by
+/// themselves. `assumed`: what was not recorded. `doubt`: what speaks against the efficiency: the ceiling that binds,
+/// as it was measured, and calls above the roof.
 pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &str) -> TableBuilder {
     let rows = || points.iter();
     let level = |point: &Point| {
@@ -59,7 +60,10 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             rows().map(|p| p.label.backend.map(|b| texts.text(b))),
         )
         // Beside the name on a narrow page: more than 100 % of a roof cannot be.
-        .bool("is_valid", rows().map(|p| p.place.map(|at| !at.is_above())))
+        .bool(
+            "is_valid",
+            rows().map(|p| p.place.map(|_| p.sound().is_some())),
+        )
         .text("device", rows().map(|p| p.device.as_str()))
         .text("provenance", rows().map(|p| p.label.provenance.name()))
         .text("precision", rows().map(|p| p.precision.as_str()))
@@ -101,17 +105,14 @@ pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &st
             "bound_by",
             rows().map(|p| p.place.map(|at| at.bound.name())),
         )
-        .f64(
-            "efficiency_share",
-            rows().map(|p| p.place.map(|at| at.efficiency)),
-        )
+        .f64("efficiency_share", rows().map(|p| p.efficiency()))
         .f64(
             "distance_share",
-            rows().map(|p| p.place.map(|at| at.distance())),
+            rows().map(|p| p.efficiency().map(|share| 1.0 - share)),
         )
         .u64(
             "calls_above",
-            rows().map(|p| p.place.map(|_| p.calls_above)),
+            rows().map(|p| p.place.map(|_| p.above.calls)),
         )
         .text("reason", rows().map(|p| p.reason.as_deref()))
         .text("doubt", rows().map(|p| doubt(p, ceilings)))

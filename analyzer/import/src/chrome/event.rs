@@ -42,6 +42,9 @@ pub(super) struct Arguments {
     pub bytes: Option<i64>,
     pub address: Option<u64>,
     pub device_type: Option<i64>,
+    /// What an allocator had given out and taken from the device, after this event.
+    pub allocated: Option<u64>,
+    pub reserved: Option<u64>,
     pub queued: Option<i64>,
     pub registers: Option<u64>,
     pub shared_memory: bool,
@@ -159,6 +162,8 @@ impl Arguments {
             b"bytes" | b"Bytes" => self.bytes = signed(),
             b"Addr" => self.address = identity(value),
             b"Device Type" => self.device_type = signed(),
+            b"Total Allocated" => self.allocated = identity(value),
+            b"Total Reserved" => self.reserved = identity(value),
             b"queued" => self.queued = signed(),
             b"registers per thread" => self.registers = identity(value),
             b"shared memory" => self.shared_memory = true,

@@ -23,7 +23,7 @@
 //! | event record a wait refers to | device_events; its time is not known; an `edges` row `joins` to the wait |
 //! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
 //! | `C` | counters, declared; one that several processes have is named with its process |
-//! | `[memory]` | allocations |
+//! | `[memory]` | allocations; its totals of a device: counters `gpu0 allocated` and `gpu0 reserved`, measured |
 //!
 //! A brick's parent is the innermost interval of its thread that contains it whole; its
 //! iteration that of its parent, else the one its process was in when it began.

@@ -44,9 +44,11 @@ pub(super) enum What {
     /// Ends in the next slice, not in the one around it.
     FlowEndNext,
     Counter,
+    /// Bytes, as an allocator counts them.
+    Total,
 }
 
-const WHATS: [What; 11] = [
+const WHATS: [What; 12] = [
     What::Iteration,
     What::Function,
     What::Operator,
@@ -58,6 +60,7 @@ const WHATS: [What; 11] = [
     What::FlowEnd,
     What::FlowEndNext,
     What::Counter,
+    What::Total,
 ];
 
 pub(super) const HOST_WORDS: usize = 7;
@@ -73,7 +76,7 @@ pub(super) struct Host {
     pub order: u64,
     pub name: u32,
     /// Iteration: its number. Operator: its operations. Call: its correlation.
-    /// Allocation: bytes. Flow: its id. Counter: bits of the value.
+    /// Allocation: bytes. Flow: its id. Counter, total: bits of the value.
     pub a: u64,
     /// Operator: its external id or [`NO_ID`]. Allocation: its address.
     pub b: u64,

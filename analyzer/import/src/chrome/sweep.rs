@@ -100,7 +100,7 @@ impl Sweep<'_, '_> {
             What::Iteration | What::Function | What::Operator | What::Task => self.brick(record),
             What::Call => self.call(record),
             What::Allocation => self.allocation(record),
-            What::Counter => self.counter(record),
+            What::Counter | What::Total => self.counter(record),
             What::FlowStart | What::FlowStep | What::FlowEnd | What::FlowEndNext => {
                 self.flow(record)
             }
@@ -302,14 +302,18 @@ impl Sweep<'_, '_> {
             let title = format!("{process} / {}", self.gather.into.str(name));
             name = self.gather.into.text(&title);
         }
+        let (unit, source) = match record.what {
+            What::Total => (Cell::Text(self.tables.bytes), self.tables.measured),
+            _ => (Cell::Null, self.tables.declared),
+        };
         let cells = [
             Cell::I64(record.start_ns - self.origin_ns),
             Cell::Null,
             Cell::Null,
             Cell::Text(name),
             Cell::F64(f64::from_bits(record.a)),
-            Cell::Null,
-            Cell::Text(self.tables.declared),
+            unit,
+            Cell::Text(source),
         ];
         self.tables.put(self.gather, "counters", &cells)
     }

@@ -255,3 +255,100 @@ fn an_empty_run_is_empty() {
     assert!(out.findings.is_empty());
     assert!(out.charts.is_empty());
 }
+
+/// Calls of 100 FLOPs and 1000 bytes below 10 GB/s: 100 ns each at the roof.
+fn calls(durations: &[i64]) -> Made {
+    let mut start_ns = 0;
+    let call = |(id, dur_ns): (u64, &i64)| {
+        start_ns += dur_ns;
+        at(id, "k", start_ns - dur_ns, *dur_ns)
+            .work(100, 1000)
+            .backend("avx2")
+    };
+    Made {
+        kernels: (1..).zip(durations).map(call).collect(),
+        ceilings: [usual(), vec![ceiling("bandwidth", "l3", 50e9)]].concat(),
+        ..Made::default()
+    }
+}
+
+const JUDGED: [&str; 4] = [
+    "is_valid",
+    "efficiency_share",
+    "distance_share",
+    "calls_above",
+];
+
+#[test]
+fn a_sum_below_the_roof_does_not_speak_for_calls_above_it() {
+    // Two cold calls and three warm ones: 500 ns at the roof, 1450 measured.
+    let out = calls(&[700, 600, 50, 50, 50]).analyse();
+    let points = out.table("points");
+    assert_eq!(lines(points, &JUDGED), ["false | - | - | 3"]);
+    assert_eq!(
+        lines(points, &["reason", "doubt"]),
+        [
+            "3 of 5 calls lie above the roof of dram: another level serves them (--set roofline.memory=l3), \
+             or the bytes are stated too high | -"
+        ]
+    );
+    assert_eq!(
+        lines(out.table("not_measurable"), &["reason", "calls"]),
+        ["at least half of the calls lie above the roof | 5"]
+    );
+    let summary = out.table("summary");
+    assert!(summary.f64("efficiency_share").unwrap().get(0).is_none());
+    assert_eq!(out.table("at_roof").rows(), 0);
+    assert!(out.finding("most_to_gain").is_none());
+    let finding = out.finding("above_the_roof").unwrap();
+    let suggestion = finding.suggestion.as_deref().unwrap();
+    assert!(suggestion.contains("roofline.memory=l3"), "{suggestion}");
+    // Half is too many; of that level all are valid.
+    let out = calls(&[700, 50]).analyse();
+    assert_eq!(lines(out.table("points"), &JUDGED), ["false | - | - | 1"]);
+    let out = calls(&[700, 600, 50, 50, 50]).analyse_with(r#"{"memory": "l3"}"#);
+    let share = 100.0 / 1450.0;
+    assert_eq!(
+        lines(out.table("points"), &JUDGED),
+        [format!("true | {share:.5} | {:.3} | 0", 1.0 - share)]
+    );
+}
+
+#[test]
+fn fewer_than_half_of_the_calls_above_the_roof_are_a_doubt() {
+    let out = calls(&[200, 200, 50]).analyse();
+    let points = out.table("points");
+    let share = 300.0 / 450.0;
+    assert_eq!(
+        lines(points, &["is_valid", "efficiency_share", "reason", "doubt"]),
+        [format!(
+            "true | {share:.4} | - | 1 of 3 calls lie above the roof"
+        )]
+    );
+    assert!(out.finding("above_the_roof").is_none());
+    // That is no doubt of the ceiling.
+    assert!(out.finding("doubtful_ceiling").is_none());
+}
+
+#[test]
+fn most_calls_decide_between_plain_stores_and_those_that_pass_the_caches_by() {
+    // 1000 bytes in 80 ns are 12.5 GB/s.
+    let mut run = calls(&[400, 80, 80]);
+    run.ceilings
+        .push(ceiling("bandwidth", "dram copy_nt", 15e9));
+    let out = run.analyse();
+    let share = 3000.0 / 560.0 / 15.0;
+    assert_eq!(
+        lines(out.table("points"), &JUDGED),
+        [format!("true | {share:.4} | {:.4} | 0", 1.0 - share)]
+    );
+    assert!(lines(out.table("points"), &["assumed"])[0].contains("pass the caches by"));
+    // Neither fits: the plain one is told.
+    let mut run = calls(&[400, 50, 50]);
+    run.ceilings
+        .push(ceiling("bandwidth", "dram copy_nt", 15e9));
+    let out = run.analyse();
+    assert_eq!(lines(out.table("points"), &JUDGED), ["false | - | - | 2"]);
+    let assumed = lines(out.table("points"), &["assumed"]);
+    assert!(!assumed[0].contains("caches"), "{assumed:?}");
+}

@@ -64,12 +64,42 @@ impl Gather<'_> {
                 name.push(b'.');
                 name.extend_from_slice(series);
             }
-            let name = self.name(&name);
-            let process = self.lanes.process(&event.process);
-            if *self.counters.entry(name).or_insert(process) != process {
-                self.shared_counters.insert(name);
+            self.value(event, What::Counter, &name, *value)?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, event: &Event, what: What, name: &[u8], value: f64) -> Result<(), Error> {
+        let name = self.name(name);
+        let process = self.lanes.process(&event.process);
+        if *self.counters.entry(name).or_insert(process) != process {
+            self.shared_counters.insert(name);
+        }
+        self.point(event, what, name, value.to_bits(), 0)
+    }
+
+    /// What the allocator says it holds after an event. Of the host PyTorch counts from when its
+    /// profiler was told to look at memory, which the events say by themselves, and reserves nothing.
+    fn totals(&mut self, event: &Event, device: u32, bytes: i64) -> Result<(), Error> {
+        let (allocated, reserved) = (event.arguments.allocated, event.arguments.reserved);
+        // Allocators that do not count say 0.
+        let at_least = u64::try_from(bytes).unwrap_or(0);
+        let is_counted = allocated.is_some_and(|allocated| allocated >= at_least);
+        for (field, value, is_good) in [
+            ("allocated", allocated, is_counted),
+            ("reserved", reserved, is_counted && reserved >= allocated),
+        ] {
+            let Some(value) = value else { continue };
+            if device == NONE {
+                self.notes
+                    .leave_out("total of the host's memory: counted from when the profiler began");
+            } else if !is_good {
+                self.notes
+                    .leave_out("total of a device's memory: less than what it must hold");
+            } else {
+                let name = format!("gpu{device} {field}");
+                self.value(event, What::Total, name.as_bytes(), value as f64)?;
             }
-            self.point(event, What::Counter, name, value.to_bits(), 0)?;
         }
         Ok(())
     }
@@ -90,7 +120,8 @@ impl Gather<'_> {
                     device,
                     bytes.cast_unsigned(),
                     address,
-                )
+                )?;
+                self.totals(event, device, bytes)
             }
             _ => {
                 self.notes

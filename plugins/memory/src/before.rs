@@ -1,0 +1,106 @@
+//! What was live before the first row, from what an allocator says it holds.
+//!
+//! A trace of some seconds of a program begins with memory taken long before. Where counters
+//! `gpu<number> allocated` (measured, in bytes) stand beside the rows, live before the first = a total −
+//! Σ rows up to its time. Without them live bytes count from when the recording began.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+use crate::events::{Event, Place};
+use crate::window::Window;
+
+/// As tables call it in place of a tag.
+pub const TAG: &str = "taken before the recording began";
+
+/// What a place began with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Before {
+    /// Live bytes before the first row.
+    pub bytes: i64,
+    /// Totals after it.
+    pub totals: u64,
+    /// Of them, those that are not what it and the rows come to.
+    pub others: u64,
+}
+
+/// Totals by device: time and bytes, by time.
+#[derive(Clone, Debug, Default)]
+pub struct Totals(BTreeMap<i64, Vec<(i64, i64)>>);
+
+impl Totals {
+    /// Reads input `totals`. Of ranks, whose devices have the same numbers, nothing is told.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn load(run: &mut Run, has_ranks: bool) -> Result<Self> {
+        let table = run.table("totals")?;
+        let mut out = Self::default();
+        if has_ranks || table.is_missing() {
+            return Ok(out);
+        }
+        let (time, name) = (table.i64("time_ns")?, table.text("name")?);
+        let value = table.f64("value")?;
+        for row in 0..table.rows() {
+            let device = name.get(row).and_then(|name| {
+                let number = name.strip_prefix("gpu")?.strip_suffix(" allocated")?;
+                number.parse::<i64>().ok()
+            });
+            // Doubles hold whole numbers up to 2^53.
+            let bytes = value.get(row).filter(|bytes| (0.0..9e15).contains(bytes));
+            if let (Some(device), Some(time_ns), Some(bytes)) = (device, time.get(row), bytes) {
+                out.0
+                    .entry(device)
+                    .or_default()
+                    .push((time_ns, bytes as i64));
+            }
+        }
+        for totals in out.0.values_mut() {
+            totals.sort_unstable();
+        }
+        Ok(out)
+    }
+
+    /// Of a place, with its rows by time; `None`: not known. Times with several totals or rows tell nothing,
+    /// as they may stand in any order.
+    pub fn before(&self, place: Place, rows: &[Event], window: &Window) -> Option<Before> {
+        let totals = self
+            .0
+            .get(&place.device?)
+            .filter(|_| place.heap.is_none())?;
+        let mut rows = rows.iter().peekable();
+        let (mut sum, mut out) = (0_i128, None::<Before>);
+        for at in totals.chunk_by(|a, b| a.0 == b.0) {
+            let (time_ns, total) = at[0];
+            // Rows behind the window were not read.
+            if window.is_part && time_ns >= window.until_ns {
+                break;
+            }
+            let mut here = 0;
+            while let Some(row) = rows.next_if(|row| row.time_ns <= time_ns) {
+                here += u64::from(row.time_ns == time_ns);
+                sum += i128::from(row.bytes);
+            }
+            if at.len() > 1 || here > 1 {
+                continue;
+            }
+            let bytes = i128::from(total) - sum;
+            match &mut out {
+                None if bytes < 0 => return None,
+                None => {
+                    out = Some(Before {
+                        bytes: i64::try_from(bytes).ok()?,
+                        totals: 1,
+                        others: 0,
+                    });
+                }
+                Some(out) => {
+                    out.totals += 1;
+                    out.others += u64::from(bytes != i128::from(out.bytes));
+                }
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,207 @@
+//! What was live before the first row.
+
+use trueno_plugin::testing::{self, Output};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_memory::Memory;
+
+/// Time, device, bytes, address.
+type Row = (i64, Option<i64>, i64, Option<u64>);
+/// Time, counter, value.
+type Total = (i64, &'static str, f64);
+
+fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {
+    let none = || rows.iter().map(|_| None::<u64>);
+    let empty = || (Vec::<i64>::new(), Vec::<&str>::new());
+    let mut inputs: Vec<TableBuilder> = vec![
+        Table::build("allocations")
+            .i64("time_ns", rows.iter().map(|row| row.0))
+            .i64("thread", rows.iter().map(|_| 0))
+            .u64("span", none())
+            .i64("device", rows.iter().map(|row| row.1))
+            .i64("bytes", rows.iter().map(|row| row.2))
+            .text("tag", rows.iter().map(|_| None::<&str>))
+            .u64("address", rows.iter().map(|row| row.3))
+            .f64("weight", rows.iter().map(|_| None::<f64>))
+            .u64("sample_bytes", none()),
+        Table::build("owners")
+            .u64("id", Vec::<u64>::new())
+            .text("kind", empty().1)
+            .text("name", empty().1)
+            .u64("iteration", Vec::<u64>::new())
+            .i64("layer", empty().0),
+        Table::build("calls")
+            .text("kind", empty().1)
+            .text("name", empty().1)
+            .i64("thread", empty().0)
+            .i64("calls", empty().0),
+        Table::build("calls_of_window")
+            .text("kind", empty().1)
+            .text("name", empty().1)
+            .i64("thread", empty().0)
+            .i64("calls", empty().0),
+        Table::build("iterations")
+            .i64("thread", empty().0)
+            .i64("start_ns", empty().0)
+            .i64("end_ns", empty().0),
+        Table::build("run")
+            .i64("wall_ns", [1000])
+            .u64("dropped", [0_u64]),
+        Table::build("totals")
+            .i64("time_ns", totals.iter().map(|row| row.0))
+            .text("name", totals.iter().map(|row| row.1))
+            .f64("value", totals.iter().map(|row| row.2)),
+    ];
+    if let Some((from_ns, until_ns)) = window {
+        inputs.push(
+            Table::build("report_window")
+                .i64("from_ns", [from_ns])
+                .i64("until_ns", [until_ns]),
+        );
+    }
+    testing::run::<Memory>(inputs, "{}").unwrap()
+}
+
+/// Of the first place: peak and its time, before, end.
+fn of(output: &Output) -> [Option<i64>; 4] {
+    ["peak_bytes", "peak_ns", "before_bytes", "end_bytes"]
+        .map(|column| output.table("places").i64(column).unwrap().get(0))
+}
+
+fn titles(output: &Output) -> Vec<&str> {
+    let peaks = output.findings.iter().filter(|found| found.code == "peak");
+    peaks.map(|found| found.title.as_str()).collect()
+}
+
+const ROWS: [Row; 3] = [
+    (10, Some(0), 100, Some(1)),
+    (20, Some(0), 50, Some(2)),
+    (30, Some(0), -100, Some(1)),
+];
+const TOTALS: [Total; 3] = [
+    (10, "gpu0 allocated", 1100.0),
+    (20, "gpu0 allocated", 1150.0),
+    (30, "gpu0 allocated", 1050.0),
+];
+
+#[test]
+fn a_total_makes_live_bytes_absolute() {
+    let output = run(&ROWS, &TOTALS, None);
+    assert_eq!(of(&output), [Some(1150), Some(20), Some(1000), Some(1050)]);
+    assert_eq!(
+        titles(&output),
+        ["gpu0: 1.15 kB live at the peak, 1.00 kB of them taken before the recording began"]
+    );
+    let live = output.table("live");
+    let (series, bytes) = (
+        live.text("series").unwrap(),
+        live.i64("live_bytes").unwrap(),
+    );
+    assert_eq!(
+        (series.get(0), bytes.get(0)),
+        (Some("gpu0 all tags"), Some(1000))
+    );
+    let held = output.table("at_peak");
+    let (tag, name) = (held.text("tag").unwrap(), held.text("name").unwrap());
+    assert_eq!(
+        (tag.get(0), name.get(0)),
+        (
+            Some("taken before the recording began"),
+            Some("not known whose")
+        )
+    );
+    assert_eq!((tag.get(1), name.get(1)), (None, Some("outside bricks")));
+    let measures = output.table("measures");
+    let detail = measures.text("detail").unwrap().value(0);
+    assert_eq!(
+        detail,
+        "3 rows; 1000 B were live before the first, which 3 totals of its allocator agree with"
+    );
+    // They are no rows of the program.
+    let places = output.table("places");
+    assert_eq!(places.i64("allocated_bytes").unwrap().value(0), 150);
+}
+
+#[test]
+fn without_a_total_the_peak_counts_from_when_the_recording_began() {
+    // Of another device; of a moment with two rows, whose order is not known; less than was taken.
+    let doubled = [
+        (10, Some(0), 100, None),
+        (10, Some(0), -20, None),
+        (20, Some(0), 50, None),
+    ];
+    for (rows, totals) in [
+        (&ROWS[..], &[][..]),
+        (&ROWS, &[(10, "gpu1 allocated", 1100.0)]),
+        (&ROWS, &[(10, "gpu0 allocated", f64::NAN)]),
+        (&ROWS, &[(10, "gpu0 allocated", 40.0)]),
+        (&doubled, &[(10, "gpu0 allocated", 1100.0)]),
+    ] {
+        let output = run(rows, totals, None);
+        assert_eq!(of(&output)[2], None, "{totals:?}");
+        let title = titles(&output)[0];
+        assert!(
+            title.contains("at the peak since the recording began,"),
+            "{title}"
+        );
+        let measures = output.table("measures");
+        let detail = measures.text("detail").unwrap().value(0);
+        assert!(detail.contains("not known"), "{detail}");
+    }
+}
+
+#[test]
+fn what_was_there_before_can_be_given_back() {
+    let rows = [(10, Some(0), 100, Some(1)), (20, Some(0), -300, Some(9))];
+    let totals = [
+        (10, "gpu0 allocated", 1100.0),
+        (20, "gpu0 allocated", 800.0),
+    ];
+    let output = run(&rows, &totals, None);
+    assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(800)]);
+    assert!(output.table("problems").is_empty());
+    // Not known: the release changes nothing, and is said.
+    let output = run(&rows, &[], None);
+    assert_eq!(of(&output), [Some(100), Some(10), None, Some(100)]);
+    assert_eq!(output.table("problems").rows(), 1);
+}
+
+#[test]
+fn totals_that_the_rows_do_not_come_to_are_said() {
+    let totals = [TOTALS[0], (20, "gpu0 allocated", 1250.0), TOTALS[2]];
+    let output = run(&ROWS, &totals, None);
+    assert_eq!(of(&output)[2], Some(1000));
+    let measures = output.table("measures");
+    let detail = measures.text("detail").unwrap().value(0);
+    assert!(detail.contains("1 of 3 totals"), "{detail}");
+}
+
+#[test]
+fn a_window_begins_with_what_was_live() {
+    let output = run(&ROWS, &TOTALS, Some((15, 40)));
+    assert_eq!(of(&output), [Some(1150), Some(20), Some(1000), Some(1050)]);
+    // Before all rows but those of the total.
+    let output = run(&ROWS, &TOTALS, Some((5, 15)));
+    assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(1100)]);
+    let measures = output.table("measures");
+    let detail = measures.text("detail").unwrap().value(0);
+    assert!(
+        detail.contains("1 totals of its allocator agree"),
+        "{detail}"
+    );
+    // Only releases: the peak is what it begins with.
+    let rows = [(10, Some(0), -100, Some(7))];
+    let output = run(&rows, &[(10, "gpu0 allocated", 900.0)], None);
+    assert_eq!(of(&output), [Some(1000), Some(0), Some(1000), Some(900)]);
+}
+
+#[test]
+fn the_place_with_the_most_bytes_leads() {
+    let mut rows = ROWS.to_vec();
+    rows.push((5, None, 16, None));
+    let output = run(&rows, &TOTALS, None);
+    let titles = titles(&output);
+    assert!(
+        titles[0].starts_with("gpu0") && titles[1].starts_with("host"),
+        "{titles:?}"
+    );
+}
