@@ -261,3 +261,36 @@ fn host_waits_shrink_with_the_device() {
     };
     assert_eq!(predicted(&run, "k=0.25"), "40");
 }
+
+/// ```text
+/// thread 0   ├ main ┬─────────────── join ───────────────┬ main ┤
+/// thread 1          ├ early ┤
+/// thread 2                                     ├─ late ──┤
+/// ```
+///
+/// The join waited for nothing but its tasks: no time in it is its own because another task began then.
+#[test]
+fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
+    let run = |late_from: i64| Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "main", 0, 100),
+                at(2, "task", "early", 2, 10).thread(1),
+                at(3, "task", "late", late_from, 95).thread(2),
+            ],
+            syncs: vec![at(4, "", "join", 2, 96)],
+            ..Made::default()
+        },
+        tasks: vec![(1, 2), (1, 3)],
+        edges: vec![(2, 4, "joins"), (3, 4, "joins")],
+        ..Linked::default()
+    };
+    // 2 before the tasks, 8 of the longer, and 5 after them.
+    assert_eq!(predicted(&run(90), "kind:queue=0"), "15");
+    // It begins while the other still runs: 2, 87 and 5.
+    assert_eq!(predicted(&run(8), "kind:queue=0"), "94");
+    let out = run(90).analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    assert!(rows.contains(&"kind:queue | 85".to_owned()), "{rows:?}");
+}
