@@ -30,6 +30,7 @@ mod lag;
 // One reader of lanes for both plugins that need it.
 #[path = "../../category/src/lanes/mod.rs"]
 pub mod lanes;
+pub mod only_waits;
 pub mod opportunity;
 pub mod order;
 pub mod places;
