@@ -12,7 +12,7 @@ use crate::around::{Around, Own};
 use crate::graph::Graph;
 use crate::lanes::{Class, FastMap};
 use crate::rule::{scaled, stretched};
-use crate::schedule::{Scenario, retime_into, wall_ns};
+use crate::schedule::{Scenario, background_ns, connected_ns, retime_into};
 use crate::walk::{Piece, PieceKind};
 
 /// What is left of the time in each of the three columns.
@@ -25,8 +25,11 @@ pub struct Opportunity {
     pub name: String,
     /// Time on the path of the intervals and of what belongs to them, or of the lags.
     pub path_ns: i64,
-    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed.
+    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed, or not predictable.
     pub gains_ns: Option<[i64; 3]>,
+    /// Whether there would be a gain if it were not for a lane that nothing connects with the path: as it is
+    /// not known what that lane waits for, there is no telling.
+    pub is_bounded: bool,
 }
 
 /// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
@@ -41,7 +44,7 @@ pub fn opportunities(
     let mut free_ns = Vec::new();
     let names = names(graph, around, path);
     for (rank, (Reverse(path_ns), name)) in names.into_iter().enumerate() {
-        let gains_ns = (rank < limit).then(|| {
+        let gains = (rank < limit).then(|| {
             let covered = covered(graph, around, name);
             gains(
                 graph,
@@ -56,14 +59,17 @@ pub fn opportunities(
         out.push(Opportunity {
             name: graph.run.texts.text(name).to_owned(),
             path_ns,
-            gains_ns,
+            gains_ns: gains.flatten(),
+            is_bounded: gains == Some(None),
         });
     }
     for (kind, path_ns) in lags(graph, path) {
+        let gains_ns = gains(graph, &OfLag { graph, kind }, &mut free_ns);
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
-            gains_ns: Some(gains(graph, &OfLag { graph, kind }, &mut free_ns)),
+            gains_ns,
+            is_bounded: gains_ns.is_none(),
         });
     }
     out.sort_by(|a, b| {
@@ -73,10 +79,18 @@ pub fn opportunities(
     out
 }
 
-fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>, free_ns: &mut Vec<[i64; 3]>) -> [i64; 3] {
+/// `None` where only the background keeps the window as long as it is.
+fn gains(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<3>,
+    free_ns: &mut Vec<[i64; 3]>,
+) -> Option<[i64; 3]> {
     retime_into(graph, scenario, free_ns);
-    let predicted = wall_ns(graph, scenario, free_ns);
-    predicted.map(|wall_ns| graph.run.wall_ns - wall_ns)
+    let connected = connected_ns(graph, scenario, free_ns);
+    let background = background_ns(graph, scenario);
+    let gain = |wall_ns: i64| graph.run.wall_ns - wall_ns;
+    let is_bounded = gain(connected[2]) > 0 && gain(background[2]) <= 0;
+    (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
 /// Names with time on the path by that time, which counts also what belongs to them.

@@ -294,3 +294,63 @@ fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
     let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
     assert!(rows.contains(&"kind:queue | 85".to_owned()), "{rows:?}");
 }
+
+/// ```text
+/// thread 0   ├─ work ─┼─ work ─┼─ work ─┼─ work ──────┤
+/// thread 1   ├ _bootstrap ┬─────── wait ──────────────┤
+/// ```
+fn with_a_monitor(innermost: &'static str) -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "work", 0, 25),
+                at(5, "brick", "work", 25, 50),
+                at(6, "brick", "work", 50, 75),
+                at(7, "brick", "work", 75, 100),
+                at(2, "function", "threading.py(1032): _bootstrap", 0, 100).thread(1),
+                at(3, "function", "tqdm/_monitor.py(60): run", 1, 100).thread(1),
+                at(4, "function", innermost, 2, 100).thread(1),
+            ],
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
+}
+
+/// A thread that sleeps all the time looks like one that works: its frames are rows like others.
+#[test]
+fn a_frame_that_only_waits_holds_no_prediction_up() {
+    let run = with_a_monitor("threading.py(359): wait");
+    // What is left are the two frames around it.
+    assert_eq!(predicted(&run, "work=0"), "2");
+    let out = run.analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    assert_eq!(rows, ["work | 98"]);
+    assert!(out.finding("prediction_bounded").is_none());
+}
+
+/// Where it cannot be told, no gain is said to be none, and the lane and its row are named.
+#[test]
+fn a_lane_that_leaves_no_telling_is_named() {
+    let run = with_a_monitor("pump.py(3): turn");
+    let out = run.analyse();
+    let rows = lines(
+        out.table("opportunity"),
+        &["name", "path_ns", "gain_10_ns", "gain_100_ns"],
+    );
+    assert_eq!(rows, ["work | 100 | - | -"]);
+    let finding = out.finding("prediction_bounded").unwrap();
+    assert_eq!(
+        finding.title,
+        "what less time would buy cannot be told for 1 names and kinds: `thread 1` is busy for \
+         100.0 % of the run, and nothing recorded connects it with the path"
+    );
+    let detail = finding.detail.as_deref().unwrap();
+    assert!(
+        detail.contains("98.0 % of the run, is `pump.py(3): turn` itself (id 4)"),
+        "{detail}"
+    );
+    assert!(out.finding("opportunity_cut").is_none());
+    assert!(out.finding("largest_opportunity").is_none());
+}
