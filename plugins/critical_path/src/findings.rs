@@ -14,6 +14,8 @@ use crate::window::Cut;
 const NAMED_CYCLES: usize = 10;
 /// What holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;
+/// Half the time of the best name has to gain so much of the window to be worth a word.
+const LEAST_GAIN: f64 = 0.005;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
@@ -192,10 +194,19 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     };
     let best = facts.opportunities.iter().find(is_lever)?;
     let [_, half_ns, all_ns] = best.gains_ns?;
-    if facts.wall_ns == 0 || half_ns <= 0 {
+    if facts.wall_ns == 0 || (half_ns as f64) < LEAST_GAIN * facts.wall_ns as f64 {
         return None;
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let own = match best.path_ns - best.own_ns {
+        0 => String::new(),
+        others_ns => format!(
+            "; of its {:.1} % of the path {:.1} % are its own, {:.1} % what is nested in it, or what it launched or spawned",
+            percent(best.path_ns),
+            percent(best.own_ns),
+            percent(others_ns)
+        ),
+    };
     let title = format!(
         "half the time of `{}` would make the {} {:.1} % shorter, none of it {:.1} %",
         best.name,
@@ -205,7 +216,7 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     );
     Some(
         Finding::new("largest_opportunity", Severity::Info, title)
-            .detail("predicted by re-timing the graph with all that belongs to it; gains of several names do not add up")
+            .detail(format!("predicted by re-timing the graph with all that belongs to it{own}; gains of several names do not add up"))
             .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
             .evidence("SELECT * FROM critical_path.opportunity"),
     )

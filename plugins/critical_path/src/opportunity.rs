@@ -25,6 +25,8 @@ pub struct Opportunity {
     pub name: String,
     /// Time on the path of the intervals and of what belongs to them, or of the lags.
     pub path_ns: i64,
+    /// Of that the time of the intervals themselves; of lags all of it.
+    pub own_ns: i64,
     /// Gain of 10 %, 50 % and 100 % less; `None`: not computed, or not predictable.
     pub gains_ns: Option<[i64; 3]>,
     /// Whether there would be a gain if it were not for a lane that nothing connects with the path: as it is
@@ -43,7 +45,7 @@ pub fn opportunities(
     let mut out = Vec::new();
     let mut free_ns = Vec::new();
     let names = names(graph, around, path);
-    for (rank, (Reverse(path_ns), name)) in names.into_iter().enumerate() {
+    for (rank, (Reverse(path_ns), name, own_ns)) in names.into_iter().enumerate() {
         let gains = (rank < limit).then(|| {
             let covered = covered(graph, around, name);
             gains(
@@ -59,6 +61,7 @@ pub fn opportunities(
         out.push(Opportunity {
             name: graph.run.texts.text(name).to_owned(),
             path_ns,
+            own_ns,
             gains_ns: gains.flatten(),
             is_bounded: gains == Some(None),
         });
@@ -68,6 +71,7 @@ pub fn opportunities(
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
+            own_ns: path_ns,
             gains_ns,
             is_bounded: gains_ns.is_none(),
         });
@@ -93,9 +97,9 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// Names with time on the path by that time, which counts also what belongs to them.
-fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32)> {
-    let mut sums: FastMap<u32, i64> = FastMap::default();
+/// Names with time on the path by that time, which counts also what belongs to them; and their own part of it.
+fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32, i64)> {
+    let mut sums: FastMap<u32, (i64, i64)> = FastMap::default();
     let mut seen: Vec<u32> = Vec::new();
     for (piece, dur_ns) in durations(graph, path) {
         if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
@@ -103,7 +107,8 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
         }
         let lane = graph.segments.lane(piece.segment);
         let span = graph.segments.span[piece.segment as usize];
-        let mut at = Some(around.first(lane) + span);
+        let innermost = around.first(lane) + span;
+        let mut at = Some(innermost);
         seen.clear();
         while let Some(number) = at {
             let place = around.place(number);
@@ -113,7 +118,11 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
             let counts = !matches!(label.class, Class::Scope | Class::Wait);
             if counts && !seen.contains(&label.name) {
                 seen.push(label.name);
-                *sums.entry(label.name).or_default() += dur_ns;
+                let sum = sums.entry(label.name).or_default();
+                sum.0 += dur_ns;
+                if seen.len() == 1 && number == innermost {
+                    sum.1 += dur_ns;
+                }
             }
             if label.class == Class::Wait {
                 break;
@@ -124,9 +133,9 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
     let text = |name: u32| graph.run.texts.text(name);
     let mut out: Vec<_> = sums
         .into_iter()
-        .map(|(name, ns)| (Reverse(ns), name))
+        .map(|(name, (ns, own_ns))| (Reverse(ns), name, own_ns))
         .collect();
-    out.sort_unstable_by_key(|(ns, name)| (*ns, text(*name)));
+    out.sort_unstable_by_key(|(ns, name, _)| (*ns, text(*name)));
     out
 }
 

@@ -124,8 +124,8 @@ fn kinds_of_lag_can_be_assumed_away() {
     assert_eq!(predicted(&run, "kind:launch_delay=5ns"), "85");
     assert_eq!(predicted(&run, "kind:queue=0"), "90");
     assert_eq!(predicted(&run, "kind:kernel=0.5"), "70");
-    // A launch takes what it launched along.
-    assert_eq!(predicted(&run, "id:1=0"), "70");
+    // A call is no part of what it launched, which runs after it has returned.
+    assert_eq!(predicted(&run, "id:1=0"), "90");
     // With nothing to do for the device, the host is what is left.
     assert_eq!(predicted(&run, "kind:work=0"), "30");
 }
@@ -191,6 +191,12 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     assert_eq!(
         finding.title,
         "half the time of `heads` would make the run 24.0 % shorter, none of it 48.0 %"
+    );
+    // Of 48 on the path the 40 of the task are not its own.
+    let detail = finding.detail.as_deref().unwrap();
+    assert!(
+        detail.contains("of its 48.0 % of the path 8.0 % are its own, 40.0 % what is nested"),
+        "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
     let rows = lines(out.table("opportunity"), &["name", "gain_50_ns"]);
@@ -353,4 +359,70 @@ fn a_lane_that_leaves_no_telling_is_named() {
     );
     assert!(out.finding("opportunity_cut").is_none());
     assert!(out.finding("largest_opportunity").is_none());
+}
+
+/// ```text
+/// thread 0   ├ step                             ┤
+///             ├ call ┤              ├ sync ────┤
+/// stream                 ├──────── kernel ────┤
+/// ```
+#[test]
+fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
+    let launched = Linked {
+        made: Made {
+            wall_ns: Some(1_000),
+            bricks: vec![at(1, "brick", "step", 0, 1_000)],
+            calls: vec![at(2, "", "cudaLaunchKernel", 2, 6)],
+            kernels: vec![at(3, "", "gemm", 100, 900).stream(0, 7)],
+            syncs: vec![at(4, "", "stream", 500, 900)],
+            ..Made::default()
+        },
+        launches: vec![(2, 3)],
+        waits: vec![Waiting {
+            id: 4,
+            kind: "stream",
+            device: Some(0),
+            stream: Some(7),
+            start_ns: 500,
+            ..Waiting::default()
+        }],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&launched, "cudaLaunchKernel=0"), "996");
+    // The kernel is waited for from 500 on, and began 94 after the call had returned.
+    assert_eq!(predicted(&launched, "gemm=0"), "600");
+    let out = launched.analyse();
+    let finding = out.finding("largest_opportunity").unwrap();
+    assert!(
+        finding.title.starts_with("half the time of `gemm`"),
+        "{}",
+        finding.title
+    );
+
+    let blocked = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![at(1, "", "cudaMemcpy", 0, 100)],
+            transfers: vec![at(2, "", "h2d", 10, 90).stream(0, 7)],
+            ..Made::default()
+        },
+        copies: vec![(1, 2)],
+        blocking: vec![(2, 1)],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&blocked, "cudaMemcpy=0.5"), "50");
+}
+
+/// What would not be seen in the figure is not worth a line.
+#[test]
+fn a_lever_of_nothing_is_not_told() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(10_000),
+            bricks: vec![at(1, "brick", "small", 0, 90)],
+            ..Made::default()
+        },
+        ..Linked::default()
+    };
+    assert!(run.analyse().finding("largest_opportunity").is_none());
 }
