@@ -292,6 +292,16 @@ impl<'a> Graph<'a> {
         self.waits[self.span(segment, lane).label as usize]
     }
 
+    /// Whether a recorded call, or other work, put a segment on its stream.
+    #[inline]
+    pub fn is_launched(&self, segment: u32) -> bool {
+        let kinds = &self.kinds[self.first_source(segment)..self.first_source(segment + 1)];
+        let begins = |kind: &DependencyKind| {
+            matches!(kind, DependencyKind::Launches | DependencyKind::Spawns)
+        };
+        kinds.iter().any(begins)
+    }
+
     /// Whether a lane is a stream of a device.
     pub fn is_device(&self, lane: usize) -> bool {
         self.run.lanes[lane].kind == LaneKind::Device

@@ -62,7 +62,7 @@ fn begin<const K: usize>(
         let at = match lag_ns {
             0 => free,
             lag_ns => {
-                let kind = lag::kind(graph, source, link, lane);
+                let kind = lag::kind(graph, source, link, segment, lane);
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
