@@ -1,11 +1,13 @@
 //! What every interval belongs to: the interval it began in, or what launched or spawned it.
 //!
 //! A change of an interval's duration is one of all that belongs to it: a brick's nested bricks,
-//! the kernels it launched, the tasks it spawned.
+//! the kernels it launched, the tasks it spawned. A call that launched work and returned had no part in it: faster
+//! launches are no faster kernels. The work belongs to what the call lies in; that of a call that blocked until
+//! the work had ended, to the call.
 
 use crate::dependencies::{Dependency, SpanAt};
 use crate::edges::DependencyKind;
-use crate::lanes::{Class, Lanes};
+use crate::lanes::{Class, FastSet, Lanes};
 
 /// Belongs to nothing.
 pub const NONE: u32 = u32::MAX;
@@ -59,8 +61,14 @@ impl Around {
         }
     }
 
-    /// Of several that launched one interval the last to begin counts: the innermost.
+    /// Of several that launched one interval the last to begin counts: the innermost. Where that is a call that
+    /// had returned before, its work belongs to what is around the call.
     fn launched(&mut self, run: &Lanes, dependencies: &[Dependency]) {
+        let blocks: FastSet<(SpanAt, SpanAt)> = dependencies
+            .iter()
+            .filter(|d| d.kind == DependencyKind::Blocks)
+            .map(|d| (d.to, d.from))
+            .collect();
         let begins = |number: u32| {
             let at = self.place(number);
             run.lanes[at.lane as usize].spans[at.index as usize].start_ns
@@ -76,7 +84,17 @@ impl Around {
             .collect();
         links.sort_unstable();
         for (to, _, from) in links {
-            self.around[to as usize] = from;
+            let work = self.place(to);
+            let is_handed_over = |number: u32| {
+                let at = self.place(number);
+                let span = &run.lanes[at.lane as usize].spans[at.index as usize];
+                run.labels.get(span.label).class == Class::Call && !blocks.contains(&(at, work))
+            };
+            let mut around = from;
+            while around != NONE && is_handed_over(around) {
+                around = self.around[around as usize];
+            }
+            self.around[to as usize] = around;
         }
     }
 

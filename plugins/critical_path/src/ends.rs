@@ -84,7 +84,7 @@ fn gap_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) 
         let Some(binding) = graph.binding(segment, lane) else {
             return sum_ns + graph.segments.start_ns[segment as usize].max(0);
         };
-        if lag::kind(graph, binding.source, binding.link, lane) == PieceKind::Gap {
+        if lag::kind(graph, binding.source, binding.link, segment, lane) == PieceKind::Gap {
             sum_ns += binding.lag_ns;
         }
         if binding.link != Link::Lane {

@@ -2,6 +2,7 @@
 
 use trueno_plugin::{Finding, Severity};
 
+use crate::background::Background;
 use crate::dependencies::Dependencies;
 use crate::device::Found;
 use crate::edges::Edge;
@@ -13,6 +14,8 @@ use crate::window::Cut;
 const NAMED_CYCLES: usize = 10;
 /// What holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;
+/// Half the time of the best name has to gain so much of the window to be worth a word.
+const LEAST_GAIN: f64 = 0.005;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
@@ -30,6 +33,8 @@ pub struct Facts<'a> {
     pub device: &'a Found,
     /// What less time would buy.
     pub opportunities: &'a [Opportunity],
+    /// The busiest lane that nothing connects with the path.
+    pub background: Option<Background>,
     /// For so many names at most.
     pub predicted_names: usize,
     /// Rows of slack that are listed, and all.
@@ -38,6 +43,13 @@ pub struct Facts<'a> {
     pub is_part: bool,
     /// Length of the window.
     pub wall_ns: i64,
+}
+
+impl Facts<'_> {
+    /// What the window is called.
+    fn window(&self) -> &'static str {
+        if self.is_part { "window" } else { "run" }
+    }
 }
 
 /// The best lever, then everything that kept a row or an edge out, the worst first.
@@ -115,11 +127,13 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     }
     out.extend(device(facts.device));
     out.extend(lever(facts));
+    out.extend(bounded(facts));
     let computed = |row: &&Opportunity| row.gains_ns.is_some();
-    if facts.opportunities.iter().any(|row| row.gains_ns.is_none()) {
+    let asked_for = |row: &&Opportunity| computed(row) || row.is_bounded;
+    if !facts.opportunities.iter().all(|row| asked_for(&row)) {
         let title = format!(
             "gains are predicted for {} of {} names and kinds on the path, those with the most time",
-            facts.opportunities.iter().filter(computed).count(),
+            facts.opportunities.iter().filter(asked_for).count(),
             facts.opportunities.len()
         );
         out.push(
@@ -206,22 +220,63 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     };
     let best = facts.opportunities.iter().find(is_lever)?;
     let [_, half_ns, all_ns] = best.gains_ns?;
-    if facts.wall_ns == 0 || half_ns <= 0 {
+    if facts.wall_ns == 0 || (half_ns as f64) < LEAST_GAIN * facts.wall_ns as f64 {
         return None;
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let own = match best.path_ns - best.own_ns {
+        0 => String::new(),
+        others_ns => format!(
+            "; of its {:.1} % of the path {:.1} % are its own, {:.1} % what is nested in it, or what it launched or spawned",
+            percent(best.path_ns),
+            percent(best.own_ns),
+            percent(others_ns)
+        ),
+    };
     let title = format!(
         "half the time of `{}` would make the {} {:.1} % shorter, none of it {:.1} %",
         best.name,
-        if facts.is_part { "window" } else { "run" },
+        facts.window(),
         percent(half_ns),
         percent(all_ns)
     );
     Some(
         Finding::new("largest_opportunity", Severity::Info, title)
-            .detail("predicted by re-timing the graph with all that belongs to it; gains of several names do not add up")
+            .detail(format!("predicted by re-timing the graph with all that belongs to it{own}; gains of several names do not add up"))
             .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
             .evidence("SELECT * FROM critical_path.opportunity"),
+    )
+}
+
+/// Why there is no telling what names would buy.
+fn bounded(facts: &Facts<'_>) -> Option<Finding> {
+    let background = facts.background.as_ref()?;
+    let rows = facts.opportunities.iter().filter(|row| row.is_bounded);
+    let count = rows.count();
+    if count == 0 || facts.wall_ns == 0 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let title = format!(
+        "what less time would buy cannot be told for {count} names and kinds: `{}` is busy for {:.1} % of the {}, and nothing recorded connects it with the path",
+        background.lane,
+        percent(background.busy_ns),
+        facts.window(),
+    );
+    let detail = format!(
+        "most of it, {:.1} % of the {}, is `{}` itself (id {}); whether that works or waits for others is not recorded, so no prediction is shorter",
+        percent(background.self_ns),
+        facts.window(),
+        background.name,
+        background.id
+    );
+    Some(
+        Finding::new("prediction_bounded", Severity::Info, title)
+            .detail(detail)
+            .suggestion(
+                "record what it waits for (a dependency, or a wait), or record without that lane",
+            )
+            .evidence(vec![background.id]),
     )
 }
 

@@ -16,6 +16,7 @@ use crate::dependencies::Dependency;
 use crate::edges::DependencyKind;
 use crate::ends;
 use crate::lanes::{Class, LaneKind, Lanes, Span};
+use crate::only_waits::only_waits;
 use crate::segments::{NONE, Segments};
 
 /// Why a segment could not begin earlier.
@@ -56,6 +57,8 @@ pub struct Graph<'a> {
     /// See [`ends`](crate::ends).
     last: Option<u32>,
     connected: Vec<usize>,
+    /// By label; see [`only_waits`].
+    waits: Vec<bool>,
 }
 
 /// Bound by the segment before it on its lane.
@@ -90,6 +93,12 @@ impl<'a> Graph<'a> {
             binding: Vec::new(),
             last: None,
             connected: Vec::new(),
+            waits: run
+                .labels
+                .all()
+                .iter()
+                .map(|label| only_waits(*label, &run.texts))
+                .collect(),
         };
         graph.set_edges(&edges);
         let (order, let_go) = crate::order::order(&graph);
@@ -276,6 +285,21 @@ impl<'a> Graph<'a> {
             .lane_before(segment, lane)
             .map(|source| (source, Link::Lane));
         lane.into_iter().chain(self.dependencies(segment))
+    }
+
+    /// Whether nothing happened in a segment but waiting, for what nobody recorded or for a dependency.
+    pub fn only_waits(&self, segment: u32, lane: usize) -> bool {
+        self.waits[self.span(segment, lane).label as usize]
+    }
+
+    /// Whether a recorded call, or other work, put a segment on its stream.
+    #[inline]
+    pub fn is_launched(&self, segment: u32) -> bool {
+        let kinds = &self.kinds[self.first_source(segment)..self.first_source(segment + 1)];
+        let begins = |kind: &DependencyKind| {
+            matches!(kind, DependencyKind::Launches | DependencyKind::Spawns)
+        };
+        kinds.iter().any(begins)
     }
 
     /// Whether a lane is a stream of a device.

@@ -17,6 +17,7 @@
 pub mod alone;
 pub mod around;
 pub mod at_roof;
+pub mod background;
 mod cutter;
 pub mod dependencies;
 pub mod device;
@@ -30,6 +31,7 @@ mod lag;
 // One reader of lanes for both plugins that need it.
 #[path = "../../category/src/lanes/mod.rs"]
 pub mod lanes;
+pub mod only_waits;
 pub mod opportunity;
 pub mod order;
 pub mod places;
@@ -185,6 +187,7 @@ impl Plugin for CriticalPath {
             left_out: lanes.left_out,
             device: &device,
             opportunities: &opportunities,
+            background: background::background(&graph),
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
             is_part: lanes.is_part,

@@ -12,7 +12,7 @@ use crate::around::{Around, Own};
 use crate::graph::Graph;
 use crate::lanes::{Class, FastMap};
 use crate::rule::{scaled, stretched};
-use crate::schedule::{Scenario, retime_into, wall_ns};
+use crate::schedule::{Scenario, background_ns, connected_ns, retime_into};
 use crate::walk::{Piece, PieceKind};
 
 /// What is left of the time in each of the three columns.
@@ -25,8 +25,13 @@ pub struct Opportunity {
     pub name: String,
     /// Time on the path of the intervals and of what belongs to them, or of the lags.
     pub path_ns: i64,
-    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed.
+    /// Of that the time of the intervals themselves; of lags all of it.
+    pub own_ns: i64,
+    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed, or not predictable.
     pub gains_ns: Option<[i64; 3]>,
+    /// Whether there would be a gain if it were not for a lane that nothing connects with the path: as it is
+    /// not known what that lane waits for, there is no telling.
+    pub is_bounded: bool,
 }
 
 /// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
@@ -40,8 +45,8 @@ pub fn opportunities(
     let mut out = Vec::new();
     let mut free_ns = Vec::new();
     let names = names(graph, around, path);
-    for (rank, (Reverse(path_ns), name)) in names.into_iter().enumerate() {
-        let gains_ns = (rank < limit).then(|| {
+    for (rank, (Reverse(path_ns), name, own_ns)) in names.into_iter().enumerate() {
+        let gains = (rank < limit).then(|| {
             let covered = covered(graph, around, name);
             gains(
                 graph,
@@ -56,14 +61,19 @@ pub fn opportunities(
         out.push(Opportunity {
             name: graph.run.texts.text(name).to_owned(),
             path_ns,
-            gains_ns,
+            own_ns,
+            gains_ns: gains.flatten(),
+            is_bounded: gains == Some(None),
         });
     }
     for (kind, path_ns) in lags(graph, path) {
+        let gains_ns = gains(graph, &OfLag { graph, kind }, &mut free_ns);
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
-            gains_ns: Some(gains(graph, &OfLag { graph, kind }, &mut free_ns)),
+            own_ns: path_ns,
+            gains_ns,
+            is_bounded: gains_ns.is_none(),
         });
     }
     out.sort_by(|a, b| {
@@ -73,15 +83,23 @@ pub fn opportunities(
     out
 }
 
-fn gains(graph: &Graph<'_>, scenario: &impl Scenario<3>, free_ns: &mut Vec<[i64; 3]>) -> [i64; 3] {
+/// `None` where only the background keeps the window as long as it is.
+fn gains(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<3>,
+    free_ns: &mut Vec<[i64; 3]>,
+) -> Option<[i64; 3]> {
     retime_into(graph, scenario, free_ns);
-    let predicted = wall_ns(graph, scenario, free_ns);
-    predicted.map(|wall_ns| graph.run.wall_ns - wall_ns)
+    let connected = connected_ns(graph, scenario, free_ns);
+    let background = background_ns(graph, scenario);
+    let gain = |wall_ns: i64| graph.run.wall_ns - wall_ns;
+    let is_bounded = gain(connected[2]) > 0 && gain(background[2]) <= 0;
+    (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// Names with time on the path by that time, which counts also what belongs to them.
-fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32)> {
-    let mut sums: FastMap<u32, i64> = FastMap::default();
+/// Names with time on the path by that time, which counts also what belongs to them; and their own part of it.
+fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32, i64)> {
+    let mut sums: FastMap<u32, (i64, i64)> = FastMap::default();
     let mut seen: Vec<u32> = Vec::new();
     for (piece, dur_ns) in durations(graph, path) {
         if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
@@ -89,7 +107,8 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
         }
         let lane = graph.segments.lane(piece.segment);
         let span = graph.segments.span[piece.segment as usize];
-        let mut at = Some(around.first(lane) + span);
+        let innermost = around.first(lane) + span;
+        let mut at = Some(innermost);
         seen.clear();
         while let Some(number) = at {
             let place = around.place(number);
@@ -99,7 +118,11 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
             let counts = !matches!(label.class, Class::Scope | Class::Wait);
             if counts && !seen.contains(&label.name) {
                 seen.push(label.name);
-                *sums.entry(label.name).or_default() += dur_ns;
+                let sum = sums.entry(label.name).or_default();
+                sum.0 += dur_ns;
+                if seen.len() == 1 && number == innermost {
+                    sum.1 += dur_ns;
+                }
             }
             if label.class == Class::Wait {
                 break;
@@ -110,9 +133,9 @@ fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64
     let text = |name: u32| graph.run.texts.text(name);
     let mut out: Vec<_> = sums
         .into_iter()
-        .map(|(name, ns)| (Reverse(ns), name))
+        .map(|(name, (ns, own_ns))| (Reverse(ns), name, own_ns))
         .collect();
-    out.sort_unstable_by_key(|(ns, name)| (*ns, text(*name)));
+    out.sort_unstable_by_key(|(ns, name, _)| (*ns, text(*name)));
     out
 }
 

@@ -62,7 +62,7 @@ fn begin<const K: usize>(
         let at = match lag_ns {
             0 => free,
             lag_ns => {
-                let kind = lag::kind(graph, source, link, lane);
+                let kind = lag::kind(graph, source, link, segment, lane);
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
@@ -112,9 +112,18 @@ pub fn tail<const K: usize>(
 /// How long the window would be: up to where the last segment of the path, and all that it is connected
 /// with, would let go, and as long after the former as measured.
 ///
-/// Of a lane that nothing connects with the path it is not known what it would wait for; it needs
-/// the time of its own work, and its gaps count as nothing.
+/// No shorter than [`background_ns`].
 pub fn wall_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: &[[i64; K]],
+) -> [i64; K] {
+    let connected = connected_ns(graph, scenario, free_ns);
+    later(connected, background_ns(graph, scenario))
+}
+
+/// How long the window would be if there were no other lanes than those that are connected with the path.
+pub fn connected_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
     free_ns: &[[i64; K]],
@@ -125,17 +134,37 @@ pub fn wall_ns<const K: usize>(
     let own = graph.segments.lane(last);
     let [waited, after] = tail(graph, scenario, last);
     let mut out = add(add(free_ns[last as usize], waited), after);
-    for lane in 0..graph.run.lanes.len() {
-        let mut of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
-        let bound = if graph.are_connected(lane, own) {
-            // Segments of a lane let go in their order, so its last is its latest.
-            let latest = of_lane.next_back();
-            latest.map_or([0; K], |segment| free_ns[segment as usize])
-        } else {
-            let needed = of_lane.map(|segment| needed(graph, scenario, segment, lane));
-            needed.fold([0; K], add)
-        };
-        out = std::array::from_fn(|k| out[k].max(bound[k]));
+    for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
+        // Segments of a lane let go in their order, so its last is its latest.
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let latest = of_lane.last();
+        let bound = latest.map_or([0; K], |segment| free_ns[segment as usize]);
+        out = later(out, bound);
     }
     out
+}
+
+/// How long the busiest of the lanes that nothing connects with the path would need.
+///
+/// Of such a lane it is not known what it would wait for: it needs the time of its own work. Its gaps count as
+/// nothing, nor do its waits and what [only waits](crate::only_waits).
+pub fn background_ns<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> [i64; K] {
+    let Some(last) = graph.last() else {
+        return [0; K];
+    };
+    let own = graph.segments.lane(last);
+    let lanes = 0..graph.run.lanes.len();
+    let others = lanes.filter(|lane| !graph.are_connected(*lane, own));
+    let needed = others.map(|lane| {
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let works = of_lane.filter(|segment| !graph.only_waits(*segment, lane));
+        let needed = works.map(|segment| needed(graph, scenario, segment, lane));
+        needed.fold([0; K], add)
+    });
+    needed.fold([0; K], later)
+}
+
+#[inline]
+fn later<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
+    std::array::from_fn(|k| a[k].max(b[k]))
 }

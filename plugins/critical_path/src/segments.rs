@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The part of a wait before the last joined end is *elastic*: it lasted as long
-//! as what it waited for, and would be shorter if that were.
+//! as what it waited for, and would be shorter if that were. A cut for another's sake, such as one where a task
+//! begins while its parent waits already, leaves it whole: between two pieces the time would be fixed.
 
 use crate::cutter::Cutter;
 use crate::dependencies::{Dependency, SpanAt, span};
@@ -91,7 +92,66 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
         );
     }
     out.lane_first.push(out.len() as u32);
+    join_elastic(&mut out);
     out
+}
+
+/// Makes one of elastic pieces of a wait that touch, where no dependency leads to the later.
+fn join_elastic(segments: &mut Segments) {
+    let mut gone = elastic_again(segments);
+    if gone.is_empty() {
+        return;
+    }
+    let mut targets: Vec<u32> = segments.ends.iter().map(|ends| ends.1).collect();
+    targets.sort_unstable();
+    gone.retain(|segment| targets.binary_search(segment).is_err());
+    drop(targets);
+    let before = |segment: u32| gone.partition_point(|other| *other < segment) as u32;
+    for first in &mut segments.lane_first {
+        *first -= before(*first);
+    }
+    // The end of one that goes is that of the one it is joined to.
+    let ends = segments.ends.iter_mut();
+    for end in ends.flat_map(|ends| [&mut ends.0, &mut ends.1]) {
+        if *end != NONE {
+            *end -= gone.partition_point(|other| *other <= *end) as u32;
+        }
+    }
+    for &segment in gone.iter().rev() {
+        let segment = segment as usize;
+        segments.end_ns[segment - 1] = segments.end_ns[segment];
+    }
+    keep(&mut segments.start_ns, &gone);
+    keep(&mut segments.end_ns, &gone);
+    keep(&mut segments.span, &gone);
+    keep(&mut segments.elastic, &gone);
+}
+
+/// Elastic segments right after another of the same wait.
+fn elastic_again(segments: &Segments) -> Vec<u32> {
+    let again = |segment: &u32| {
+        let (this, before) = (*segment as usize, *segment as usize - 1);
+        segments.elastic[this]
+            && segments.elastic[before]
+            && segments.span[this] == segments.span[before]
+            && segments.start_ns[this] == segments.end_ns[before]
+    };
+    let lanes = segments.lane_first.windows(2);
+    lanes
+        .flat_map(|lane| lane[0] + 1..lane[1])
+        .filter(again)
+        .collect()
+}
+
+/// All but the entries of a sorted list.
+fn keep<T>(values: &mut Vec<T>, gone: &[u32]) {
+    let mut gone = gone.iter().peekable();
+    let mut number = 0;
+    values.retain(|_| {
+        let goes = gone.next_if(|other| **other == number).is_some();
+        number += 1;
+        !goes
+    });
 }
 
 /// What a dependency wants to know about an instant of a lane.

@@ -18,11 +18,11 @@ pub enum PieceKind {
     Transfer,
     /// From the host call to the start on the device.
     LaunchDelay,
-    /// What it depended on had ended, and it had not begun.
+    /// What it depended on had ended, and it had not begun; behind work of its stream only if its launch is recorded.
     Queue,
     /// The host waited, and nothing recorded says for what.
     SyncWait,
-    /// Nothing recorded explains the time.
+    /// Nothing recorded explains the time; also an idle stream before work whose launch is not recorded.
     Gap,
 }
 
@@ -134,7 +134,7 @@ pub fn walk_back(
             path.back_to(0, segment, PieceKind::Gap);
             break;
         };
-        let lag = lag::kind(graph, source, link, lane);
+        let lag = lag::kind(graph, source, link, segment, lane);
         path.back_to(timing.free_ns(source), segment, lag);
         if link != Link::Lane {
             lane = segments.lane(source);

@@ -224,7 +224,7 @@ impl<S: Scenario<1>> Timing for Predicted<'_, S> {
             let lag_ns = match self.graph.lag_ns(segment, source, &measured) {
                 0 => 0,
                 lag_ns => {
-                    let kind = lag::kind(self.graph, source, link, lane);
+                    let kind = lag::kind(self.graph, source, link, segment, lane);
                     self.scenario.lag_ns(kind, lag_ns)[0]
                 }
             };

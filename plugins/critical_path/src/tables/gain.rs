@@ -10,7 +10,8 @@ use crate::opportunity::Opportunity;
 ///
 /// `name` as `--what-if` takes it; `path_ns` its time on the path with all that belongs to it;
 /// `gain_10_ns`, `gain_50_ns`, `gain_100_ns` how much shorter the window would be with 10 %, 50 %
-/// and 100 % less of it, null where that was not computed; `gain_100_share` of the window.
+/// and 100 % less of it, null where that was not computed, or where a lane that nothing connects with the path leaves no
+/// telling; `gain_100_share` of the window.
 /// Gains do not add up.
 pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
     let gain = |k: usize| {

@@ -363,3 +363,25 @@ fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
         "{out:?}"
     );
 }
+
+/// An idle stream may have had nothing to do: without its launch nobody knows whether the work stood in the queue.
+#[test]
+fn before_work_without_a_launch_is_a_gap() {
+    let run = |launches: &[(u64, u64)]| Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![at(1, "", "launch", 0, 5), at(2, "", "launch", 5, 10)],
+            kernels: vec![
+                at(3, "", "a", 10, 30).stream(0, 7),
+                at(4, "", "b", 70, 100).stream(0, 7),
+            ],
+            ..Made::default()
+        },
+        launches: launches.to_vec(),
+        ..Linked::default()
+    };
+    let known = path(&run(&[(1, 3), (2, 4)]).analyse());
+    assert!(known.contains(&"queue b 30-70".to_owned()), "{known:?}");
+    let unknown = path(&run(&[(1, 3)]).analyse());
+    assert!(unknown.contains(&"gap - 30-70".to_owned()), "{unknown:?}");
+}

@@ -124,8 +124,8 @@ fn kinds_of_lag_can_be_assumed_away() {
     assert_eq!(predicted(&run, "kind:launch_delay=5ns"), "85");
     assert_eq!(predicted(&run, "kind:queue=0"), "90");
     assert_eq!(predicted(&run, "kind:kernel=0.5"), "70");
-    // A launch takes what it launched along.
-    assert_eq!(predicted(&run, "id:1=0"), "70");
+    // A call is no part of what it launched, which runs after it has returned.
+    assert_eq!(predicted(&run, "id:1=0"), "90");
     // With nothing to do for the device, the host is what is left.
     assert_eq!(predicted(&run, "kind:work=0"), "30");
 }
@@ -191,6 +191,12 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     assert_eq!(
         finding.title,
         "half the time of `heads` would make the run 24.0 % shorter, none of it 48.0 %"
+    );
+    // Of 48 on the path the 40 of the task are not its own.
+    let detail = finding.detail.as_deref().unwrap();
+    assert!(
+        detail.contains("of its 48.0 % of the path 8.0 % are its own, 40.0 % what is nested"),
+        "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
     let rows = lines(out.table("opportunity"), &["name", "gain_50_ns"]);
@@ -260,4 +266,163 @@ fn host_waits_shrink_with_the_device() {
         ..Linked::default()
     };
     assert_eq!(predicted(&run, "k=0.25"), "40");
+}
+
+/// ```text
+/// thread 0   ├ main ┬─────────────── join ───────────────┬ main ┤
+/// thread 1          ├ early ┤
+/// thread 2                                     ├─ late ──┤
+/// ```
+///
+/// The join waited for nothing but its tasks: no time in it is its own because another task began then.
+#[test]
+fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
+    let run = |late_from: i64| Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "main", 0, 100),
+                at(2, "task", "early", 2, 10).thread(1),
+                at(3, "task", "late", late_from, 95).thread(2),
+            ],
+            syncs: vec![at(4, "", "join", 2, 96)],
+            ..Made::default()
+        },
+        tasks: vec![(1, 2), (1, 3)],
+        edges: vec![(2, 4, "joins"), (3, 4, "joins")],
+        ..Linked::default()
+    };
+    // 2 before the tasks, 8 of the longer, and 5 after them.
+    assert_eq!(predicted(&run(90), "kind:queue=0"), "15");
+    // It begins while the other still runs: 2, 87 and 5.
+    assert_eq!(predicted(&run(8), "kind:queue=0"), "94");
+    let out = run(90).analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    assert!(rows.contains(&"kind:queue | 85".to_owned()), "{rows:?}");
+}
+
+/// ```text
+/// thread 0   ├─ work ─┼─ work ─┼─ work ─┼─ work ──────┤
+/// thread 1   ├ _bootstrap ┬─────── wait ──────────────┤
+/// ```
+fn with_a_monitor(innermost: &'static str) -> Linked {
+    Linked {
+        made: Made {
+            wall_ns: Some(100),
+            bricks: vec![
+                at(1, "brick", "work", 0, 25),
+                at(5, "brick", "work", 25, 50),
+                at(6, "brick", "work", 50, 75),
+                at(7, "brick", "work", 75, 100),
+                at(2, "function", "threading.py(1032): _bootstrap", 0, 100).thread(1),
+                at(3, "function", "tqdm/_monitor.py(60): run", 1, 100).thread(1),
+                at(4, "function", innermost, 2, 100).thread(1),
+            ],
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
+}
+
+/// A thread that sleeps all the time looks like one that works: its frames are rows like others.
+#[test]
+fn a_frame_that_only_waits_holds_no_prediction_up() {
+    let run = with_a_monitor("threading.py(359): wait");
+    // What is left are the two frames around it.
+    assert_eq!(predicted(&run, "work=0"), "2");
+    let out = run.analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    assert_eq!(rows, ["work | 98"]);
+    assert!(out.finding("prediction_bounded").is_none());
+}
+
+/// Where it cannot be told, no gain is said to be none, and the lane and its row are named.
+#[test]
+fn a_lane_that_leaves_no_telling_is_named() {
+    let run = with_a_monitor("pump.py(3): turn");
+    let out = run.analyse();
+    let rows = lines(
+        out.table("opportunity"),
+        &["name", "path_ns", "gain_10_ns", "gain_100_ns"],
+    );
+    assert_eq!(rows, ["work | 100 | - | -"]);
+    let finding = out.finding("prediction_bounded").unwrap();
+    assert_eq!(
+        finding.title,
+        "what less time would buy cannot be told for 1 names and kinds: `thread 1` is busy for \
+         100.0 % of the run, and nothing recorded connects it with the path"
+    );
+    let detail = finding.detail.as_deref().unwrap();
+    assert!(
+        detail.contains("98.0 % of the run, is `pump.py(3): turn` itself (id 4)"),
+        "{detail}"
+    );
+    assert!(out.finding("opportunity_cut").is_none());
+    assert!(out.finding("largest_opportunity").is_none());
+}
+
+/// ```text
+/// thread 0   ├ step                             ┤
+///             ├ call ┤              ├ sync ────┤
+/// stream                 ├──────── kernel ────┤
+/// ```
+#[test]
+fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
+    let launched = Linked {
+        made: Made {
+            wall_ns: Some(1_000),
+            bricks: vec![at(1, "brick", "step", 0, 1_000)],
+            calls: vec![at(2, "", "cudaLaunchKernel", 2, 6)],
+            kernels: vec![at(3, "", "gemm", 100, 900).stream(0, 7)],
+            syncs: vec![at(4, "", "stream", 500, 900)],
+            ..Made::default()
+        },
+        launches: vec![(2, 3)],
+        waits: vec![Waiting {
+            id: 4,
+            kind: "stream",
+            device: Some(0),
+            stream: Some(7),
+            start_ns: 500,
+            ..Waiting::default()
+        }],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&launched, "cudaLaunchKernel=0"), "996");
+    // The kernel is waited for from 500 on, and began 94 after the call had returned.
+    assert_eq!(predicted(&launched, "gemm=0"), "600");
+    let out = launched.analyse();
+    let finding = out.finding("largest_opportunity").unwrap();
+    assert!(
+        finding.title.starts_with("half the time of `gemm`"),
+        "{}",
+        finding.title
+    );
+
+    let blocked = Linked {
+        made: Made {
+            wall_ns: Some(100),
+            calls: vec![at(1, "", "cudaMemcpy", 0, 100)],
+            transfers: vec![at(2, "", "h2d", 10, 90).stream(0, 7)],
+            ..Made::default()
+        },
+        copies: vec![(1, 2)],
+        blocking: vec![(2, 1)],
+        ..Linked::default()
+    };
+    assert_eq!(predicted(&blocked, "cudaMemcpy=0.5"), "50");
+}
+
+/// What would not be seen in the figure is not worth a line.
+#[test]
+fn a_lever_of_nothing_is_not_told() {
+    let run = Linked {
+        made: Made {
+            wall_ns: Some(10_000),
+            bricks: vec![at(1, "brick", "small", 0, 90)],
+            ..Made::default()
+        },
+        ..Linked::default()
+    };
+    assert!(run.analyse().finding("largest_opportunity").is_none());
 }
