@@ -143,6 +143,9 @@ fn what_is_no_query_is_an_error_of_one_line() {
         "SELECT id FROM bricks WHERE (",
         "'",
         "SELECT 1 FROM bricks b, edges e WHERE",
+        "SELECT interval 'x'",
+        "SELECT AVG(dur_ns), STDDEV(dur_ns) FROM bricks",
+        &format!("SELECT {}1", "1+".repeat(5000)),
     ] {
         let error = collect(&database, sql).expect_err(sql);
         assert!(matches!(error, QueryError::Sql(_)), "{sql}: {error:?}");
