@@ -229,7 +229,7 @@ fn query_and_recover_say_what_is_damaged() {
 #[test]
 fn sql_that_the_engine_cannot_run_is_refused_in_words() {
     let dir = Dir::new();
-    dir.run();
+    let run = dir.run();
     let chain = format!("SELECT {}1", "1+".repeat(5000));
     for (sql, expected) in [
         ("SELECT interval 'x'", "found 'x', in: SELECT interval 'x'"),
@@ -255,7 +255,7 @@ fn sql_that_the_engine_cannot_run_is_refused_in_words() {
     dir.command(&["tables", "test.run", "memory.growth"])
         .exits(2)
         .stderr_has("plugins list -v");
-    dir.command(&["report", "test.run", "--window", "id=18446744073709551615"])
+    dir.report(&run, &["--window", "id=18446744073709551615"])
         .exits(2)
         .stderr_has("no row has this id");
 }
