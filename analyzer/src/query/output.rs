@@ -78,7 +78,7 @@ fn is_number(column: &Column) -> bool {
 /// An aligned table of the first `limit` rows, each line at most `room` columns of a terminal.
 ///
 /// Values are exact; a null is `-`. Long texts make way first, in their middle, or where they are
-/// sentences or SQL ([`WHOLE`]) over several lines; a table that is wider still is printed in
+/// sentences or SQL over several lines; a table that is wider still is printed in
 /// several parts, one below the other. Rows that are not shown
 /// are counted in a last line.
 pub fn table(frame: &DataFrame, room: usize, limit: usize) -> String {
