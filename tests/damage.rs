@@ -160,3 +160,102 @@ fn a_run_being_written_is_read_as_far_as_it_is() {
     let report = dir.report(&path, &["--json", "-"]).exits(0).json();
     assert_eq!(report["run"]["complete"], true);
 }
+
+#[test]
+fn nothing_holds_because_of_rows_that_were_lost() {
+    let dir = Dir::new();
+    let run = dir.join("lost.run");
+    crate::harness::copy(Path::new(&crate::check::dataset("simd.run")), &run);
+    change(&run.join("bricks/000000.arrow"), |b| b.truncate(8000));
+    let run = run.to_str().unwrap();
+    for body in [
+        "type = \"expression\"\nexpression = \"SELECT COUNT(*) < 10 AS ok FROM bricks\"",
+        "type = \"expression\"\nexpression = \"SELECT COUNT(*) >= 0 FROM category.by_lane\"",
+        "type = \"span_count\"\nmax_spans = 100000",
+        "type = \"critical_path\"\nmax_duration_ms = 1000",
+        "type = \"category_share\"\ncategory = \"FFN\"\nmax_share = 1",
+        "type = \"anti_pattern\"\npattern = \"GodProcess\"",
+    ] {
+        let found = crate::check::one(&dir, run, body, &[], 3);
+        let actual = found["actual"].as_str().unwrap();
+        let expected = "rows are missing from the run: bricks 1041 of 1041 lost";
+        assert!(actual.ends_with(expected), "{body}: {actual}");
+    }
+    // More bricks could only cover more.
+    let body = "type = \"coverage\"\nmin = 0.0001";
+    let found = crate::check::one(&dir, run, body, &[], 0);
+    let actual = found["actual"].as_str().unwrap();
+    assert!(
+        actual.contains("bricks 1041 of 1041 lost, which cannot change it"),
+        "{actual}"
+    );
+    // Other tables are whole.
+    let body = "type = \"expression\"\nexpression = \"SELECT COUNT(*) > 0 FROM kernels\"";
+    crate::check::one(&dir, run, body, &[], 0);
+    let body = "type = \"span_count\"\nmin_spans = 1\ntables = [\"kernels\"]";
+    crate::check::one(&dir, run, body, &[], 0);
+}
+
+#[test]
+fn query_and_recover_say_what_is_damaged() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let sql = "SELECT COUNT(*) AS n FROM bricks";
+    let whole = dir.command(&["query", "test.run", sql]).exits(0);
+    assert_eq!(whole.stderr, "");
+    dir.command(&["recover", "test.run", "-o", "new.run"])
+        .exits(0)
+        .stdout_has("finished, nothing to recover; new.run was not written");
+    change(&run.join("bricks/000000.arrow"), |b| b.truncate(8));
+    let answer = dir
+        .command(&["query", "test.run", sql, "--format", "csv"])
+        .exits(0);
+    assert_eq!(answer.stdout, "n\r\n0\r\n");
+    answer.stderr_has("test.run: the run is not complete, and so is the answer");
+    dir.command(&["recover", "test.run", "-o", "new.run"])
+        .exits(1)
+        .stderr_has("bricks/000000.arrow")
+        .stdout_has("finished, and damaged: ")
+        .stdout_has("nothing in live/ to bring any back from; new.run was not written");
+    assert!(!dir.join("new.run").exists());
+    let said = dir
+        .command(&["recover", "test.run", "--json"])
+        .exits(1)
+        .json();
+    assert_eq!(said["recovered"], false);
+    assert!(said["rows_lost"].as_u64() > Some(0), "{said}");
+}
+
+#[test]
+fn sql_that_the_engine_cannot_run_is_refused_in_words() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let chain = format!("SELECT {}1", "1+".repeat(5000));
+    for (sql, expected) in [
+        ("SELECT interval 'x'", "found 'x', in: SELECT interval 'x'"),
+        (
+            "SELECT duration FROM bricks",
+            "did you mean dur_ns? there are ",
+        ),
+        (
+            "SELECT AVG(dur_ns), SUM(dur_ns) FROM bricks",
+            "AVG(dur_ns) AS ",
+        ),
+        (chain.as_str(), "5001 operators"),
+    ] {
+        let done = dir.command(&["query", "test.run", sql]).exits(2);
+        let done = done.stderr_has("error: ").stderr_has(expected);
+        assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    }
+    let sql = "SELECT 2500/1e3 AS ms, 1E-3 AS s";
+    let answer = dir
+        .command(&["query", "test.run", sql, "--format", "csv"])
+        .exits(0);
+    assert_eq!(answer.stdout, "ms,s\r\n2.5,0.001\r\n");
+    dir.command(&["tables", "test.run", "memory.growth"])
+        .exits(2)
+        .stderr_has("plugins list -v");
+    dir.report(&run, &["--window", "id=18446744073709551615"])
+        .exits(2)
+        .stderr_has("no row has this id");
+}

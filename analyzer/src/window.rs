@@ -81,7 +81,7 @@ impl Wanted {
         }
     }
 
-    /// The window of a run that ends at `wall_ns`.
+    /// The window of a run that ends at `wall_ns`. The engine takes no number above `i64::MAX`, and no recorder gives one.
     ///
     /// # Errors
     /// See [`WindowError`].
@@ -97,7 +97,10 @@ impl Wanted {
             }
             Self::Iteration(number) => {
                 let condition = format!("kind = 'iteration' AND iteration = {number}");
-                let found = times(database, &["bricks"], &condition)?;
+                let found = match i64::try_from(number) {
+                    Ok(_) => times(database, &["bricks"], &condition)?,
+                    Err(_) => None,
+                };
                 let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(database, number))?;
                 Window {
                     name: format!("iteration {number}"),
@@ -107,7 +110,10 @@ impl Wanted {
             }
             Self::Id(id) => {
                 let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
-                let found = times(database, &tables, &format!("id = {id}"))?;
+                let found = match i64::try_from(id) {
+                    Ok(id) => times(database, &tables, &format!("id = {id}"))?,
+                    Err(_) => None,
+                };
                 let (from_ns, until_ns) = found.ok_or_else(|| WindowError::Nothing {
                     wanted: format!("id={id}"),
                     there: "no row has this id and times".to_owned(),

@@ -55,6 +55,16 @@ impl AntiPattern {
         Ok(self)
     }
 
+    /// What it rests on.
+    pub(super) fn tables(&self) -> &'static [&'static str] {
+        match self.pattern {
+            Pattern::PcieBottleneck => &["transfers", "kernels"],
+            Pattern::TightLoop => &["calls", "kernels"],
+            Pattern::GodProcess => &["bricks", "kernels", "calls"],
+            Pattern::SerialisedStreams => &["kernels"],
+        }
+    }
+
     fn threshold(&self) -> f64 {
         self.threshold.unwrap_or(match self.pattern {
             Pattern::PcieBottleneck => 0.5,

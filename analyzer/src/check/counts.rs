@@ -53,14 +53,9 @@ impl SpanCount {
             Some(pattern) => format!("{limits} named {pattern}"),
             None => limits,
         };
-        let is_wanted = |table: &str| {
-            self.tables
-                .as_ref()
-                .is_none_or(|all| all.iter().any(|name| name == table))
-        };
         let (mut count, mut any, mut most) = (0, 0, (0, String::new()));
         let mut searched = Vec::new();
-        for (table, column) in TABLES.iter().filter(|(table, _)| is_wanted(table)) {
+        for (table, column) in TABLES.iter().filter(|(table, _)| self.counts(table)) {
             let sql = format!(
                 "SELECT {column}_id AS number, CAST({column} AS VARCHAR) AS name, COUNT(*) AS n \
                  FROM {table} GROUP BY {column}_id, {column}"
@@ -96,10 +91,19 @@ impl SpanCount {
         let too_many = self.max_spans.is_some_and(|max| count > max);
         let too_few = self.min_spans.is_some_and(|min| count < min);
         // Rows that are missing can only make it more.
-        if subject.is_incomplete() && !too_many && (too_few || self.max_spans.is_some()) {
-            let why = format!("{actual}, and rows are missing from the run");
-            return Ok(Found::not_measurable(expected, why, place));
-        }
-        Ok(Found::new(!too_many && !too_few, expected, actual, place))
+        let is_certain = too_many || (!too_few && self.max_spans.is_none());
+        Ok(Found::new(!too_many && !too_few, expected, actual, place).certain(is_certain))
+    }
+
+    /// Those that are counted.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &'static str> {
+        let all = TABLES.iter().map(|(table, _)| *table);
+        all.filter(|table| self.counts(table))
+    }
+
+    fn counts(&self, table: &str) -> bool {
+        self.tables
+            .as_ref()
+            .is_none_or(|all| all.iter().any(|name| name == table))
     }
 }

@@ -6,6 +6,7 @@ use super::config::share;
 use super::outcome::Found;
 use super::subject::Subject;
 use crate::report::{self, units};
+use crate::run::WallSource;
 
 /// See [`report::coverage`].
 #[derive(Debug, Deserialize)]
@@ -29,12 +30,13 @@ impl Coverage {
         let wall_ns = subject.run.facts().wall_ns;
         let coverage = report::coverage(&subject.database, wall_ns);
         Ok(match coverage.map_err(|error| error.to_string())? {
-            Some(coverage) => Found::new(
-                coverage >= self.min,
-                expected,
-                units::percent(coverage),
-                place,
-            ),
+            Some(coverage) => {
+                let holds = coverage >= self.min;
+                // More rows can only cover more of a wall time that was measured by itself.
+                let is_recorded = subject.run.facts().wall_source == WallSource::Recorded;
+                Found::new(holds, expected, units::percent(coverage), place)
+                    .certain(holds && is_recorded)
+            }
             None => Found::not_measurable(expected, "no work or no wall time was recorded", place),
         })
     }

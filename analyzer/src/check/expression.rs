@@ -3,9 +3,10 @@
 use polars::prelude::AnyValue;
 use serde::Deserialize;
 
+use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
-use crate::plugin::frame;
+use crate::plugin::{Roster, frame};
 use crate::query::{QueryError, collect};
 
 /// One row with one value, true or false. Tables of the run, and of plugins as `plugin.table`.
@@ -17,6 +18,11 @@ pub struct Expression {
 }
 
 impl Expression {
+    /// What its SQL reads.
+    pub(super) fn tables(&self, roster: &Roster) -> Tables {
+        Tables::of_sql(&self.expression, roster)
+    }
+
     pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let expected = "true".to_owned();
         let place = self.expression.clone();

@@ -1,6 +1,7 @@
 //! Assertions on a run: what must hold, in a file; what was found, one outcome each.
 //!
 //! `config` reads the file, and takes nothing that it does not know. `subject` is the run, with the tables of plugins.
+//! `loss` says what is missing of the tables that an assertion rests on: nothing holds because of rows that are not there.
 //! Every other module is one type of assertion.
 
 mod anti_pattern;
@@ -11,6 +12,7 @@ mod coverage;
 mod critical_path;
 mod expression;
 mod lanes;
+mod loss;
 mod memory;
 mod outcome;
 mod pattern;
@@ -22,6 +24,8 @@ mod subject;
 pub use config::{Assertion, CheckError, Config, Kind};
 pub use outcome::{Found, Outcome, Status, exit_code};
 pub use subject::Subject;
+
+use loss::Tables;
 
 /// Checks all assertions of a file, in its order.
 ///
@@ -55,7 +59,38 @@ pub fn check(
 }
 
 impl Kind {
+    /// What is found; nobody can say where rows are missing that could change it.
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let found = self.found(subject)?;
+        Ok(match subject.missing(&self.rests_on(subject)) {
+            Some(missing) => found.with_missing(&missing),
+            None => found,
+        })
+    }
+
+    fn rests_on(&self, subject: &Subject<'_>) -> Tables {
+        let of_plugin = |id: &str| Tables::of_plugin(id, subject.roster);
+        match self {
+            Kind::CriticalPath(_) => of_plugin("critical_path"),
+            Kind::SpanCount(assertion) => Tables::of(assertion.tables()),
+            Kind::MemoryUsage(assertion) => match assertion.table() {
+                Some(table) => Tables::of([table]),
+                None => of_plugin("memory"),
+            },
+            Kind::CategoryShare(_) => of_plugin("category"),
+            Kind::Coverage(_) => Tables::of_sql(crate::report::RUNNING, subject.roster),
+            Kind::AntiPattern(assertion) => Tables::of(assertion.tables().iter().copied()),
+            Kind::Regression(_) => {
+                let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+                Tables::of(tables).and_golden()
+            }
+            Kind::Expression(assertion) => assertion.tables(subject.roster),
+            Kind::RooflineEfficiency(_) => of_plugin("roofline"),
+            Kind::Divergence(_) => of_plugin("divergence"),
+        }
+    }
+
+    fn found(&self, subject: &Subject<'_>) -> Result<Found, String> {
         match self {
             Kind::CriticalPath(assertion) => assertion.check(subject),
             Kind::SpanCount(assertion) => assertion.check(subject),

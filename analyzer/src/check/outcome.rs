@@ -16,6 +16,8 @@ pub struct Found {
     pub actual: String,
     /// Where in the run: a table, a name, a time.
     pub place: String,
+    /// Whether more rows could not change it.
+    pub is_certain: bool,
 }
 
 impl Found {
@@ -26,6 +28,7 @@ impl Found {
             expected,
             actual,
             place: place.into(),
+            is_certain: false,
         }
     }
 
@@ -40,6 +43,28 @@ impl Found {
             expected,
             actual: why.into(),
             place: place.into(),
+            is_certain: false,
+        }
+    }
+
+    /// Says whether it would be the same with more rows, if some are missing.
+    pub fn certain(self, is_certain: bool) -> Self {
+        Self { is_certain, ..self }
+    }
+
+    /// When rows are missing, as `missing` says: only what is certain stays.
+    pub fn with_missing(self, missing: &str) -> Self {
+        if self.is_certain {
+            let actual = format!("{}; {missing}, which cannot change it", self.actual);
+            Self { actual, ..self }
+        } else {
+            let actual = format!("{}, and {missing}", self.actual);
+            let holds = None;
+            Self {
+                holds,
+                actual,
+                ..self
+            }
         }
     }
 }

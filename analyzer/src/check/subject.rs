@@ -7,6 +7,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 use trueno_plugin::Table;
 
+use super::loss::{Tables, missing};
 use crate::categories::CategoryRules;
 use crate::golden::Opened;
 use crate::plan::Wish;
@@ -65,10 +66,10 @@ impl<'a> Subject<'a> {
         Self { reference, ..self }
     }
 
-    /// Whether rows are missing: a count may then be too small.
-    pub fn is_incomplete(&self) -> bool {
-        let facts = self.run.facts();
-        facts.dropped.is_some_and(|rows| rows > 0) || facts.open > 0 || facts.rows_lost > 0
+    /// What is missing of some tables, in words.
+    pub(super) fn missing(&self, tables: &Tables) -> Option<String> {
+        let golden = self.golden.as_ref().map(|(golden, _)| golden.run());
+        missing(tables, self.run, golden, self.reference)
     }
 
     /// All tables of a plugin.

@@ -1,14 +1,15 @@
 //! Named tables that SQL can be run over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
+use std::thread;
 
 use polars::prelude::{
     CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
 };
 use polars::sql::SQLContext;
 
-use super::error::{Missing, missing, nearest};
+use super::error::{Missing, missing, nearest, same_names};
 use super::texts::{self, Numbered};
 use super::{QueryError, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
@@ -81,15 +82,17 @@ impl Database {
     /// What can be told of a query without running it: names that are not there, or no such SQL.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
         match self.list_of_texts(sql) {
-            Some(list) => Ok(Planned(list.lazy())),
-            None => self.plan(sql).map(Planned),
+            Some(list) => Ok(Planned::new(sql, list.lazy())),
+            None => roomy(sql, || self.plan(sql)).map(|frame| Planned::new(sql, frame)),
         }
     }
 
     /// Plans a query; the plan's columns are resolved.
     fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
         rewrite::check(sql).map_err(QueryError::Sql)?;
-        let quoted = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
+        let quoted = rewrite::quote_dotted(&rewrite::with_fractions(sql), |name| {
+            self.tables.contains_key(name)
+        });
         let planned = guard_panic(|| {
             // One context a query: the engine keeps names of subqueries in it.
             let mut context = SQLContext::new();
@@ -103,7 +106,7 @@ impl Database {
         match planned {
             Ok(Ok(frame)) => Ok(frame),
             Ok(Err(error)) => Err(self.plan_error(sql, &error)),
-            Err(panic) => Err(QueryError::Sql(panic)),
+            Err(panic) => Err(QueryError::Sql(gave_up(&panic, sql))),
         }
     }
 
@@ -125,7 +128,7 @@ impl Database {
         let list = match known {
             Some(list) => list,
             None => {
-                let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?).ok()?;
+                let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?, sql).ok()?;
                 let list = texts::list(&numbers, dictionary)?;
                 lists().insert(asked.column.clone(), list.clone());
                 list
@@ -144,9 +147,13 @@ impl Database {
             Some(Missing::Column(name)) => {
                 let columns = self.columns_of_query(sql);
                 let nearest = nearest(&name, columns.iter().map(String::as_str));
-                QueryError::UnknownColumn { name, nearest }
+                QueryError::UnknownColumn {
+                    name,
+                    nearest,
+                    columns,
+                }
             }
-            None => QueryError::Sql(first_line(error)),
+            None => QueryError::Sql(same_names(error).unwrap_or_else(|| first_line(error))),
         }
     }
 
@@ -193,15 +200,23 @@ impl Database {
 }
 
 /// A query that was planned; it needs its database no more.
-pub struct Planned(LazyFrame);
+pub struct Planned {
+    sql: String,
+    frame: LazyFrame,
+}
 
 impl Planned {
+    fn new(sql: &str, frame: LazyFrame) -> Self {
+        let sql = sql.to_owned();
+        Self { sql, frame }
+    }
+
     /// Its columns, without rows.
     ///
     /// # Errors
     /// As [`collect`].
     pub fn columns(&mut self) -> Result<DataFrame, QueryError> {
-        let schema = self.0.collect_schema();
+        let schema = self.frame.collect_schema();
         let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
         Ok(DataFrame::empty_with_schema(&schema))
     }
@@ -211,7 +226,8 @@ impl Planned {
     /// # Errors
     /// As [`collect`].
     pub fn rows(self) -> Result<DataFrame, QueryError> {
-        run(self.0)
+        let Self { sql, frame } = self;
+        roomy(&sql, || run(frame, &sql))
     }
 }
 
@@ -227,7 +243,7 @@ impl Planned {
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     match database.list_of_texts(sql) {
         Some(list) => Ok(list),
-        None => run(database.plan(sql)?),
+        None => roomy(sql, || run(database.plan(sql)?, sql)),
     }
 }
 
@@ -238,25 +254,84 @@ pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> 
 ///
 /// As [`collect`].
 pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    roomy(sql, || in_order(database, sql))
+}
+
+fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     let mut frame = database.plan(sql)?;
     let columns = frame
         .collect_schema()
         .map_err(|error| QueryError::Failed(first_line(&error)))?
         .len();
     match rewrite::order_totally(sql, columns).map(|sql| database.plan(&sql)) {
-        Some(Ok(ordered)) => run(ordered),
+        Some(Ok(ordered)) => run(ordered, sql),
         // Columns without an order, such as lists.
-        Some(Err(_)) | None => run(frame),
+        Some(Err(_)) | None => run(frame, sql),
     }
 }
 
-fn run(frame: LazyFrame) -> Result<DataFrame, QueryError> {
+fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
     let run = || count_without_wide_sums(frame)?.collect_with_engine(Engine::Streaming);
     match guard_panic(run) {
         Ok(Ok(result)) => Ok(result.unwrap_single()),
         Ok(Err(error)) => Err(QueryError::Failed(first_line(&error))),
-        Err(panic) => Err(QueryError::Failed(panic)),
+        Err(panic) => Err(QueryError::Failed(gave_up(&panic, sql))),
     }
+}
+
+/// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: they cannot be told.
+pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
+    rewrite::check(sql).ok()?;
+    let tables = roomy(sql, || {
+        let found = guard_panic(|| polars::sql::extract_table_identifiers(sql, true, true));
+        found
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| QueryError::Sql(String::new()))
+    });
+    let unquoted = |name: String| name.replace(['"', '`'], "");
+    Some(tables.ok()?.into_iter().map(unquoted).collect())
+}
+
+/// From so many operators on a query is planned and run where there is more room.
+const DEEP: usize = 200;
+/// Room for the calls of the deepest query.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Does what is to be done with a query; in a thread with a large stack if its tree is deep.
+fn roomy<T: Send>(
+    sql: &str,
+    work: impl FnOnce() -> Result<T, QueryError> + Send,
+) -> Result<T, QueryError> {
+    if rewrite::operators(sql) < DEEP {
+        return work();
+    }
+    thread::scope(|scope| {
+        let started = thread::Builder::new()
+            .name("query".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, work);
+        let thread = started.map_err(|error| {
+            QueryError::Failed(format!(
+                "it has many operators, and no thread can be had for it: {error}"
+            ))
+        })?;
+        match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The engine's last words, and the query that was too much for it.
+fn gave_up(panic: &str, sql: &str) -> String {
+    const MOST: usize = 200;
+    let start: String = sql.chars().take(MOST).collect();
+    let more = if start.len() < sql.len() { "…" } else { "" };
+    format!(
+        "{panic}, in: {}{more}",
+        start.split_whitespace().collect::<Vec<_>>().join(" ")
+    )
 }
 
 /// polars 0.55.2 counts the rows of a union (a table whose rows lie in several kinds of places)

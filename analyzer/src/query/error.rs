@@ -15,12 +15,14 @@ pub enum QueryError {
         nearest: Vec<String>,
     },
     /// The query names a column that none of its tables has.
-    #[error("unknown column {name}{}", hint(nearest))]
+    #[error("unknown column {name}{}", columns_hint(nearest, columns))]
     UnknownColumn {
         /// The name as the query has it.
         name: String,
         /// Columns of the query's tables most like it, best first; may be empty.
         nearest: Vec<String>,
+        /// All columns of the query's tables, sorted.
+        columns: Vec<String>,
     },
     /// The text is not SQL, or asks for what the dialect does not have.
     #[error("the query cannot be planned: {0}")]
@@ -35,6 +37,34 @@ fn hint(nearest: &[String]) -> String {
         String::new()
     } else {
         format!(" (hint: did you mean {}?)", nearest.join(", "))
+    }
+}
+
+fn columns_hint(nearest: &[String], columns: &[String]) -> String {
+    if columns.is_empty() {
+        return hint(nearest);
+    }
+    let guess = if nearest.is_empty() {
+        String::new()
+    } else {
+        format!("did you mean {}? ", nearest.join(", "))
+    };
+    format!(" (hint: {guess}there are {})", columns.join(", "))
+}
+
+/// What to say of two columns of an answer with one name; the engine's advice is for its own interface.
+pub(super) fn same_names(error: &PolarsError) -> Option<String> {
+    match error {
+        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => {
+            same_names(error)
+        }
+        PolarsError::Duplicate(text) => {
+            let name = quoted(text)?;
+            Some(format!(
+                "two columns of the answer are called {name} (hint: give each a name of its own, such as AVG({name}) AS mean)"
+            ))
+        }
+        _ => None,
     }
 }
 
@@ -80,18 +110,26 @@ fn quoted(text: &str) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// The names most like `name`: not further than a third of its length, three at most.
+/// The names most like `name`, three at most: those not further than a third of its length, then those
+/// whose first word begins it, that it begins, or that contain it.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let most = name.chars().count().div_ceil(3).max(1);
-    let mut near: Vec<(usize, &str)> = known
+    let most = (name.chars().count() / 3).max(1);
+    let lower = name.to_lowercase();
+    let is_akin = |k: &str| {
+        let first = k.split(['_', '.']).next().unwrap_or(k).to_lowercase();
+        (first.len() >= 3 && lower.starts_with(&first))
+            || (!lower.is_empty() && k.to_lowercase().contains(&lower))
+    };
+    let mut near: Vec<(bool, usize, &str)> = known
         .map(|k| (distance(name, k), k))
-        .filter(|&(d, k)| d <= most || k.contains(name))
+        .map(|(d, k)| (d > most, d, k))
+        .filter(|&(is_far, _, k)| !is_far || is_akin(k))
         .collect();
     near.sort_unstable();
     near.dedup();
     near.into_iter()
         .take(3)
-        .map(|(_, k)| k.to_owned())
+        .map(|(_, _, k)| k.to_owned())
         .collect()
 }
 
@@ -121,6 +159,14 @@ mod tests {
         assert_eq!(nearest("durns", known.into_iter()), ["dur_ns"]);
         assert_eq!(nearest("nam", known.into_iter()), ["name", "name_id"]);
         assert!(nearest("qqqqqq", known.into_iter()).is_empty());
+        let known = ["dur_ns", "iteration", "name", "start_ns", "timing"];
+        assert_eq!(nearest("duration", known.into_iter()), ["dur_ns"]);
+        assert_eq!(nearest("start", known.into_iter()), ["start_ns"]);
+        assert!(nearest("time", known.into_iter()).is_empty());
+        assert_eq!(
+            nearest("time", ["name", "time_ns"].into_iter()),
+            ["time_ns"]
+        );
     }
 
     #[test]

@@ -7,6 +7,6 @@ mod rewrite;
 mod texts;
 mod tokens;
 
-pub use database::{Database, Planned, collect, collect_in_order};
+pub use database::{Database, Planned, collect, collect_in_order, tables_of};
 pub use error::QueryError;
 pub(crate) use error::nearest;

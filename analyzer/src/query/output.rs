@@ -12,6 +12,10 @@ use crate::report::width;
 const GAP: usize = 2;
 /// A text column is not made narrower than this.
 const LEAST: usize = 20;
+/// A column of sentences is not made narrower than this.
+const LEAST_WHOLE: usize = 40;
+/// Names of columns of sentences and of SQL: a part of one is of no use.
+const WHOLE: [&str; 5] = ["evidence", "hint", "sentence", "detail", "suggestion"];
 /// What stands for a null in a table.
 const NULL: &str = "-";
 
@@ -73,8 +77,9 @@ fn is_number(column: &Column) -> bool {
 
 /// An aligned table of the first `limit` rows, each line at most `room` columns of a terminal.
 ///
-/// Values are exact; a null is `-`. Long texts make way first, in their middle; a table that
-/// is wider still is printed in several parts, one below the other. Rows that are not shown
+/// Values are exact; a null is `-`. Long texts make way first, in their middle, or where they are
+/// sentences or SQL over several lines; a table that is wider still is printed in
+/// several parts, one below the other. Rows that are not shown
 /// are counted in a last line.
 pub fn table(frame: &DataFrame, room: usize, limit: usize) -> String {
     let rows = frame.height().min(limit);
@@ -110,6 +115,8 @@ struct Shown {
     heading: String,
     cells: Vec<String>,
     right_aligned: bool,
+    /// Whether its texts are shown whole, over several lines.
+    whole: bool,
     width: usize,
 }
 
@@ -134,6 +141,7 @@ impl Shown {
             heading,
             cells,
             right_aligned: is_number(column),
+            whole: WHOLE.contains(&column.name().as_str()),
             width,
         }
     }
@@ -143,7 +151,7 @@ impl Shown {
         if self.right_aligned {
             self.width
         } else {
-            self.width.min(LEAST)
+            self.width.min(if self.whole { LEAST_WHOLE } else { LEAST })
         }
     }
 }
@@ -172,19 +180,30 @@ fn line<'a>(
     widths: &[usize],
     of: impl Fn(&'a Shown) -> &'a String,
 ) {
-    let cells: Vec<String> = columns
+    let cells: Vec<Vec<String>> = columns
         .iter()
         .zip(widths)
         .map(|(column, &width)| {
-            width::pad(
-                &width::shorten(of(column), width),
-                width,
-                column.right_aligned,
-            )
+            let text = of(column);
+            if column.whole && width::of(text) > width {
+                width::wrap(text, width)
+            } else {
+                vec![width::shorten(text, width).into_owned()]
+            }
         })
         .collect();
-    out.push_str(cells.join(&" ".repeat(GAP)).trim_end());
-    out.push('\n');
+    let lines = cells.iter().map(Vec::len).max().unwrap_or(1);
+    for at in 0..lines {
+        let texts = cells.iter().zip(columns).zip(widths);
+        let texts: Vec<String> = texts
+            .map(|((lines, column), &width)| {
+                let text = lines.get(at).map_or("", String::as_str);
+                width::pad(text, width, column.right_aligned)
+            })
+            .collect();
+        out.push_str(texts.join(&" ".repeat(GAP)).trim_end());
+        out.push('\n');
+    }
 }
 
 /// CSV as RFC 4180 has it: a line of names, a line a row, each ended by CR LF.
@@ -334,6 +353,20 @@ mod tests {
         assert_eq!(
             table(&frame, 44, 1),
             "name                                      id\na_kernel_wi…_than_most  18446744073709551615\n"
+        );
+    }
+
+    #[test]
+    fn sentences_are_shown_whole_over_several_lines() {
+        let sql =
+            "SELECT time_ns, span, tag, bytes FROM allocations ORDER BY time_ns, span LIMIT 100";
+        let frame = df!["class" => ["memory"], "evidence" => [sql], "n" => [7]].unwrap();
+        let text = table(&frame, 60, 9);
+        assert_eq!(
+            text,
+            "class   evidence                                            n\n\
+             memory  SELECT time_ns, span, tag, bytes FROM allocations   7\n        \
+             ORDER BY time_ns, span LIMIT 100\n"
         );
     }
 

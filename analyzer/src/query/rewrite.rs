@@ -1,8 +1,11 @@
 //! Changes to a query's text before the engine parses it.
 //!
 //! The engine takes `plugin.table` for the table `plugin`, so names with a dot
-//! are put in quotes. It also would read any file that a query names; a query
+//! are put in quotes, and whole numbers with an exponent, which it cannot read, get
+//! a fraction. It also would read any file that a query names; a query
 //! here sees the published tables and nothing else.
+
+use std::borrow::Cow;
 
 use super::tokens::{Kind, Token, tokens};
 
@@ -25,8 +28,41 @@ const UNORDERED: [&str; 9] = [
     "order",
 ];
 
+/// Words that make the tree of a query deeper, as operators do.
+const DEEPER: [&str; 9] = [
+    "and",
+    "or",
+    "is",
+    "like",
+    "join",
+    "union",
+    "except",
+    "intersect",
+    "select",
+];
+
+/// More than these the engine cannot plan: each lies within the next, and so do its calls.
+const MOST_OPERATORS: usize = 2000;
+
+/// How deep the tree of a query can be at most: its operators.
+pub(super) fn operators(sql: &str) -> usize {
+    let tokens = tokens(sql);
+    let is_deeper = |token: &&Token| match token.kind {
+        Kind::Mark(mark) => !matches!(mark, ',' | '.' | ';' | '(' | ')'),
+        Kind::Word => DEEPER.iter().any(|word| token.is(sql, word)),
+        Kind::Quoted | Kind::Literal => false,
+    };
+    tokens.iter().filter(is_deeper).count()
+}
+
 /// Says why a text is not a query over published tables.
 pub(super) fn check(sql: &str) -> Result<(), String> {
+    let operators = operators(sql);
+    if operators > MOST_OPERATORS {
+        return Err(format!(
+            "it has {operators} operators, at most {MOST_OPERATORS} can be planned (hint: IN (…) takes a list of any length)"
+        ));
+    }
     let tokens = tokens(sql);
     let first = tokens.iter().find(|t| t.kind != Kind::Mark('('));
     if !first.is_some_and(|t| QUERIES.iter().any(|q| t.is(sql, q))) {
@@ -41,6 +77,36 @@ pub(super) fn check(sql: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Gives whole numbers with an exponent, such as `1e6`, the fraction without which the engine takes
+/// them for integers.
+pub(super) fn with_fractions(sql: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for token in tokens(sql) {
+        let text = token.text(sql);
+        let Some(at) = text
+            .find(['e', 'E'])
+            .filter(|_| token.kind == Kind::Literal)
+        else {
+            continue;
+        };
+        let (digits, exponent) = (&text[..at], &text[at + 1..]);
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let is_whole = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if is_whole(digits) && is_whole(exponent) {
+            let at = token.range.start + at;
+            out.push_str(&sql[copied..at]);
+            out.push_str(".0");
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(sql);
+    }
+    out.push_str(&sql[copied..]);
+    Cow::Owned(out)
 }
 
 /// Puts `plugin.table` in quotes wherever `is_table` knows that name.
@@ -162,6 +228,38 @@ mod tests {
         assert!(check("").is_err());
         assert!(check("SELECT 'read_csv(' AS read_csv FROM bricks").is_ok());
         assert!(check("(SELECT 1)").is_ok());
+    }
+
+    #[test]
+    fn whole_numbers_with_an_exponent_get_a_fraction() {
+        let sql = "SELECT SUM(dur_ns)/1e6, x*1E-6, 7e+2 FROM \"1e6\"";
+        assert_eq!(
+            with_fractions(sql),
+            "SELECT SUM(dur_ns)/1.0e6, x*1.0E-6, 7.0e+2 FROM \"1e6\""
+        );
+        for same in [
+            "SELECT '1e6'",
+            "SELECT 2.5e-3",
+            "SELECT a1e6",
+            "SELECT 1e",
+            "-- 1e6",
+            "",
+        ] {
+            assert_eq!(with_fractions(same), same);
+        }
+    }
+
+    #[test]
+    fn a_chain_of_operators_is_not_endless() {
+        let chain = |terms: usize| format!("SELECT {}1", "1+".repeat(terms));
+        assert!(check(&chain(1900)).is_ok());
+        let error = check(&chain(5000)).unwrap_err();
+        assert!(
+            error.contains("5001 operators") && error.contains("2000"),
+            "{error}"
+        );
+        let list = format!("SELECT id FROM t WHERE id IN ({}1)", "1,".repeat(9000));
+        assert!(check(&list).is_ok());
     }
 
     #[test]

@@ -67,10 +67,7 @@ pub(super) fn tokens(sql: &str) -> Vec<Token> {
         } else if c == '"' || c == '`' {
             (Some(Kind::Quoted), quoted_bytes(rest, c))
         } else if c.is_ascii_digit() {
-            (
-                Some(Kind::Literal),
-                run_bytes(rest, |c| c.is_ascii_alphanumeric() || c == '.'),
-            )
+            (Some(Kind::Literal), number_bytes(rest))
         } else if c.is_alphabetic() || c == '_' {
             (
                 Some(Kind::Word),
@@ -95,6 +92,22 @@ pub(super) fn tokens(sql: &str) -> Vec<Token> {
         at += bytes;
     }
     tokens
+}
+
+/// Up to the end of a number, with the sign of its exponent.
+fn number_bytes(text: &str) -> usize {
+    let of = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    let bytes = run_bytes(text, of);
+    let after = &text[bytes..];
+    let in_exponent = text[..bytes].ends_with(['e', 'E'])
+        && !text.starts_with("0x")
+        && after.starts_with(['+', '-'])
+        && after[1..].starts_with(|c: char| c.is_ascii_digit());
+    if in_exponent {
+        bytes + 1 + run_bytes(&after[1..], of)
+    } else {
+        bytes
+    }
 }
 
 fn run_bytes(text: &str, of: impl Fn(char) -> bool) -> usize {
@@ -175,6 +188,16 @@ mod tests {
                 "FROM",
                 "t",
                 ";"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_number_ends_with_its_exponent() {
+        assert_eq!(
+            texts("1e6+1E-6 -2.5e+3-1e - 0x1e-3"),
+            [
+                "1e6", "+", "1E-6", "-", "2.5e+3", "-", "1e", "-", "0x1e", "-", "3"
             ]
         );
     }

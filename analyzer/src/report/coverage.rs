@@ -7,7 +7,7 @@ use crate::query::{Database, QueryError, collect};
 /// Everything that ran, in any order. Runs, iterations and layers only frame
 /// work; rows with `timing = 'bound'` and kernels marked invalid do not say
 /// when anything ran. (The engine is twice as fast on `<>` as on `IN`.)
-const RUNNING: &str = "\
+pub(crate) const RUNNING: &str = "\
 SELECT start_ns, dur_ns FROM bricks
 WHERE kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' AND timing <> 'bound'
 UNION ALL SELECT start_ns, dur_ns FROM kernels WHERE valid AND timing <> 'bound'

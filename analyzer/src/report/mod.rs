@@ -23,8 +23,9 @@ mod view;
 pub mod width;
 pub(crate) mod words;
 
-pub use build::{BuildError, Request, build};
+pub use build::{BuildError, REFERENCE, Request, build};
 pub use cell::Cell;
+pub(crate) use coverage::RUNNING;
 pub use coverage::coverage;
 pub use model::{
     Finding, Header, HeaderWindow, Level, NOT_COMPARABLE, Problem, Report, Section, SectionStatus,

@@ -42,5 +42,5 @@ pub use facts::{
 pub use open::Run;
 pub use problem::{Problem, RunError, Severity};
 pub use ranks::{is_run, rank_numbers};
-pub use recover::{RecoverError, Recovered, Recovery, recover};
+pub use recover::{Damage, RecoverError, Recovered, Recovery, recover};
 pub use sources::SourceError;

@@ -26,10 +26,25 @@ use stage::Stage;
 /// What became of a run that was to be recovered.
 #[derive(Debug)]
 pub enum Recovered {
-    /// It has ended already, in this state.
+    /// It has ended already, in this state, and all that it says it holds can be read.
     Nothing(RunState),
+    /// It has ended already, and something of it cannot be read; there is nothing to bring it back from.
+    Damaged(Damage),
     /// It was recovered.
     Done(Recovery),
+}
+
+/// What is damaged of a run that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// State of its recording.
+    pub state: RunState,
+    /// Rows that can be read, all tables.
+    pub rows: u64,
+    /// Rows that were written once and cannot be read any more, as far as they can be counted.
+    pub rows_lost: u64,
+    /// What is missing, and why.
+    pub problems: Vec<Problem>,
 }
 
 /// How a run was recovered.
@@ -87,7 +102,7 @@ pub fn recover(
         Writer::Ended => {
             // What is left of the old run is of no harm, and another recovery may be at it.
             let _ = place.clear(&manifest.run_id);
-            return Ok(Recovered::Nothing(Run::of(&gathered).facts().state));
+            return Ok(ended(&Run::of(&gathered)));
         }
     }
     let before = Run::of(&gathered);
@@ -130,6 +145,21 @@ pub fn recover(
     on_step("removing the old files");
     place.clear(&manifest.run_id)?;
     Ok(Recovered::Done(summary))
+}
+
+/// What there is to say of a run that nobody writes and nobody has to recover.
+fn ended(run: &Run) -> Recovered {
+    let facts = run.facts();
+    let is_error = |problem: &Problem| problem.severity == Severity::Error;
+    if facts.rows_lost == 0 && !run.problems().iter().any(is_error) {
+        return Recovered::Nothing(facts.state);
+    }
+    Recovered::Damaged(Damage {
+        state: facts.state,
+        rows: facts.rows,
+        rows_lost: facts.rows_lost,
+        problems: run.problems().to_vec(),
+    })
 }
 
 /// `run.json` of the recovered run.

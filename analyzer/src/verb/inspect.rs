@@ -17,10 +17,16 @@ pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {
         inspect::tables(&run, name, page_width(None))
     };
     let Some(text) = text else {
+        let name = name.unwrap_or_default();
+        if name.contains('.') {
+            bail!(
+                "{name} is no table of the run: names with a dot are tables that plugins make \
+                 (hint: `trueno-analyze plugins list -v` lists them, `trueno-analyze query RUN \"SELECT * FROM {name}\"` runs the plugin)"
+            );
+        }
         let known: Vec<String> = run.tables().into_iter().map(|table| table.name).collect();
         bail!(
-            "there is no table {} (hint: there are {})",
-            name.unwrap_or_default(),
+            "there is no table {name} (hint: there are {}; tables of plugins are listed by `trueno-analyze plugins list -v`)",
             known.join(", ")
         );
     };

@@ -15,13 +15,19 @@ use crate::golden::Opened;
 use crate::plan::Wish;
 use crate::plugin::{Roster, frame};
 use crate::query::output::Format;
-use crate::query::{Database, collect_in_order, output};
+use crate::query::{Database, collect_in_order, output, tables_of};
 use crate::report::{Request, Section, SectionStatus, build};
 use crate::run::Run;
 
 /// Runs one query and prints its rows.
 pub fn query(args: &QueryArgs, talk: &Talk) -> anyhow::Result<u8> {
     let run = Run::open(&args.run)?;
+    if !run.facts().complete {
+        talk.warn(&format!(
+            "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
+            args.run.display()
+        ));
+    }
     let mut database = run.sql_context()?;
     let named = tables_of_plugins(&args.sql);
     if !named.is_empty() {
@@ -47,7 +53,7 @@ pub fn query(args: &QueryArgs, talk: &Talk) -> anyhow::Result<u8> {
 /// Plugin and name of the tables of a query that have a dot; none of one that cannot be
 /// parsed, which fails by itself when it is asked.
 fn tables_of_plugins(sql: &str) -> BTreeSet<(String, String)> {
-    let tables = polars::sql::extract_table_identifiers(sql, true, true).unwrap_or_default();
+    let tables = tables_of(sql).unwrap_or_default();
     let parts = tables.iter().filter_map(|table| table.split_once('.'));
     parts
         .map(|(plugin, table)| (plugin.to_owned(), table.to_owned()))

@@ -9,7 +9,7 @@ use super::to_stdout;
 use crate::cli::RecoverArgs;
 use crate::report::units;
 use crate::report::width::printable;
-use crate::run::{Recovered, Recovery, Severity, recover as recover_run};
+use crate::run::{Problem, Recovered, Recovery, Severity, recover as recover_run};
 use crate::{exit, run::RunState};
 
 /// Recovers a run; exit code 1 when something that was recorded is missing.
@@ -22,25 +22,37 @@ pub fn recover(args: &RecoverArgs, talk: &Talk) -> anyhow::Result<u8> {
             let text = if args.json {
                 pretty(&json!({"run": args.run, "state": state, "recovered": false}))
             } else {
-                let run = args.run.display().to_string();
-                let how = match state {
-                    RunState::Recording => "an export of what was recorded",
-                    ended => ended.as_str(),
-                };
-                format!("{}: {how}, nothing to recover\n", printable(&run))
+                format!(
+                    "{}, nothing to recover{}\n",
+                    ended(args, state),
+                    unwritten(args)
+                )
             };
             to_stdout(text.as_bytes())?;
             return Ok(exit::FINE);
         }
+        Recovered::Damaged(damage) => {
+            tell(&damage.problems, talk);
+            let text = if args.json {
+                pretty(&json!({
+                    "run": args.run, "state": damage.state, "recovered": false, "rows": damage.rows,
+                    "rows_lost": damage.rows_lost, "problems": damage.problems,
+                }))
+            } else {
+                format!(
+                    "{}, and damaged: {} rows lost, {} can be read; there is nothing in live/ to bring any back from{}\n",
+                    ended(args, damage.state),
+                    damage.rows_lost,
+                    damage.rows,
+                    unwritten(args)
+                )
+            };
+            to_stdout(text.as_bytes())?;
+            return Ok(exit::CHECK_FAILED);
+        }
         Recovered::Done(recovery) => recovery,
     };
-    for problem in recovery
-        .problems
-        .iter()
-        .filter(|p| p.severity == Severity::Error)
-    {
-        talk.warn(&problem.text);
-    }
+    tell(&recovery.problems, talk);
     let text = if args.json {
         let mut value = serde_json::to_value(&recovery)?;
         value["state"] = json!(RunState::Recovered);
@@ -54,6 +66,29 @@ pub fn recover(args: &RecoverArgs, talk: &Talk) -> anyhow::Result<u8> {
         exit::CHECK_FAILED
     } else {
         exit::FINE
+    })
+}
+
+/// Warns of what is lost.
+fn tell(problems: &[Problem], talk: &Talk) {
+    let errors = problems.iter().filter(|p| p.severity == Severity::Error);
+    errors.for_each(|problem| talk.warn(&problem.text));
+}
+
+/// A run that was not touched.
+fn ended(args: &RecoverArgs, state: RunState) -> String {
+    let run = args.run.display().to_string();
+    let how = match state {
+        RunState::Recording => "an export of what was recorded",
+        ended => ended.as_str(),
+    };
+    format!("{}: {how}", printable(&run))
+}
+
+fn unwritten(args: &RecoverArgs) -> String {
+    let to = args.output.as_deref().map(|to| to.display().to_string());
+    to.map_or_else(String::new, |to| {
+        format!("; {} was not written", printable(&to))
     })
 }
 
