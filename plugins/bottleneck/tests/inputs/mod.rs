@@ -37,7 +37,12 @@ impl Work {
     }
 }
 
-fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
+fn table(
+    name: &str,
+    what: &str,
+    rows: &[Work],
+    returned_us: impl Fn(&Work) -> Option<i64>,
+) -> TableBuilder {
     let of = || rows.iter();
     let called = || of().map(|row| row.called_us.map(|us| us * US));
     Table::build(name)
@@ -49,25 +54,43 @@ fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
         .i64("dur_ns", of().map(|row| row.dur_us * US))
         .bool("is_bound", of().map(|_| false))
         .i64("called_ns", called())
-        .i64("returned_ns", called().map(|ns| ns.map(|ns| ns + 5 * US)))
+        .i64(
+            "returned_ns",
+            of().map(|row| returned_us(row).map(|us| us * US)),
+        )
         .i64("brick_ns", of().map(|_| None::<i64>))
         .i64("brick_end_ns", of().map(|_| None::<i64>))
         .text("brick_name", of().map(|row| row.brick))
 }
 
+/// When a call that holds nobody comes back.
+fn soon(row: &Work) -> Option<i64> {
+    row.called_us.map(|us| us + 5)
+}
+
 /// Kernels with grids that fill a device.
 pub fn kernels(rows: &[Work]) -> TableBuilder {
-    table("kernels", "name", rows)
+    table("kernels", "name", rows, soon)
         .bool("valid", rows.iter().map(|_| true))
         .i64("blocks", rows.iter().map(|_| 4096))
 }
 
 /// Asynchronous copies of a megabyte.
 pub fn transfers(rows: &[Work]) -> TableBuilder {
-    let kind = || rows.iter().map(|_| "pinned");
-    table("transfers", "direction", rows)
+    copies(table("transfers", "direction", rows, soon), rows, true)
+}
+
+/// Copies of a megabyte whose calls come back when they have ended.
+pub fn blocking(rows: &[Work]) -> TableBuilder {
+    let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
+    copies(table("transfers", "direction", rows, end), rows, false)
+}
+
+fn copies(table: TableBuilder, rows: &[Work], is_async: bool) -> TableBuilder {
+    let kind = || rows.iter().map(move |_| if is_async { "pinned" } else { "pageable" });
+    table
         .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
-        .bool("is_async", rows.iter().map(|_| true))
+        .bool("is_async", rows.iter().map(|_| is_async))
         .text("src_kind", kind())
         .text("dst_kind", kind())
         .u64("brick", rows.iter().map(|_| None::<u64>))
