@@ -27,6 +27,17 @@ pub struct Name {
     pub median_ns: Option<i64>,
 }
 
+/// A call that gets input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loading {
+    /// The name.
+    pub name: String,
+    /// Its thread.
+    pub thread: Option<i64>,
+    /// When it was, in the window.
+    pub range: (i64, i64),
+}
+
 /// Calls of one name and number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -45,8 +56,8 @@ pub struct Size {
 pub struct Bricks {
     /// All rows.
     pub names: Vec<Name>,
-    /// Bricks that get input, as name and time in the window.
-    pub loaders: Vec<(String, (i64, i64))>,
+    /// Bricks that get input.
+    pub loaders: Vec<Loading>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
     /// When bricks began on threads that copy, sorted.
@@ -207,15 +218,20 @@ impl Bricks {
         }
         self.before_steps.retain(|name, _| !later.contains(name));
         let table = run.table("loader_rows")?;
-        let (id, start, dur) = (
+        let (id, thread, start, dur) = (
             table.i64("name_id")?,
+            table.i64("thread")?,
             table.i64("start_ns")?,
             table.i64("dur_ns")?,
         );
         for row in 0..table.rows() {
             let name = id.get(row).and_then(|id| numbers.get(&id));
             if let (Some(name), Some(range)) = (name, window.row(start.get(row), dur.get(row))) {
-                self.loaders.push((name.clone(), range));
+                self.loaders.push(Loading {
+                    name: name.clone(),
+                    thread: thread.get(row),
+                    range,
+                });
             }
         }
         self.other_starts_ns = run

@@ -14,6 +14,8 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
+use trueno_plugin::rank::of_place;
+
 use super::device::device_name;
 use super::ranges::{Ranges, union, within};
 use super::{Bricks, Device, Window};
@@ -92,8 +94,14 @@ impl Idle {
     pub fn of(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
         let mut out = Self::default();
         let holds = holds(device);
-        let loaders: Ranges = union(bricks.loaders.iter().map(|(_, range)| *range).collect());
         for number in device.devices() {
+            // One rank does not wait for the input of another.
+            let of_rank = |thread: i64| of_place(thread).0 == of_place(number).0;
+            let loaders = bricks
+                .loaders
+                .iter()
+                .filter(|loading| window.ranks < 2 || loading.thread.is_none_or(of_rank));
+            let loaders: Ranges = union(loaders.map(|loading| loading.range).collect());
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;

@@ -11,12 +11,12 @@ mod steps;
 mod tasks;
 mod window;
 
-pub use bricks::{Bricks, Name, Size, count};
+pub use bricks::{Bricks, Loading, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle};
 pub use path::{Opportunity, Path};
-pub use roof::{Point, Roof};
+pub use roof::{Beyond, Point, Roof};
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};
 pub use window::Window;

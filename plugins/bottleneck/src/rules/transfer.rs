@@ -69,7 +69,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         // A call may wait for kernels before its copy begins.
-        let running = union(copies.iter().map(|copy| (copy.start_ns, copy.end_ns)).collect());
+        let running = union(
+            copies
+                .iter()
+                .map(|copy| (copy.start_ns, copy.end_ns))
+                .collect(),
+        );
         let beside_ns = common(&running, &kernels);
         let free_ns = total(&kernels).saturating_sub(beside_ns);
         let moved: u64 = copies

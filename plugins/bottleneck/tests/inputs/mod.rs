@@ -87,7 +87,10 @@ pub fn blocking(rows: &[Work]) -> TableBuilder {
 }
 
 fn copies(table: TableBuilder, rows: &[Work], is_async: bool) -> TableBuilder {
-    let kind = || rows.iter().map(move |_| if is_async { "pinned" } else { "pageable" });
+    let kind = || {
+        rows.iter()
+            .map(move |_| if is_async { "pinned" } else { "pageable" })
+    };
     table
         .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
         .bool("is_async", rows.iter().map(|_| is_async))
@@ -141,6 +144,28 @@ pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
         .i64("dur_ns", kinds.iter().map(|row| row.1 * US))
 }
 
+/// Kind, name, lane, rank, start and length in microseconds; a piece without a name is a gap.
+pub type Piece = (
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    u64,
+    i64,
+    i64,
+);
+
+/// Its pieces.
+pub fn pieces(rows: &[Piece]) -> TableBuilder {
+    let of = || rows.iter();
+    Table::build("path_pieces")
+        .text("kind", of().map(|row| row.0))
+        .text("name", of().map(|row| row.1))
+        .text("lane", of().map(|row| row.2))
+        .i64("start_ns", of().map(|row| row.4 * US))
+        .i64("dur_ns", of().map(|row| row.5 * US))
+        .u64("id", of().map(|row| row.1.map(|_| (row.3 << 48) + 9)))
+}
+
 pub fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
     let table = output.table(table);
     let cells = table.text(column).expect("a column of text");
@@ -172,7 +197,9 @@ pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [Tabl
         .f64("bytes_per_s", [bytes_per_s])
         .text("bound_by", ["memory"])
         .f64("efficiency_share", [efficiency])
-        .bool("is_valid", [true]);
+        .bool("is_valid", [true])
+        .u64("calls_above", [0_u64])
+        .text("doubt", [None::<&str>]);
     let opportunity = Table::build("opportunity")
         .text("name", [name])
         .i64("path_ns", [900 * US])

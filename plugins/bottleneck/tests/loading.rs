@@ -1,0 +1,68 @@
+//! Input: calls inside one another, and ranks that load side by side.
+
+mod inputs;
+
+use inputs::{US, facts, gains, path, texts};
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_bottleneck::Bottleneck;
+
+/// Calls as name, thread, start and length in microseconds; the path has so much of each name with what is nested in it.
+fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks: u64) -> Output {
+    let names = ["load batch", "load part"];
+    let number = |name: &str| {
+        names
+            .iter()
+            .position(|one| *one == name)
+            .map(|at| at as i64)
+    };
+    let brick_names = Table::build("brick_names")
+        .i64("name_id", [0_i64, 1])
+        .text("name", names)
+        .text("category", [None::<&str>; 2])
+        .text("kind", ["brick"; 2])
+        .i64("dur_ns", [1_i64; 2])
+        .i64("end_ns", [1_000 * US; 2]);
+    let loader_rows = Table::build("loader_rows")
+        .i64("name_id", rows.iter().map(|row| number(row.0)))
+        .i64("thread", rows.iter().map(|row| row.1))
+        .i64("start_ns", rows.iter().map(|row| row.2 * US))
+        .i64("dur_ns", rows.iter().map(|row| row.3 * US));
+    let opportunity = Table::build("opportunity")
+        .text("name", on_path.iter().map(|row| row.0))
+        .i64("path_ns", on_path.iter().map(|row| row.1 * US))
+        .i64("gain_50_ns", on_path.iter().map(|row| row.1 * US / 2))
+        .i64("gain_100_ns", on_path.iter().map(|row| row.1 * US));
+    let mut inputs: Vec<TableBuilder> = vec![facts(1_000), path(&[("work", 1_000)])];
+    inputs.extend([brick_names, loader_rows, opportunity]);
+    inputs.push(Table::build("ranks").u64("rank", 0..ranks));
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn a_loader_inside_another_is_not_loaded_twice() {
+    let rows = [("load batch", 0, 0, 200), ("load part", 0, 50, 100)];
+    let on_path = [("load batch", 200), ("load part", 100)];
+    let output = loads(&rows, &on_path, 0);
+    assert_eq!(gains(&output), [Some(200 * US)]);
+    // Beside it, on a thread of its own, it is.
+    let rows = [
+        ("load batch", 0, 0, 200),
+        ("load part", 0, 50, 100),
+        ("load part", 1, 400, 100),
+    ];
+    let on_path = [("load batch", 200), ("load part", 200)];
+    assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(300 * US)]);
+}
+
+#[test]
+fn of_ranks_that_load_side_by_side_one_bounds_the_run() {
+    let rows = [("load batch", 0, 0, 200), ("load batch", 1 << 16, 300, 150)];
+    let output = loads(&rows, &[("load batch", 200)], 2);
+    assert_eq!(gains(&output), [Some(200 * US)]);
+    let assumes = &texts(&output, "bottlenecks", "assumption")[0];
+    assert!(
+        assumes.ends_with("the run cannot be shorter than its loading, 200 µs"),
+        "{assumes}"
+    );
+}
