@@ -2,13 +2,22 @@
 
 mod inputs;
 
-use inputs::{US, facts, gains, path, texts};
+use inputs::{US, Work, facts, gains, kernels, path, texts};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
 /// Calls as name, thread, start and length in microseconds; the path has so much of each name with what is nested in it.
 fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks: u64) -> Output {
+    loads_beside(rows, on_path, ranks, Vec::new())
+}
+
+fn loads_beside(
+    rows: &[(&'static str, i64, i64, i64)],
+    on_path: &[(&str, i64)],
+    ranks: u64,
+    others: Vec<TableBuilder>,
+) -> Output {
     let names = ["load batch", "load part"];
     let number = |name: &str| {
         names
@@ -35,6 +44,7 @@ fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks:
         .i64("gain_100_ns", on_path.iter().map(|row| row.1 * US));
     let mut inputs: Vec<TableBuilder> = vec![facts(1_000), path(&[("work", 1_000)])];
     inputs.extend([brick_names, loader_rows, opportunity]);
+    inputs.extend(others);
     inputs.push(Table::build("ranks").u64("rank", 0..ranks));
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }
@@ -53,6 +63,25 @@ fn a_loader_inside_another_is_not_loaded_twice() {
     ];
     let on_path = [("load batch", 200), ("load part", 200)];
     assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(300 * US)]);
+}
+
+/// Gaps of rank 0 in which only rank 1 gets input.
+#[test]
+fn a_rank_does_not_wait_for_the_input_of_another() {
+    let kernel = |n: i64| Work {
+        called_us: Some(n * 100 - 1),
+        ..Work::at("step", n * 100, 30)
+    };
+    let causes = |thread: i64| {
+        let rows: Vec<Work> = (0..10).map(kernel).collect();
+        let loading: Vec<_> = (0..10)
+            .map(|n| ("load batch", thread, n * 100 + 40, 50))
+            .collect();
+        let output = loads_beside(&loading, &[("load batch", 500)], 2, vec![kernels(&rows)]);
+        texts(&output, "idle", "cause")
+    };
+    assert_eq!(causes(0), ["loader"]);
+    assert_eq!(causes(1 << 16), ["launch"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! | cause | when |
 //! | --- | --- |
 //! | `device` | the host had asked for `w` at least `launch_ns` before the gap began |
-//! | `loader` | the host got input for at least half of the time until it asked |
+//! | `loader` | the host (of its rank) got input for at least half of the time until it asked |
 //! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
 //! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
 //! | `launch` | it asked soon, but too late: launching is slower than the work |

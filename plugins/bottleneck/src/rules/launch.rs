@@ -2,7 +2,7 @@
 //!
 //! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
 //! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
-//! the work followed back to back, but no more than the path spends on the host.
+//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
 
 use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use crate::Options;

@@ -132,7 +132,7 @@ pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
         let first = &rows[0];
         let others = match rows.len() {
             1 => String::new(),
-            n => format!(" (and of {} like it)", many(n as u64 - 1, "name")),
+            n => format!(" (and {} like it)", many(n as u64 - 1, "name")),
         };
         let (above, calls) = (count(first.above), count(first.calls));
         let (class, roof, how) = match memory {
@@ -155,7 +155,7 @@ pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
             class,
             &first.name,
             format!(
-                "the roof that holds it: {above} of {calls} calls{others} lie above that of {roof}"
+                "the roof that holds it{others}: {above} of {calls} calls lie above that of {roof}"
             ),
             how,
         );

@@ -2,7 +2,7 @@
 //!
 //! Evidence, one of:
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
-//!   the device's work, no more than the path spends on the host.
+//!   the device's work, no more than the path spends on the host (of a rank: on its lanes).
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
