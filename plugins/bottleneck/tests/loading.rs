@@ -51,15 +51,18 @@ fn loads_beside(
 
 #[test]
 fn a_loader_inside_another_is_not_loaded_twice() {
-    let rows = [("load batch", 0, 0, 200), ("load part", 0, 50, 100)];
+    // A call on another thread is not on the path.
+    let beside = ("load batch", 1, 300, 200);
+    let rows = [("load batch", 0, 0, 200), ("load part", 0, 50, 100), beside];
     let on_path = [("load batch", 200), ("load part", 100)];
     let output = loads(&rows, &on_path, 0);
     assert_eq!(gains(&output), [Some(200 * US)]);
-    // Beside it, on a thread of its own, it is.
+    // After it, it is.
     let rows = [
         ("load batch", 0, 0, 200),
         ("load part", 0, 50, 100),
-        ("load part", 1, 400, 100),
+        ("load part", 0, 600, 100),
+        beside,
     ];
     let on_path = [("load batch", 200), ("load part", 200)];
     assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(300 * US)]);
