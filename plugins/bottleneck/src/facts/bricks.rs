@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Result, Run, rank};
 
 use super::ranges::{Ranges, common, total, union};
 use super::{Device, Window};
@@ -27,17 +27,6 @@ pub struct Name {
     pub median_ns: Option<i64>,
 }
 
-/// A call that gets input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loading {
-    /// The name.
-    pub name: String,
-    /// Its thread.
-    pub thread: Option<i64>,
-    /// When it was, in the window.
-    pub range: (i64, i64),
-}
-
 /// Calls of one name and number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -51,13 +40,26 @@ pub struct Size {
     pub dur_ns: i64,
 }
 
+/// A row of a brick that gets input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// Its name.
+    pub name: String,
+    /// When, inside the window.
+    pub range: (i64, i64),
+    /// The rank that loads; 0 where there are none.
+    pub rank: i64,
+    /// Its thread.
+    pub thread: Option<i64>,
+}
+
 /// What is known of them.
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
     /// All rows.
     pub names: Vec<Name>,
     /// Bricks that get input.
-    pub loaders: Vec<Loading>,
+    pub loaders: Vec<Load>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
     /// When bricks began on threads that copy, sorted.
@@ -218,19 +220,16 @@ impl Bricks {
         }
         self.before_steps.retain(|name, _| !later.contains(name));
         let table = run.table("loader_rows")?;
-        let (id, thread, start, dur) = (
-            table.i64("name_id")?,
-            table.i64("thread")?,
-            table.i64("start_ns")?,
-            table.i64("dur_ns")?,
-        );
+        let (id, thread) = (table.i64("name_id")?, table.i64("thread")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         for row in 0..table.rows() {
             let name = id.get(row).and_then(|id| numbers.get(&id));
             if let (Some(name), Some(range)) = (name, window.row(start.get(row), dur.get(row))) {
-                self.loaders.push(Loading {
+                self.loaders.push(Load {
                     name: name.clone(),
-                    thread: thread.get(row),
                     range,
+                    rank: rank::of_place(thread.get(row).unwrap_or(0)).0,
+                    thread: thread.get(row),
                 });
             }
         }

@@ -5,7 +5,7 @@
 //! | cause | when |
 //! | --- | --- |
 //! | `device` | the host had asked for `w` at least `launch_ns` before the gap began |
-//! | `loader` | the host (of its rank) got input for at least half of the time until it asked |
+//! | `loader` | the host got input for at least half of the time until it asked |
 //! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
 //! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
 //! | `launch` | it asked soon, but too late: launching is slower than the work |
@@ -14,7 +14,7 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
-use trueno_plugin::rank::of_place;
+use trueno_plugin::rank;
 
 use super::device::device_name;
 use super::ranges::{Ranges, union, within};
@@ -93,15 +93,18 @@ impl Idle {
     /// Finds them.
     pub fn of(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
         let mut out = Self::default();
-        let holds = holds(device);
+        let all_holds = holds(device);
         for number in device.devices() {
-            // One rank does not wait for the input of another.
-            let of_rank = |thread: i64| of_place(thread).0 == of_place(number).0;
-            let loaders = bricks
-                .loaders
+            // What another rank does holds no device of this one.
+            let (rank, _) = rank::of_place(number);
+            let of_rank = |id: u64| i64::try_from(rank::of_key(id)) == Ok(rank);
+            let holds: Vec<_> = all_holds
                 .iter()
-                .filter(|loading| window.ranks < 2 || loading.thread.is_none_or(of_rank));
-            let loaders: Ranges = union(loaders.map(|loading| loading.range).collect());
+                .filter(|hold| of_rank(hold.2))
+                .copied()
+                .collect();
+            let loaders = bricks.loaders.iter().filter(|load| load.rank == rank);
+            let loaders: Ranges = union(loaders.map(|load| load.range).collect());
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;

@@ -11,7 +11,7 @@ mod steps;
 mod tasks;
 mod window;
 
-pub use bricks::{Bricks, Loading, Name, Size, count};
+pub use bricks::{Bricks, Load, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle};

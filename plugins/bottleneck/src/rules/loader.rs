@@ -8,13 +8,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trueno_plugin::rank::of_place;
-
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, Total, total, union};
-use crate::facts::{Cause, Facts, Loading};
+use crate::facts::{Cause, Facts, Load};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
@@ -31,13 +29,12 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is loaded once, before the steps, is set-up.
     let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
     let rows = facts.bricks.loaders.iter();
-    let rows: Vec<&Loading> = rows.filter(|row| in_steps(&&row.name)).collect();
+    let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
     let loading = union(rows.iter().map(|row| row.range).collect());
     // Ranks load side by side.
     let mut by_rank: BTreeMap<i64, Ranges> = BTreeMap::new();
     for row in &rows {
-        let rank = row.thread.map_or(0, |thread| of_place(thread).0);
-        by_rank.entry(rank).or_default().push(row.range);
+        by_rank.entry(row.rank).or_default().push(row.range);
     }
     let by_rank = by_rank.into_values().map(|ranges| total(&union(ranges)));
     let by_rank: Vec<i64> = by_rank.collect();
@@ -131,10 +128,10 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 /// The share of the time of each name that is not inside another call that gets input on the same thread: the path counts a name
 /// with what is nested in it. Calls inside others of their own name are a part of these.
-fn outermost<'a>(rows: &[&'a Loading]) -> BTreeMap<&'a str, f64> {
+fn outermost<'a>(rows: &[&'a Load]) -> BTreeMap<&'a str, f64> {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.thread, row.range.0, Reverse(row.range.1)));
-    let mut open: Vec<&Loading> = Vec::new();
+    let mut open: Vec<&Load> = Vec::new();
     // By name: outside of all others, outside of its own name.
     let mut sums: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
     for row in rows {
