@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// All inputs.
-pub const INPUTS: [Input; 30] = [
+pub const INPUTS: [Input; 31] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     may(
         "report_window",
@@ -25,6 +25,10 @@ pub const INPUTS: [Input; 30] = [
         "SELECT name, kind, category, dur_ns FROM critical_path.by_name",
     ),
     may(
+        "path_pieces",
+        "SELECT seq, kind, name, lane, start_ns, dur_ns, id FROM critical_path.path ORDER BY seq",
+    ),
+    may(
         "opportunity",
         "SELECT name, path_ns, gain_50_ns, gain_100_ns FROM critical_path.opportunity",
     ),
@@ -39,7 +43,7 @@ pub const INPUTS: [Input; 30] = [
     may(
         "points",
         "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
-         bytes_per_s, bound_by, efficiency_share, is_valid FROM roofline.points",
+         bytes_per_s, bound_by, efficiency_share, is_valid, calls_above, doubt FROM roofline.points",
     ),
     may(
         "misses",

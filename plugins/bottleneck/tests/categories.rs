@@ -51,7 +51,9 @@ fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Ou
         .f64("bytes_per_s", of().map(|_| 1e10))
         .text("bound_by", of().map(|_| "memory"))
         .f64("efficiency_share", of().map(|row| row.3))
-        .bool("is_valid", of().map(|_| true));
+        .bool("is_valid", of().map(|_| true))
+        .u64("calls_above", of().map(|_| 0_u64))
+        .text("doubt", of().map(|_| None::<&str>));
     let by_brick = Table::build("by_brick")
         .text("lane_kind", of().map(|_| "host"))
         .text("kind", of().map(|_| "brick"))

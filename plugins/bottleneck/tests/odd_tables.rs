@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 26] = [
+const TABLES: [Columns; 27] = [
     (
         "run",
         &["wall_ns"],
@@ -31,6 +31,14 @@ const TABLES: [Columns; 26] = [
         &["name", "kind", "category"],
         &[],
         &[],
+    ),
+    (
+        "path_pieces",
+        &["start_ns", "dur_ns"],
+        &[],
+        &["kind", "name", "lane"],
+        &[],
+        &["id"],
     ),
     (
         "opportunity",
@@ -73,9 +81,10 @@ const TABLES: [Columns; 26] = [
             "assumed",
             "memory",
             "bound_by",
+            "doubt",
         ],
         &["is_valid"],
-        &["calls"],
+        &["calls", "calls_above"],
     ),
     (
         "by_brick",

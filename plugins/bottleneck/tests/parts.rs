@@ -114,14 +114,14 @@ fn what_concerns_only_warm_up_says_so() {
     );
     assert_eq!(
         lead(&all),
-        "in warm-up gpu0 waits for launches 16 % of the time"
+        "in warm-up gpu0 waits for launches 16 % of the wall"
     );
     let sentence = &texts(&half, "top", "sentence")[0];
     assert!(
         sentence.contains("), 62 % of it before the steady state; "),
         "{sentence}"
     );
-    assert_eq!(lead(&few), "gpu0 waits for launches 16 % of the time");
+    assert_eq!(lead(&few), "gpu0 waits for launches 16 % of the wall");
     let considered = &texts(&few, "bottlenecks", "considered")[0];
     assert!(
         considered.contains("before the steady state"),
@@ -146,5 +146,24 @@ fn slow_iterations_are_told_where_they_hold_the_time() {
     assert!(
         sentence.contains("), mostly in 2 slow iterations; "),
         "{sentence}"
+    );
+}
+
+/// Kernels of 30 µs with a copy of 10 µs after each, in half of the wall.
+#[test]
+fn kernels_that_wait_for_launches_have_their_own_mean() {
+    let copy = |n: i64| Work {
+        called_us: Some(n * 50 + 20),
+        ..Work::at("d2d", n * 50 + 30, 10)
+    };
+    let copies: Vec<Work> = (0..100).map(copy).collect();
+    let kernels = kernels(&late(100, |_| None));
+    let inputs = [facts(10_000), kernels, transfers(&copies)];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let sentence = &texts(&output, "top", "sentence")[0];
+    // 99 gaps of 10 µs.
+    assert_eq!(
+        sentence,
+        "gpu0 waits for launches 10 % of the wall (100 kernels of 30.0 µs); a graph saves up to 990 µs (10 %)"
     );
 }

@@ -53,6 +53,8 @@ pub struct Load {
     pub range: (i64, i64),
     /// The rank that loads; 0 where there are none.
     pub rank: i64,
+    /// Its thread.
+    pub thread: Option<i64>,
 }
 
 /// What is known of them.
@@ -233,6 +235,7 @@ impl Bricks {
                     name: name.clone(),
                     range,
                     rank: rank::of_place(thread.get(row).unwrap_or(0)).0,
+                    thread: thread.get(row),
                 });
             }
         }

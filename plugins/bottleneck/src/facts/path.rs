@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::rank::of_key;
+use trueno_plugin::{Result, Run, Table};
 
 use super::ranges::Total;
 
@@ -15,6 +16,21 @@ pub struct Opportunity {
     pub gains_ns: Option<(i64, i64)>,
 }
 
+/// A piece of the path, or the sum of short ones that are not listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// What it is.
+    pub kind: String,
+    /// What ran or was held up.
+    pub name: Option<String>,
+    /// The rank of its lane; `None`: a sum, or of a lane without rows on the path.
+    pub rank: Option<i64>,
+    /// When it begins; of a sum, when the first of its pieces does.
+    pub start_ns: i64,
+    /// How long it is.
+    pub dur_ns: i64,
+}
+
 /// The critical path by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
@@ -24,6 +40,8 @@ pub struct Path {
     pub kinds: BTreeMap<String, i64>,
     /// Own time of names: name, kind, category; the longest first.
     pub names: Vec<(String, String, Option<String>, i64)>,
+    /// In the order of time.
+    pub pieces: Vec<Piece>,
     /// By name.
     pub opportunities: BTreeMap<String, Opportunity>,
     /// Work of the path while every other lane idled: name, category, time.
@@ -59,6 +77,7 @@ impl Path {
                     .push((name.to_owned(), kind.to_owned(), category, dur));
             }
         }
+        out.pieces = pieces(&run.table("path_pieces")?)?;
         let table = run.table("opportunity")?;
         let (name, path) = (table.text("name")?, table.i64("path_ns")?);
         let (half, all) = (table.i64("gain_50_ns")?, table.i64("gain_100_ns")?);
@@ -99,6 +118,16 @@ impl Path {
     /// Time of one kind of piece.
     pub fn kind_ns(&self, kind: &str) -> i64 {
         self.kinds.get(kind).copied().unwrap_or(0)
+    }
+
+    /// Work of the path before a time; where its pieces are not known, no more than all of its work.
+    pub fn work_before_ns(&self, until_ns: i64) -> i64 {
+        if self.pieces.is_empty() {
+            return self.kind_ns("work");
+        }
+        let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
+        let before = |piece: &Piece| until_ns.saturating_sub(piece.start_ns).min(piece.dur_ns);
+        pieces.map(before).filter(|ns| *ns > 0).total()
     }
 
     /// Time on the path of a name and what belongs to it.
@@ -147,4 +176,38 @@ impl Path {
             None => (self.name_ns(name) as f64 * less) as i64,
         }
     }
+}
+
+fn pieces(table: &Table) -> Result<Vec<Piece>> {
+    let (kind, name, lane) = (
+        table.text("kind")?,
+        table.text("name")?,
+        table.text("lane")?,
+    );
+    let (start, dur, id) = (
+        table.i64("start_ns")?,
+        table.i64("dur_ns")?,
+        table.u64("id")?,
+    );
+    // Gaps have a lane and no row.
+    let rank = |row: usize| id.get(row).map(|id| of_key(id) as i64);
+    let of_lane: BTreeMap<&str, i64> = (0..table.rows())
+        .filter_map(|row| lane.get(row).zip(rank(row)))
+        .collect();
+    let mut out = Vec::new();
+    for row in 0..table.rows() {
+        let times = start.get(row).zip(dur.get(row));
+        let Some((kind, (start_ns, dur_ns))) = kind.get(row).zip(times) else {
+            continue;
+        };
+        let by_lane = || lane.get(row).and_then(|lane| of_lane.get(lane).copied());
+        out.push(Piece {
+            kind: kind.to_owned(),
+            name: name.get(row).map(str::to_owned),
+            rank: rank(row).or_else(by_lane),
+            start_ns,
+            dur_ns,
+        });
+    }
+    Ok(out)
 }

@@ -35,6 +35,23 @@ pub struct Point {
     pub is_memory: bool,
     /// Of the roof.
     pub efficiency: f64,
+    /// What speaks against that.
+    pub doubt: Option<String>,
+}
+
+/// A row of which most calls lie above the roof, which can hold none of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// The name.
+    pub name: String,
+    /// The level of memory, where its roof is the lower one; `None`: that of the arithmetic is.
+    pub memory: Option<String>,
+    /// How often.
+    pub calls: u64,
+    /// How often above.
+    pub above: u64,
+    /// How long.
+    pub dur_ns: i64,
 }
 
 /// All of them.
@@ -42,6 +59,8 @@ pub struct Point {
 pub struct Roof {
     /// Valid points, the most time first.
     pub points: Vec<Point>,
+    /// Rows above their roofs, the most time first.
+    pub beyond: Vec<Beyond>,
     /// Rows without a place below a roof.
     pub without: u64,
     /// Time for each miss of the last cache, by name, in nanoseconds: where misses were counted.
@@ -66,12 +85,31 @@ impl Roof {
         let (intensity, flops) = (table.f64("flops_per_byte")?, table.f64("flops_per_s")?);
         let (bytes, bound) = (table.f64("bytes_per_s")?, table.text("bound_by")?);
         let (efficiency, valid) = (table.f64("efficiency_share")?, table.bool("is_valid")?);
+        let (level, doubt) = (table.text("memory")?, table.text("doubt")?);
         for row in 0..table.rows() {
+            let is_memory = matches!(bound.get(row), Some("memory" | "bandwidth"));
+            let calls = count(&table, "calls", row)?;
+            let above = count(&table, "calls_above", row)?;
+            // Some single calls may be slow enough to bring the whole below a roof that is not theirs.
+            if above > 0 && above.saturating_mul(2) >= calls {
+                out.without += 1;
+                if let (Some(name), Some(dur_ns)) = (name.get(row), dur.get(row)) {
+                    let level = level.get(row).unwrap_or_default();
+                    out.beyond.push(Beyond {
+                        name: name.to_owned(),
+                        memory: is_memory.then(|| level.to_lowercase()),
+                        calls,
+                        above,
+                        dur_ns,
+                    });
+                }
+                continue;
+            }
             let place = (efficiency.get(row), bound.get(row), valid.get(row));
             let what = (source.get(row), name.get(row), dur.get(row));
             let rates = (intensity.get(row), flops.get(row), bytes.get(row));
             let (
-                (Some(efficiency), Some(bound), Some(true)),
+                (Some(efficiency), Some(_), Some(true)),
                 (Some(source), Some(name), Some(dur_ns)),
                 (Some(intensity), Some(flops_per_s), Some(bytes_per_s)),
             ) = (place, what, rates)
@@ -86,13 +124,14 @@ impl Roof {
                 provenance: provenance.get(row).unwrap_or_default().to_owned(),
                 assumed: assumed.get(row).map(str::to_owned),
                 threads: threads.get(row),
-                calls: count(&table, "calls", row)?,
+                calls,
                 dur_ns,
                 intensity,
                 flops_per_s,
                 bytes_per_s,
-                is_memory: bound == "memory" || bound == "bandwidth",
+                is_memory,
                 efficiency,
+                doubt: doubt.get(row).map(str::to_owned),
             });
         }
         let table = run.table("misses")?;
@@ -106,6 +145,8 @@ impl Roof {
                 out.ns_per_miss.insert(name.to_owned(), each_ns);
             }
         }
+        out.beyond
+            .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
         out.points
             .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
         Ok(out)

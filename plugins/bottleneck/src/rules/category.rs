@@ -12,7 +12,7 @@ use crate::Options;
 use crate::class::Class;
 use crate::facts::{Facts, Point};
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, quoted, short, time};
+use crate::words::{count, many, percent, quoted, short, time};
 
 /// Of the time that a category has in points, what a class must have.
 const MOST: f64 = 0.5;
@@ -59,6 +59,8 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             Class::LatencyBound => ("waiting for single accesses", "two chains at once"),
             _ => ("far below their roofs", "reaching them"),
         };
+        let doubtful = sum.points.iter().filter(|point| point.doubt.is_some());
+        let doubtful = doubtful.count() as u64;
         let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
         names.sort_unstable();
         Draft {
@@ -67,10 +69,13 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             scope_kind: "category",
             scope: category.to_owned(),
             place: category.to_owned(),
-            confidence: (
-                Confidence::Medium,
-                "each name by its own place below the roof; that their gains add up is assumed".into(),
-            ),
+            confidence: match doubtful {
+                0 => (
+                    Confidence::Medium,
+                    "each name by its own place below the roof; that their gains add up is assumed".into(),
+                ),
+                n => (Confidence::Low, format!("the roofs of {} are in doubt", many(n, "name"))),
+            },
             lead: format!(
                 "{}: {} names, {} of its time, are {what}",
                 short(category),

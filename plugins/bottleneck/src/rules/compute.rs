@@ -4,7 +4,8 @@
 //! the roof is what holds it (memory or compute, by the roof that is lower at its intensity); gain: half the bytes, or half
 //! the FLOPs. Below `far_roof` it is unoptimised, unless it is [latency-bound](super::latency); gain: at the roof
 //! (`critical_path.at_roof`). Between the two something else holds it besides: it is unoptimised with little confidence, and the gain
-//! is that of `near_roof`, from which on the roof is what holds it.
+//! is that of `near_roof`, from which on the roof is what holds it. Of what has at least half of its calls above the roof nothing
+//! is said by that roof: `cannot_tell` names the nearer memory to ask about. A roof in doubt leaves little confidence.
 
 use super::{Draft, latency, roofs};
 use crate::Options;
@@ -34,6 +35,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             );
         }
     }
+    roofs::beyond(facts, options.least_share, verdicts);
     for point in roofs::points(facts, options.least_share) {
         match class_and_gain(facts, options, point) {
             (Class::LatencyBound, _) => {}
@@ -99,7 +101,11 @@ fn at_the_roof(
         scope: point.name.clone(),
         place: point.name.clone(),
         confidence: roofs::confidence(facts, point),
-        lead: format!("{name} {what}, {} of the roof", percent(point.efficiency)),
+        lead: format!(
+            "{name} {what}, {} of the roof{}",
+            percent(point.efficiency),
+            roofs::in_doubt(point)
+        ),
         fix: fix.into(),
         evidence: roofs::evidence(facts, point),
         assumption: "it stays as near to the roof as it is, with half of what the roof limits"
@@ -146,9 +152,10 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
             (Confidence::Low, "how much of the rest of the roof can be had is not known".into())
         },
         lead: format!(
-            "{} reaches {} of its roof{}",
+            "{} reaches {} of its roof{}{}",
             roofs::name(point),
             percent(point.efficiency),
+            roofs::in_doubt(point),
             if is_far && may_wait { ", or waits for single accesses" } else { "" }
         ),
         fix,

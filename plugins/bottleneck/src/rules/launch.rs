@@ -2,17 +2,18 @@
 //!
 //! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
 //! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
-//! the work followed back to back, but no more than the path spends on the host.
+//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
 
 use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use crate::Options;
 use crate::class::Class;
+use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts, Idle};
 use crate::verdict::Verdicts;
 use crate::words::{count, percent, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for (device, first, last, busy) in &facts.idle.spans {
+    for (device, ..) in &facts.idle.spans {
         let name = Idle::device_name(*device);
         let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
         if unknown >= options.least_gaps && facts.share(unknown_ns) >= options.least_share {
@@ -34,14 +35,11 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         let gaps = gaps(facts, *device, Cause::Launch);
         let during = times(&gaps);
-        let span = last.saturating_sub(*first).max(1);
-        let kernels = facts
-            .device
-            .work
-            .iter()
-            .filter(|work| work.device == Some(*device) && work.is_kernel())
-            .count() as u64;
-        let mean = busy / (kernels.max(1) as i64);
+        let work = facts.device.work.iter();
+        let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());
+        let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
+        let kernels = durs.len() as u64;
+        let mean = durs.into_iter().total() / (kernels.max(1) as i64);
         Draft {
             class: Class::LaunchBound,
             code: "launch_bound",
@@ -50,8 +48,8 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             place: name.clone(),
             confidence: of_gaps(facts, n, options),
             lead: format!(
-                "{name} waits for launches {} of the time ({} kernels of {})",
-                percent(ns as f64 / span as f64),
+                "{name} waits for launches {} of the wall ({} kernels of {})",
+                percent(facts.share(ns)),
                 count(kernels),
                 time(mean)
             ),
@@ -62,6 +60,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             suggestion: "capture the launches in a graph, fuse small kernels, or give each more work (a larger batch)".into(),
         }
         .during(facts, &during)
-        .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
+        .with_gain(facts, options, ns.min(host_path_ns(facts, *device)), verdicts);
     }
 }

@@ -1,16 +1,18 @@
 //! Data-load-bound: work waits for its input.
 //!
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
-//! `least_share` of the window on the critical path. Gain: loading beside the work: the loaders' time on the path, but the run cannot
+//! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
+//! Gain: loading beside the work: the loaders' time on the path, but the run cannot
 //! be shorter than its loading; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Draft;
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, Total, total, union};
-use crate::facts::{Cause, Facts};
+use crate::facts::{Cause, Facts, Load};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
@@ -27,25 +29,32 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is loaded once, before the steps, is set-up.
     let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
     let rows = facts.bricks.loaders.iter();
-    let mut of_ranks: BTreeMap<i64, Ranges> = BTreeMap::new();
-    for load in rows.filter(|load| in_steps(&&load.name)) {
-        of_ranks.entry(load.rank).or_default().push(load.range);
+    let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
+    let loading = union(rows.iter().map(|row| row.range).collect());
+    // Ranks load side by side.
+    let mut by_rank: BTreeMap<i64, Ranges> = BTreeMap::new();
+    for row in &rows {
+        by_rank.entry(row.rank).or_default().push(row.range);
     }
-    // Ranks load side by side: the one that loads longest.
-    let loading = of_ranks.into_values().map(union).max_by_key(|of| total(of));
-    let loading = loading.unwrap_or_default();
-    let all_ns = total(&loading);
+    let by_rank = by_rank.into_values().map(|ranges| total(&union(ranges)));
+    let by_rank: Vec<i64> = by_rank.collect();
+    let all_ns = by_rank.iter().copied().max().unwrap_or(0);
+    let ranks = by_rank.len();
+    let outermost = outermost(&rows);
     let mut names: Vec<(i64, &String)> = facts
         .bricks
         .loader_names
         .iter()
         .filter(in_steps)
-        .map(|name| (facts.path.name_ns(name), name))
+        .map(|name| {
+            let share = outermost.get(name.as_str()).copied().unwrap_or(1.0);
+            ((facts.path.name_ns(name) as f64 * share) as i64, name)
+        })
         .collect();
     names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     let on_path = names.iter().map(|row| row.0).total();
     let path_ns = if facts.path.is_known {
-        on_path.min(all_ns)
+        on_path.min(by_rank.into_iter().total())
     } else {
         all_ns
     };
@@ -104,9 +113,42 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.window.sql(" AND")
         ),
         assumption,
-        considered: format!("loading takes {} in all, {} of it on the critical path; devices idle for it {}", time(all_ns), time(path_ns), time(idle_ns)),
+        considered: format!(
+            "loading takes {}{}, {} of it on the critical path; devices idle for it {}",
+            time(all_ns),
+            if ranks > 1 { " on the rank that has most" } else { " in all" },
+            time(path_ns),
+            time(idle_ns)
+        ),
         suggestion: "load on other threads, some steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
     }
     .during(facts, &loading)
     .with_gain(facts, options, gain_ns, verdicts);
+}
+
+/// The share of the time of each name that is not inside another call that gets input on the same thread: the path counts a name
+/// with what is nested in it. Calls inside others of their own name are a part of these.
+fn outermost<'a>(rows: &[&'a Load]) -> BTreeMap<&'a str, f64> {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| (row.thread, row.range.0, Reverse(row.range.1)));
+    let mut open: Vec<&Load> = Vec::new();
+    // By name: outside of all others, outside of its own name.
+    let mut sums: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for row in rows {
+        open.retain(|outer| outer.thread == row.thread && outer.range.1 > row.range.0);
+        let mut around = open.iter().filter(|outer| outer.range.1 >= row.range.1);
+        let ns = row.range.1.saturating_sub(row.range.0);
+        let sum = sums.entry(row.name.as_str()).or_default();
+        if around.clone().next().is_none() {
+            sum.0 = sum.0.saturating_add(ns);
+        }
+        if !around.any(|outer| outer.name == row.name) {
+            sum.1 = sum.1.saturating_add(ns);
+        }
+        open.push(row);
+    }
+    let shares = sums.into_iter().filter(|(_, sum)| sum.1 > 0);
+    shares
+        .map(|(name, (outer, all))| (name, outer as f64 / all as f64))
+        .collect()
 }

@@ -22,6 +22,8 @@ mod tight;
 mod transfer;
 mod when;
 
+use trueno_plugin::rank::of_place;
+
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, Total, union};
@@ -119,19 +121,20 @@ impl Draft {
     }
 }
 
-/// The time of the critical path on which no device works or copies: closing gaps of devices cannot save more.
+/// The time of the critical path on which no device works or copies: closing gaps of a device cannot save more. Where there are
+/// several ranks, without what is known to be on lanes of other ranks than that of the device.
 /// Without a path all of the window.
-fn host_path_ns(facts: &Facts) -> i64 {
+fn host_path_ns(facts: &Facts, device: i64) -> i64 {
     let wall_ns = facts.window.wall_ns;
     if !facts.path.is_known {
         return wall_ns;
     }
-    let device = &facts.device;
-    let names: std::collections::BTreeSet<&str> = device
+    let names: std::collections::BTreeSet<&str> = facts
+        .device
         .work
         .iter()
         .filter(|work| work.is_kernel())
-        .map(|work| device.name(work))
+        .map(|work| facts.device.name(work))
         .collect();
     let rows = facts.path.names.iter();
     let kernels = rows
@@ -139,7 +142,23 @@ fn host_path_ns(facts: &Facts) -> i64 {
         .map(|row| row.3)
         .total();
     let on_devices = kernels.saturating_add(facts.path.kind_ns("transfer"));
-    wall_ns.saturating_sub(on_devices).max(0)
+    let host_ns = wall_ns.saturating_sub(on_devices).max(0);
+    if facts.window.ranks < 2 || facts.path.pieces.is_empty() {
+        return host_ns;
+    }
+    let rank = of_place(device).0;
+    let of_rank = facts.path.pieces.iter().filter(|piece| {
+        let is_kernel = || {
+            piece
+                .name
+                .as_deref()
+                .is_some_and(|name| names.contains(name))
+        };
+        piece.rank.is_none_or(|of| of == rank)
+            && piece.kind != "transfer"
+            && !(piece.kind == "work" && is_kernel())
+    });
+    of_rank.map(|piece| piece.dur_ns).total().clamp(0, host_ns)
 }
 
 /// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.

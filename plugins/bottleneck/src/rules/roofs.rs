@@ -1,8 +1,11 @@
 //! What the rules about rooflines share.
 
-use crate::facts::{Facts, Point};
-use crate::verdict::Confidence;
-use crate::words::{quoted, short};
+use std::collections::BTreeMap;
+
+use crate::class::Class;
+use crate::facts::{Beyond, Facts, Point};
+use crate::verdict::{Confidence, Verdicts};
+use crate::words::{count, many, quoted, short};
 
 /// Points with enough time on the path to be worth a word: for each name one, the one with the most time. A brick
 /// is left out where kernels of its own hold its work.
@@ -70,6 +73,10 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
 pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     match (&point.assumed, facts.path.is_known) {
         (_, false) => (Confidence::Low, super::NO_PATH.into()),
+        _ if point.doubt.is_some() => (
+            Confidence::Low,
+            "what its roof was measured by is in doubt".into(),
+        ),
         (Some(assumed), _) => (
             Confidence::Medium,
             format!("of the ceiling is assumed: {assumed}"),
@@ -88,10 +95,76 @@ pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
 /// `3.1 GFLOP/s and 12 GB/s at 0.25 FLOP/B`.
 pub fn place(point: &Point) -> String {
     format!(
-        "{:.1} GFLOP/s and {:.1} GB/s at {:.2} FLOP/B, {:.0} % of its roof",
+        "{:.1} GFLOP/s and {:.1} GB/s at {:.2} FLOP/B, {:.0} % of its roof{}",
         point.flops_per_s / 1e9,
         point.bytes_per_s / 1e9,
         point.intensity,
-        point.efficiency * 100.0
+        point.efficiency * 100.0,
+        match &point.doubt {
+            Some(doubt) => format!(" (which is in doubt: {doubt})"),
+            None => String::new(),
+        }
     )
+}
+
+/// `, which is in doubt`, where it is.
+pub fn in_doubt(point: &Point) -> &'static str {
+    match point.doubt {
+        Some(_) => ", which is in doubt",
+        None => "",
+    }
+}
+
+/// Says of what lies above its roof that this roof does not hold it, and how to find the one that does.
+pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
+    let mut by_memory: BTreeMap<Option<&str>, Vec<&Beyond>> = BTreeMap::new();
+    for one in &facts.roof.beyond {
+        let ns = match facts.path.is_known {
+            true => facts.path.name_ns(&one.name),
+            false => one.dur_ns,
+        };
+        if facts.share(ns) >= least_share {
+            let rows = by_memory.entry(one.memory.as_deref()).or_default();
+            rows.push(one);
+        }
+    }
+    for (memory, rows) in by_memory {
+        let first = &rows[0];
+        let others = match rows.len() {
+            1 => String::new(),
+            n => format!(" (and {} like it)", many(n as u64 - 1, "name")),
+        };
+        let (above, calls) = (count(first.above), count(first.calls));
+        let (class, roof, how) = match memory {
+            Some(level) => {
+                let how = match nearer(level) {
+                    Some(nearer) => format!(
+                        "its bytes come from a nearer memory: --set roofline.memory={nearer}; or declare the bytes that {level} moves"
+                    ),
+                    None => "declare the bytes that it moves, or measure the ceilings again (trueno-record peaks --into RUN --replace)".to_owned(),
+                };
+                (Class::MemoryBound, level, how)
+            }
+            None => (
+                Class::ComputeBound,
+                "the arithmetic",
+                "declare the FLOPs that it computes, or measure the ceilings again (trueno-record peaks --into RUN --replace)".to_owned(),
+            ),
+        };
+        verdicts.cannot(
+            class,
+            &first.name,
+            format!(
+                "the roof that holds it{others}: {above} of {calls} calls lie above that of {roof}"
+            ),
+            how,
+        );
+    }
+}
+
+/// The level of memory before one.
+fn nearer(level: &str) -> Option<&'static str> {
+    const LEVELS: [&str; 4] = ["l1", "l2", "l3", "dram"];
+    let at = LEVELS.iter().position(|one| *one == level)?;
+    LEVELS.get(at.checked_sub(1)?).copied()
 }

@@ -2,7 +2,7 @@
 //!
 //! Evidence, one of:
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
-//!   the device's work, no more than the path spends on the host.
+//!   the device's work, no more than the path spends on the host (of a rank: on its lanes).
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
@@ -18,7 +18,7 @@ use crate::words::{count, percent, quoted, short, time, without_rank};
 const LEAST: u64 = 3;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for (device, first, last, busy) in &facts.idle.spans {
+    for (device, _, _, busy) in &facts.idle.spans {
         let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
         if n < LEAST {
             continue;
@@ -39,8 +39,8 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 (Confidence::Low, super::NO_PATH.into())
             },
             lead: format!(
-                "{name} idles {} of the time while the host prepares ({} gaps)",
-                percent(ns as f64 / last.saturating_sub(*first).max(1) as f64),
+                "{name} idles {} of the wall while the host prepares ({} gaps)",
+                percent(facts.share(ns)),
                 count(n)
             ),
             fix: "preparing ahead".into(),
@@ -55,7 +55,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
         }
         .during(facts, &during)
-        .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts)), verdicts);
+        .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts, *device)), verdicts);
     }
     alone(facts, options, verdicts);
     let gap_ns = facts.path.kind_ns("gap");

@@ -1,7 +1,8 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
 //! Evidence: names of API calls of which one call is most of the time, and names of the host that were over before the first
-//! iteration began, each at least 2 % of the window, on the critical path, waits and copies not counted; or the time until a device first works, as far as the path has work of the host. The longer of the
+//! iteration began, each at least 2 % of the window, on the critical path, waits and copies not counted; or the work of the host that
+//! the path has before a device first works: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 
 use super::Draft;
@@ -54,9 +55,9 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
     let single_ns = rows.iter().map(|row| row.0).total();
     let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
-    let before_ns = first_work
-        .map_or(0, |first| first.saturating_sub(facts.window.from_ns))
-        .min(facts.path.kind_ns("work"));
+    let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
+    let work_ns = first_work.map_or(0, |first| facts.path.work_before_ns(first));
+    let before_ns = until_ns.min(work_ns);
     let all_ns = single_ns.max(before_ns);
     if facts.share(all_ns) < options.set_up_share {
         return;
@@ -74,11 +75,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         confidence: if single_ns >= before_ns {
             (Confidence::High, "on the critical path, once or before the first iteration".into())
         } else {
-            (Confidence::Medium, "that all of the time before the first device work is set-up is assumed".into())
+            (Confidence::Medium, "that all work before the first device work is set-up is assumed".into())
         },
         lead: match names.first().filter(|_| single_ns >= before_ns) {
             Some(first) => format!("one-time set-up is {} of the wall ({first})", percent(facts.share(all_ns))),
-            None => format!("a device first works after {} of the wall", percent(facts.share(all_ns))),
+            None => format!(
+                "a device first works after {} of the wall, {} of it work of the host",
+                percent(facts.share(until_ns)),
+                time(all_ns)
+            ),
         },
         fix: "a warm start".into(),
         evidence: if single_ns >= before_ns {
@@ -97,7 +102,10 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         },
         assumption: "a process that is up already does not pay it again".into(),
         considered: {
-            let until = first_work.map(|_| format!("{} until a device first works; ", time(before_ns)));
+            let until = first_work.map(|_| {
+                let (until, work) = (time(until_ns), time(before_ns));
+                format!("{until} until a device first works, {work} of it work of the host on the path; ")
+            });
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())
         },

@@ -63,7 +63,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         },
     }
     .during(facts, &during)
-    .with_gain(facts, options, ns.min(host_path_ns(facts)), verdicts);
+    .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);
 }
 
 /// A wait for tasks.

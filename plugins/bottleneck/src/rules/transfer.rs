@@ -5,6 +5,7 @@
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
 //! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
+//! What runs beside what is asked of the device's own times alone: a call that waits for a kernel before it copies is no copy beside it.
 
 use super::{Draft, NO_PATH};
 use crate::Options;
@@ -58,8 +59,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         let ranges = union(copies.iter().map(|copy| held(facts, copy)).collect());
         let kernels = facts.device.busy(device, |work| work.is_kernel());
-        let both = common(&ranges, &kernels);
-        let exposed = total(&ranges).saturating_sub(both);
+        let exposed = total(&ranges).saturating_sub(common(&ranges, &kernels));
         let capped = if facts.path.is_known {
             exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges, device)))
         } else {
@@ -68,7 +68,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         if facts.share(capped) < options.least_share {
             continue;
         }
-        let free_ns = total(&kernels).saturating_sub(both);
+        // A call may wait for kernels before its copy begins.
+        let running = union(
+            copies
+                .iter()
+                .map(|copy| (copy.start_ns, copy.end_ns))
+                .collect(),
+        );
+        let beside_ns = common(&running, &kernels);
+        let free_ns = total(&kernels).saturating_sub(beside_ns);
         let moved: u64 = copies
             .iter()
             .filter_map(|copy| copy.copy)
@@ -126,7 +134,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             assumption,
             considered: format!(
                 "{} of copies run beside kernels and cost nothing; {} of kernels have no copy beside them",
-                time(both),
+                time(beside_ns),
                 time(free_ns)
             ),
             suggestion: if pageable > 0 {

@@ -37,7 +37,12 @@ impl Work {
     }
 }
 
-fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
+fn table(
+    name: &str,
+    what: &str,
+    rows: &[Work],
+    returned_us: impl Fn(&Work) -> Option<i64>,
+) -> TableBuilder {
     let of = || rows.iter();
     let called = || of().map(|row| row.called_us.map(|us| us * US));
     let rank = |row: &Work| (row.device.unwrap_or(0) >> 16) as u64;
@@ -51,25 +56,46 @@ fn table(name: &str, what: &str, rows: &[Work]) -> TableBuilder {
         .i64("dur_ns", of().map(|row| row.dur_us * US))
         .bool("is_bound", of().map(|_| false))
         .i64("called_ns", called())
-        .i64("returned_ns", called().map(|ns| ns.map(|ns| ns + 5 * US)))
+        .i64(
+            "returned_ns",
+            of().map(|row| returned_us(row).map(|us| us * US)),
+        )
         .i64("brick_ns", of().map(|_| None::<i64>))
         .i64("brick_end_ns", of().map(|_| None::<i64>))
         .text("brick_name", of().map(|row| row.brick))
 }
 
+/// When a call that holds nobody comes back.
+fn soon(row: &Work) -> Option<i64> {
+    row.called_us.map(|us| us + 5)
+}
+
 /// Kernels with grids that fill a device.
 pub fn kernels(rows: &[Work]) -> TableBuilder {
-    table("kernels", "name", rows)
+    table("kernels", "name", rows, soon)
         .bool("valid", rows.iter().map(|_| true))
         .i64("blocks", rows.iter().map(|_| 4096))
 }
 
 /// Asynchronous copies of a megabyte.
 pub fn transfers(rows: &[Work]) -> TableBuilder {
-    let kind = || rows.iter().map(|_| "pinned");
-    table("transfers", "direction", rows)
+    copies(table("transfers", "direction", rows, soon), rows, true)
+}
+
+/// Copies of a megabyte whose calls come back when they have ended.
+pub fn blocking(rows: &[Work]) -> TableBuilder {
+    let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
+    copies(table("transfers", "direction", rows, end), rows, false)
+}
+
+fn copies(table: TableBuilder, rows: &[Work], is_async: bool) -> TableBuilder {
+    let kind = || {
+        rows.iter()
+            .map(move |_| if is_async { "pinned" } else { "pageable" })
+    };
+    table
         .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
-        .bool("is_async", rows.iter().map(|_| true))
+        .bool("is_async", rows.iter().map(|_| is_async))
         .text("src_kind", kind())
         .text("dst_kind", kind())
         .u64("brick", rows.iter().map(|_| None::<u64>))
@@ -120,6 +146,28 @@ pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
         .i64("dur_ns", kinds.iter().map(|row| row.1 * US))
 }
 
+/// Kind, name, lane, rank, start and length in microseconds; a piece without a name is a gap.
+pub type Piece = (
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    u64,
+    i64,
+    i64,
+);
+
+/// Its pieces.
+pub fn pieces(rows: &[Piece]) -> TableBuilder {
+    let of = || rows.iter();
+    Table::build("path_pieces")
+        .text("kind", of().map(|row| row.0))
+        .text("name", of().map(|row| row.1))
+        .text("lane", of().map(|row| row.2))
+        .i64("start_ns", of().map(|row| row.4 * US))
+        .i64("dur_ns", of().map(|row| row.5 * US))
+        .u64("id", of().map(|row| row.1.map(|_| (row.3 << 48) + 9)))
+}
+
 pub fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
     let table = output.table(table);
     let cells = table.text(column).expect("a column of text");
@@ -151,7 +199,9 @@ pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [Tabl
         .f64("bytes_per_s", [bytes_per_s])
         .text("bound_by", ["memory"])
         .f64("efficiency_share", [efficiency])
-        .bool("is_valid", [true]);
+        .bool("is_valid", [true])
+        .u64("calls_above", [0_u64])
+        .text("doubt", [None::<&str>]);
     let opportunity = Table::build("opportunity")
         .text("name", [name])
         .i64("path_ns", [900 * US])
