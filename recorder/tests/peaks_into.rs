@@ -460,7 +460,7 @@ fn an_interrupt_leaves_nothing_beside_the_run() {
     recorded(&path, &[]);
     let before = files(&path);
     let mut child = Command::new(env!("CARGO_BIN_EXE_trueno-record"))
-        .args(["peaks", "--no-keep", "--repetitions", "1000000"])
+        .args(["peaks", "--no-keep", "--repetitions", "100000"])
         .args(["--seconds", "3600", "--into"])
         .arg(&path)
         .spawn()
