@@ -192,7 +192,7 @@ mod tests {
         ] {
             assert_eq!(tables(sql).has("", name), expected, "{name}");
         }
-        assert_eq!(tables("SELECT FROM WHERE"), Tables::All);
+        assert_eq!(tables("SELECT id FROM bricks WHERE ("), Tables::All);
     }
 
     #[test]

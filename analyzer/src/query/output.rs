@@ -364,8 +364,8 @@ mod tests {
         let text = table(&frame, 60, 9);
         assert_eq!(
             text,
-            "class   evidence                                            n\n\
-             memory  SELECT time_ns, span, tag, bytes FROM allocations   7\n        \
+            "class   evidence                                           n\n\
+             memory  SELECT time_ns, span, tag, bytes FROM allocations  7\n        \
              ORDER BY time_ns, span LIMIT 100\n"
         );
     }
