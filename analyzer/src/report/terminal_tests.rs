@@ -260,7 +260,7 @@ fn judged(words: &str, severity: &str) -> Section {
 /// A section of names only: one table is told in a line, one cannot be shown on a brief page.
 fn named(name: &str) -> Section {
     let told = Table::build(name).text("verdict", ["pass"]).finish();
-    let said = Table::build(&format!("{name}2")).text("sentence", [name]);
+    let said = Table::build(format!("{name}2")).text("sentence", [name]);
     testing::section(name, vec![told.unwrap(), said.finish().unwrap()])
 }
 
