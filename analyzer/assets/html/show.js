@@ -41,6 +41,8 @@ function scaled(value, unit) {
 function percent(share) {
   const value = share * 100;
   if (value !== 0 && Math.abs(value) < 0.05) return value > 0 ? '<0.1 %' : '>-0.1 %';
+  // What is not all is not shown as all; sums of shares are off by less than this.
+  if (value >= 99.95 && share < 1 - 1e-12) return '>99.9 %';
   return fixed(value, 1) + ' %';
 }
 function exponent(value) {

@@ -291,7 +291,7 @@ mod tests {
         let text = "name 1  ok\n  reads rows: SELECT one, two FROM three\n";
         assert_eq!(
             wrapped(text, 26),
-            "name 1  ok\n  reads rows: SELECT\n      one, two FROM\n      three\n"
+            "name 1  ok\n  reads rows: SELECT\n      one, two FROM three\n"
         );
     }
 }

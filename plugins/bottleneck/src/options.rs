@@ -27,7 +27,7 @@ use serde::Deserialize;
 /// | `touch_bytes_per_ns` | 50 | redundant transfers | what a host writes at most: what comes back sooner cannot have been rewritten |
 /// | `growth_share` | 0.1 | memory growth | growth over all iterations / median live bytes |
 /// | `least_growth_bytes` | 1 MiB | memory growth | what grew by less in the window is of low severity whatever its rate |
-/// | `memory_bytes` | 16 GiB | memory growth | memory that is there to be filled; set it to the machine's, which tables do not tell |
+/// | `memory_bytes` | not given | memory growth | memory that is there to be filled, the machine's or the device's, which tables do not tell |
 /// | `full_soon_s`, `full_later_s` | 3,600, 86,400 | memory growth | at the rate of the window that memory is full so soon: high, medium severity |
 /// | `fragmentation` | 0.5 | fragmented memory | 1 − largest free piece / free |
 /// | `free_share` | 0.3 | fragmented memory | free / footprint |
@@ -61,7 +61,7 @@ pub struct Options {
     pub touch_bytes_per_ns: i64,
     pub growth_share: f64,
     pub least_growth_bytes: i64,
-    pub memory_bytes: i64,
+    pub memory_bytes: Option<i64>,
     pub full_soon_s: f64,
     pub full_later_s: f64,
     pub fragmentation: f64,
@@ -97,7 +97,7 @@ impl Default for Options {
             touch_bytes_per_ns: 50,
             growth_share: 0.1,
             least_growth_bytes: 1 << 20,
-            memory_bytes: 16 << 30,
+            memory_bytes: None,
             full_soon_s: 3_600.0,
             full_later_s: 86_400.0,
             fragmentation: 0.5,

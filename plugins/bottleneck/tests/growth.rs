@@ -34,17 +34,31 @@ fn severity(bytes: i64, wall_us: i64, options: &str) -> String {
 fn growth_matters_by_how_soon_memory_is_full() {
     // In 10 s: 16 GiB are full after 29 minutes, 4.8 hours and 20 days.
     let wall_us = 10_000_000;
-    assert_eq!(severity(100_000_000, wall_us, "{}"), "high");
-    assert_eq!(severity(10_000_000, wall_us, "{}"), "medium");
+    let given = r#"{"memory_bytes": 17179869184}"#;
+    assert_eq!(severity(100_000_000, wall_us, given), "high");
+    assert_eq!(severity(10_000_000, wall_us, given), "medium");
     // As fast, but next to nothing so far.
-    assert_eq!(severity(25_000, 1_000, "{}"), "low");
-    assert_eq!(severity(25_000, wall_us, "{}"), "low");
-    assert_eq!(severity(1_100_000, 100_000_000, "{}"), "low");
-    let considered = &texts(&of(10_000_000, wall_us, "{}"), "bottlenecks", "considered")[0];
+    assert_eq!(severity(25_000, 1_000, given), "low");
+    assert_eq!(severity(25_000, wall_us, given), "low");
+    assert_eq!(severity(1_100_000, 100_000_000, given), "low");
+    let considered = &texts(&of(10_000_000, wall_us, given), "bottlenecks", "considered")[0];
     assert!(
         considered.ends_with(
             "it is 10.0 MB in 10.0 s, and at that rate 17.2 GB of memory are full after 4.8 h"
         ),
+        "{considered}"
+    );
+}
+
+/// How much memory there is, is not guessed.
+#[test]
+fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
+    assert_eq!(severity(100_000_000, 10_000_000, "{}"), "medium");
+    assert_eq!(severity(25_000, 1_000, "{}"), "low");
+    let considered = &texts(&of(10_000_000, 1_000, "{}"), "bottlenecks", "considered")[0];
+    assert!(
+        considered
+            .contains("when memory is full is not known (hint: --set bottleneck.memory_bytes"),
         "{considered}"
     );
 }
@@ -54,8 +68,14 @@ fn its_thresholds_are_options() {
     let wall_us = 10_000_000;
     let of = |options| severity(10_000_000, wall_us, options);
     assert_eq!(of(r#"{"memory_bytes": 1000000000}"#), "high");
-    assert_eq!(of(r#"{"full_soon_s": 20000}"#), "high");
-    assert_eq!(of(r#"{"full_later_s": 10000}"#), "low");
+    assert_eq!(
+        of(r#"{"memory_bytes": 17179869184, "full_soon_s": 20000}"#),
+        "high"
+    );
+    assert_eq!(
+        of(r#"{"memory_bytes": 17179869184, "full_later_s": 10000}"#),
+        "low"
+    );
     assert_eq!(of(r#"{"least_growth_bytes": 20000000}"#), "low");
 }
 

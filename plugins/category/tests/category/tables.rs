@@ -367,7 +367,7 @@ fn of_several_lanes_it_is_said_what_shares_are_of() {
     assert!(
         finding
             .title
-            .starts_with("for 66.4 % of the time between their first and last rows"),
+            .starts_with("over the host's lanes together, 66.4 % of the time"),
         "{}",
         finding.title
     );
