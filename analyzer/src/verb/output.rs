@@ -53,7 +53,7 @@ impl Files {
             bail!("{flag} {shown}: is the file of {other} too (hint: choose another path)");
         }
         self.named.push((flag.to_owned(), place.clone()));
-        Beside::new(path, place, kind.is_ok()).with_context(cannot)
+        Beside::open(path, place, kind.is_ok()).with_context(cannot)
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Beside {
 }
 
 impl Beside {
-    fn new(path: &Path, place: PathBuf, is_there: bool) -> io::Result<Output> {
+    fn open(path: &Path, place: PathBuf, is_there: bool) -> io::Result<Output> {
         let in_place = || OpenOptions::new().write(true).open(&place);
         if is_there {
             // Who may not write the file may not replace it either.
