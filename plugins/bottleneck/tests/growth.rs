@@ -9,12 +9,16 @@ use trueno_plugin_bottleneck::Bottleneck;
 
 /// Ten iterations, from a kilobyte to as many more bytes.
 fn growth(bytes: i64) -> TableBuilder {
+    growth_to(bytes, Some(1_000 + bytes))
+}
+
+fn growth_to(bytes: i64, last_bytes: Option<i64>) -> TableBuilder {
     Table::build("growth")
         .text("place", ["host"])
         .text("tag", ["all tags"])
         .u64("iterations", [10_u64])
         .i64("first_bytes", [1_000_i64])
-        .i64("last_bytes", [1_000 + bytes])
+        .i64("last_bytes", [last_bytes])
         .f64("bytes_per_iteration", [bytes as f64 / 9.0])
         .f64("growth_share", [1.8])
         .f64("p", [0.001])
@@ -61,6 +65,14 @@ fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
             .contains("when memory is full is not known (hint: --set bottleneck.memory_bytes"),
         "{considered}"
     );
+}
+
+#[test]
+fn without_what_is_taken_already_it_is_not_known_either() {
+    let inputs = [facts(10_000_000), growth_to(100_000_000, None)];
+    let output = run::<Bottleneck>(inputs, r#"{"memory_bytes": 17179869184}"#).unwrap();
+    let considered = &texts(&output, "bottlenecks", "considered")[0];
+    assert!(considered.contains("is not known"), "{considered}");
 }
 
 #[test]

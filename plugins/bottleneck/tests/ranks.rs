@@ -3,8 +3,8 @@
 mod inputs;
 
 use inputs::{US, Work, facts, gains, kernels, path, texts};
-use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
 /// Ten collectives of two ranks, one each 100 µs; rank 1 begins `late_us` after rank 0, and both end together.
@@ -52,29 +52,36 @@ fn clocks_that_disagree_are_no_lateness() {
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
+/// Tasks of a second thread, the joins that tell of them and the first one's waits for them: `n` of each, one every `every` µs.
+fn joined(n: u64, every: i64, task: i64, wait: i64) -> [TableBuilder; 3] {
+    let starts = || (0..n as i64).map(move |at| at * every * US);
+    let waits = || (0..n).map(move |_| wait * US);
+    [
+        Table::build("tasks")
+            .u64("id", (0..n).map(|at| at + 1_000))
+            .u64("parent", (0..n).map(|_| None::<u64>))
+            .text("name", (0..n).map(|_| "head"))
+            .i64("thread", (0..n).map(|_| 1_i64))
+            .i64("start_ns", starts())
+            .i64("dur_ns", (0..n).map(|_| task * US)),
+        Table::build("joins")
+            .u64("task", (0..n).map(|at| at + 1_000))
+            .u64("wait", (0..n).map(|at| at + 1))
+            .i64("start_ns", starts())
+            .i64("dur_ns", waits()),
+        Table::build("waits")
+            .u64("id", 1..=n)
+            .text("kind", (0..n).map(|_| "join"))
+            .i64("thread", (0..n).map(|_| 0_i64))
+            .i64("start_ns", starts())
+            .i64("dur_ns", waits()),
+    ]
+}
+
 /// Waits around tasks that the joins tell of are not told once more as waits that nothing explains.
 #[test]
 fn the_same_wait_is_found_once() {
-    let n = 20_u64;
-    let starts = || (0..n as i64).map(|at| at * 50 * US);
-    let tasks = Table::build("tasks")
-        .u64("id", (0..n).map(|at| at + 1_000))
-        .u64("parent", (0..n).map(|_| None::<u64>))
-        .text("name", (0..n).map(|_| "head"))
-        .i64("thread", (0..n).map(|_| 1_i64))
-        .i64("start_ns", starts())
-        .i64("dur_ns", (0..n).map(|_| 5 * US));
-    let joins = Table::build("joins")
-        .u64("task", (0..n).map(|at| at + 1_000))
-        .u64("wait", (0..n).map(|at| at + 1))
-        .i64("start_ns", starts())
-        .i64("dur_ns", (0..n).map(|_| 40 * US));
-    let waits = Table::build("waits")
-        .u64("id", 1..=n)
-        .text("kind", (0..n).map(|_| "join"))
-        .i64("thread", (0..n).map(|_| 0_i64))
-        .i64("start_ns", starts())
-        .i64("dur_ns", (0..n).map(|_| 40 * US));
+    let [tasks, joins, waits] = joined(20, 50, 5, 40);
     let path = path(&[("work", 300), ("sync_wait", 700)]);
     let inputs = [facts(1_000), tasks, joins, waits, path];
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
@@ -128,30 +135,7 @@ fn collectives_at_the_same_time_are_late_once() {
 /// Few waits that go on long after their tasks, all on record.
 #[test]
 fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
-    let n = 5_u64;
-    let starts = || (0..n as i64).map(|at| at * 200 * US);
-    let tasks = Table::build("tasks")
-        .u64("id", (0..n).map(|at| at + 1_000))
-        .u64("parent", (0..n).map(|_| None::<u64>))
-        .text("name", (0..n).map(|_| "head"))
-        .i64("thread", (0..n).map(|_| 1_i64))
-        .i64("start_ns", starts())
-        .i64("dur_ns", (0..n).map(|_| 100 * US));
-    let joins = || {
-        Table::build("joins")
-            .u64("task", (0..n).map(|at| at + 1_000))
-            .u64("wait", (0..n).map(|at| at + 1))
-            .i64("start_ns", starts())
-            .i64("dur_ns", (0..n).map(|_| 140 * US))
-    };
-    let waits = || {
-        Table::build("waits")
-            .u64("id", 1..=n)
-            .text("kind", (0..n).map(|_| "join"))
-            .i64("thread", (0..n).map(|_| 0_i64))
-            .i64("start_ns", starts())
-            .i64("dur_ns", (0..n).map(|_| 140 * US))
-    };
+    let of = || joined(5, 200, 100, 140);
     let on_path = || path(&[("work", 800), ("sync_wait", 200)]);
     let opportunity = || {
         Table::build("opportunity")
@@ -160,14 +144,8 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
             .i64("gain_50_ns", [100 * US])
             .i64("gain_100_ns", [200 * US])
     };
-    let told = [
-        facts(1_000),
-        tasks,
-        joins(),
-        waits(),
-        on_path(),
-        opportunity(),
-    ];
+    let [tasks, joins, waits] = of();
+    let told = [facts(1_000), tasks, joins, waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(told, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), ["join_cost"]);
     // 40 µs each.
@@ -184,11 +162,13 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
         "{text}"
     );
     // Without its tasks nobody knows.
-    let untold = [facts(1_000), waits(), on_path(), opportunity()];
+    let [_, _, waits] = of();
+    let untold = [facts(1_000), waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(untold, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), ["unexplained_wait"]);
     // Tasks before the window are on record all the same.
-    let no_tasks = [facts(1_000), joins(), waits(), on_path(), opportunity()];
+    let [_, joins, waits] = of();
+    let no_tasks = [facts(1_000), joins, waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(no_tasks, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
 }

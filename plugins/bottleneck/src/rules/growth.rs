@@ -2,7 +2,7 @@
 //!
 //! Evidence: `memory.growth` says *grows* (Mann–Kendall over the ends of iterations), by at least `growth_share` of the
 //! median over all of them. Severity by how long it takes at that rate (bytes over the length of the window) until `memory_bytes` are full:
-//! high within `full_soon_s`, medium within `full_later_s`, else low; medium where they are not given; and low below `least_growth_bytes` in the window. No gain in time
+//! high within `full_soon_s`, medium within `full_later_s`, else low; medium where they, or the bytes held, are not known; and low below `least_growth_bytes` in the window. No gain in time
 //! is claimed.
 
 use super::Draft;
@@ -113,7 +113,7 @@ fn pace(
     };
     let so_far = format!("it is {} in {}", bytes(all), time(wall_ns));
     let is_small = all < options.least_growth_bytes as f64;
-    let Some(memory_bytes) = options.memory_bytes else {
+    let (Some(memory_bytes), Some(last_bytes)) = (options.memory_bytes, last_bytes) else {
         let severity = if is_small {
             Severity::Low
         } else {
@@ -126,7 +126,7 @@ fn pace(
             ),
         );
     };
-    let left = (memory_bytes as f64 - last_bytes.unwrap_or(0) as f64).max(0.0);
+    let left = (memory_bytes as f64 - last_bytes as f64).max(0.0);
     let full_s = left * wall_ns as f64 / 1e9 / all;
     let until = format!(
         "{so_far}, and at that rate {} of memory are full after {}",
