@@ -3,7 +3,8 @@
 //! The child has the parent's rings, shared, but not its writer thread. So in the child every
 //! recorder that was there is turned off before any code of the program runs: its events are
 //! refused, and `finish` says why. It also lets go of the log, whose lock says that the
-//! parent lives. The parent notices nothing. The child may make a recorder of its own.
+//! parent lives. The parent notices nothing. The child may make a recorder of its own: whatever
+//! lock of the whole process a thread of the parent held at the fork is made anew for it.
 //!
 //! The handler runs between `fork` and the return to the program, where only async-signal-safe
 //! functions may be called (POSIX.1-2017, `fork`): it takes no lock and allocates nothing.
@@ -99,6 +100,7 @@ fn free_node() -> &'static Node {
 
 /// Runs in the child.
 extern "C" fn turn_off() {
+    crate::names::forked();
     #[cfg(feature = "alloc")]
     crate::alloc::forked();
     #[cfg(feature = "perf")]

@@ -156,22 +156,70 @@ pub(crate) fn detach(run: &Arc<Live>) {
     interner().lives.retain(|other| !Arc::ptr_eq(other, run));
 }
 
+type Interning = OnceLock<Mutex<Interner>>;
+
+/// What knows the names now; null: nothing was asked yet, or this process was just forked. What
+/// it points to stays for ever.
+static INTERNING: AtomicPtr<Interning> = AtomicPtr::new(std::ptr::null_mut());
+
 fn interner() -> Locked<'static, Interner> {
-    static INTERNER: OnceLock<Mutex<Interner>> = OnceLock::new();
     // The first one is made under a lock too.
     let _inside = Inside::enter();
-    let interner = INTERNER.get_or_init(|| {
+    let mut interning = INTERNING.load(Ordering::Acquire);
+    if interning.is_null() {
+        let fresh = Box::into_raw(Box::<Interning>::default());
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        interning = match INTERNING.compare_exchange(interning, fresh, success, failure) {
+            Ok(_) => fresh,
+            Err(other) => {
+                // SAFETY: made above, and nobody else has it.
+                drop(unsafe { Box::from_raw(fresh) });
+                other
+            }
+        };
+    }
+    // SAFETY: not null; it comes from a box that is never freed, see above.
+    let interning = unsafe { &*interning };
+    lock(interning.get_or_init(|| {
+        Mutex::new(match Table::current() {
+            Some(table) => Interner::behind(table),
+            None => Interner::first(),
+        })
+    }))
+}
+
+/// In a forked child, before any code of the program runs: only what is async-signal-safe. The
+/// thread that held the lock is not here, and what it guards may be half changed.
+pub(crate) fn forked() {
+    INTERNING.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+impl Interner {
+    /// Of a process that has given no name.
+    fn first() -> Self {
         let mut texts = vec![""];
         texts.extend(BrickId::all().map(BrickId::name));
         texts.extend(BrickCategory::ALL.map(BrickCategory::name));
-        let table = Table::publish(1024, &texts);
-        Mutex::new(Interner {
+        Self {
+            table: Table::publish(1024, &texts),
             texts,
-            table,
             lives: Vec::new(),
-        })
-    });
-    lock(interner)
+        }
+    }
+
+    /// Of a forked process: it has its parent's names, all but one that was just being given and
+    /// whose number nobody had yet. Its parent's runs are not its own. Nor is the table: the slot
+    /// for that name may wait for a thread that is not here.
+    fn behind(parent: &Table) -> Self {
+        let mut entries: Vec<&Entry> = parent.slots.iter().filter_map(OnceLock::get).collect();
+        entries.sort_unstable_by_key(|entry| entry.name.0);
+        let texts: Vec<&'static str> = entries.iter().map(|entry| entry.text).collect();
+        Self {
+            table: Table::publish(parent.slots.len(), &texts),
+            texts,
+            lives: Vec::new(),
+        }
+    }
 }
 
 #[cold]

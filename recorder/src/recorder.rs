@@ -164,9 +164,16 @@ impl Recorder {
         }
     }
 
-    /// Live counts: rows, drops, problems.
+    /// Live counts: rows, drops, problems. In a forked process only a problem, which says that it is one: the
+    /// counts are its parent's.
     pub fn status(&self) -> Status {
-        Status::of(self.shared())
+        match self.inner.check_process() {
+            Ok(()) => Status::of(self.shared()),
+            Err(forked) => Status {
+                problems: vec![forked.to_string()],
+                ..Status::default()
+            },
+        }
     }
 
     /// Waits for the device and takes over the times of its work so far, in every
@@ -222,6 +229,13 @@ impl Tables {
 }
 
 impl Inner {
+    /// # Errors
+    /// [`Error::Forked`]: what a lock of the parent guards may be half changed, and the lock held
+    /// by a thread that is not here.
+    fn check_process(&self) -> Result<(), Error> {
+        self.session.as_ref().map_or(Ok(()), Session::check_process)
+    }
+
     fn finish(&self) -> Result<Summary, Error> {
         let Some(session) = &self.session else {
             return Ok(Summary::default());
@@ -256,6 +270,9 @@ impl RefUnwindSafe for Recorder {}
 impl Drop for Inner {
     fn drop(&mut self) {
         let _inside = Inside::enter();
+        if self.check_process().is_err() {
+            return;
+        }
         // The error stands in run.json, where that can be written; a destructor has no caller to tell.
         let _ = self.finish();
         // SAFETY: guards borrow the recorder and detached intervals hold it, so none is left.

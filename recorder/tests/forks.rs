@@ -5,9 +5,10 @@ mod common;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::folder;
+use common::{folder, table};
 use trueno_recorder::{Error, Recorder};
 
 /// Tests that fork, or count on numbers of files, run one at a time.
@@ -17,12 +18,15 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` in a forked process; its exit code. The child does nothing but that.
+/// Runs `work` in a forked process; its exit code, or the signal that ended it, negative. The child does nothing but that.
 fn in_child(work: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child only runs `work`, which uses what is async-signal-safe or its own,
     // and leaves without running anything else of this process.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // A child that hangs is a failure, and no test that never ends.
+        // SAFETY: a plain system call.
+        unsafe { libc::alarm(60) };
         let ok = work();
         // SAFETY: ends the process here.
         unsafe { libc::_exit(i32::from(!ok)) };
@@ -30,7 +34,11 @@ fn in_child(work: impl FnOnce() -> bool) -> i32 {
     let mut status = 0;
     // SAFETY: waits for the child that was made above.
     unsafe { libc::waitpid(child, &mut status, 0) };
-    libc::WEXITSTATUS(status)
+    if libc::WIFEXITED(status) {
+        libc::WEXITSTATUS(status)
+    } else {
+        -libc::WTERMSIG(status)
+    }
 }
 
 #[test]
@@ -73,4 +81,52 @@ fn a_child_is_refused_and_its_parent_loses_nothing() {
     drop(open);
     drop(rec.brick("after"));
     assert_eq!(rec.finish().unwrap().tables["bricks"].rows, 2);
+}
+
+#[test]
+fn a_child_records_whatever_other_threads_were_doing_at_the_fork() {
+    let _alone = alone();
+    let (folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    let over = AtomicBool::new(false);
+    let mut ended = Vec::new();
+    std::thread::scope(|scope| {
+        // They give names and ask for them, under a lock that the child has a copy of.
+        for thread in 0..2 {
+            let (over, rec) = (&over, &rec);
+            scope.spawn(move || {
+                let mut n = 0_u64;
+                while !over.load(Ordering::Relaxed) {
+                    let name = rec.name(&format!("{thread} {}", n / 1024));
+                    assert!(name.as_str().len() > 2);
+                    n += 1;
+                }
+            });
+        }
+        for nth in 0..20 {
+            let own = folder.path().join(format!("{nth}.run"));
+            let code = in_child(|| {
+                let mine = Recorder::create(&own).unwrap();
+                // None of its parent's locks is waited for either.
+                let _ = rec.status();
+                for n in 0..200 {
+                    drop(mine.brick(format!("child {n}")));
+                }
+                mine.finish()
+                    .is_ok_and(|summary| summary.tables["bricks"].rows == 200)
+            });
+            ended.push((code, own));
+            if code != 0 {
+                break;
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    for (code, own) in ended {
+        assert_eq!(code, 0);
+        let bricks = table(&own, "bricks");
+        for (n, name) in bricks.texts("name").into_iter().enumerate() {
+            assert_eq!(name, Some(&*format!("child {n}")));
+        }
+    }
 }

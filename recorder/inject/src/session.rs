@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -86,11 +86,10 @@ pub fn current() -> Option<&'static Session> {
 /// The recording of this process; starts one if the environment asks for it. `None`: it does not, or it
 /// cannot be, which was said.
 pub fn current_or_new() -> Option<&'static Session> {
-    static STARTING: Mutex<()> = Mutex::new(());
     if let Some(session) = current() {
         return Some(session);
     }
-    let _one_at_a_time = lock(&STARTING);
+    let _one_at_a_time = Starting::alone();
     if let Some(session) = current() {
         return Some(session);
     }
@@ -106,6 +105,40 @@ pub fn current_or_new() -> Option<&'static Session> {
             entry::say(&format!("nothing is recorded: {problem}"));
             None
         }
+    }
+}
+
+/// One thread at a time starts a recording. Not a `Mutex`: that of a forked child may be held, for ever,
+/// by a thread of its parent.
+struct Starting(&'static AtomicU32);
+
+impl Starting {
+    fn alone() -> Self {
+        /// The process whose thread it is; 0: nobody's.
+        static HOLDER: AtomicU32 = AtomicU32::new(0);
+        let me = std::process::id();
+        loop {
+            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+            let holder = match HOLDER.load(Ordering::Relaxed) {
+                mine if mine == me => {
+                    std::thread::sleep(Duration::from_micros(100));
+                    continue;
+                }
+                other => other,
+            };
+            if HOLDER
+                .compare_exchange(holder, me, success, failure)
+                .is_ok()
+            {
+                return Self(&HOLDER);
+            }
+        }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Release);
     }
 }
 
