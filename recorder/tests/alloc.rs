@@ -16,10 +16,10 @@ use trueno_recorder::{Builder, Error, Overflow, Recorder};
 #[global_allocator]
 static MEMORY: Recording<System> = Recording(System);
 
-/// Runs the test that calls it in a process of its own, on its only thread; false: this is that
-/// process. What is recorded is what the whole process takes: a thread of the harness that ends
-/// meanwhile gives back memory when nothing can be recorded for it any more, and a recorder
-/// counts that, rightly, as lost.
+/// Runs the test that calls it in a process of its own, with no other; false: this is that process.
+/// What is recorded is what the whole process takes: another test's thread that ends meanwhile
+/// gives back memory when nothing can be recorded for it any more, and a recorder counts that,
+/// rightly, as lost.
 fn ran_in_own_process(test: &str) -> bool {
     const INSIDE: &str = "TRUENO_TEST_ALLOC";
     if std::env::var_os(INSIDE).is_some() {
