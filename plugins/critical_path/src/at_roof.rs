@@ -15,7 +15,7 @@ use crate::graph::Graph;
 use crate::lanes::{Class, FastMap};
 use crate::opportunity::Opportunity;
 use crate::rule::stretched;
-use crate::schedule::{Scenario, retime, wall_ns};
+use crate::schedule::{Scenario, walls_ns};
 use crate::walk::PieceKind;
 
 /// Times at the roof by name; only there where `roofline` ran.
@@ -190,9 +190,8 @@ fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
         factors: factors.collect(),
         of,
     };
-    let free_ns = retime(graph, &scenario);
-    let [predicted_ns] = wall_ns(graph, &scenario, &free_ns);
-    graph.run.wall_ns - predicted_ns
+    let [[connected_ns], [background_ns]] = walls_ns(graph, &scenario, &mut Vec::new());
+    graph.run.wall_ns - connected_ns.max(background_ns)
 }
 
 /// Sets of labels, numbered.

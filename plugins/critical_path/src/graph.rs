@@ -15,6 +15,7 @@ use std::ops::Range;
 use crate::dependencies::Dependency;
 use crate::edges::DependencyKind;
 use crate::ends;
+use crate::kept::Kept;
 use crate::lanes::{Class, LaneKind, Lanes, Span};
 use crate::only_waits::only_waits;
 use crate::segments::{NONE, Segments};
@@ -51,6 +52,7 @@ pub struct Graph<'a> {
     kinds: Vec<DependencyKind>,
     /// Segments in an order that respects all edges, as stretches of lanes.
     order: Vec<Range<u32>>,
+    kept: Kept,
     let_go: Vec<u32>,
     /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
     binding: Vec<u32>,
@@ -89,6 +91,7 @@ impl<'a> Graph<'a> {
             sources: Vec::new(),
             kinds: Vec::new(),
             order: Vec::new(),
+            kept: Kept::default(),
             let_go: Vec::new(),
             binding: Vec::new(),
             last: None,
@@ -109,6 +112,7 @@ impl<'a> Graph<'a> {
             edges.retain(|edge| graph.let_go.binary_search(&edge.3).is_err());
             graph.set_edges(&edges);
         }
+        graph.kept = Kept::new(graph.segments.len(), &graph.sources, &graph.order);
         graph.bind();
         graph.connected = ends::connected(&graph);
         graph.last = ends::last(&graph, &graph.connected);
@@ -204,6 +208,12 @@ impl<'a> Graph<'a> {
     /// Segments in an order that respects all edges, as stretches of lanes.
     pub fn order(&self) -> &[Range<u32>] {
         &self.order
+    }
+
+    /// The segments that anything but the next of their lane looks back at.
+    #[inline]
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Sources of the dependencies of a segment.

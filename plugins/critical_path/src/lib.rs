@@ -27,6 +27,7 @@ pub mod findings;
 pub mod fold;
 pub mod graph;
 pub mod iterations;
+pub mod kept;
 mod lag;
 // One reader of lanes for both plugins that need it.
 #[path = "../../category/src/lanes/mod.rs"]

@@ -12,7 +12,7 @@ use crate::around::{Around, Own};
 use crate::graph::Graph;
 use crate::lanes::{Class, FastMap};
 use crate::rule::{scaled, stretched};
-use crate::schedule::{Scenario, background_ns, connected_ns, retime_into};
+use crate::schedule::{Scenario, walls_ns};
 use crate::walk::{Piece, PieceKind};
 
 /// What is left of the time in each of the three columns.
@@ -43,7 +43,7 @@ pub fn opportunities(
     limit: usize,
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
-    let mut free_ns = Vec::new();
+    let mut kept_ns = Vec::new();
     let names = names(graph, around, path);
     for (rank, (Reverse(path_ns), name, own_ns)) in names.into_iter().enumerate() {
         let gains = (rank < limit).then(|| {
@@ -55,7 +55,7 @@ pub fn opportunities(
                     around,
                     covered,
                 },
-                &mut free_ns,
+                &mut kept_ns,
             )
         });
         out.push(Opportunity {
@@ -67,7 +67,7 @@ pub fn opportunities(
         });
     }
     for (kind, path_ns) in lags(graph, path) {
-        let gains_ns = gains(graph, &OfLag { graph, kind }, &mut free_ns);
+        let gains_ns = gains(graph, &OfLag { graph, kind }, &mut kept_ns);
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
@@ -87,11 +87,9 @@ pub fn opportunities(
 fn gains(
     graph: &Graph<'_>,
     scenario: &impl Scenario<3>,
-    free_ns: &mut Vec<[i64; 3]>,
+    kept_ns: &mut Vec<[i64; 3]>,
 ) -> Option<[i64; 3]> {
-    retime_into(graph, scenario, free_ns);
-    let connected = connected_ns(graph, scenario, free_ns);
-    let background = background_ns(graph, scenario);
+    let [connected, background] = walls_ns(graph, scenario, kept_ns);
     let gain = |wall_ns: i64| graph.run.wall_ns - wall_ns;
     let is_bounded = gain(connected[2]) > 0 && gain(background[2]) <= 0;
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))

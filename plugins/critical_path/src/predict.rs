@@ -5,7 +5,7 @@ use trueno_plugin::{Finding, Result, Run, Severity};
 use crate::around::Around;
 use crate::graph::Graph;
 use crate::rule::Rule;
-use crate::schedule::{retime, wall_ns};
+use crate::schedule::{retime, wall_ns, walls_ns};
 use crate::tables::{self, Prediction};
 use crate::walk::walk_back;
 use crate::what_if::{Assumption, Predicted};
@@ -60,9 +60,8 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
 }
 
 fn predicted_ns(graph: &Graph<'_>, assumption: &Assumption<'_>) -> i64 {
-    let free_ns = retime(graph, assumption);
-    let [wall_ns] = wall_ns(graph, assumption, &free_ns);
-    wall_ns
+    let [[connected_ns], [background_ns]] = walls_ns(graph, assumption, &mut Vec::new());
+    connected_ns.max(background_ns)
 }
 
 fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {

@@ -1,6 +1,6 @@
 //! The graph re-timed: when every segment would let go if durations or lags were others.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, Link};
 use crate::lag;
 use crate::walk::PieceKind;
 
@@ -18,33 +18,58 @@ pub trait Scenario<const K: usize> {
 /// Segments begin as soon as all their predecessors let go, later by the lag of
 /// the binding one; what has no predecessor begins as measured.
 pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
-    let mut free_ns = Vec::new();
-    retime_into(graph, scenario, &mut free_ns);
-    free_ns
-}
-
-/// As [`retime`], into a list that may have been used before: of a large run it is hundreds of megabytes.
-pub fn retime_into<const K: usize>(
-    graph: &Graph<'_>,
-    scenario: &impl Scenario<K>,
-    free_ns: &mut Vec<[i64; K]>,
-) {
-    // What is there of an earlier use is not read: each segment comes after those it looks at.
-    free_ns.resize(graph.segments.len(), [0; K]);
+    // Each segment comes after those it looks at.
+    let mut free_ns = vec![[0; K]; graph.segments.len()];
     for stretch in graph.order() {
         let lane = graph.segments.lane(stretch.start);
         for segment in stretch.clone() {
-            let start_ns = begin(graph, scenario, free_ns, segment, lane);
+            let of = |source: u32, _: Link| free_ns[source as usize];
+            let start_ns = begin(graph, scenario, of, segment, lane);
             free_ns[segment as usize] = add(start_ns, needed(graph, scenario, segment, lane));
         }
     }
+    free_ns
+}
+
+/// As [`retime`], of which only the times of the segments in [`Graph::kept`] are left: of a large run all are
+/// hundreds of megabytes. `kept_ns` may have been used before.
+pub fn retime_kept<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    kept_ns: &mut Vec<[i64; K]>,
+) {
+    let kept = graph.kept();
+    kept_ns.resize(kept.len(), [0; K]);
+    for stretch in graph.order() {
+        let lane = graph.segments.lane(stretch.start);
+        let before = graph.lane_before(stretch.start, lane);
+        let mut before_ns = before.map_or([0; K], |segment| of_kept(graph, kept_ns, segment));
+        for segment in stretch.clone() {
+            let of = |source: u32, link: Link| match link {
+                Link::Lane => before_ns,
+                Link::Dependency(_) => of_kept(graph, kept_ns, source),
+            };
+            let start_ns = begin(graph, scenario, of, segment, lane);
+            before_ns = add(start_ns, needed(graph, scenario, segment, lane));
+            if let Some(place) = kept.place(segment) {
+                kept_ns[place] = before_ns;
+            }
+        }
+    }
+}
+
+/// When a segment would let go that is one of those in [`Graph::kept`].
+#[inline]
+fn of_kept<const K: usize>(graph: &Graph<'_>, kept_ns: &[[i64; K]], segment: u32) -> [i64; K] {
+    let place = graph.kept().place(segment);
+    place.map_or([0; K], |place| kept_ns[place])
 }
 
 #[inline]
 fn begin<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
-    free_ns: &[[i64; K]],
+    free_ns: impl Fn(u32, Link) -> [i64; K],
     segment: u32,
     lane: usize,
 ) -> [i64; K] {
@@ -53,7 +78,7 @@ fn begin<const K: usize>(
     };
     let mut out = [i64::MIN; K];
     for (source, link) in graph.predecessors(segment, lane) {
-        let free = free_ns[source as usize];
+        let free = free_ns(source, link);
         // Without a lag there is nothing to look up.
         let lag_ns = match binding.lag_ns {
             0 => 0,
@@ -118,27 +143,37 @@ pub fn wall_ns<const K: usize>(
     scenario: &impl Scenario<K>,
     free_ns: &[[i64; K]],
 ) -> [i64; K] {
-    let connected = connected_ns(graph, scenario, free_ns);
+    let connected = connected_ns(graph, scenario, |segment| free_ns[segment as usize]);
     later(connected, background_ns(graph, scenario))
 }
 
-/// How long the window would be if there were no other lanes than those that are connected with the path.
-pub fn connected_ns<const K: usize>(
+/// How long the window would be if there were no other lanes than those that are connected with the path; and
+/// [`background_ns`]. The window would be as long as the longer of the two.
+pub fn walls_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
-    free_ns: &[[i64; K]],
+    kept_ns: &mut Vec<[i64; K]>,
+) -> [[i64; K]; 2] {
+    retime_kept(graph, scenario, kept_ns);
+    let connected = connected_ns(graph, scenario, |segment| of_kept(graph, kept_ns, segment));
+    [connected, background_ns(graph, scenario)]
+}
+
+fn connected_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: impl Fn(u32) -> [i64; K],
 ) -> [i64; K] {
     let Some(last) = graph.last() else {
         return scenario.lag_ns(PieceKind::Gap, graph.run.wall_ns);
     };
     let own = graph.segments.lane(last);
     let [waited, after] = tail(graph, scenario, last);
-    let mut out = add(add(free_ns[last as usize], waited), after);
+    let mut out = add(add(free_ns(last), waited), after);
     for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
         // Segments of a lane let go in their order, so its last is its latest.
         let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
-        let latest = of_lane.last();
-        let bound = latest.map_or([0; K], |segment| free_ns[segment as usize]);
+        let bound = of_lane.last().map_or([0; K], &free_ns);
         out = later(out, bound);
     }
     out

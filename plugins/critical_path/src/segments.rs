@@ -93,6 +93,11 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     }
     out.lane_first.push(out.len() as u32);
     join_elastic(&mut out);
+    // They are there to the end, and lists that grow are up to twice as long as what they hold.
+    out.start_ns.shrink_to_fit();
+    out.end_ns.shrink_to_fit();
+    out.span.shrink_to_fit();
+    out.elastic.shrink_to_fit();
     out
 }
 

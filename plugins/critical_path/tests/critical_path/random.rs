@@ -11,7 +11,7 @@ use trueno_plugin_critical_path::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, by_start,
 };
 use trueno_plugin_critical_path::rule::{Change, Rule, Target};
-use trueno_plugin_critical_path::schedule;
+use trueno_plugin_critical_path::schedule::{self, Scenario};
 use trueno_plugin_critical_path::segments::{NONE, segments};
 use trueno_plugin_critical_path::slack::{last_end_ns, retime, slack};
 use trueno_plugin_critical_path::walk::{PieceKind, walk, walk_back};
@@ -200,6 +200,43 @@ proptest! {
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
         let dur_ns = |s: u32| (graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
+    }
+
+    /// What keeps few of the times gives the same walls as what has all of them.
+    #[test]
+    fn kept_times_are_those_of_the_whole_graph(
+        (rows, raw) in runs(),
+        scale in prop::collection::vec(prop::array::uniform3(0..4_i64), 1..9),
+        left in 0.0..2.0,
+    ) {
+        struct Scaled<'a>(&'a Graph<'a>, Vec<[i64; 3]>, f64);
+        impl Scenario<3> for Scaled<'_> {
+            fn dur_ns(&self, segment: u32, _lane: usize) -> [i64; 3] {
+                self.1[segment as usize % self.1.len()].map(|scale| self.0.dur_ns(segment) * scale)
+            }
+
+            fn lag_ns(&self, _kind: PieceKind, measured_ns: i64) -> [i64; 3] {
+                [measured_ns, (measured_ns as f64 * self.2) as i64, 0]
+            }
+        }
+        let mut run = lanes(&rows);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let scaled = Scaled(&graph, scale, left);
+        let all = schedule::retime(&graph, &scaled);
+        // Of an earlier use.
+        let mut kept = vec![[-1; 3]; 7];
+        schedule::retime_kept(&graph, &scaled, &mut kept);
+        prop_assert_eq!(kept.len(), graph.kept().len());
+        for (segment, free_ns) in (0..).zip(&all) {
+            if let Some(place) = graph.kept().place(segment) {
+                prop_assert_eq!(&kept[place], free_ns);
+            }
+        }
+        let [connected, background] = schedule::walls_ns(&graph, &scaled, &mut kept);
+        let longer: [i64; 3] = std::array::from_fn(|k| connected[k].max(background[k]));
+        prop_assert_eq!(longer, schedule::wall_ns(&graph, &scaled, &all));
     }
 
     #[test]
