@@ -137,6 +137,26 @@ fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
     let finding = out.finding("what_if_about_nothing").unwrap();
     assert_eq!(finding.title, "`QKV=0.5` is about nothing in this run");
     assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
+    for (rule, instead) in [
+        ("hraeds=0.5", "there are: heads"),
+        ("Attention=0.5", "it is a category: `category:Attention=…`"),
+        ("launch_delay=0", "it is a kind: `kind:launch_delay=…`"),
+        ("category:atention=0", "there are: Attention"),
+        ("category:GEMM=0", "look at the categories in `by_category`"),
+        ("kind:trasfer=0", "there are: transfer"),
+        (
+            "kind:nonsense=0",
+            "kinds are brick, gap, kernel, launch_delay, layer, queue, sync, sync_wait, task, transfer, work",
+        ),
+        (
+            "id:77=0",
+            "no interval has this id; the tables `path` and `slack` have ids",
+        ),
+    ] {
+        let (_, out) = what_if(&threaded(), &[rule]);
+        let finding = out.finding("what_if_about_nothing").unwrap();
+        assert_eq!(finding.suggestion.as_deref(), Some(instead), "{rule}");
+    }
 }
 
 #[test]
