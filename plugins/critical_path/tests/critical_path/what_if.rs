@@ -369,7 +369,7 @@ fn a_lane_that_leaves_no_telling_is_named() {
     let finding = out.finding("prediction_bounded").unwrap();
     assert_eq!(
         finding.title,
-        "what less time would buy cannot be told for 1 names and kinds: `thread 1` is busy for \
+        "what less time would buy cannot be told for 1 name or kind: `thread 1` is busy for \
          100.0 % of the run, and nothing recorded connects it with the path"
     );
     let detail = finding.detail.as_deref().unwrap();
