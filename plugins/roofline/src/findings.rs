@@ -215,6 +215,9 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
     Finding::new(
         "simd_pays",
         Severity::Info,
-        format!("SIMD pays in all {told} comparisons"),
+        match told {
+            1 => "SIMD pays in the one comparison".to_owned(),
+            told => format!("SIMD pays in all {told} comparisons"),
+        },
     )
 }

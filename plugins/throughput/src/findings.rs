@@ -203,14 +203,12 @@ fn not_declared(declared: &Declared) -> Vec<Finding> {
         .into_iter()
         .filter(|work| declared.anywhere[*work] > declared.readings[*work])
         .map(|work| {
+            let count = declared.anywhere[work] - declared.readings[work];
             format!(
-                "{} of `{}` on other rows",
-                counted(
-                    declared.anywhere[work] - declared.readings[work],
-                    "reading",
-                    "readings"
-                ),
-                WORK[work]
+                "{count} {} `{}` {} on other rows",
+                agreeing(count, "counter", "counters"),
+                WORK[work],
+                agreeing(count, "lies", "lie")
             )
         })
         .collect();
