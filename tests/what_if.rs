@@ -226,8 +226,8 @@ fn values_of_another_type_are_refused_before_anything_is_read() {
             "roofline: an option is wrong: option `nominal`: ",
         ),
         (
-            "divergence.rtol=-1",
-            "divergence: an option is wrong: `rtol` is -1, expected 0 or more",
+            "roofline.memory=ram",
+            "roofline: an option is wrong: memory `ram` is no level of memory",
         ),
     ] {
         let done = dir
