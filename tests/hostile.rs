@@ -118,15 +118,15 @@ fn a_failed_section_fails_only_a_check_and_only_alone_the_whole() {
 fn a_wrong_option_is_told_as_one() {
     let dir = Dir::new();
     let run = dir.run();
-    let json = commit(&dir, &run, "no_such_sin", 1);
-    let message = section(&json, "hostile")["message"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert!(
-        message.starts_with("an option is wrong: ") && message.contains("no_such_sin"),
-        "{message}"
-    );
+    let plugin = hostile_plugin();
+    let plugin = plugin.to_str().unwrap();
+    let args = ["--plugin", plugin, "--set", "hostile.sin=no_such_sin"];
+    let done = dir
+        .report(&run, &args)
+        .exits(2)
+        .stderr_has("hostile: an option is wrong: ")
+        .stderr_has("no_such_sin");
+    assert_eq!(done.stdout, "", "nothing is reported");
 }
 
 #[test]

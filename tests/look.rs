@@ -296,7 +296,7 @@ fn rows_that_lie_in_themselves_are_shown_once() {
     });
     let tree = look(&dir, "tree", &run, &["--json"])
         .exits(0)
-        .stderr_has("1 rows say that they lie in themselves")
+        .stderr_has("1 row says that it lies in itself")
         .json();
     let counted: i64 = tree["rows"]
         .as_array()

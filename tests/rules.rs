@@ -45,7 +45,7 @@ fn each_broken_rule_is_named() {
         ("inputs", "kept", "1 query"),
         ("runs", "kept", ""),
         ("prints_nothing", "broken", "careless was here"),
-        ("gives", "kept", "1 tables"),
+        ("gives", "kept", "1 table, "),
         ("columns", "broken", "seen.busy_share is a ratio"),
         ("numbers", "broken", "seen.speed (1)"),
         ("same_twice", "broken", "column process"),

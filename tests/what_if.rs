@@ -183,12 +183,59 @@ fn rules_that_say_nothing_are_told() {
         .exits(0)
         .stdout_has("`Qkv=0.5` is about nothing in this run")
         .stdout_has("QkvProjection");
+}
+
+/// A wrong flag is refused as such: no section is made, and no run is looked for.
+#[test]
+fn rules_that_are_none_are_refused_before_anything_is_read() {
+    let dir = Dir::new();
+    for (rule, why) in [
+        ("QkvProjection", "what_if `QkvProjection`: there is no `=`"),
+        ("QkvProjection=abc", "the value is no factor and no time"),
+        ("QkvProjection=-1", "the value is no factor and no time"),
+        ("=0.5", "nothing stands before the `=`"),
+        ("id:x=1", "the id is no whole number"),
+    ] {
+        for run in [dataset("simd"), dir.join("no.run")] {
+            let done = dir
+                .report(&run, &["--what-if", "LmHead=0.5", "--what-if", rule])
+                .exits(2)
+                .stderr_has(why)
+                .stderr_has("expected TARGET=VALUE");
+            assert_eq!(done.stdout, "");
+        }
+    }
     dir.report(
-        &run,
-        &["--only", "critical_path", "--what-if", "QkvProjection"],
+        &dataset("simd"),
+        &["--what-if", "LmHead=0", "--skip", "critical_path"],
     )
     .exits(2)
-    .stderr_has("expected TARGET=VALUE");
+    .stderr_has("--skip critical_path leaves it out");
+}
+
+#[test]
+fn values_of_another_type_are_refused_before_anything_is_read() {
+    let dir = Dir::new();
+    for (setting, why) in [
+        (
+            "critical_path.path_rows=many",
+            "critical_path: an option is wrong: option `path_rows`: ",
+        ),
+        (
+            "roofline.nominal=3",
+            "roofline: an option is wrong: option `nominal`: ",
+        ),
+        (
+            "roofline.memory=ram",
+            "roofline: an option is wrong: memory `ram` is no level of memory",
+        ),
+    ] {
+        let done = dir
+            .report(&dir.join("no.run"), &["--set", setting])
+            .exits(2)
+            .stderr_has(why);
+        assert_eq!(done.stdout, "");
+    }
 }
 
 /// The rows of the slow run are those of the plain one, with the work of a brick done several times.

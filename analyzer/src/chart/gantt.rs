@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::Scale;
+use trueno_plugin::{Scale, counted};
 
 use super::axis::Axis;
 use super::data::{Data, kinds, show};
@@ -119,7 +119,11 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         }
     }
     if left_out > 0 {
-        let text = format!("{left_out} lanes with less time are left out");
+        let text = counted(
+            left_out,
+            "lane with less time is left out",
+            "lanes with less time are left out",
+        );
         scene.text((8.0, bottom + 29.0), &text, Anchor::Start, Ink::Faint);
     }
     if has_legend {

@@ -1,6 +1,7 @@
 //! `span_count`: how many rows there may be, and must be.
 
 use serde::Deserialize;
+use trueno_plugin::counted;
 
 use super::outcome::Found;
 use super::pattern::fits;
@@ -46,8 +47,8 @@ impl SpanCount {
         let pattern = self.span_name_pattern.as_deref();
         let limits = match (self.min_spans, self.max_spans) {
             (Some(min), Some(max)) => format!("{min} to {max} rows"),
-            (Some(min), None) => format!("at least {min} rows"),
-            (_, max) => format!("at most {} rows", max.unwrap_or(0)),
+            (Some(min), None) => format!("at least {}", counted(min, "row", "rows")),
+            (_, max) => format!("at most {}", counted(max.unwrap_or(0), "row", "rows")),
         };
         let expected = match pattern {
             Some(pattern) => format!("{limits} named {pattern}"),

@@ -1,6 +1,7 @@
 //! Whether two sides can be compared at all: what differs besides what was to be compared.
 
 use std::collections::BTreeSet;
+use trueno_plugin::counted;
 
 use serde::Serialize;
 
@@ -186,13 +187,16 @@ fn completeness(facts: &RunFacts) -> (Standing, String) {
     };
     let mut words = Vec::new();
     if dropped > 0 {
-        words.push(format!("{dropped} rows dropped"));
+        words.push(format!("{} dropped", counted(dropped, "row", "rows")));
     }
     if facts.open > 0 {
-        words.push(format!("{} rows open at the end", facts.open));
+        words.push(format!(
+            "{} open at the end",
+            counted(facts.open, "row", "rows")
+        ));
     }
     if facts.rows_lost > 0 {
-        words.push(format!("{} rows lost", facts.rows_lost));
+        words.push(format!("{} lost", counted(facts.rows_lost, "row", "rows")));
     }
     if !facts.clean_end {
         words.push(format!("no clean end ({})", facts.state.as_str()));

@@ -11,13 +11,14 @@ use super::stacks::{ROOT, Stacks};
 
 /// Writes all stacks with self time.
 pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportError> {
+    let names: Vec<String> = stacks.names.iter().map(|name| escaped(name)).collect();
     let mut lines = Vec::new();
     for (at, node) in stacks.nodes.iter().enumerate() {
         if node.self_ns > 0 {
             let mut frames = Vec::new();
             let mut at = at;
             while at != ROOT {
-                frames.push(escaped(&stacks.names[stacks.nodes[at].name]));
+                frames.push(names[stacks.nodes[at].name].as_str());
                 at = stacks.nodes[at].parent;
             }
             frames.reverse();

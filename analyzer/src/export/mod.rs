@@ -21,6 +21,7 @@ use crate::run::{Run, RunError};
 
 pub use chrome::{FORMAT_VERSION as CHROME_FORMAT_VERSION, MARK as CHROME_MARK};
 pub use parquet::{Sizes as ParquetSizes, to_folder};
+pub use stacks::DEEPEST;
 
 /// Formats that are one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,17 +77,33 @@ pub enum ExportError {
     Lacking(String),
 }
 
+/// What was not written as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Rows deeper than [`DEEPEST`], which have no frame of their own in a stack; their time is in one for all.
+    pub deeper: u64,
+}
+
 /// Writes `run` to `to`.
 ///
 /// # Errors
 /// See [`ExportError`].
-pub fn to_file(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<(), ExportError> {
+pub fn to_file(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<Written, ExportError> {
     let source = rows::Source::open(run)?;
+    let mut written = Written::default();
     match format {
-        FileFormat::Chrome => chrome::write(&source, to),
-        FileFormat::Perfetto => perfetto::write(&source, to),
-        FileFormat::Folded => folded::write(&stacks::stacks(&source)?, to),
-        FileFormat::Flamegraph => flamegraph::write(&stacks::stacks(&source)?, run.facts(), to),
-        FileFormat::Otlp => otlp::write(&source, to),
+        FileFormat::Chrome => chrome::write(&source, to)?,
+        FileFormat::Perfetto => perfetto::write(&source, to)?,
+        FileFormat::Folded | FileFormat::Flamegraph => {
+            let stacks = stacks::stacks(&source)?;
+            written.deeper = stacks.deeper;
+            if format == FileFormat::Folded {
+                folded::write(&stacks, to)?;
+            } else {
+                flamegraph::write(&stacks, run.facts(), to)?;
+            }
+        }
+        FileFormat::Otlp => otlp::write(&source, to)?,
     }
+    Ok(written)
 }

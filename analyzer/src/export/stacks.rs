@@ -4,12 +4,20 @@
 //! the latest started; of equals the shorter, then the higher id. So the self
 //! times of a lane add up to its busy time, nested or not. Rows whose times
 //! are not those of their work (bound, not valid) are part of no stack.
+//!
+//! A line of a stack names every frame of it: written out, a recursion of many levels would take the square of their
+//! number. So what lies deeper than [`DEEPEST`] intervals is summed up in one frame.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::ExportError;
 use super::rows::{self, Lane, SPAN_TABLES, Source};
+
+/// So many intervals of a lane one in another have frames of their own.
+pub const DEEPEST: usize = 1000;
+/// The frame of all that lies deeper.
+const DEEPER: &str = "[deeper]";
 
 /// Number of the node above all lanes.
 pub(super) const ROOT: usize = 0;
@@ -29,6 +37,8 @@ pub(super) struct Node {
 pub(super) struct Stacks {
     pub(super) nodes: Vec<Node>,
     pub(super) names: Vec<String>,
+    /// Rows without a frame of their own; see [`DEEPEST`].
+    pub(super) deeper: u64,
     numbers: HashMap<String, usize>,
 }
 
@@ -111,6 +121,7 @@ impl Stacks {
 
     /// Adds one sorted lane below `top`.
     fn fold(&mut self, top: usize, spans: &[Span]) {
+        let deeper = self.number(DEEPER);
         let mut open: Vec<(i64, usize)> = Vec::new(); // end, node
         let mut now_ns = i64::MIN;
         for span in spans {
@@ -120,7 +131,12 @@ impl Stacks {
             }
             now_ns = span.start_ns;
             let under = open.last().map_or(top, |&(_, node)| node);
-            let node = self.child(under, span.name);
+            let node = match open.len() {
+                DEEPEST => self.child(under, deeper),
+                0..DEEPEST => self.child(under, span.name),
+                _ => under,
+            };
+            self.deeper += u64::from(open.len() >= DEEPEST);
             open.push((span.end_ns, node));
         }
         self.close(&mut open, &mut now_ns, i64::MAX);
@@ -147,5 +163,62 @@ impl Stacks {
             totals[self.nodes[at].parent] += totals[at];
         }
         totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::folded;
+    use super::*;
+
+    /// `levels` intervals, each in the one before, with 2 ns of its own.
+    fn nested(levels: i64) -> (Stacks, Vec<String>) {
+        let mut stacks = Stacks::default();
+        let root = stacks.number("");
+        stacks.nodes.push(Node {
+            name: root,
+            parent: ROOT,
+            self_ns: 0,
+            children: BTreeMap::new(),
+        });
+        let (lane, name) = (stacks.number("lane"), stacks.number("f"));
+        let top = stacks.child(ROOT, lane);
+        let spans: Vec<Span> = (0..levels)
+            .map(|level| Span {
+                start_ns: level,
+                end_ns: 2 * levels - level,
+                id: level as u64,
+                name,
+            })
+            .collect();
+        stacks.fold(top, &spans);
+        let mut text = Vec::new();
+        folded::write(&stacks, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        (stacks, text.lines().map(str::to_owned).collect())
+    }
+
+    #[test]
+    fn what_lies_deep_is_in_one_frame_and_no_time_is_lost() {
+        let time = |lines: &[String]| -> i64 {
+            let ns = |line: &String| line.rsplit_once(' ').unwrap().1.parse::<i64>().unwrap();
+            lines.iter().map(ns).sum()
+        };
+        let deepest = |lines: &[String]| {
+            let frames = |line: &String| line.split(';').count();
+            lines.iter().map(frames).max().unwrap()
+        };
+        let most = DEEPEST as i64;
+        let (stacks, lines) = nested(most);
+        assert_eq!((stacks.deeper, deepest(&lines)), (0, 1 + DEEPEST));
+        assert_eq!(time(&lines), 2 * most);
+        for levels in [most + 1, 64_000] {
+            let (stacks, lines) = nested(levels);
+            assert_eq!(stacks.deeper as i64, levels - most);
+            assert_eq!((lines.len(), deepest(&lines)), (DEEPEST + 1, 2 + DEEPEST));
+            assert_eq!(time(&lines), 2 * levels);
+            let in_one = format!("{DEEPER} {}", 2 * (levels - most));
+            assert!(lines.iter().any(|line| line.ends_with(&in_one)));
+        }
     }
 }

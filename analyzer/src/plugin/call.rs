@@ -9,6 +9,9 @@ use super::host::{Host, Sink, Taken};
 use super::{Input, Plugin, Way, frame, isolate, later};
 use crate::query::{Database, QueryError, collect};
 
+/// What follows a wrong option in a report.
+pub(super) const OPTION_HINT: &str = " (hint: options are given as --set PLUGIN.KEY=VALUE)";
+
 /// What a plugin may be asked over.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
@@ -219,9 +222,7 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         abi::FAILED => Some(said.unwrap_or_else(|| "it failed and gave no reason".into())),
         abi::BAD_OPTION => {
             let text = said.unwrap_or_else(|| "it does not say which".into());
-            Some(format!(
-                "an option is wrong: {text} (hint: options are given as --set PLUGIN.KEY=VALUE)"
-            ))
+            Some(format!("an option is wrong: {text}{OPTION_HINT}"))
         }
         abi::BAD_INPUT => Some(format!(
             "its input is not as it needs it: {}",

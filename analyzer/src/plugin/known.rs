@@ -1,12 +1,13 @@
-//! Which options a plugin takes.
+//! Which options a plugin takes, and whether it takes these.
 //!
 //! The interface has no list of them. A plugin made with the SDK answers an
 //! unknown key with the known ones, before it looks at anything else; so it is
 //! asked with a key that no plugin has, in a process of its own and without
-//! inputs.
+//! inputs. Values it refuses in the same way, before a run is read.
 
 use std::time::Duration;
 
+use super::call::OPTION_HINT;
 use super::isolate::{self, Limits};
 use super::{Cause, Outcome, Plugin, Way};
 
@@ -26,8 +27,25 @@ const MOST_TIME: Duration = Duration::from_secs(5);
 
 /// Asks the plugin.
 pub fn known_options(plugin: &Plugin) -> Known {
+    match refusal(plugin, &format!("{{\"{NOBODYS_KEY}\":0}}")) {
+        Some(message) => read(&message),
+        None => Known::NotTold,
+    }
+}
+
+/// What the plugin says against these options, a JSON object. `None` where it takes them, and where it
+/// finds out only from what it reads.
+pub fn refused_options(plugin: &Plugin, options: &str) -> Option<String> {
+    let message = refusal(plugin, options)?;
+    // The hint names one flag; there are several that give options.
+    let said = message.strip_suffix(OPTION_HINT).unwrap_or(&message);
+    Some(said.to_owned())
+}
+
+/// Calls the plugin with these options and nothing to read.
+fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
     if !isolate::AVAILABLE {
-        return Known::NotTold;
+        return None;
     }
     let limits = match &plugin.way {
         Way::Apart(limits) => limits.clone(),
@@ -38,14 +56,13 @@ pub fn known_options(plugin: &Plugin) -> Known {
         ..limits
     };
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();
-    let options = format!("{{\"{NOBODYS_KEY}\":0}}");
-    match isolate::run(&plugin.file, nothing, &options, &limits) {
+    match isolate::run(&plugin.file, nothing, options, &limits) {
         Outcome::Failed {
             cause: Cause::Option,
             message,
             ..
-        } => read(&message),
-        _ => Known::NotTold,
+        } => Some(message),
+        _ => None,
     }
 }
 

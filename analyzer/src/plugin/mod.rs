@@ -16,7 +16,7 @@ pub use find::{
     Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find, id_of,
 };
 pub use host::Taken;
-pub use known::{Known, known_options};
+pub use known::{Known, known_options, refused_options};
 pub use load::{LoadError, load, load_apart};
 pub use roster::{Entry, Roster, RosterError, Status};
 

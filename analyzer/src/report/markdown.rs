@@ -1,6 +1,7 @@
 //! The form for a pull request: the same in brief.
 
 use std::fmt::Write;
+use trueno_plugin::counted;
 
 use super::top::Top;
 use super::view::{View, heading};
@@ -164,7 +165,7 @@ fn told(section: &Section) -> String {
     let told: Vec<String> = kinds
         .into_iter()
         .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more }))
+        .map(|(count, one, more)| counted(count, one, more))
         .collect();
     match told.is_empty() {
         true => String::new(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Table, TextColumn};
+use trueno_plugin::{Table, TextColumn, agreeing};
 
 use super::{Cell, units};
 
@@ -83,7 +83,7 @@ fn adds_up(column: &str) -> bool {
 }
 
 fn rows(count: usize) -> &'static str {
-    if count == 1 { "row" } else { "rows" }
+    agreeing(count, "row", "rows")
 }
 
 fn several_kinds(kinds: &TextColumn) -> bool {

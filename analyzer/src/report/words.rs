@@ -1,6 +1,7 @@
 //! The sentences that terminal and Markdown reports share.
 
 use std::collections::BTreeMap;
+use trueno_plugin::agreeing;
 
 use crate::run::{RankFacts, RunState, WallSource, rank_numbers};
 
@@ -270,19 +271,25 @@ fn incomplete(report: &Report) -> Vec<String> {
     }
     match facts.dropped {
         Some(0) => {}
-        Some(n) => reasons.push(format!("{} events were dropped while recording", count(n))),
+        Some(n) => reasons.push(format!(
+            "{} {} dropped while recording",
+            count(n),
+            agreeing(n, "event was", "events were")
+        )),
         None => reasons.push(DROPS_NOT_KNOWN.into()),
     }
     if facts.open > 0 {
         reasons.push(format!(
-            "{} rows were still open when the recording ended",
-            count(facts.open)
+            "{} {} still open when the recording ended",
+            count(facts.open),
+            agreeing(facts.open, "row was", "rows were")
         ));
     }
     if facts.rows_lost > 0 {
         reasons.push(format!(
-            "{} recorded rows cannot be read any more",
-            count(facts.rows_lost)
+            "{} recorded {} cannot be read any more",
+            count(facts.rows_lost),
+            agreeing(facts.rows_lost, "row", "rows")
         ));
     }
     let of_ranks = report

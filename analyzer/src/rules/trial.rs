@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use trueno_plugin::counted;
 
 use polars::prelude::{DataFrame, PolarsResult};
 use polars::sql::extract_table_identifiers;
@@ -195,10 +196,10 @@ fn over_tables(subject: &Subject<'_>, frames: &[Option<DataFrame>], all: &mut Ve
             None => checked("prints_nothing", Verdict::Kept, "nothing"),
         });
         let seen = format!(
-            "{} tables, {} findings, {} charts",
-            taken.tables.len(),
-            taken.findings.len(),
-            taken.charts.len()
+            "{}, {}, {}",
+            counted(taken.tables.len(), "table", "tables"),
+            counted(taken.findings.len(), "finding", "findings"),
+            counted(taken.charts.len(), "chart", "charts")
         );
         let is_empty = taken.tables.is_empty() && taken.findings.is_empty();
         all.push(if is_empty {

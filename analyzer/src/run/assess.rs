@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use trueno_plugin::{agreeing, counted};
 
 use trueno_recorder::rest::{self, Rest};
 use trueno_recorder::run_json::{RunJson, State};
@@ -189,8 +190,10 @@ pub(super) fn rest_problems(
     let rows: u64 = rest.iter().map(|segment| segment.rows_read).sum();
     if rows > 0 {
         let text = format!(
-            "{rows} rows lay in live/, where they wait for their segment, and are read from there \
-             (hint: `trueno-analyze recover` writes segments of them)"
+            "{} lay in live/, where rows wait for their segment, and {} read from there \
+             (hint: `trueno-analyze recover` writes segments of them)",
+            counted(rows, "row", "rows"),
+            agreeing(rows, "is", "are")
         );
         problems.push(Problem::info("live", text));
     }
@@ -246,7 +249,10 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Rest>) -> 
         };
         problems.push(Problem::warning(
             "dropped",
-            format!("{rows} rows were dropped at recording{tables}"),
+            format!(
+                "{} dropped at recording{tables}",
+                counted(rows, "row was", "rows were")
+            ),
         ));
     }
     problems
@@ -268,7 +274,11 @@ pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
         let mut problems: Vec<Problem> = segment.faults.iter().map(make).collect();
         if let Some(lost) = segment.rows_lost().filter(|&rows| rows > 0) {
             let expected = segment.rows_expected.unwrap_or(lost);
-            let text = format!("{}: {lost} of {expected} rows lost", segment.name);
+            let text = format!(
+                "{}: {lost} of {} lost",
+                segment.name,
+                counted(expected, "row", "rows")
+            );
             problems.push(Problem::error("rows_lost", text));
         }
         problems
@@ -288,8 +298,9 @@ pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Pro
             problems.push(Problem::warning(
                 "counts_differ",
                 format!(
-                    "{}: {} rows were found, run.json lists no such table",
-                    table.name, table.rows_read
+                    "{}: {} found, run.json lists no such table",
+                    table.name,
+                    counted(table.rows_read, "row was", "rows were")
                 ),
             ));
             continue;
@@ -297,8 +308,12 @@ pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Pro
         let known = table.rows_lost.unwrap_or(0).saturating_add(table.rows_read);
         if counts.rows.saturating_add(counts.lost) != known || counts.segments != table.segments {
             let text = format!(
-                "{}: run.json counts {} rows in {} segments, found {} rows in {}",
-                table.name, counts.rows, counts.segments, table.rows_read, table.segments
+                "{}: run.json counts {} in {}, found {} in {}",
+                table.name,
+                counted(counts.rows, "row", "rows"),
+                counted(counts.segments, "segment", "segments"),
+                counted(table.rows_read, "row", "rows"),
+                table.segments
             );
             problems.push(Problem::warning("counts_differ", text));
         }

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
+use trueno_plugin::counted;
 
 use polars::prelude::{IpcReader, SchemaExt, SchemaRef, SerReader};
 use xxhash_rust::xxh3::xxh3_64;
@@ -38,7 +39,7 @@ pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> 
                 name,
                 0,
                 listed,
-                format!("missing: {rows} rows lost"),
+                format!("missing: {} lost", counted(rows, "row", "rows")),
             )),
         };
     };

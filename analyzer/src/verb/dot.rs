@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use trueno_plugin::{agreeing, counted};
 
 use super::look::{Look, Want};
 use super::output::Files;
@@ -124,8 +125,9 @@ fn head(look: &Look, tree: &Tree, unseen: u64) -> String {
         .wall_ns
         .map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
     let mut lines = vec![format!(
-        "wall {wall}, {} rows{}",
+        "wall {wall}, {} {}{}",
         show(Cell::U64(graph.rows() as u64), Unit::None),
+        agreeing(graph.rows(), "row", "rows"),
         look.completeness()
     )];
     if let Some(critical) = look.critical {
@@ -137,7 +139,10 @@ fn head(look: &Look, tree: &Tree, unseen: u64) -> String {
     }
     let left_out: usize = tree.items.iter().map(|item| item.left_out).sum();
     if left_out > 0 {
-        lines.push(format!("{left_out} nodes stand in sums (hint: --top)"));
+        lines.push(format!(
+            "{} in sums (hint: --top)",
+            counted(left_out, "node stands", "nodes stand")
+        ));
     }
     if tree.is_cut {
         lines.push(format!(

@@ -1,6 +1,7 @@
 //! `trueno-analyze export`.
 
 use std::io::Write;
+use trueno_plugin::{agreeing, counted};
 
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
@@ -10,7 +11,7 @@ use super::parquet;
 use super::talk::Talk;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::exit;
-use crate::export::{self, ExportError, FileFormat};
+use crate::export::{self, DEEPEST, ExportError, FileFormat, Written};
 use crate::run::Run;
 
 /// Writes a run in another format.
@@ -31,7 +32,7 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
         ExportFormat::Parquet => return parquet::export(&run, args, talk),
     };
     let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
-    let mut failed = None;
+    let (mut failed, mut deep) = (None, 0);
     Files::read([]).write("-o", &args.output)?.replace(|to| {
         let result = if compressed {
             gzip(&run, format, to)
@@ -39,7 +40,10 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
             export::to_file(&run, format, to)
         };
         match result {
-            Ok(()) => Ok(()),
+            Ok(Written { deeper }) => {
+                deep = deeper;
+                Ok(())
+            }
             Err(ExportError::Write(error)) => Err(error),
             Err(error) => {
                 failed = Some(error);
@@ -49,13 +53,23 @@ pub fn export(args: &ExportArgs, talk: &Talk) -> anyhow::Result<u8> {
     })?;
     match failed {
         Some(error) => Err(error).with_context(|| format!("{}: not exported", args.run.display())),
-        None => Ok(exit::FINE),
+        None => {
+            if deep > 0 {
+                talk.warn(&format!(
+                    "{} in more than {DEEPEST} others: {} time is in frames called [deeper]",
+                    counted(deep, "row lies", "rows lie"),
+                    agreeing(deep, "its", "their")
+                ));
+            }
+            Ok(exit::FINE)
+        }
     }
 }
 
 /// No name and no time in the head: the same run gives the same bytes.
-fn gzip(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<(), ExportError> {
+fn gzip(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<Written, ExportError> {
     let mut packed = GzBuilder::new().write(to, Compression::default());
-    export::to_file(run, format, &mut packed)?;
-    packed.finish().map(drop).map_err(ExportError::from)
+    let written = export::to_file(run, format, &mut packed)?;
+    packed.finish()?;
+    Ok(written)
 }

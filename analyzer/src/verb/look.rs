@@ -6,6 +6,7 @@ use crate::cli::GraphArgs;
 use crate::graph::{self, Content, Critical, Filter, Graph};
 use crate::plugin::Roster;
 use crate::run::{Run, RunFacts, RunState};
+use trueno_plugin::{agreeing, counted};
 
 /// The graph of a run, and what is known of it.
 pub struct Look {
@@ -40,8 +41,13 @@ impl Look {
         )?;
         if graph.circles > 0 {
             talk.warn(&format!(
-                "{} rows say that they lie in themselves, by some way round: they are shown below their lanes",
-                graph.circles
+                "{}, by some way round: shown below {}",
+                counted(
+                    graph.circles,
+                    "row says that it lies in itself",
+                    "rows say that they lie in themselves"
+                ),
+                agreeing(graph.circles, "its lane", "their lanes")
             ));
         }
         let mut critical = None;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use serde_json::{Map, Value};
 
 use crate::cli::Setting;
-use crate::plugin::{Known, Roster, known_options};
+use crate::plugin::{Known, Roster, known_options, refused_options};
 
 /// Options by plugin and key.
 pub type Options = BTreeMap<String, Map<String, Value>>;
@@ -72,22 +72,28 @@ fn to_json(value: toml::Value) -> Result<Value, &'static str> {
     })
 }
 
+/// Asks the plugins, before anything of a run is read.
+///
 /// # Errors
-/// A plugin that tells its options has no such one. A plugin that is not there is told of later.
+/// A plugin that tells its options has no such one, or refuses a value. A plugin that is not there is told of
+/// later.
 pub fn check(options: &Options, roster: &Roster) -> anyhow::Result<()> {
     for (id, keys) in options {
         let Some(plugin) = roster.get(id) else {
             continue;
         };
-        let Known::These(known) = known_options(plugin) else {
-            continue;
-        };
-        if let Some(key) = keys.keys().find(|key| !known.contains(key)) {
+        if let Known::These(known) = known_options(plugin)
+            && let Some(key) = keys.keys().find(|key| !known.contains(key))
+        {
             let known = match known.as_slice() {
                 [] => "it takes none".to_owned(),
                 known => format!("it takes {}", known.join(", ")),
             };
             anyhow::bail!("{id}.{key}: the plugin {id} has no such option (hint: {known})");
+        }
+        let given = serde_json::to_string(keys).context("options of plugins")?;
+        if let Some(why) = refused_options(plugin, &given) {
+            anyhow::bail!("{id}: {why}");
         }
     }
     Ok(())

@@ -23,6 +23,8 @@ use crate::window::Wanted;
 
 /// The plugin that compares backends.
 const ROOFLINE: &str = "roofline";
+/// The plugin that predicts.
+const CRITICAL_PATH: &str = "critical_path";
 /// Rows of each table where no other number is asked for.
 const ROWS: usize = 10;
 /// The same of a brief page.
@@ -91,18 +93,11 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
             place.why_not.as_deref().unwrap_or_default()
         ));
     }
-    let run = Run::open(&args.run)?;
-    let baseline = baseline(args)?;
-    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
-    if roster.plugins.is_empty() {
-        anyhow::bail!(roster.nothing_found());
-    }
     let mut wish = Wish {
         only: args.only.clone(),
         skip: args.skip.clone(),
     };
     let mut options = options::gather(args.options_file.as_deref(), &args.set)?;
-    options::check(&options, &roster)?;
     if args.compare_backends {
         wish.only.push(ROOFLINE.to_owned());
         options
@@ -118,10 +113,18 @@ pub fn report(args: &ReportArgs, palette: Palette, talk: &Talk) -> anyhow::Resul
             .extend(tolerances);
     }
     if !args.what_if.is_empty() {
+        predicted(&mut wish)?;
         options
-            .entry("critical_path".to_owned())
+            .entry(CRITICAL_PATH.to_owned())
             .or_default()
             .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
+    }
+    options::check(&options, &roster)?;
+    let run = Run::open(&args.run)?;
+    let baseline = baseline(args)?;
+    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
+    if roster.plugins.is_empty() {
+        anyhow::bail!(roster.nothing_found());
     }
     let report = report::build(&Request {
         run: &run,
@@ -201,6 +204,18 @@ fn detail(args: &ReportArgs, talk: &Talk) -> Detail {
         false if talk.is_verbose() || by_name => Detail::Full,
         false => Detail::Brief,
     }
+}
+
+/// A prediction that was asked for is shown, whatever else is.
+fn predicted(wish: &mut Wish) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !wish.skip.iter().any(|skip| skip == CRITICAL_PATH),
+        "--what-if: {CRITICAL_PATH} predicts, and --skip {CRITICAL_PATH} leaves it out (hint: give one of the two)"
+    );
+    if !wish.only.is_empty() {
+        wish.only.push(CRITICAL_PATH.to_owned());
+    }
+    Ok(())
 }
 
 /// The run to compare with; several only where a plugin can tell them apart.

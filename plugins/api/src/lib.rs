@@ -51,6 +51,7 @@ pub mod arrow;
 mod build;
 mod chart;
 mod column;
+mod counted;
 mod error;
 #[doc(hidden)]
 pub mod export;
@@ -72,6 +73,7 @@ pub use chart::{Chart, ChartKind, Lines, Scale};
 pub use column::{
     BoolColumn, Column, ColumnType, F64Column, I64Column, IntoCell, PlainColumn, U64Column,
 };
+pub use counted::{agreeing, counted};
 pub use error::{Error, Result};
 pub use finding::{Evidence, Finding, Severity};
 pub use percent::percent;

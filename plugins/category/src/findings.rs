@@ -1,6 +1,6 @@
 //! What a reader should know before trusting the split into categories.
 
-use trueno_plugin::{Finding, Severity, percent};
+use trueno_plugin::{Finding, Severity, counted, percent};
 
 use crate::lanes::{LaneKind, Lanes, UNCATEGORISED};
 use crate::tables::{CategoryRow, NOT_ALIVE, kind_total, share};
@@ -76,10 +76,12 @@ fn left_out(run: &Lanes, mut out: Vec<Finding>) -> Vec<Finding> {
     let left = run.left_out;
     let rows = left.bound + left.invalid + left.impossible;
     if rows > 0 {
-        let title = format!("{rows} rows are part of no time");
+        let title = counted(rows, "row is part of no time", "rows are part of no time");
         let detail = format!(
-            "{} bound rows, whose times only contain the work; {} kernels marked not valid; {} rows with an impossible duration",
-            left.bound, left.invalid, left.impossible
+            "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
+            counted(left.bound, "bound row", "bound rows"),
+            counted(left.invalid, "kernel", "kernels"),
+            counted(left.impossible, "row", "rows")
         );
         out.push(Finding::new("left_out", Severity::Info, title).detail(detail).evidence(
             "SELECT lane_kind, kind, name, bound_calls FROM category.by_brick WHERE bound_calls > 0 \

@@ -1,6 +1,6 @@
 //! What was left out of the graph, and why.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::background::Background;
 use crate::dependencies::Dependencies;
@@ -65,7 +65,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     for cycle in dependencies.cycles.iter().take(NAMED_CYCLES) {
         let ids = list(cycle.iter().map(u64::to_string));
         out.push(
-            Finding::new("dependency_cycle", Severity::Error, format!("{} rows wait for each other: {ids}", cycle.len()))
+            Finding::new("dependency_cycle", Severity::Error, format!("{}: {ids}", counted(cycle.len(), "row waits for itself", "rows wait for each other")))
                 .detail("an edge of the circle that the times contradict is not part of the path")
                 .suggestion("look at where the program records these dependencies: one of them points the wrong way")
                 .evidence(cycle.clone()),
@@ -73,35 +73,52 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     }
     if dependencies.cycles.len() > NAMED_CYCLES {
         let title = format!(
-            "{} more circles of rows that wait for each other",
-            dependencies.cycles.len() - NAMED_CYCLES
+            "{} of rows that wait for each other",
+            counted(
+                dependencies.cycles.len() - NAMED_CYCLES,
+                "more circle",
+                "more circles"
+            )
         );
         out.push(Finding::new("dependency_cycles", Severity::Error, title));
     }
     out.extend(edges(
         "edge_contradicts_times",
         &dependencies.contradicted,
-        "dependencies contradict the measured times and are left out",
+        (
+            "dependency contradicts the measured times and is left out",
+            "dependencies contradict the measured times and are left out",
+        ),
         "the later of the two began before the earlier had ended (spawns, launches: before it had begun; joins: the wait ended first)",
     ));
     if facts.is_part && !dependencies.unknown.is_empty() {
         let title = format!(
-            "{} dependencies lead out of the window, or name a row that is not there",
-            dependencies.unknown.len()
+            "{} a row that is not there",
+            counted(
+                dependencies.unknown.len(),
+                "dependency leads out of the window, or names",
+                "dependencies lead out of the window, or name"
+            )
         );
         out.push(Finding::new("edge_out_of_window", Severity::Info, title));
     } else {
         out.extend(edges(
             "edge_to_unknown_row",
             &dependencies.unknown,
-            "dependencies name a row that is not there, and are left out",
+            (
+                "dependency names a row that is not there, and is left out",
+                "dependencies name a row that is not there, and are left out",
+            ),
             "the row was not recorded, was dropped, or has no times that can be trusted",
         ));
     }
     out.extend(edges(
         "join_of_no_wait",
         &dependencies.not_waits,
-        "dependencies of kind joins lead to a row that is no wait, and are left out",
+        (
+            "dependency of kind joins leads to a row that is no wait, and is left out",
+            "dependencies of kind joins lead to a row that is no wait, and are left out",
+        ),
         "joins leads to a row of syncs",
     ));
     if unknown_kinds > 0 {
@@ -109,7 +126,11 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
             Finding::new(
                 "edge_kind_unknown",
                 Severity::Info,
-                format!("{unknown_kinds} edges have a kind not used here"),
+                counted(
+                    unknown_kinds,
+                    "edge has a kind not used here",
+                    "edges have a kind not used here",
+                ),
             )
             .detail("used are depends_on, joins, launches and spawns")
             .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
@@ -118,10 +139,16 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out.extend(outside(cut, facts.is_part));
     let rows = left_out.bound + left_out.invalid + left_out.impossible;
     if rows > 0 {
-        let title = format!("{rows} rows have no times to build on and are left out");
+        let title = counted(
+            rows,
+            "row has no times to build on and is left out",
+            "rows have no times to build on and are left out",
+        );
         let detail = format!(
-            "{} bound rows, whose times only contain the work; {} kernels marked not valid; {} rows with an impossible duration",
-            left_out.bound, left_out.invalid, left_out.impossible
+            "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
+            counted(left_out.bound, "bound row", "bound rows"),
+            counted(left_out.invalid, "kernel", "kernels"),
+            counted(left_out.impossible, "row", "rows")
         );
         out.push(Finding::new("left_out", Severity::Info, title).detail(detail));
     }
@@ -144,7 +171,10 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     }
     let (listed, all) = facts.slack_rows;
     if all > listed {
-        let title = format!("slack lists the {listed} rows with the least of {all}");
+        let title = format!(
+            "slack lists the {} with the least of {all}",
+            counted(listed, "row", "rows")
+        );
         out.push(
             Finding::new("slack_cut", Severity::Info, title)
                 .suggestion("set the option slack_rows of critical_path to see more"),
@@ -158,12 +188,14 @@ fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     let mut out = Vec::new();
     let beyond = match is_part {
         false if cut.outside + cut.shortened > 0 => Some(format!(
-            "{} rows lie outside the recording, {} in part",
-            cut.outside, cut.shortened
+            "{} outside the recording, {} in part",
+            counted(cut.outside, "row lies", "rows lie"),
+            cut.shortened
         )),
-        true if cut.beyond > 0 => Some(format!(
-            "{} rows in the window reach beyond the recording",
-            cut.beyond
+        true if cut.beyond > 0 => Some(counted(
+            cut.beyond,
+            "row in the window reaches beyond the recording",
+            "rows in the window reach beyond the recording",
         )),
         _ => None,
     };
@@ -176,8 +208,9 @@ fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     }
     if is_part && cut.outside + cut.shortened > 0 {
         let title = format!(
-            "{} rows lie outside the window that was asked for, {} in part",
-            cut.outside, cut.shortened
+            "{} outside the window that was asked for, {} in part",
+            counted(cut.outside, "row lies", "rows lie"),
+            cut.shortened
         );
         out.push(
             Finding::new("outside_window", Severity::Info, title).detail(
@@ -192,9 +225,10 @@ fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
 fn device(found: &Found) -> Vec<Finding> {
     let mut out = Vec::new();
     if found.unclear_waits > 0 {
-        let title = format!(
-            "{} waits do not say for what, and stand as sync_wait",
-            found.unclear_waits
+        let title = counted(
+            found.unclear_waits,
+            "wait does not say for what, and stands as sync_wait",
+            "waits do not say for what, and stand as sync_wait",
         );
         out.push(
             Finding::new("wait_unexplained", Severity::Info, title)
@@ -203,7 +237,11 @@ fn device(found: &Found) -> Vec<Finding> {
     }
     let (unlaunched, all) = found.unlaunched;
     if unlaunched > 0 {
-        let title = format!("{unlaunched} of {all} rows on streams have no recorded launch");
+        let title = format!(
+            "{unlaunched} of {} on streams {} no recorded launch",
+            counted(all, "row", "rows"),
+            agreeing(unlaunched, "has", "have")
+        );
         out.push(
             Finding::new("launch_not_recorded", Severity::Info, title)
                 .detail("only the order of their stream holds them; the call came before the recording, or was not recorded"),
@@ -258,7 +296,8 @@ fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
     let title = format!(
-        "what less time would buy cannot be told for {count} names and kinds: `{}` is busy for {:.1} % of the {}, and nothing recorded connects it with the path",
+        "what less time would buy cannot be told for {}: `{}` is busy for {:.1} % of the {}, and nothing recorded connects it with the path",
+        counted(count, "name or kind", "names and kinds"),
         background.lane,
         percent(background.busy_ns),
         facts.window(),
@@ -280,7 +319,7 @@ fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-fn edges(code: &str, edges: &[Edge], title: &str, why: &str) -> Option<Finding> {
+fn edges(code: &str, edges: &[Edge], (one, more): (&str, &str), why: &str) -> Option<Finding> {
     let (first, count) = (edges.first()?, edges.len());
     let examples = list(
         edges
@@ -293,12 +332,15 @@ fn edges(code: &str, edges: &[Edge], title: &str, why: &str) -> Option<Finding> 
     );
     let implied = edges.iter().filter(|edge| edge.implied).count();
     let implied = if implied > 0 {
-        format!("; {implied} of them follow from a parent or a correlation")
+        format!(
+            "; {implied} of them {} from a parent or a correlation",
+            agreeing(implied, "follows", "follow")
+        )
     } else {
         String::new()
     };
     Some(
-        Finding::new(code, Severity::Warning, format!("{count} {title}"))
+        Finding::new(code, Severity::Warning, counted(count, one, more))
             .detail(format!("{why}{implied}: {examples}"))
             .suggestion("run with `sanity` for what else is wrong with the rows")
             .evidence(sql),

@@ -32,6 +32,8 @@ mod lag;
 // One reader of lanes for both plugins that need it.
 #[path = "../../category/src/lanes/mod.rs"]
 pub mod lanes;
+pub mod named;
+mod near;
 pub mod only_waits;
 pub mod opportunity;
 pub mod order;

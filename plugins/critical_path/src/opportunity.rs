@@ -5,12 +5,12 @@
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::around::{Around, Own};
 use crate::graph::Graph;
-use crate::lanes::{Class, FastMap};
+use crate::lanes::Class;
+use crate::named::{Named, named};
 use crate::rule::{scaled, stretched};
 use crate::schedule::{Scenario, walls_ns};
 use crate::walk::{Piece, PieceKind};
@@ -44,8 +44,12 @@ pub fn opportunities(
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
     let mut kept_ns = Vec::new();
-    let names = names(graph, around, path);
-    for (rank, (Reverse(path_ns), name, own_ns)) in names.into_iter().enumerate() {
+    for (rank, named) in named(graph, around, path).into_iter().enumerate() {
+        let Named {
+            name,
+            path_ns,
+            own_ns,
+        } = named;
         let gains = (rank < limit).then(|| {
             let covered = covered(graph, around, name);
             gains(
@@ -95,49 +99,11 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// Names with time on the path by that time, which counts also what belongs to them; and their own part of it.
-fn names(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<(Reverse<i64>, u32, i64)> {
-    let mut sums: FastMap<u32, (i64, i64)> = FastMap::default();
-    let mut seen: Vec<u32> = Vec::new();
-    for (piece, dur_ns) in durations(graph, path) {
-        if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
-            continue;
-        }
-        let lane = graph.segments.lane(piece.segment);
-        let span = graph.segments.span[piece.segment as usize];
-        let innermost = around.first(lane) + span;
-        let mut at = Some(innermost);
-        seen.clear();
-        while let Some(number) = at {
-            let place = around.place(number);
-            let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
-            let label = graph.run.labels.get(span.label);
-            // Frames take in everything, and waits are no work.
-            let counts = !matches!(label.class, Class::Scope | Class::Wait);
-            if counts && !seen.contains(&label.name) {
-                seen.push(label.name);
-                let sum = sums.entry(label.name).or_default();
-                sum.0 += dur_ns;
-                if seen.len() == 1 && number == innermost {
-                    sum.1 += dur_ns;
-                }
-            }
-            if label.class == Class::Wait {
-                break;
-            }
-            at = around.of(number);
-        }
-    }
-    let text = |name: u32| graph.run.texts.text(name);
-    let mut out: Vec<_> = sums
-        .into_iter()
-        .map(|(name, (ns, own_ns))| (Reverse(ns), name, own_ns))
-        .collect();
-    out.sort_unstable_by_key(|(ns, name, _)| (*ns, text(*name)));
-    out
-}
-
-fn durations<'p>(graph: &Graph<'_>, path: &'p [Piece]) -> impl Iterator<Item = (&'p Piece, i64)> {
+/// Pieces and how long they are.
+pub fn durations<'p>(
+    graph: &Graph<'_>,
+    path: &'p [Piece],
+) -> impl Iterator<Item = (&'p Piece, i64)> {
     let ends = path.iter().skip(1).map(|next| next.start_ns);
     path.iter()
         .zip(ends.chain([graph.run.wall_ns]))

@@ -4,14 +4,12 @@ use trueno_plugin::{Finding, Result, Run, Severity};
 
 use crate::around::Around;
 use crate::graph::Graph;
+use crate::near;
 use crate::rule::Rule;
 use crate::schedule::{retime, wall_ns, walls_ns};
 use crate::tables::{self, Prediction};
 use crate::walk::walk_back;
 use crate::what_if::{Assumption, Predicted};
-
-/// Names that are offered for one that is not there.
-const OFFERED: usize = 5;
 
 /// Emits what each rule would do alone, what all would do together, and the path then.
 pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]) -> Result<()> {
@@ -65,31 +63,10 @@ fn predicted_ns(graph: &Graph<'_>, assumption: &Assumption<'_>) -> i64 {
 }
 
 fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
-    let texts = &graph.run.texts;
-    let labels = graph.run.labels.all().iter();
-    let typed = rule.text.to_lowercase();
-    let typed = typed.split('=').next().unwrap_or_default();
-    let typed = typed.rsplit(':').next().unwrap_or_default();
-    let mut names: Vec<&str> = labels
-        .flat_map(|label| [texts.get(label.name), texts.get(label.category)])
-        .flatten()
-        .filter(|name| {
-            let name = name.to_lowercase();
-            !name.is_empty() && (name.contains(typed) || typed.contains(&name))
-        })
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    names.truncate(OFFERED);
-    let hint = if names.is_empty() {
-        "look at the names in `by_name`; a category needs `category:`, a kind `kind:`".to_owned()
-    } else {
-        format!("there are: {}", names.join(", "))
-    };
     Finding::new(
         "what_if_about_nothing",
         Severity::Warning,
         format!("`{}` is about nothing in this run", rule.text),
     )
-    .suggestion(hint)
+    .suggestion(near::instead(graph, &rule.target))
 }

@@ -1,6 +1,6 @@
 //! What a reader should know.
 
-use trueno_plugin::{Finding, Severity, percent};
+use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 
 use crate::idle::Place;
 use crate::operations::{Loaded, device_name};
@@ -12,8 +12,10 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
     let all = loaded.operations.len();
     if loaded.not_linked > 0 {
         let title = format!(
-            "of {} of {all} operations of devices it is not recorded who asked for them",
-            loaded.not_linked
+            "of {} of {} of devices it is not recorded who asked for {}",
+            loaded.not_linked,
+            counted(all, "operation", "operations"),
+            agreeing(loaded.not_linked, "it", "them")
         );
         out.push(
             Finding::new("not_linked", Severity::Info, title)
@@ -21,9 +23,10 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
         );
     }
     if loaded.before_call > 0 {
-        let title = format!(
-            "{} operations began before the call for them",
-            loaded.before_call
+        let title = counted(
+            loaded.before_call,
+            "operation began before the call for it",
+            "operations began before the call for them",
         );
         out.push(
             Finding::new("before_call", Severity::Warning, title)
@@ -32,7 +35,11 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
         );
     }
     if loaded.left_out > 0 {
-        let title = format!("{} rows of device work are in no figure", loaded.left_out);
+        let title = counted(
+            loaded.left_out,
+            "row of device work is in no figure",
+            "rows of device work are in no figure",
+        );
         out.push(
             Finding::new("left_out", Severity::Info, title)
                 .detail("their times only contain the work, are not valid, or cannot be"),

@@ -274,7 +274,7 @@ fn what_cannot_be_or_only_bounds_is_counted_and_in_no_figure() {
             .finding("before_call")
             .unwrap()
             .title
-            .starts_with("1 operations began before")
+            .starts_with("1 operation began before the call for it")
     );
     assert!(
         output

@@ -1,6 +1,6 @@
 //! What follows from the verdicts, in words.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::Options;
 use crate::judge::{Reason, Verdict};
@@ -37,8 +37,11 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     let (equal, within) = (all.count(Verdict::Identical), all.count(Verdict::Within));
     if found.is_empty() {
         let title = format!(
-            "all {} tensors agree: {equal} bit for bit, {within} within tolerance",
-            equal + within
+            "{}: {equal} bit for bit, {within} within tolerance",
+            match equal + within {
+                1 => "the one tensor agrees".to_owned(),
+                all => format!("all {all} tensors agree"),
+            }
         );
         found.push(Finding::new("alike", Severity::Info, title));
     }
@@ -49,7 +52,11 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         .filter(|judged| judged.order_changed)
         .count();
     if moved > 0 {
-        let title = format!("{moved} tensors were recorded in another order");
+        let title = counted(
+            moved,
+            "tensor was recorded in another order",
+            "tensors were recorded in another order",
+        );
         found.push(Finding::new("order_changed", Severity::Info, title));
     }
     let unclear = all
@@ -58,14 +65,20 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         .filter(|judged| judged.reason == Reason::OnlyBits)
         .count();
     if unclear > 0 {
-        let title = format!("{unclear} tensors have other bits and equal statistics");
+        let title = counted(
+            unclear,
+            "tensor has other bits and equal statistics",
+            "tensors have other bits and equal statistics",
+        );
         let detail = "signs of zeros, payloads of NaN, or elements that changed places: statistics cannot tell";
         found.push(Finding::new("only_bits_differ", Severity::Warning, title).detail(detail));
     }
     let repeated = all.items.iter().filter(|item| item.repeated).count();
     if repeated > 0 {
         let title = format!(
-            "{repeated} tensors share name, layer, iteration and position with another of their run"
+            "{} name, layer, iteration and position with another of {} run",
+            counted(repeated, "tensor shares", "tensors share"),
+            agreeing(repeated, "its", "their")
         );
         let detail = "they are matched by the order of recording";
         found.push(Finding::new("keys_repeat", Severity::Info, title).detail(detail));
@@ -76,15 +89,19 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         .filter(|judged| judged.verdict == Verdict::Within && judged.tolerance > 0.1);
     let wide = wide.count();
     if wide > 0 {
-        let title = format!("{wide} tensors agree only by a tolerance above 0.1");
+        let title = counted(
+            wide,
+            "tensor agrees only by a tolerance above 0.1",
+            "tensors agree only by a tolerance above 0.1",
+        );
         let hint = "set rtol, or record with a wider type";
         found.push(Finding::new("tolerance_wide", Severity::Warning, title).suggestion(hint));
     }
     if all.items.len() > options.pair_rows {
         let title = format!(
-            "table pairs lists {} of {} tensors",
+            "table pairs lists {} of {}",
             options.pair_rows,
-            all.items.len()
+            counted(all.items.len(), "tensor", "tensors")
         );
         found.push(
             Finding::new("pairs_cut", Severity::Info, title)
@@ -126,8 +143,9 @@ fn diverged(all: &All) -> Option<Finding> {
     let origin = judged.origin.name().unwrap_or("").replace('_', " ");
     let count = all.count(Verdict::Diverged);
     let title = format!(
-        "{count} of {} tensors diverge, first {} ({apart}; {origin})",
-        all.items.len(),
+        "{count} of {} {}, first {} ({apart}; {origin})",
+        counted(all.items.len(), "tensor", "tensors"),
+        agreeing(count, "diverges", "diverge"),
         words(all, at)
     );
     let (side, row) = all.row(at);
@@ -175,7 +193,8 @@ fn moved(all: &All) -> Option<Finding> {
         .collect();
     let known = third.iter().flatten().count();
     let title = format!(
-        "moved from the reference, of {diverged} that diverge: {}{}",
+        "moved from the reference, of {}: {}{}",
+        counted(diverged, "that diverges", "that diverge"),
         some.join(", "),
         match diverged as usize - known {
             0 => String::new(),
@@ -206,7 +225,8 @@ fn non_finite(all: &All) -> Option<Finding> {
         }
     });
     let title = format!(
-        "NaN or infinite elements come or go in {count} tensors, first {}: {} in the run, {} in the baseline",
+        "NaN or infinite elements come or go in {}, first {}: {} in the run, {} in the baseline",
+        counted(count, "tensor", "tensors"),
         words(all, at),
         counts[0],
         counts[1]
@@ -219,7 +239,8 @@ fn other_form(all: &All) -> Option<Finding> {
     let count = all.count(Verdict::NotComparable);
     let what = all.judged[at].reason.name();
     let title = format!(
-        "{count} tensors have another dtype or shape, first {} ({what})",
+        "{} another dtype or shape, first {} ({what})",
+        counted(count, "tensor has", "tensors have"),
         words(all, at)
     );
     Some(Finding::new("other_form", Severity::Warning, title))
@@ -234,8 +255,8 @@ fn alone(all: &All) -> Option<Finding> {
         }
     }
     let title = format!(
-        "{} tensors are in the run only, {} in the baseline only, first {}",
-        counts[0],
+        "{} in the run only, {} in the baseline only, first {}",
+        counted(counts[0], "tensor is", "tensors are"),
         counts[1],
         words(all, at)
     );
@@ -246,7 +267,8 @@ fn duplicated(all: &All) -> Option<Finding> {
     let at = all.first(|judged| judged.verdict == Verdict::Duplicated)?;
     let count = all.count(Verdict::Duplicated);
     let title = format!(
-        "{count} tensors were recorded once more than on the other side, first {}",
+        "{} recorded once more than on the other side, first {}",
+        counted(count, "tensor was", "tensors were"),
         words(all, at)
     );
     Some(Finding::new("duplicated", Severity::Warning, title))

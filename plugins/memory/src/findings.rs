@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, counted};
 
 use crate::Options;
 use crate::before::TAG;
@@ -25,7 +25,8 @@ pub fn nothing_recorded(events: &Events) -> Finding {
     let title = match broken {
         0 => "no allocation was recorded: memory is not measurable".to_owned(),
         rows => format!(
-            "memory is not measurable: {rows} rows of allocations without a time, without bytes or of 0 bytes"
+            "memory is not measurable: {} of allocations without a time, without bytes or of 0 bytes",
+            counted(rows, "row", "rows")
         ),
     };
     Finding::new("not_recorded", Severity::Info, title)
@@ -60,7 +61,11 @@ pub fn findings(
     }
     let left_out = events.zero_rows + events.broken_rows;
     if left_out > 0 {
-        let title = format!("{left_out} rows of allocations are part of nothing");
+        let title = counted(
+            left_out,
+            "row of allocations is part of nothing",
+            "rows of allocations are part of nothing",
+        );
         let detail = format!(
             "{} of 0 bytes, {} without a time or without bytes",
             events.zero_rows, events.broken_rows
@@ -193,7 +198,10 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
 
 fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
     let rows = dropped.filter(|rows| *rows > 0)?;
-    let title = format!("the recorder dropped {rows} rows: live bytes may be too high or too low");
+    let title = format!(
+        "the recorder dropped {}: live bytes may be too high or too low",
+        counted(rows, "row", "rows")
+    );
     Some(
         Finding::new("rows_missing", Severity::Warning, title)
             .detail("rows of all tables; where allocations are among them, a release that is missing looks like memory that is kept")

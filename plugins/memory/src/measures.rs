@@ -1,6 +1,6 @@
 //! What could be measured, and why the rest could not.
 
-use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin::{Table, TableBuilder, agreeing, counted};
 
 use crate::before::Before;
 use crate::events::Events;
@@ -81,8 +81,8 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                 "live bytes",
                 measured,
                 format!(
-                    "{} rows{}; {}",
-                    pool.rows,
+                    "{}{}; {}",
+                    counted(pool.rows, "row", "rows"),
                     error(pool.variances.1, peak.bytes),
                     since(events.before[pool.place].as_ref())
                 ),
@@ -126,7 +126,11 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             _ => add(
                 "lifetimes",
                 measured,
-                format!("{paired} of {taken} allocations were paired with a release"),
+                format!(
+                    "{paired} of {} {} paired with a release",
+                    counted(taken, "allocation", "allocations"),
+                    agreeing(paired, "was", "were")
+                ),
             ),
         }
         match with_address {
@@ -139,14 +143,21 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             some => add(
                 "fragmentation",
                 "measured",
-                format!("{some} of {taken} allocations have an address"),
+                format!(
+                    "{some} of {} {} an address",
+                    counted(taken, "allocation", "allocations"),
+                    agreeing(some, "has", "have")
+                ),
             ),
         }
         match pool.growth.first().map_or(0, |growth| growth.iterations) {
             few if few < LEAST => add(
                 "growth",
                 "cannot tell",
-                format!("{few} iterations, {LEAST} are needed (hint: Recorder::iteration)"),
+                format!(
+                    "{}, {LEAST} are needed (hint: Recorder::iteration)",
+                    counted(few, "iteration", "iterations")
+                ),
             ),
             iterations => add("growth", measured, format!("{iterations} iterations")),
         }

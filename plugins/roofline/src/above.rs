@@ -9,6 +9,7 @@ use crate::nest::Standing;
 use crate::place::{Place, Roof, Work, place, why_above};
 use crate::points::{Point, Sum, of_row, roof};
 use crate::rows::Rows;
+use trueno_plugin::{agreeing, counted};
 
 /// A roof that a point may be held against.
 struct Candidate {
@@ -117,14 +118,18 @@ fn settle(point: &mut Point, found: Candidate, ceilings: &Ceilings, memory: &str
         let is_compute = work.flops / (work.dur_ns / 1e9) > found.roof.compute;
         point.served_by = level.map(|(level, _)| level).filter(|_| !is_compute);
         let above = found.above.calls;
+        let (of, lie) = (
+            counted(calls, "call", "calls"),
+            agreeing(above, "lies", "lie"),
+        );
         point.reason = Some(match point.served_by {
             _ if is_sum => why_above(&work, &found.roof, level),
             Some(level) => format!(
-                "{above} of {calls} calls lie above the roof of {memory}: another level serves them \
+                "{above} of {of} {lie} above the roof of {memory}: another level serves them \
                  (--set roofline.memory={level}), or the bytes are stated too high"
             ),
             None => format!(
-                "{above} of {calls} calls lie above the roof: {}",
+                "{above} of {of} {lie} above the roof: {}",
                 why_above(&work, &found.roof, level)
             ),
         });

@@ -1,6 +1,6 @@
 //! What a reader should know.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::backends::{Entry, PAYS};
 use crate::ceilings::Ceilings;
@@ -40,9 +40,10 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
         why.sort();
         why.dedup();
         let title = format!(
-            "{} of {} points have no ceiling",
+            "{} of {} {} no ceiling",
             missing.len(),
-            points.len()
+            counted(points.len(), "point", "points"),
+            agreeing(missing.len(), "has", "have")
         );
         out.push(
             Finding::new("no_ceiling", Severity::Info, title)
@@ -134,10 +135,11 @@ pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     why.sort();
     why.dedup();
     let title = format!(
-        "{} of {} efficiencies ({:.0} % of their time) stand on ceilings in doubt",
+        "{} of {} ({:.0} % of their time) {} on ceilings in doubt",
         in_doubt.len(),
-        placed.len(),
-        100.0 * time(&in_doubt) / time(&placed).max(1.0)
+        counted(placed.len(), "efficiency", "efficiencies"),
+        100.0 * time(&in_doubt) / time(&placed).max(1.0),
+        agreeing(in_doubt.len(), "stands", "stand")
     );
     (!in_doubt.is_empty()).then(|| {
         Finding::new("doubtful_ceiling", Severity::Info, title)
@@ -213,6 +215,9 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
     Finding::new(
         "simd_pays",
         Severity::Info,
-        format!("SIMD pays in all {told} comparisons"),
+        match told {
+            1 => "SIMD pays in the one comparison".to_owned(),
+            told => format!("SIMD pays in all {told} comparisons"),
+        },
     )
 }

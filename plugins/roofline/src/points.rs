@@ -8,6 +8,7 @@ use crate::label::Label;
 use crate::nest::Standing;
 use crate::place::{Achieved, Place, Roof, Work, achieved};
 use crate::rows::{NONE, Rows, WorkRow};
+use trueno_plugin::{agreeing, counted};
 
 /// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -207,8 +208,13 @@ pub fn doubt_of_ceiling(point: &Point, ceilings: &Ceilings) -> Option<String> {
 /// calls, fewer than half, that lie above the roof.
 pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (above, calls) = (point.above.calls, point.sum.calls);
-    let of_calls = (above > 0 && point.sound().is_some())
-        .then(|| format!("{above} of {calls} calls lie above the roof"));
+    let of_calls = (above > 0 && point.sound().is_some()).then(|| {
+        let (of, lie) = (
+            counted(calls, "call", "calls"),
+            agreeing(above, "lies", "lie"),
+        );
+        format!("{above} of {of} {lie} above the roof")
+    });
     let all: Vec<String> = doubt_of_ceiling(point, ceilings)
         .into_iter()
         .chain(of_calls)

@@ -1,6 +1,6 @@
 //! Of a run of several ranks: whether all of them are here, on one timeline.
 
-use trueno_plugin::{Result, Run, Severity};
+use trueno_plugin::{Result, Run, Severity, counted};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
@@ -22,10 +22,17 @@ pub fn check(run: &mut Run, facts: &Facts) -> Result<Option<Check>> {
     };
     let problems = run.table("rank_problems")?.rows() as u64;
     let check = match problems {
-        0 => RANKS.pass(format!("{here} ranks"), "none is missing or misplaced"),
+        0 => RANKS.pass(
+            counted(here, "rank", "ranks"),
+            "none is missing or misplaced",
+        ),
         more => RANKS
             .fail(
-                format!("{here} ranks, and {more} problems with ranks"),
+                format!(
+                    "{}, and {} with ranks",
+                    counted(here, "rank", "ranks"),
+                    counted(more, "problem", "problems")
+                ),
                 more,
                 "ranks are missing, could not be read, or have no place on the timeline",
             )

@@ -1,6 +1,6 @@
 //! Checks of the run as a whole: its end, its losses, what it covers and cost.
 
-use trueno_plugin::Severity;
+use trueno_plugin::{Severity, counted};
 
 use crate::check::{Check, Spec};
 use crate::cover::union;
@@ -60,15 +60,16 @@ pub fn ending(facts: &Facts) -> [Check; 3] {
     };
     let read = match facts.rows_lost {
         Some(0) if facts.verified < facts.segments => READ.not_measurable(format!(
-            "{} of {} segments could not be verified",
+            "{} of {} could not be verified",
             facts.segments - facts.verified,
-            facts.segments
+            counted(facts.segments, "segment", "segments")
         )),
         Some(lost) => READ.counted(
             lost,
             format!(
-                "{} rows read from {} segments",
-                facts.rows_read, facts.segments
+                "{} read from {}",
+                counted(facts.rows_read, "row", "rows"),
+                counted(facts.segments, "segment", "segments")
             ),
         ),
         None => READ.not_measurable("how many rows there were is not known"),

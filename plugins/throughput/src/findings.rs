@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::Options;
 use crate::blame::Name;
@@ -16,12 +16,15 @@ pub fn nothing_recorded(loaded: &Loaded) -> Finding {
     let rows = loaded.bound + loaded.broken;
     let title = match rows {
         _ if loaded.outside > 0 => format!(
-            "no iteration lies whole in the window: {} of the run lie outside or are cut by it",
-            loaded.outside
+            "no iteration lies whole in the window: {} of the run {} outside or {} cut by it",
+            loaded.outside,
+            agreeing(loaded.outside, "lies", "lie"),
+            agreeing(loaded.outside, "is", "are")
         ),
         0 => "no iteration was recorded: throughput is not measurable".to_owned(),
         rows => format!(
-            "throughput is not measurable: the times of {rows} iterations are bounds or broken"
+            "throughput is not measurable: the times of {} are bounds or broken",
+            counted(rows, "iteration", "iterations")
         ),
     };
     Finding::new("not_recorded", Severity::Info, title)
@@ -46,11 +49,21 @@ pub fn findings(
     let rows = loaded.bound + loaded.nested + loaded.broken;
     if rows > 0 {
         let detail = format!(
-            "{} only bound their work, {} overlap an earlier one of their thread, {} have an impossible time",
-            loaded.bound, loaded.nested, loaded.broken
+            "{}, {}, {} an impossible time",
+            counted(
+                loaded.bound,
+                "only bounds its work",
+                "only bound their work"
+            ),
+            counted(
+                loaded.nested,
+                "overlaps an earlier one of its thread",
+                "overlap an earlier one of their thread"
+            ),
+            counted(loaded.broken, "has", "have")
         );
         out.push(
-            Finding::new("left_out", Severity::Info, format!("{rows} iterations are in no series"))
+            Finding::new("left_out", Severity::Info, counted(rows, "iteration is in no series", "iterations are in no series"))
                 .detail(detail)
                 .evidence(
                     "SELECT id, thread, start_ns, dur_ns, timing FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns",
@@ -77,7 +90,10 @@ fn state(result: &Result) -> Finding {
         Settled::TooFew => Finding::new(
             "too_few",
             Severity::Info,
-            format!("{name}: {n} iterations, from which no steady state can be told ({LEAST} are needed)"),
+            format!(
+                "{name}: {}, from which no steady state can be told ({LEAST} are needed)",
+                counted(n, "iteration", "iterations")
+            ),
         )
         .evidence(rows_of(result, "")),
         Settled::Never => Finding::new(
@@ -94,9 +110,15 @@ fn state(result: &Result) -> Finding {
             Finding::new(
                 "steady_state",
                 Severity::Info,
-                format!("{name}: warm-up of {first}, then a median of {} over {} iterations", ms(median), n - first),
+                format!(
+                    "{name}: warm-up of {first}, then a median of {} over {}",
+                    ms(median),
+                    counted(n - first, "iteration", "iterations")
+                ),
             )
-            .evidence(format!("SELECT * FROM throughput.summary WHERE series = '{name}'"))
+            .evidence(format!(
+                "SELECT * FROM throughput.summary WHERE series = '{name}'"
+            ))
         }
     }
 }
@@ -132,10 +154,15 @@ fn outliers(result: &Result) -> Option<Finding> {
         None => String::new(),
     };
     let title = format!(
-        "{}: {} of {} steady iterations are slow outliers{by}",
+        "{}: {} of {} {}{by}",
         result.name,
         slow.len(),
-        result.steady().len()
+        counted(
+            result.steady().len(),
+            "steady iteration",
+            "steady iterations"
+        ),
+        agreeing(slow.len(), "is a slow outlier", "are slow outliers")
     );
     Some(
         Finding::new("outliers", Severity::Info, title)
@@ -176,10 +203,12 @@ fn not_declared(declared: &Declared) -> Vec<Finding> {
         .into_iter()
         .filter(|work| declared.anywhere[*work] > declared.readings[*work])
         .map(|work| {
+            let count = declared.anywhere[work] - declared.readings[work];
             format!(
-                "{} counters `{}` lie on other rows",
-                declared.anywhere[work] - declared.readings[work],
-                WORK[work]
+                "{count} {} `{}` {} on other rows",
+                agreeing(count, "counter", "counters"),
+                WORK[work],
+                agreeing(count, "lies", "lie")
             )
         })
         .collect();
@@ -200,11 +229,14 @@ fn not_declared(declared: &Declared) -> Vec<Finding> {
     }
     let unusable = declared.unusable();
     if unusable > 0 {
-        let title =
-            format!("{unusable} iterations declare their work more than once, or as no number");
+        let title = counted(
+            unusable,
+            "iteration declares its work more than once, or as no number",
+            "iterations declare their work more than once, or as no number",
+        );
         let detail = format!(
-            "{} values are negative or not finite; of two values of one name neither is used",
-            declared.broken
+            "{} negative or not finite; of two values of one name neither is used",
+            counted(declared.broken, "value is", "values are")
         );
         out.push(Finding::new("declared_twice", Severity::Warning, title).detail(detail).evidence(
             "SELECT span, name, COUNT(*) AS readings FROM counters WHERE name = 'tokens' OR name = 'samples' \

@@ -349,7 +349,7 @@ fn bound_nested_and_broken_rows_are_in_no_series() {
     let detail = output.finding("left_out").unwrap().detail.clone().unwrap();
     assert_eq!(
         detail,
-        "1 only bound their work, 1 overlap an earlier one of their thread, 1 have an impossible time"
+        "1 only bounds its work, 1 overlaps an earlier one of its thread, 1 has an impossible time"
     );
 }
 

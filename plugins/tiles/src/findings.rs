@@ -1,6 +1,6 @@
 //! What a reader should know.
 
-use trueno_plugin::{Finding, Severity};
+use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::levels::{Level, share};
 use crate::load::Loaded;
@@ -86,9 +86,10 @@ pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<F
             .collect();
         why.dedup();
         let title = format!(
-            "{} of {} levels have no ceiling",
+            "{} of {} {} no ceiling",
             missing.len(),
-            levels.len()
+            counted(levels.len(), "level", "levels"),
+            agreeing(missing.len(), "has", "have")
         );
         out.push(
             Finding::new("no_ceiling", Severity::Info, title)
@@ -99,8 +100,8 @@ pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<F
     }
     if outliers.count > 0 {
         let title = format!(
-            "{} tiles took far longer than others with the same work: {} beyond the median",
-            outliers.count,
+            "{} far longer than others with the same work: {} beyond the median",
+            counted(outliers.count, "tile took", "tiles took"),
             time(outliers.excess_ns)
         );
         let ids: Vec<u64> = outliers.listed.iter().map(|row| row.tile.id).collect();

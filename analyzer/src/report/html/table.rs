@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trueno_plugin::Table;
+use trueno_plugin::{Table, agreeing};
 
 use super::text;
 use crate::report::units;
@@ -31,7 +31,7 @@ pub(crate) fn write(
         crate::report::Cell::U64(table.rows() as u64),
         units::Unit::None,
     );
-    let rows = if table.rows() == 1 { "row" } else { "rows" };
+    let rows = agreeing(table.rows(), "row", "rows");
     let state = if open { " open" } else { "" };
     let _ = writeln!(
         out,

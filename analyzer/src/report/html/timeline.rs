@@ -1,6 +1,7 @@
 //! The timeline as data for the page: rows of numbers in few bytes.
 
 use serde_json::{Value, json};
+use trueno_plugin::counted;
 
 use super::base64::{encode, varint};
 use super::data::printable;
@@ -76,8 +77,12 @@ pub(super) fn note(timeline: &Timeline) -> String {
     };
     if timeline.lanes_left_out > 0 {
         note.push_str(&format!(
-            " {} lanes with less time are left out.",
-            timeline.lanes_left_out
+            " {} left out.",
+            counted(
+                timeline.lanes_left_out,
+                "lane with less time is",
+                "lanes with less time are"
+            )
         ));
     }
     note

@@ -2,6 +2,7 @@
 //! names give way first, then whole columns, which are named.
 
 use std::fmt::Write;
+use trueno_plugin::{agreeing, counted};
 
 use super::{Item, Tree};
 use crate::graph::{Graph, Totals};
@@ -17,6 +18,9 @@ const LEAST_NAME: usize = 26;
 const MOST_NAME: usize = 40;
 /// Levels from which on each is one column further in, not two.
 const DEEP: u32 = 10;
+/// Levels of which guides are drawn, counted from a row upwards: more than a page is wide. All of them for every row
+/// of a deep tree would take the square of its depth.
+const GUIDES: usize = 256;
 /// Launch shapes listed below one row.
 const SHAPES: usize = 3;
 
@@ -138,13 +142,14 @@ fn head(look: &Look) -> Vec<String> {
     let time = |ns: i64| duration(ns as f64);
     let lanes = look.graph.lanes.len() as u64;
     let mut lines = vec![format!(
-        "wall {}, {} rows on {} {}{}",
+        "wall {}, {} {} on {} {}{}",
         look.graph
             .wall_ns
             .map_or_else(|| NOT_MEASURED.to_owned(), time),
         number(look.graph.rows() as u64),
+        agreeing(look.graph.rows(), "row", "rows"),
         number(lanes),
-        if lanes == 1 { "lane" } else { "lanes" },
+        agreeing(lanes, "lane", "lanes"),
         look.completeness(),
     )];
     if let Some(critical) = look.critical {
@@ -194,7 +199,9 @@ fn guides(tree: &Tree, at: usize) -> String {
         ("  ", "│ ")
     };
     let mut up = tree.items[at].parent;
-    while let Some(above) = up.filter(|above| tree.items[*above].parent.is_some()) {
+    while let Some(above) = up.filter(|above| tree.items[*above].parent.is_some())
+        && parts.len() < GUIDES
+    {
         parts.push(if tree.items[above].is_last {
             blank
         } else {
@@ -265,7 +272,10 @@ fn shapes(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
         lines.extend(parts.iter().map(|part| format!("{guides}{part}")));
     }
     if launches.len() > SHAPES {
-        lines.push(format!("{guides}… {} more shapes", launches.len() - SHAPES));
+        lines.push(format!(
+            "{guides}… {}",
+            counted(launches.len() - SHAPES, "more shape", "more shapes")
+        ));
     }
     lines
 }

@@ -93,3 +93,42 @@ proptest! {
         prop_assert!(text.contains("1.23 ms"), "{text}");
     }
 }
+
+/// Lines to all that is above would be 64,000 for the last row alone.
+#[test]
+fn a_page_of_as_many_levels_as_rows() {
+    const LEVELS: i64 = 64_000;
+    let look = look(|path| {
+        let mut made = Made::new(path);
+        for level in 0..LEVELS {
+            made.row(
+                "bricks",
+                &[
+                    ("id", (1 + level).into()),
+                    ("name", "f".into()),
+                    ("kind", "brick".into()),
+                    ("start_ns", level.into()),
+                    ("dur_ns", (2 * (LEVELS - level)).into()),
+                ],
+            );
+        }
+        made.finish(2 * LEVELS);
+    });
+    let wish = Wish {
+        limits: Limits {
+            top: 10,
+            min_share: 0.0,
+        },
+        depth: Some(u32::MAX),
+        fit_rows: 200,
+        merge: false,
+        filter: None,
+    };
+    let tree = Tree::grow(&look.graph, &wish);
+    assert_eq!(i64::from(tree.depth), LEVELS + 1);
+    let page = page(&look, &tree, false, 100, Palette::new(false));
+    let rows: Vec<&str> = page.lines().filter(|line| line.contains("└ f")).collect();
+    assert_eq!(rows.len() as i64, LEVELS);
+    assert!(rows.iter().all(|row| width::of(row) <= 100));
+    assert!(rows[rows.len() - 1].starts_with('…'));
+}

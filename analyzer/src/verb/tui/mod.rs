@@ -15,6 +15,7 @@ mod tests;
 mod update;
 
 use std::io::{self, IsTerminal};
+use trueno_plugin::agreeing;
 
 use anyhow::bail;
 
@@ -60,8 +61,9 @@ pub fn tui(args: &TuiArgs, color: Color, talk: &Talk) -> anyhow::Result<u8> {
         graph: &look.graph,
         critical: look.critical,
         title: format!(
-            "wall {wall}, {} rows",
-            show(Cell::U64(look.graph.rows() as u64), Unit::None)
+            "wall {wall}, {} {}",
+            show(Cell::U64(look.graph.rows() as u64), Unit::None),
+            agreeing(look.graph.rows(), "row", "rows")
         ),
         source: &source,
     };

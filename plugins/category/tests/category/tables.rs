@@ -224,7 +224,7 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
     );
     let finding = out.finding("left_out").unwrap();
     assert_eq!(finding.title, "3 rows are part of no time");
-    assert!(finding.detail.as_ref().unwrap().starts_with("1 bound rows"));
+    assert!(finding.detail.as_ref().unwrap().starts_with("1 bound row,"));
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn rows_are_cut_to_the_window() {
     assert_eq!(codes(&out), ["outside_recording"]);
     let found = &out.findings[0];
     assert_eq!(found.severity, Severity::Warning);
-    assert_eq!(found.title, "1 rows lie outside the recording, 2 in part");
+    assert_eq!(found.title, "1 row lies outside the recording, 2 in part");
 }
 
 /// `a` 0–40, `b` 40–60, and so on to 100; the iteration around all of it.
@@ -75,7 +75,7 @@ fn rows_of_a_window_that_reach_beyond_the_recording_warn() {
     assert_eq!(found.severity, Severity::Warning);
     assert_eq!(
         found.title,
-        "1 rows in the window reach beyond the recording"
+        "1 row in the window reaches beyond the recording"
     );
     // Where the window leaves such a row out, it is none of its business.
     assert_eq!(codes(&in_a_window(0, 50, 120)), ["outside_window"]);

@@ -30,7 +30,7 @@ fn two_that_wait_for_each_other_are_a_named_cycle() {
     assert_eq!(out.findings[0].evidence, Some(Evidence::Ids(vec![1, 2])));
     assert_eq!(
         out.findings[1].title,
-        "1 dependencies contradict the measured times and are left out"
+        "1 dependency contradicts the measured times and is left out"
     );
     assert!(
         out.findings[1]

@@ -10,6 +10,7 @@ mod linked;
 // Runs by hand, as the other reader of lanes writes them.
 #[path = "../../../category/tests/category/made.rs"]
 mod made;
+mod nested;
 mod predecessor;
 mod random;
 mod serial;

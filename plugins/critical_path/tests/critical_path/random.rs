@@ -30,16 +30,16 @@ const KINDS: [DependencyKind; 6] = [
 ];
 
 /// Lane, class, start and duration of a row; from, to and kind of an edge.
-type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
+pub type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
 
 /// Three lanes with intervals that nest or not, and edges of any kind between any two.
-fn runs() -> impl Strategy<Value = Raw> {
+pub fn runs() -> impl Strategy<Value = Raw> {
     let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..20_i64), 1..12);
     let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..6_usize), 0..14);
     (rows, edges)
 }
 
-fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
+pub fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
     let mut run = Lanes {
         wall_ns: WALL_NS,
         ..Lanes::default()
@@ -83,7 +83,7 @@ fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
     run
 }
 
-fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
+pub fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
     let edge = |&(from, to, kind): &(u64, u64, usize)| Edge {
         from,
         to,

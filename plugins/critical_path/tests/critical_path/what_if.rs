@@ -137,6 +137,26 @@ fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
     let finding = out.finding("what_if_about_nothing").unwrap();
     assert_eq!(finding.title, "`QKV=0.5` is about nothing in this run");
     assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
+    for (rule, instead) in [
+        ("hraeds=0.5", "there are: heads"),
+        ("Attention=0.5", "it is a category: `category:Attention=…`"),
+        ("launch_delay=0", "it is a kind: `kind:launch_delay=…`"),
+        ("category:atention=0", "there are: Attention"),
+        ("category:GEMM=0", "look at the categories in `by_category`"),
+        ("kind:trasfer=0", "there are: transfer"),
+        (
+            "kind:nonsense=0",
+            "kinds are brick, gap, kernel, launch_delay, layer, queue, sync, sync_wait, task, transfer, work",
+        ),
+        (
+            "id:77=0",
+            "no interval has this id; the tables `path` and `slack` have ids",
+        ),
+    ] {
+        let (_, out) = what_if(&threaded(), &[rule]);
+        let finding = out.finding("what_if_about_nothing").unwrap();
+        assert_eq!(finding.suggestion.as_deref(), Some(instead), "{rule}");
+    }
 }
 
 #[test]
@@ -349,7 +369,7 @@ fn a_lane_that_leaves_no_telling_is_named() {
     let finding = out.finding("prediction_bounded").unwrap();
     assert_eq!(
         finding.title,
-        "what less time would buy cannot be told for 1 names and kinds: `thread 1` is busy for \
+        "what less time would buy cannot be told for 1 name or kind: `thread 1` is busy for \
          100.0 % of the run, and nothing recorded connects it with the path"
     );
     let detail = finding.detail.as_deref().unwrap();

@@ -208,7 +208,7 @@ fn nan_that_comes_or_goes_is_always_found() {
         assert!(
             finding
                 .title
-                .contains("1 tensors, first attention, layer 0, iteration 1"),
+                .contains("1 tensor, first attention, layer 0, iteration 1"),
             "{}",
             finding.title
         );

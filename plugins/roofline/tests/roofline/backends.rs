@@ -131,7 +131,7 @@ fn a_comparison_that_was_asked_for_always_says_something() {
     );
     assert_eq!(
         of([scalar(4000), avx2(1000)].concat()),
-        (2, "SIMD pays in all 1 comparisons".to_owned())
+        (2, "SIMD pays in the one comparison".to_owned())
     );
 }
 

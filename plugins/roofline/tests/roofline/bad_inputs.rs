@@ -322,7 +322,7 @@ fn fewer_than_half_of_the_calls_above_the_roof_are_a_doubt() {
     assert_eq!(
         lines(points, &["is_valid", "efficiency_share", "reason", "doubt"]),
         [format!(
-            "true | {share:.4} | - | 1 of 3 calls lie above the roof"
+            "true | {share:.4} | - | 1 of 3 calls lies above the roof"
         )]
     );
     assert!(out.finding("above_the_roof").is_none());

@@ -1,0 +1,186 @@
+//! Time on the path by name, with all that belongs to the intervals of the name.
+//!
+//! A piece of the path counts for its interval and for everything around it, for each name once. However
+//! deep intervals nest, each of them is visited once: pieces are added up from the innermost outwards, and a name's
+//! time is that of its outermost intervals.
+
+use std::cmp::Reverse;
+
+use crate::around::{Around, NONE};
+use crate::graph::Graph;
+use crate::lanes::{Class, FastMap, Label};
+use crate::opportunity::durations;
+use crate::walk::{Piece, PieceKind};
+
+/// One name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Number of its text.
+    pub name: u32,
+    /// Time on the path, with what belongs to its intervals.
+    pub path_ns: i64,
+    /// Of that the time of its intervals themselves.
+    pub own_ns: i64,
+}
+
+/// Names with time on the path, those with the most time first.
+pub fn named(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<Named> {
+    let forest = Forest::of(graph, around, path);
+    let text = |name: u32| graph.run.texts.text(name);
+    let mut out: Vec<Named> = forest
+        .sums()
+        .into_iter()
+        .map(|(name, sum)| Named {
+            name,
+            path_ns: sum.path_ns,
+            own_ns: sum.own_ns,
+        })
+        .collect();
+    out.sort_unstable_by_key(|named| (Reverse(named.path_ns), text(named.name)));
+    out
+}
+
+/// An interval on the path, or around one that is.
+struct Node {
+    /// Index of what it belongs to, or [`NONE`].
+    parent: u32,
+    label: Label,
+    /// On the path, by itself; while sums are made, also what is below it.
+    path_ns: i64,
+}
+
+struct Forest {
+    nodes: Vec<Node>,
+}
+
+#[derive(Default)]
+struct Sum {
+    path_ns: i64,
+    own_ns: i64,
+    /// Intervals of the name around the one that is looked at, itself among them.
+    open: u32,
+}
+
+impl Forest {
+    fn of(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut met = vec![NONE; around.len()];
+        let works = |piece: &Piece| matches!(piece.kind, PieceKind::Work | PieceKind::Transfer);
+        for (piece, dur_ns) in durations(graph, path).filter(|(piece, _)| works(piece)) {
+            let lane = graph.segments.lane(piece.segment);
+            let innermost = around.first(lane) + graph.segments.span[piece.segment as usize];
+            let first = nodes.len() as u32;
+            let (mut at, mut below) = (Some(innermost), NONE);
+            while let Some(number) = at {
+                let known = met[number as usize];
+                // What is met twice on one way up is a circle of spawns at one instant, and is left open.
+                if below != NONE && (known == NONE || known < first) {
+                    let above = if known == NONE {
+                        nodes.len() as u32
+                    } else {
+                        known
+                    };
+                    nodes[below as usize].parent = above;
+                }
+                if known != NONE {
+                    break;
+                }
+                let place = around.place(number);
+                let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
+                let label = graph.run.labels.get(span.label);
+                below = nodes.len() as u32;
+                met[number as usize] = below;
+                nodes.push(Node {
+                    parent: NONE,
+                    label,
+                    path_ns: 0,
+                });
+                // A wait lasts as long as what it waits for: what is done in it is not of what is around it.
+                at = match label.class {
+                    Class::Wait => None,
+                    _ => around.of(number),
+                };
+            }
+            nodes[met[innermost as usize] as usize].path_ns += dur_ns;
+        }
+        Self { nodes }
+    }
+
+    /// Sums by name.
+    fn sums(mut self) -> FastMap<u32, Sum> {
+        let (first, below) = self.below();
+        let mut sums: FastMap<u32, Sum> = FastMap::default();
+        let mut open: Vec<(u32, u32)> = Vec::new(); // node, the next below it
+        for root in 0..self.nodes.len() as u32 {
+            if self.nodes[root as usize].parent != NONE {
+                continue;
+            }
+            self.enter(root, &mut sums);
+            open.push((root, first[root as usize]));
+            while let Some((at, next)) = open.last_mut() {
+                if *next < first[*at as usize + 1] {
+                    let child = below[*next as usize];
+                    *next += 1;
+                    self.enter(child, &mut sums);
+                    open.push((child, first[child as usize]));
+                } else {
+                    let at = *at;
+                    open.pop();
+                    self.leave(at, &mut sums);
+                }
+            }
+        }
+        sums
+    }
+
+    /// What is right below each node: where its list begins, and all lists.
+    fn below(&self) -> (Vec<u32>, Vec<u32>) {
+        let parents = || self.nodes.iter().map(|node| node.parent);
+        let mut first = vec![0_u32; self.nodes.len() + 1];
+        for parent in parents().filter(|parent| *parent != NONE) {
+            first[parent as usize + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut next = first.clone();
+        let mut below = vec![0_u32; first[self.nodes.len()] as usize];
+        for (child, parent) in (0..).zip(parents()).filter(|(_, parent)| *parent != NONE) {
+            below[next[parent as usize] as usize] = child;
+            next[parent as usize] += 1;
+        }
+        (first, below)
+    }
+
+    fn enter(&self, at: u32, sums: &mut FastMap<u32, Sum>) {
+        let node = &self.nodes[at as usize];
+        if counts(node.label) {
+            let sum = sums.entry(node.label.name).or_default();
+            sum.open += 1;
+            sum.own_ns += node.path_ns;
+        }
+    }
+
+    fn leave(&mut self, at: u32, sums: &mut FastMap<u32, Sum>) {
+        let Node {
+            parent,
+            label,
+            path_ns,
+        } = self.nodes[at as usize];
+        if counts(label) {
+            let sum = sums.entry(label.name).or_default();
+            sum.open -= 1;
+            if sum.open == 0 {
+                sum.path_ns += path_ns;
+            }
+        }
+        if parent != NONE {
+            self.nodes[parent as usize].path_ns += path_ns;
+        }
+    }
+}
+
+/// Frames take in everything, and waits are no work.
+fn counts(label: Label) -> bool {
+    !matches!(label.class, Class::Scope | Class::Wait)
+}

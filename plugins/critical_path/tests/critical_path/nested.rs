@@ -1,0 +1,114 @@
+//! Intervals in intervals: sums over all that is around, however many levels.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use trueno_plugin_critical_path::around::Around;
+use trueno_plugin_critical_path::dependencies::dependencies;
+use trueno_plugin_critical_path::graph::Graph;
+use trueno_plugin_critical_path::lanes::{Class, Label, Lanes};
+use trueno_plugin_critical_path::named::named;
+use trueno_plugin_critical_path::segments::segments;
+use trueno_plugin_critical_path::walk::{PieceKind, walk};
+use trueno_plugin_critical_path::window::cut;
+
+use crate::linked::Linked;
+use crate::made::{Made, at, lines};
+use crate::random::{edges, lanes, runs};
+
+/// Gives the intervals one of three names.
+fn rename(run: &mut Lanes) {
+    for lane in 0..run.lanes.len() {
+        for index in 0..run.lanes[lane].spans.len() {
+            let span = run.lanes[lane].spans[index];
+            let name = run.texts.number(["x", "y", "z"][span.id as usize % 3]);
+            let label = run.labels.get(span.label);
+            run.lanes[lane].spans[index].label = run.labels.number(Label { name, ..label });
+        }
+    }
+}
+
+/// Time on the path and own part by name: from every piece all the way up.
+fn slowly(graph: &Graph<'_>, around: &Around) -> BTreeMap<u32, (i64, i64)> {
+    let path = walk(graph, graph.run.wall_ns);
+    let mut sums: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+    for (at, piece) in path.iter().enumerate() {
+        if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
+            continue;
+        }
+        let end_ns = path
+            .get(at + 1)
+            .map_or(graph.run.wall_ns, |next| next.start_ns);
+        let dur_ns = end_ns - piece.start_ns;
+        let lane = graph.segments.lane(piece.segment);
+        let innermost = around.first(lane) + graph.segments.span[piece.segment as usize];
+        let (mut up, mut seen, mut steps) = (Some(innermost), Vec::new(), 0);
+        while let Some(number) = up.filter(|_| steps <= around.len()) {
+            let place = around.place(number);
+            let span = graph.run.lanes[place.lane as usize].spans[place.index as usize];
+            let label = graph.run.labels.get(span.label);
+            if label.class == Class::Wait {
+                break;
+            }
+            if label.class != Class::Scope && !seen.contains(&label.name) {
+                seen.push(label.name);
+                let sum = sums.entry(label.name).or_default();
+                sum.0 += dur_ns;
+                sum.1 += if number == innermost { dur_ns } else { 0 };
+            }
+            up = around.of(number);
+            steps += 1;
+        }
+    }
+    sums
+}
+
+proptest! {
+    #[test]
+    fn time_by_name_is_that_of_everything_around((rows, raw) in runs()) {
+        let mut run = lanes(&rows);
+        rename(&mut run);
+        cut(&mut run);
+        let mut found = dependencies(&run, &edges(&raw));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let let_go = graph.let_go().to_vec();
+        found.contradict(&run, &let_go);
+        let around = Around::new(&run, &found.good);
+        let path = walk(&graph, run.wall_ns);
+        let fast: BTreeMap<u32, (i64, i64)> = named(&graph, &around, &path)
+            .into_iter()
+            .map(|named| (named.name, (named.path_ns, named.own_ns)))
+            .collect();
+        prop_assert_eq!(fast, slowly(&graph, &around));
+    }
+}
+
+/// With work that grows with the square of the levels this would take minutes.
+#[test]
+fn as_many_levels_as_there_are_rows() {
+    const LEVELS: i64 = 64_000;
+    let brick = |level: i64| {
+        let name = ["even", "odd"][level as usize % 2];
+        at(1 + level as u64, "brick", name, level, 2 * LEVELS - level)
+    };
+    let out = Linked {
+        made: Made {
+            wall_ns: Some(2 * LEVELS),
+            bricks: (0..LEVELS).map(brick).collect(),
+            ..Made::default()
+        },
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        lines(
+            out.table("opportunity"),
+            &["name", "path_ns", "gain_100_ns"]
+        ),
+        ["even | 128000 | 128000", "odd | 127998 | 127998"]
+    );
+    assert_eq!(
+        lines(out.table("by_name"), &["name", "dur_ns"]),
+        ["even | 64000", "odd | 64000"]
+    );
+}
