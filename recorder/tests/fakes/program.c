@@ -1,17 +1,15 @@
 // A program that does what its arguments say, and prints what it launched: the truth for the tests.
 #define _GNU_SOURCE
-#include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../acceptance/written.h"
 #include "nvtx.h"
 
 int cuInit(unsigned);
@@ -61,49 +59,12 @@ static void external(unsigned kind, uint64_t id) {
   else pop(kind, NULL);
 }
 
-// How many records of kernels (10) stand in this process's spool: chunks of kind 4, each record behind its length.
-static unsigned kernels_written(void) {
-  unsigned kernels = 0;
-  DIR *folder = getenv("TRUENO_CAPTURE") ? opendir(getenv("TRUENO_CAPTURE")) : NULL;
-  if (!folder) return 0;
-  for (struct dirent *entry; (entry = readdir(folder));) {
-    char *rest;
-    int file = strtol(entry->d_name, &rest, 10) == getpid() && *rest == '-' ? openat(dirfd(folder), entry->d_name, O_RDONLY) : -1;
-    struct stat of;
-    if (file < 0) continue;
-    char *bytes = fstat(file, &of) == 0 ? malloc((size_t)of.st_size + 1) : NULL;
-    ssize_t length = bytes ? read(file, bytes, (size_t)of.st_size) : 0;
-    for (ssize_t at = 8, end; at + 16 <= length; at = end) {
-      uint32_t header[2], record[2];
-      memcpy(header, bytes + at, sizeof header);
-      end = at + 16 + header[1];
-      if (header[0] != 4 || end > length) continue;
-      for (ssize_t in = at + 16; in + 8 <= end; in += 4 + record[0]) {
-        memcpy(record, bytes + in, sizeof record);
-        kernels += record[1] == 10;
-      }
-    }
-    free(bytes);
-    close(file);
-  }
-  closedir(folder);
-  return kernels;
-}
-
 // Whether CUPTI records kernels.
 static int records_kernels(void) {
   void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
   int (*records)(void) = cupti ? (int (*)(void))dlsym(cupti, "fake_records_kernels") : NULL;
   return records && records();
 }
-
-// Waits for that, however busy the machine is, and gives up at last.
-#define WAIT_FOR(what) do { \
-    for (unsigned turns = 0; !(what); turns++) { \
-      if (turns == 12000) { fprintf(stderr, "after two minutes there is still no %s\n", #what); exit(98); } \
-      usleep(10000); \
-    } \
-  } while (0)
 
 int main(int count, char **words) {
   void *graph = NULL;
@@ -140,8 +101,16 @@ int main(int count, char **words) {
     else if (IS("mark")) nvtx_mark(a);
     else if (IS("namethread")) nvtx_name_thread(a);
     else if (IS("sleep")) usleep(1000 * NUMBER(a));
-    else if (IS("written")) { unsigned wanted = NUMBER(a); WAIT_FOR(kernels_written() >= wanted); printf("written\n"); fflush(stdout); }
-    else if (IS("stopped")) WAIT_FOR(!records_kernels());
+    else if (IS("written")) {
+      if (!all_written(NUMBER(a))) { fprintf(stderr, "of %s kernels %u were written\n", a, kernels_written()); return 98; }
+      printf("written\n");
+      fflush(stdout);
+    } else if (IS("stopped")) {
+      for (unsigned turns = 0; records_kernels(); turns++) {
+        if (turns == 12000) { fprintf(stderr, "after two minutes kernels are still recorded\n"); return 98; }
+        usleep(10000);
+      }
+    }
     else if (IS("threads")) {
       pthread_t all[64];
       unsigned n = NUMBER(a);
