@@ -8,10 +8,12 @@ use std::time::Duration;
 
 use common::{Cell, Table, folder, run_json, table};
 use simulated::SimulatedDevice;
-use trueno_recorder::{BrickId, Error, Recorder, SyncMode};
+use trueno_recorder::{BrickId, Error, Overflow, Recorder, SyncMode};
 
 fn recorder(path: &std::path::Path, mode: SyncMode, device: &Arc<SimulatedDevice>) -> Recorder {
     Recorder::builder(path)
+        // Rows are counted, however seldom the writer's turn comes.
+        .overflow(Overflow::Block)
         .sync_mode(mode)
         .device(device.clone())
         .create()

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use common::{Cell, Table, folder, run_json, table};
 use trueno_recorder::journal::{Chunk, JOURNAL, Line};
-use trueno_recorder::rest::{self, Rest};
+use trueno_recorder::rest::{self, CutBatch, Rest};
 use trueno_recorder::run_json::State;
+use trueno_recorder::segment::BATCH_ROWS;
 use trueno_recorder::{BrickId, Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
 
 const RUN: &str = "TRUENO_TEST_KILLED_RUN";
@@ -35,8 +36,8 @@ fn script(name: &str, path: &Path) -> Recorder {
             let rec = builder.overflow(Overflow::Block).create().unwrap();
             for at in 0..40_000u64 {
                 rec.brick(BrickId::RmsNorm).elements(at);
-                if at == 20_000 {
-                    std::thread::sleep(Duration::from_millis(1_200));
+                while at == 20_000 && on_disk(path, "bricks", &[]).rows < 2 * BATCH_ROWS {
+                    std::thread::sleep(Duration::from_millis(1));
                 }
                 if at % 1000 == 0 {
                     rec.depends(rec.brick("a").id(), rec.brick("b").id());
@@ -134,20 +135,31 @@ fn record(path: &Path, script: &str, kill: bool) {
     assert_eq!(child.status().unwrap().success(), !kill);
 }
 
-/// Rows of whole batches on disk, by table.
-fn on_disk(run: &Path) -> BTreeMap<String, usize> {
-    let mut rows = BTreeMap::new();
-    let journal = std::fs::read(run.join(JOURNAL)).unwrap();
+/// Rows of a table that are on disk, in whole batches.
+fn on_disk(run: &Path, name: &str, cut: &[CutBatch]) -> Table {
+    let mut table = Table::default();
+    let journal = std::fs::read(run.join(JOURNAL)).unwrap_or_default();
+    let mut segments: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for line in journal
         .split_inclusive(|b| *b == b'\n')
         .filter_map(Line::decode)
     {
-        if line.chunk == Chunk::Batch {
-            let table = line.segment.split('/').next().unwrap().to_owned();
-            *rows.entry(table).or_default() += line.rows.unwrap() as usize;
+        let is_cut =
+            |batch: &CutBatch| (&batch.segment, batch.offset) == (&line.segment, line.offset);
+        let of = line.segment.split('/').next();
+        if line.chunk == Chunk::Batch && of == Some(name) && !cut.iter().any(is_cut) {
+            segments.entry(line.segment.clone()).or_default().push(line);
         }
     }
-    rows
+    for (segment, lines) in segments {
+        let sealed = run.join(&segment);
+        let bytes = std::fs::read(sealed.with_extension("arrow.open")).or(std::fs::read(sealed));
+        let bytes = bytes.unwrap_or_default();
+        // In a recording that goes on the last one may be announced only.
+        let whole = |line: &&Line| line.offset + line.bytes <= bytes.len() as u64;
+        table.add_batches(name, &bytes, lines.iter().filter(whole));
+    }
+    table
 }
 
 fn rest_table(rest: &Rest, name: &str) -> Table {
@@ -169,8 +181,8 @@ const TIMES: [&str; 7] = [
     "os_id",
 ];
 
-/// All but the times of rows from `skip` on, in words, sorted.
-fn rows_of(table: &Table, skip: usize) -> Vec<String> {
+/// All but the times of rows, in words, sorted.
+fn rows_of(table: &Table) -> Vec<String> {
     let columns: BTreeMap<_, _> = table.columns.iter().collect();
     let cells = |row: usize| {
         let fixed = columns
@@ -180,13 +192,13 @@ fn rows_of(table: &Table, skip: usize) -> Vec<String> {
             .map(|(name, cells)| format!("{name}={:?} ", cells[row]))
             .collect()
     };
-    let mut rows: Vec<String> = (skip..table.rows).map(cells).collect();
+    let mut rows: Vec<String> = (0..table.rows).map(cells).collect();
     rows.sort();
     rows
 }
 
-/// Records a script twice, once killed: the rest must be what the other has beyond the
-/// batches on disk.
+/// Records a script twice, once killed: the batches on disk and the rest must be what the other has. How
+/// much of it is in which place is as the writer's turn came.
 fn killed_beside_finished(script: &str, tables: &[&str]) -> Rest {
     let (_folder, path) = folder();
     let (_other_folder, other) = folder();
@@ -200,13 +212,15 @@ fn killed_beside_finished(script: &str, tables: &[&str]) -> Rest {
     );
     let rest = rest::read(&path).unwrap().expect("something was left");
     assert_eq!(rest.problems, Vec::<String>::new());
-    let on_disk = on_disk(&path);
     for name in tables {
         let (left, whole) = (rest_table(&rest, name), table(&other, name));
-        let skip = on_disk.get(*name).copied().unwrap_or(0);
-        assert_eq!(skip + left.rows, whole.rows, "rows of {name}");
+        let written = on_disk(&path, name, &rest.cut);
+        assert_eq!(written.rows + left.rows, whole.rows, "rows of {name}");
         // Threads meet in another order each time.
-        assert_eq!(rows_of(&left, 0), rows_of(&whole, skip), "{name}");
+        let mut rows = rows_of(&written);
+        rows.extend(rows_of(&left));
+        rows.sort();
+        assert_eq!(rows, rows_of(&whole), "{name}");
         let durations = left.columns.get("dur_ns").into_iter().flatten();
         assert!(
             durations.clone().all(|cell| !matches!(cell, Cell::I(..0))),
@@ -220,7 +234,10 @@ fn killed_beside_finished(script: &str, tables: &[&str]) -> Rest {
 fn a_run_without_events() {
     let rest = killed_beside_finished("nothing", &["bricks", "threads"]);
     assert_eq!(rest.dropped, BTreeMap::new());
-    assert_eq!(rest_table(&rest, "clock_pairs").rows, 1, "the beginning");
+    assert!(
+        rest_table(&rest, "clock_pairs").rows >= 1,
+        "at least the beginning"
+    );
 }
 
 #[test]
@@ -244,15 +261,12 @@ fn every_kind_of_event() {
         rest.sources.values().collect::<Vec<_>>(),
         [".version 8.0\n"]
     );
-    assert_eq!(rest_table(&rest, "checksums").rows, 3);
     assert_eq!(rest_table(&rest, "counters").rows, 0, "not recorded");
 }
 
 #[test]
 fn batches_and_waiting_rows_and_a_ring() {
-    let rest = killed_beside_finished("batches", &["bricks", "edges", "threads"]);
-    assert!(rest_table(&rest, "bricks").rows > 0);
-    assert_eq!(rest.cut, []);
+    killed_beside_finished("batches", &["bricks", "edges", "threads"]);
 }
 
 #[test]
@@ -266,8 +280,8 @@ fn what_was_dropped_is_known() {
     let (_folder, path) = folder();
     record(&path, "dropped", true);
     let rest = rest::read(&path).unwrap().unwrap();
-    let rows = rest_table(&rest, "tiles").rows as u64
-        + on_disk(&path).get("tiles").map_or(0, |rows| *rows as u64);
+    let written = on_disk(&path, "tiles", &rest.cut).rows;
+    let rows = (rest_table(&rest, "tiles").rows + written) as u64;
     assert_eq!(rows + rest.dropped["tiles"], 3 * 5_000 + 1_000);
     assert!(rest.dropped["tiles"] > 0, "64 records are few");
     let by_thread: i128 = rest_table(&rest, "threads")

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{folder, run_json, table};
 use trueno_recorder::{Overflow, Recorder};
 
@@ -179,25 +181,27 @@ fn a_ring_that_was_left_leaves_no_file() {
         .overflow(Overflow::Grow)
         .create()
         .unwrap();
-    let rings = || {
+    // By number, in the order in which they were made.
+    let rings = || -> Vec<u32> {
         let files = std::fs::read_dir(path.join("live")).unwrap();
-        let names = files.map(|file| file.unwrap().file_name());
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
         names
-            .filter(|name| name.to_string_lossy().ends_with(".ring"))
-            .count()
+            .filter_map(|name| name.strip_suffix(".ring")?.parse().ok())
+            .collect()
     };
-    let mut most = 0;
-    // The thread's own and a spare one, once the writer has read what was left behind.
-    for _ in 0..400 {
+    // The first two are the thread's own and a spare one; a third has taken over.
+    while rings().into_iter().max() < Some(2) {
         (0..2_000).for_each(|_| drop(rec.brick("b")));
-        most = most.max(rings());
-        std::thread::sleep(std::time::Duration::from_millis(5));
-        if most > 2 && rings() <= 2 {
-            break;
-        }
     }
-    assert!(most > 2, "no ring ever took over from another");
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    assert!(rings() <= 2, "{} rings are there", rings());
+    // One of the thread and a spare one, once the writer has read what was left behind.
+    let began = Instant::now();
+    while rings().len() > 2 {
+        assert!(
+            began.elapsed() < Duration::from_secs(120),
+            "after two minutes these are there: {:?}",
+            rings()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
     assert_eq!(rec.finish().unwrap().dropped, 0);
 }

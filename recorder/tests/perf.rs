@@ -175,22 +175,18 @@ fn each_thread_counts_for_itself_and_closes_its_counters() {
     let of_one = open_events();
     assert!(of_one >= counted);
     std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                drop(rec.task("there", None));
-                if counted > 0 {
-                    assert!(open_events() > of_one);
-                }
-            });
+        let there = || {
+            drop(rec.task("there", None));
+            if counted > 0 {
+                assert!(open_events() > of_one);
+            }
+        };
+        let threads = [(); 3].map(|()| scope.spawn(there));
+        // A scope ends before the thread-locals of its threads are gone; a join does not.
+        for thread in threads {
+            thread.join().unwrap();
         }
     });
-    // Scoped threads are joined before their thread-locals are gone.
-    for _ in 0..1000 {
-        if open_events() == of_one {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
     assert_eq!(open_events(), of_one, "a thread's end closes its own");
     rec.finish().unwrap();
     assert_eq!(open_events(), 0, "the end of the run closes those here");
@@ -219,6 +215,9 @@ fn a_forked_child_has_no_counters_and_the_parent_goes_on() {
     // SAFETY: the child reads /proc and leaves.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // A child that hangs is a failure, and no test that never ends.
+        // SAFETY: a plain system call.
+        unsafe { libc::alarm(60) };
         drop(rec.brick("in the child"));
         let left = open_events();
         // SAFETY: ends the child here.
@@ -227,6 +226,7 @@ fn a_forked_child_has_no_counters_and_the_parent_goes_on() {
     let mut status = 0;
     // SAFETY: waits for the child made above.
     unsafe { libc::waitpid(child, &mut status, 0) };
+    assert!(libc::WIFEXITED(status), "the child ended badly: {status}");
     assert_eq!(libc::WEXITSTATUS(status), 0, "counters left in the child");
     assert_eq!(open_events(), open);
     drop(around);

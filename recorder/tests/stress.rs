@@ -7,14 +7,15 @@
 mod common;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use common::{Table, folder, table};
 use trueno_recorder::{Overflow, Recorder};
 
-/// Rows of a thread that comes and goes.
+/// Numbers of a thread that comes and goes, and how many of them there are.
 const SHORT: u64 = 50;
+const COMERS: u64 = 300;
+/// Numbers of a thread that stays: about as long as the others come and go.
+const LONG: u64 = 100_000;
 
 /// One row, and one inside it, both made from `number`.
 fn record(rec: &Recorder, thread: u64, number: u64) {
@@ -62,69 +63,49 @@ fn check(bricks: &Table, rows_of: &HashMap<u64, u64>) {
     assert_eq!(&next, rows_of);
 }
 
-/// Rows by thread that made them.
-fn hammer(rec: &Recorder, time: Duration) -> HashMap<u64, u64> {
-    let done = AtomicBool::new(false);
-    let (done, start) = (&done, Instant::now());
+/// Numbers by thread that recorded them.
+fn hammer(rec: &Recorder) -> HashMap<u64, u64> {
     std::thread::scope(|scope| {
-        let busy = [0, 1].map(|thread| {
-            scope.spawn(move || {
-                let mut number = 0;
-                while !done.load(Ordering::Relaxed) {
-                    record(rec, thread, number);
-                    number += 1;
-                }
-                (thread, number)
-            })
-        });
-        let comers = scope.spawn(move || {
-            let mut comers = 2..;
-            while start.elapsed() < time {
-                let thread = comers.next().unwrap();
-                let short = scope.spawn(move || (0..SHORT).for_each(|at| record(rec, thread, at)));
-                // Some end before the next one starts, some do not.
-                if thread % 3 == 0 {
-                    short.join().unwrap();
-                }
+        for thread in [0, 1] {
+            scope.spawn(move || (0..LONG).for_each(|at| record(rec, thread, at)));
+        }
+        for thread in 2..2 + COMERS {
+            let short = scope.spawn(move || (0..SHORT).for_each(|at| record(rec, thread, at)));
+            // Some end before the next one starts, some do not.
+            if thread % 3 == 0 {
+                short.join().unwrap();
             }
-            done.store(true, Ordering::Relaxed);
-            2..comers.start
-        });
-        let mut rows: HashMap<u64, u64> = busy.map(|thread| thread.join().unwrap()).into();
-        rows.extend(comers.join().unwrap().map(|thread| (thread, SHORT)));
-        rows
-    })
+        }
+    });
+    let comers = (2..2 + COMERS).map(|thread| (thread, SHORT));
+    comers.chain([(0, LONG), (1, LONG)]).collect()
 }
 
 /// Several runs, so that the rows of one fit into memory.
-fn stress(overflow: Overflow, time: Duration) {
-    let start = Instant::now();
-    let mut rows = 0;
-    while start.elapsed() < time {
+fn stress(overflow: Overflow, runs: u32) {
+    for _ in 0..runs {
         let (_folder, path) = folder();
         let rec = Recorder::builder(&path)
             .ring_records(256)
             .overflow(overflow)
             .create()
             .unwrap();
-        let rows_of = hammer(&rec, Duration::from_millis(150));
+        let rows_of = hammer(&rec);
         assert_eq!(rec.finish().unwrap().dropped, 0);
         assert_eq!(rec.status().late, 0);
         check(&table(&path, "bricks"), &rows_of);
         assert_eq!(table(&path, "threads").rows, rows_of.len());
-        rows += 2 * rows_of.values().sum::<u64>();
     }
-    println!("{overflow:?}: {rows} rows in {:.1?}", start.elapsed());
 }
 
 #[test]
 fn nothing_is_lost_when_threads_wait_for_the_writer() {
-    stress(Overflow::Block, Duration::from_secs(1));
+    stress(Overflow::Block, 1);
 }
 
 #[test]
 fn nothing_is_lost_when_rings_grow() {
-    stress(Overflow::Grow, Duration::from_secs(1));
+    stress(Overflow::Grow, 1);
 }
 
 /// What is dropped is counted, and what is not is whole.
@@ -132,7 +113,7 @@ fn nothing_is_lost_when_rings_grow() {
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();
     let rec = Recorder::builder(&path).ring_records(64).create().unwrap();
-    let rows_of = hammer(&rec, Duration::from_millis(150));
+    let rows_of = hammer(&rec);
     let summary = rec.finish().unwrap();
     let made = 2 * rows_of.values().sum::<u64>();
     let counted = &summary.tables["bricks"];
@@ -155,10 +136,10 @@ fn what_is_dropped_is_counted_exactly() {
     }
 }
 
-/// `cargo test --release -p trueno-recorder --test stress -- --ignored --nocapture`
+/// `cargo test --release -p trueno-recorder --test stress -- --ignored`
 #[test]
 #[ignore = "takes a minute"]
 fn nothing_is_lost_in_a_minute() {
-    stress(Overflow::Block, Duration::from_secs(30));
-    stress(Overflow::Grow, Duration::from_secs(30));
+    stress(Overflow::Block, 60);
+    stress(Overflow::Grow, 60);
 }

@@ -11,7 +11,7 @@ use arrow_ipc::reader::FileReader;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
-use trueno_recorder::Recorder;
+use trueno_recorder::{Overflow, Recorder};
 
 const LAYERS: usize = 2;
 const HEADS: usize = 3;
@@ -81,7 +81,9 @@ fn rows(run: &Path, table: &str, parent: &str) -> Vec<Row> {
 }
 
 fn record(folder: &Path, level: Level, threads: usize) {
-    let rec = Recorder::create(folder).unwrap();
+    // Rows are counted, however seldom the writer's turn comes.
+    let builder = Recorder::builder(folder).overflow(Overflow::Block);
+    let rec = builder.create().unwrap();
     let mut probe = Probe::new(rec, Simd::new(Backend::widest()).unwrap());
     probe.level = level;
     let positions = 9 + TOKENS;

@@ -79,14 +79,18 @@ impl Pool {
         self.arrived.notify_one();
     }
 
-    /// Buffers to read, in the order in which they came; waits for one so long.
-    pub fn wait(&self, at_most: Duration) -> Vec<Full> {
+    /// Waits so long for a buffer to read.
+    pub fn wait(&self, at_most: Duration) {
         let full = lock(&self.full);
         let waited = self
             .arrived
             .wait_timeout_while(full, at_most, |full| full.buffers.is_empty() && !full.woken);
-        let (mut full, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut full.buffers)
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Buffers to read, in the order in which they came.
+    pub fn take_full(&self) -> Vec<Full> {
+        std::mem::take(&mut lock(&self.full).buffers)
     }
 
     /// From now on nobody waits.

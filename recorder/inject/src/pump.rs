@@ -26,8 +26,8 @@ const CHUNK_BYTES: usize = 4 << 20;
 pub fn run(session: &'static Session) {
     let mut clocks = Instant::now();
     loop {
-        let full = session.pool.wait(session.settings.flush);
-        write(session, &full);
+        session.pool.wait(session.settings.flush);
+        write(session);
         if clocks.elapsed() >= CLOCKS {
             clocks = Instant::now();
             flusher::read_clocks(session);
@@ -42,9 +42,9 @@ pub fn run(session: &'static Session) {
     }
 }
 
-/// Writes all that is here now.
+/// Writes all that is here now; once this returns, it is with the operating system.
 pub fn drain(session: &Session) {
-    write(session, &session.pool.wait(Duration::ZERO));
+    write(session);
 }
 
 /// What was written of names that are no texts of the program.
@@ -55,12 +55,13 @@ pub struct Known {
     soundness: Soundness,
 }
 
-fn write(session: &Session, full: &[Full]) {
-    // Two threads may come here at the end.
+fn write(session: &Session) {
+    // Two threads may come here at the end. What one has taken is written before the other goes on: the program
+    // ends behind it.
     let mut known = lock(&session.known);
     let mut framed = Vec::new();
-    for full in full {
-        frame(session, *full, &mut known, &mut framed);
+    for full in session.pool.take_full() {
+        frame(session, full, &mut known, &mut framed);
         if callbacks::is_last(full.buffer) {
             callbacks::last_is_back();
         } else {

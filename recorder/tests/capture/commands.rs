@@ -1,9 +1,10 @@
 //! The command itself: what it says, and what it does not do.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
 
 use crate::common;
 use crate::fakes::{Cupti, command, fakes, inject, record};
@@ -80,7 +81,12 @@ fn a_program_that_does_not_start_is_told_why() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str, mode: u32| {
         let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
+        // Written by a process of its own: of what this one has open for writing, another test that starts something
+        // has a copy for a moment, and a file that is being written is not run.
+        let write = "printf %s \"$1\" > \"$0\"";
+        let mut shell = Command::new("sh");
+        let written = shell.args(["-c", write]).arg(&path).arg(text).status();
+        assert!(written.unwrap().success());
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         path
     };
@@ -222,6 +228,16 @@ fn another_tools_injection_is_not_replaced() {
     );
 }
 
+/// A command whose program outlives it, and ends with the test.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // SAFETY: takes numbers; the program is still in the group, so the number is its own.
+        unsafe { libc::kill(-(self.0.id() as i32), libc::SIGKILL) };
+    }
+}
+
 #[test]
 fn what_a_killed_command_left_behind_can_be_collected() {
     let Some(mut run) = command(Cupti::New) else {
@@ -229,38 +245,31 @@ fn what_a_killed_command_left_behind_can_be_collected() {
     };
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("it.run");
-    let mut child = run
+    let child = run
         .args(["run", "--flush-ms", "5", "-o"])
         .arg(&output)
         .arg("--")
         .arg(fakes().unwrap().join("program"))
-        .args(["init", "launch:k:7:1:30", "sync", "sleep:4000"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .args([
+            "init",
+            "launch:k:7:1:30",
+            "sync",
+            "written:30",
+            "sleep:600000",
+        ])
+        .process_group(0)
+        .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // Until its records are there.
-    let began = Instant::now();
-    let left = loop {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "nothing was recorded"
-        );
-        std::thread::sleep(Duration::from_millis(20));
-        let Some(left) = fs::read_dir(folder.path()).unwrap().next() else {
-            continue;
-        };
-        let left = left.unwrap().path();
-        let spools = fs::read_dir(&left).into_iter().flatten();
-        if spools
-            .filter_map(|spool| spool.ok()?.metadata().ok())
-            .any(|spool| spool.len() > 30 * 216)
-        {
-            break left;
-        }
-    };
-    child.kill().unwrap();
-    child.wait().unwrap();
+    let mut child = Group(child);
+    // The program says so when its records are there.
+    let mut said = BufReader::new(child.0.stdout.take().unwrap()).lines();
+    let is_written = said.any(|line| line.unwrap() == "written");
+    assert!(is_written, "nothing was recorded");
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
+    let left = fs::read_dir(folder.path()).unwrap().next().unwrap();
+    let left = left.unwrap().path();
     assert!(!output.exists());
     let collect = || {
         command(Cupti::New)

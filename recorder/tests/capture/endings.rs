@@ -7,8 +7,8 @@ use trueno_recorder::run_json::State;
 use crate::common;
 use crate::fakes::{Cupti, Recording, command, fakes, record, record_with};
 
-/// Long enough for a delivery, which comes after a few milliseconds here.
-const WORDS: &str = "init launch:gemm:7:5:100 sync sleep:1500";
+/// Ends when all that it launched was delivered, which is tried every few milliseconds here.
+const WORDS: &str = "init launch:gemm:7:5:100 sync written:100";
 
 #[test]
 fn an_end_without_notice_keeps_its_status_and_what_was_delivered() {

@@ -179,15 +179,16 @@ fn records_behind_one_that_nobody_knows_are_missed() {
 
 #[test]
 fn a_device_that_has_lost_its_times_is_left_alone_and_it_is_said() {
-    let words = "init launch:k:7:0:9000 sleep:3000 launch:k:7:0:9000 push:behind pop sync";
+    let words = "init launch:k:7:0:9000 stopped launch:k:7:0:9000 push:behind pop sync";
     let Some(recording) = record_with(Cupti::New, "notimes", "", words) else {
         return;
     };
     assert_eq!(recording.output.status.code(), Some(0));
-    assert_eq!(
-        recording.table("kernels").rows,
-        9000,
-        "what came after is not recorded"
+    let kernels = recording.table("kernels").rows;
+    assert!(
+        // It may be seen before the first ones are all launched.
+        (4096..=9000).contains(&kernels),
+        "what came after is not recorded: {kernels}"
     );
     let run = recording.run();
     let said = "was stopped before the program's end";

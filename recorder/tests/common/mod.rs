@@ -4,16 +4,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
-use std::io::{Read, Seek};
+use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
-use arrow_ipc::reader::FileReader;
+use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::DataType;
-use trueno_recorder::journal::{JOURNAL, Line};
+use trueno_recorder::journal::{Chunk, JOURNAL, Line};
 use trueno_recorder::run_json::{RUN_JSON, RunJson};
+use trueno_recorder::schema::{self, ColumnType};
+use trueno_recorder::segment::{END_OF_STREAM, STREAM_OFFSET, dictionary_bytes, head_bytes};
 
 /// A folder that is removed at the end, and a path for a run in it.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -92,6 +94,47 @@ impl Table {
                 .zip(batch.columns())
                 .map(|(field, array)| (field.name().clone(), array.clone()))
                 .collect();
+            self.add(&columns);
+        }
+    }
+
+    /// Batches of a segment that need not have a tail: its head, the dictionaries of the journal, and
+    /// what those lines say of its bytes.
+    pub fn add_batches<'l>(
+        &mut self,
+        table: &str,
+        segment: &[u8],
+        lines: impl Iterator<Item = &'l Line>,
+    ) {
+        let described = schema::table(table).unwrap();
+        let mut dictionaries: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut batches = Vec::new();
+        for line in lines {
+            assert_eq!(line.chunk, Chunk::Batch);
+            for (column, new) in &line.new {
+                let texts = new.iter().map(String::as_str);
+                dictionaries.entry(column).or_default().extend(texts);
+            }
+            batches.extend_from_slice(
+                &segment[line.offset as usize..(line.offset + line.bytes) as usize],
+            );
+        }
+        let mut stream = head_bytes(described)[STREAM_OFFSET..].to_vec();
+        let is_text = |column: &&schema::Column| column.ty == ColumnType::Text;
+        for column in described.columns.iter().filter(is_text) {
+            let values = dictionaries.remove(column.name).unwrap_or_default();
+            stream.extend(dictionary_bytes(described, column.name, &values).unwrap());
+        }
+        assert!(dictionaries.is_empty(), "{table}: {dictionaries:?}");
+        stream.extend(batches);
+        stream.extend(END_OF_STREAM);
+        for batch in StreamReader::try_new(Cursor::new(stream), None).unwrap() {
+            let batch = batch.unwrap();
+            let names = described
+                .columns
+                .iter()
+                .map(|column| column.name.to_owned());
+            let columns: Vec<_> = names.zip(batch.columns().iter().cloned()).collect();
             self.add(&columns);
         }
     }

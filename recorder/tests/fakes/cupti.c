@@ -200,6 +200,13 @@ static void put(const void *record) {
   pthread_mutex_unlock(&lock);
 }
 
+int fake_records_kernels(void) {
+  pthread_mutex_lock(&lock);
+  int on = is_on(KERNEL);
+  pthread_mutex_unlock(&lock);
+  return on;
+}
+
 // What the fake driver tells us.
 
 uint32_t fake_correlation(void) { return __atomic_add_fetch(&correlations, 1, __ATOMIC_RELAXED); }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../acceptance/written.h"
 #include "nvtx.h"
 
 int cuInit(unsigned);
@@ -58,6 +59,13 @@ static void external(unsigned kind, uint64_t id) {
   else pop(kind, NULL);
 }
 
+// Whether CUPTI records kernels.
+static int records_kernels(void) {
+  void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  int (*records)(void) = cupti ? (int (*)(void))dlsym(cupti, "fake_records_kernels") : NULL;
+  return records && records();
+}
+
 int main(int count, char **words) {
   void *graph = NULL;
   for (int i = 1; i < count; i++) {
@@ -93,6 +101,16 @@ int main(int count, char **words) {
     else if (IS("mark")) nvtx_mark(a);
     else if (IS("namethread")) nvtx_name_thread(a);
     else if (IS("sleep")) usleep(1000 * NUMBER(a));
+    else if (IS("written")) {
+      if (!all_written(NUMBER(a))) { fprintf(stderr, "of %s kernels %u were written\n", a, kernels_written()); return 98; }
+      printf("written\n");
+      fflush(stdout);
+    } else if (IS("stopped")) {
+      for (unsigned turns = 0; records_kernels(); turns++) {
+        if (turns == 12000) { fprintf(stderr, "after two minutes kernels are still recorded\n"); return 98; }
+        usleep(10000);
+      }
+    }
     else if (IS("threads")) {
       pthread_t all[64];
       unsigned n = NUMBER(a);

@@ -59,7 +59,8 @@ fn all_threads_do_the_same_and_every_repetition_counts() {
     }
 }
 
-/// Takes a microsecond a round, but is interrupted for long when it runs first.
+/// Takes a microsecond a round, but is interrupted for long when it runs first: longer than it is to take, and that is longer
+/// than a busy machine makes every try take.
 struct Interrupted {
     calls: u64,
 }
@@ -71,7 +72,7 @@ impl Work for Interrupted {
 
     fn run(&mut self, _: &mut Memory, rounds: u64) {
         self.calls += 1;
-        let first = if self.calls == 1 { 50_000 } else { 0 };
+        let first = if self.calls == 1 { 400_000 } else { 0 };
         thread::sleep(Duration::from_micros(rounds + first));
     }
 }
@@ -79,7 +80,7 @@ impl Work for Interrupted {
 #[test]
 fn an_interruption_does_not_make_few_rounds_look_enough() {
     let mut visited = Visited::new(vec![Box::new(Interrupted { calls: 0 })]);
-    let rates = team(1).visit(&mut visited, 1, Duration::from_millis(20));
+    let rates = team(1).visit(&mut visited, 1, Duration::from_millis(300));
     assert_eq!(rates.unwrap().len(), 1);
     assert!(visited.rounds > 1);
 }
