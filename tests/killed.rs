@@ -12,7 +12,7 @@ use trueno_analyze::catalog::TableInfo;
 use trueno_analyze::query::collect_in_order;
 use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, ends};
 use crate::victim::{Counts, LANES, TABLES, start};
 
 /// How many kills; without it, as many as a build can wait for.
@@ -77,9 +77,19 @@ pub fn same_rows(
 ) {
     assert!(before.keys().eq(after.keys()), "{what}");
     for (table, frame) in before {
+        let other = &after[table];
+        let first = || {
+            let heights = frame.height().min(other.height());
+            let row = |row: &usize| frame.get(*row) != other.get(*row);
+            let row = (0..heights).find(row).unwrap_or(heights);
+            format!("row {row}: {:?}, {:?}", frame.get(row), other.get(row))
+        };
         assert!(
-            frame.equals_missing(&after[table]),
-            "{what}: {table} differs"
+            frame.equals_missing(other),
+            "{what}: {table} differs: {} rows, {} rows; {}",
+            frame.height(),
+            other.height(),
+            first()
         );
     }
 }
@@ -262,7 +272,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
     for role in ["exit", "abort"] {
         let dir = Dir::new();
         let counts = Counts::open(&dir.join("counts"));
-        let status = start(&dir, role).wait().unwrap();
+        let status = ends(&mut start(&dir, role), role);
         assert!(!status.success());
         let path = dir.join("killed.run");
         check(&path, &counts, role);

@@ -6,11 +6,11 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trueno_recorder::{Overflow, Recorder, Source, TileLevel};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, until};
 
 /// Tells the test binary to be the program that is killed.
 const ROLE: &str = "TRUENO_TEST_KILLED";
@@ -187,14 +187,11 @@ pub fn start(dir: &Dir, role: &str) -> Child {
 pub fn kill(dir: &Dir, role: &str, now: impl Fn(&Path) -> bool) -> PathBuf {
     let path = dir.join("killed.run");
     let mut child = start(dir, role);
-    let began = Instant::now();
-    while !now(&path) {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "the program does not get there"
-        );
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the program has got there", || {
+        let ended = child.try_wait().unwrap();
+        assert_eq!(ended, None, "the program ended by itself");
+        now(&path).then_some(())
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     path
