@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use polars::prelude::{AnyValue, DataFrame};
 use trueno_analyze::catalog::TableInfo;
@@ -13,7 +11,7 @@ use trueno_analyze::query::collect_in_order;
 use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
 
 use crate::harness::{Dir, ends};
-use crate::victim::{Counts, LANES, TABLES, start};
+use crate::victim::{self, Counts, LANES, TABLES, When, start};
 
 /// How many kills; without it, as many as a build can wait for.
 const KILLS: &str = "TRUENO_TEST_KILLS";
@@ -223,24 +221,14 @@ fn a_kill_at_any_moment_loses_nothing() {
         let role = ["block", "small", "drop", "grow", "block"][kill % 5];
         let path = dir.join("killed.run");
         let counts = Counts::open(&dir.join("counts"));
-        let mut child = start(&dir, role);
-        let at_seal = kill % 10 == 4;
-        if at_seal {
+        let when = match kill {
             // The journal's last moments before a segment is renamed, and after.
-            let (open, wait) = (path.join("bricks/000000.arrow"), Instant::now());
-            while !open.exists() && wait.elapsed() < Duration::from_secs(10) {
-                std::thread::sleep(Duration::from_micros(50));
-            }
-            std::thread::sleep(Duration::from_micros(seeded.below(400)));
-        } else if kill % 3 == 0 {
-            std::thread::sleep(Duration::from_micros(seeded.below(25_000)));
-        } else {
-            std::thread::sleep(Duration::from_micros(seeded.below(200_000)));
-        }
-        child.kill().unwrap();
-        let status = child.wait().unwrap();
+            _ if kill % 10 == 4 => When::Sealed(seeded.below(400)),
+            _ if kill % 3 == 0 => When::After(seeded.below(25_000)),
+            _ => When::After(seeded.below(200_000)),
+        };
+        victim::kill(&dir, role, when);
         let what = format!("kill {kill} ({role})");
-        assert_eq!(status.signal(), Some(libc::SIGKILL), "{what}: {status}");
         if !path.join("run.json").exists() {
             assert_eq!(
                 (0..TABLES.len()).map(|t| counts.table(t)).sum::<u64>(),
@@ -272,7 +260,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
     for role in ["exit", "abort"] {
         let dir = Dir::new();
         let counts = Counts::open(&dir.join("counts"));
-        let status = ends(&mut start(&dir, role), role);
+        let status = ends(&mut start(&dir, role, When::After(0)), role);
         assert!(!status.success());
         let path = dir.join("killed.run");
         check(&path, &counts, role);

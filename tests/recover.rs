@@ -11,18 +11,16 @@ use trueno_recorder::journal::{Chunk, JOURNAL, Line};
 use trueno_recorder::{Recorder, rest};
 
 use crate::harness::{Dir, copy};
-use crate::{killed, victim};
+use crate::killed;
+use crate::victim::{self, When};
 
 /// A run whose recorder was killed, with rows in segments, waiting, and in rings.
 fn killed_run(dir: &Dir) -> PathBuf {
     for _ in 0..100 {
-        let path = victim::kill(dir, "block", |path| {
-            // Some batches, so that there is an open segment.
-            let journal = || fs::read_to_string(path.join(JOURNAL)).unwrap_or_default();
-            journal().matches("\"batch\"").count() >= 12
-        });
-        // Now and then a batch is being written then; that is a test of its own. And where this
-        // process was slow to look, the segment may be full and closed.
+        // Some batches, so that there is an open segment.
+        let path = victim::kill(dir, "block", When::Batches(12));
+        // Now and then a batch is being written then; that is a test of its own. And where the
+        // thread that looks was slow, the segment may be full and closed.
         let has_bricks = open_batches(&path)
             .iter()
             .any(|line| line.segment.starts_with("bricks/"));
