@@ -86,6 +86,7 @@ impl Dir {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"));
         command.current_dir(self.path()).args(args);
         for variable in [
+            "COLUMNS",
             "NO_COLOR",
             "RUST_BACKTRACE",
             "TRUENO_PLUGIN_PATH",
