@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Dir, section};
+use crate::harness::{Dir, section, until};
 
 fn change_json(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
@@ -150,9 +150,9 @@ fn a_run_being_written_is_read_as_far_as_it_is() {
             .get("bricks")
             .map_or(0, |table| table.rows)
     };
-    while written() < 8192 || !path.join("bricks").exists() {
-        std::thread::yield_now();
-    }
+    until("a batch is written", || {
+        (written() >= 8192 && path.join("bricks").exists()).then_some(())
+    });
     let report = dir.report(&path, &["--json", "-"]).exits(0).json();
     assert_eq!(report["run"]["complete"], false);
     assert_eq!(report["run"]["state"], "recording");

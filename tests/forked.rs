@@ -4,16 +4,18 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use trueno_analyze::query::collect_in_order;
 use trueno_analyze::run::{Recovered, Run, RunState, recover};
 use trueno_recorder::{Error, Recorder, rest};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, PATIENCE, ends, until};
 
 /// Tells the test binary to be the program that forks.
 const ROLE: &str = "TRUENO_TEST_FORKS";
+/// Longer than a test takes, on whatever machine.
+const BEYOND: Duration = PATIENCE.saturating_mul(2);
 
 /// The program; alone it has nothing to do.
 #[test]
@@ -28,7 +30,7 @@ fn records_and_forks() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         if role == "killed" {
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(BEYOND);
         }
         let ok = std::panic::catch_unwind(|| in_child(&rec)).is_ok();
         drop(open);
@@ -40,7 +42,7 @@ fn records_and_forks() {
     if role == "killed" {
         fs::write("child.tmp", child.to_string()).unwrap();
         fs::rename("child.tmp", "child").unwrap();
-        std::thread::sleep(Duration::from_secs(60));
+        std::thread::sleep(BEYOND);
     }
     let mut status = 0;
     // SAFETY: the status is written to a variable of this frame.
@@ -84,7 +86,7 @@ const EXPECTED: [&str; 3] = ["before", "open while forking", "after"];
 #[test]
 fn a_forked_child_adds_nothing_and_can_record_a_run_of_its_own() {
     let dir = Dir::new();
-    assert!(start(&dir, "both").wait().unwrap().success());
+    assert!(ends(&mut start(&dir, "both"), "a program that forks").success());
     let run = Run::open(&dir.join("parent.run")).unwrap();
     assert!(run.facts().complete, "{:?}", run.problems());
     assert_eq!(names(&run), [&EXPECTED[..], &["last"]].concat());
@@ -99,13 +101,16 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
     let dir = Dir::new();
     let path = dir.join("parent.run");
     let mut parent = start(&dir, "killed");
-    let child = wait_for(&dir.join("child"));
+    let file = dir.join("child");
+    until("the child is there", || file.exists().then_some(()));
+    let child: libc::pid_t = fs::read_to_string(file).unwrap().parse().unwrap();
+    let _gone = Gone(child);
     assert_eq!(rest::is_recording(&path), Some(true));
     parent.kill().unwrap();
     parent.wait().unwrap();
     // The child lets go of the run the first time that it gets to run.
-    wait_until("the run is let go", || {
-        rest::is_recording(&path) == Some(false)
+    until("the run is let go", || {
+        (rest::is_recording(&path) == Some(false)).then_some(())
     });
     assert!(Path::new(&format!("/proc/{child}")).exists());
     let run = Run::open(&path).unwrap();
@@ -118,19 +123,14 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
         (run.facts().state, names(&run)),
         (RunState::Recovered, EXPECTED.map(str::to_owned).to_vec())
     );
-    // SAFETY: the program's own child, which nobody has waited for.
-    unsafe { libc::kill(child, libc::SIGKILL) };
 }
 
-fn wait_for(file: &Path) -> libc::pid_t {
-    wait_until("the child is there", || file.exists());
-    fs::read_to_string(file).unwrap().parse().unwrap()
-}
+/// The program's own child goes with the test, also where that fails.
+struct Gone(libc::pid_t);
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
-        std::thread::sleep(Duration::from_millis(1));
+impl Drop for Gone {
+    fn drop(&mut self) {
+        // SAFETY: it sleeps for longer than the test takes, so its number is still its own.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
     }
 }

@@ -1,11 +1,44 @@
 //! An own folder and command per test, and a recording to report on.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use trueno_recorder::{BrickId, Recorder, TileLevel};
+
+/// Far more than anything of ours takes, also on a busy machine: what is not done by then hangs.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until something is so; fails with `what` where it never is.
+#[track_caller]
+pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = ready() {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits for the end of a child; one that has none is killed, and fails the test.
+#[track_caller]
+pub fn ends(child: &mut Child, what: &str) -> ExitStatus {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            return status;
+        }
+        if began.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("{what} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
 
 /// A folder that goes away with the test.
 pub struct Dir {
@@ -53,7 +86,9 @@ impl Dir {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"));
         command.current_dir(self.path()).args(args);
         for variable in [
+            "COLUMNS",
             "NO_COLOR",
+            "RUST_BACKTRACE",
             "TRUENO_PLUGIN_PATH",
             "CLICOLOR_FORCE",
             "POLARS_MAX_THREADS",
@@ -98,7 +133,7 @@ impl Run {
             status,
             stdout,
             stderr,
-        } = self.command.output().expect("the command starts");
+        } = self.output();
         let done = Done {
             stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
             stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
@@ -112,6 +147,30 @@ impl Run {
             done.stderr
         );
         done
+    }
+}
+
+impl Run {
+    /// As [`Command::output`], for no longer than [`PATIENCE`].
+    fn output(&mut self) -> Output {
+        let streams = self.command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let child = streams.stderr(Stdio::piped()).spawn();
+        let child = child.expect("the command starts");
+        let id = i32::try_from(child.id()).expect("numbers of processes are small");
+        let (done, is_done) = mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            let is_late = is_done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout);
+            if is_late {
+                // SAFETY: a call with numbers. The child has not been waited for while nobody says so.
+                unsafe { libc::kill(id, libc::SIGKILL) };
+            }
+            is_late
+        });
+        let output = child.wait_with_output();
+        drop(done);
+        let is_late = watch.join().expect("the watch ends");
+        assert!(!is_late, "it does not end: {:?}", self.command);
+        output.expect("the command can be waited for")
     }
 }
 
@@ -160,24 +219,24 @@ pub fn section<'a>(report: &'a Value, plugin: &str) -> &'a Value {
 pub fn built_library(name: &str) -> PathBuf {
     let deps = std::env::current_exe().expect("the test has a path");
     let deps = deps.parent().expect("it lies in deps/");
-    let file = deps.join(format!(
-        "{}{name}{}",
-        std::env::consts::DLL_PREFIX,
-        std::env::consts::DLL_SUFFIX
-    ));
+    let file = library_in(deps, name);
     assert!(file.exists(), "{} was not built", file.display());
     file
 }
 
 /// A library in a folder under a new name. A link would be judged by where it leads.
 pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
-    let file = folder.join(format!(
+    let file = library_in(folder, name);
+    std::fs::copy(library, &file).expect("the library is copied");
+    file
+}
+
+fn library_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!(
         "{}{name}{}",
         std::env::consts::DLL_PREFIX,
         std::env::consts::DLL_SUFFIX
-    ));
-    std::fs::copy(library, &file).expect("the library is copied");
-    file
+    ))
 }
 
 /// Ids of the standard plugins that need no baseline, sorted.
@@ -198,7 +257,8 @@ pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
     for id in STANDARD {
         let name = format!("trueno_plugin_{id}");
-        if !folder.join(&name).exists() {
+        // Once: a process that is about to end may still have it mapped.
+        if !library_in(&folder, &name).exists() {
             install(&built_library(&name), &folder, &name);
         }
     }

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trueno_recorder::run_json::RunJson;
 
-use crate::harness::Dir;
+use crate::harness::{Dir, ends};
 use crate::made::{Made, Value};
 
 fn dataset(name: &str) -> PathBuf {
@@ -55,18 +54,7 @@ fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Va
         .stderr(file(&log))
         .spawn()
         .expect("the browser starts");
-    let begun = Instant::now();
-    while child
-        .try_wait()
-        .expect("the browser can be waited for")
-        .is_none()
-    {
-        if begun.elapsed() > Duration::from_secs(180) {
-            let _ = child.kill();
-            panic!("the browser did not end:\n{}", dir.read("log"));
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    ends(&mut child, "the browser");
     let log = dir.read("log");
     let said: Vec<&str> = log
         .lines()

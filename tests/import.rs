@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::harness::{Dir, section};
+use crate::harness::{Dir, ends, section, until};
 
 /// A step with an operator that launches one kernel; times in microseconds.
 fn trace() -> serde_json::Value {
@@ -169,15 +169,21 @@ fn an_interrupted_import_leaves_nothing_behind() {
     // SAFETY: the closure does nothing but that call.
     unsafe { command.pre_exec(heed) };
     let mut child = command.spawn().unwrap();
-    let mut writer = std::fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    // Opened for both, it does not wait for a child that may be gone.
+    let pipe = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&pipe);
+    let mut writer = pipe.unwrap();
     std::io::Write::write_all(&mut writer, b"[{\"ph\":\"X\",").unwrap();
     let entries = || std::fs::read_dir(dir.path()).unwrap().count();
-    while entries() < 2 {
+    until("the import has begun to write", || {
         assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+        (entries() > 1).then_some(())
+    });
     // SAFETY: the process is our child, and not waited for yet.
     assert_eq!(unsafe { libc::kill(child.id() as i32, libc::SIGINT) }, 0);
-    assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGINT));
+    let status = ends(&mut child, "an interrupted import");
+    assert_eq!(status.signal(), Some(libc::SIGINT));
     assert_eq!(entries(), 1, "more than the pipe is left");
 }

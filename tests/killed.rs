@@ -3,17 +3,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use polars::prelude::{AnyValue, DataFrame};
 use trueno_analyze::catalog::TableInfo;
 use trueno_analyze::query::collect_in_order;
 use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
 
-use crate::harness::Dir;
-use crate::victim::{Counts, LANES, TABLES, start};
+use crate::harness::{Dir, ends};
+use crate::victim::{self, Counts, LANES, TABLES, When, start};
 
 /// How many kills; without it, as many as a build can wait for.
 const KILLS: &str = "TRUENO_TEST_KILLS";
@@ -77,9 +75,19 @@ pub fn same_rows(
 ) {
     assert!(before.keys().eq(after.keys()), "{what}");
     for (table, frame) in before {
+        let other = &after[table];
+        let first = || {
+            let heights = frame.height().min(other.height());
+            let row = |row: &usize| frame.get(*row) != other.get(*row);
+            let row = (0..heights).find(row).unwrap_or(heights);
+            format!("row {row}: {:?}, {:?}", frame.get(row), other.get(row))
+        };
         assert!(
-            frame.equals_missing(&after[table]),
-            "{what}: {table} differs"
+            frame.equals_missing(other),
+            "{what}: {table} differs: {} rows, {} rows; {}",
+            frame.height(),
+            other.height(),
+            first()
         );
     }
 }
@@ -213,24 +221,14 @@ fn a_kill_at_any_moment_loses_nothing() {
         let role = ["block", "small", "drop", "grow", "block"][kill % 5];
         let path = dir.join("killed.run");
         let counts = Counts::open(&dir.join("counts"));
-        let mut child = start(&dir, role);
-        let at_seal = kill % 10 == 4;
-        if at_seal {
+        let when = match kill {
             // The journal's last moments before a segment is renamed, and after.
-            let (open, wait) = (path.join("bricks/000000.arrow"), Instant::now());
-            while !open.exists() && wait.elapsed() < Duration::from_secs(10) {
-                std::thread::sleep(Duration::from_micros(50));
-            }
-            std::thread::sleep(Duration::from_micros(seeded.below(400)));
-        } else if kill % 3 == 0 {
-            std::thread::sleep(Duration::from_micros(seeded.below(25_000)));
-        } else {
-            std::thread::sleep(Duration::from_micros(seeded.below(200_000)));
-        }
-        child.kill().unwrap();
-        let status = child.wait().unwrap();
+            _ if kill % 10 == 4 => When::Sealed(seeded.below(400)),
+            _ if kill % 3 == 0 => When::After(seeded.below(25_000)),
+            _ => When::After(seeded.below(200_000)),
+        };
+        victim::kill(&dir, role, when);
         let what = format!("kill {kill} ({role})");
-        assert_eq!(status.signal(), Some(libc::SIGKILL), "{what}: {status}");
         if !path.join("run.json").exists() {
             assert_eq!(
                 (0..TABLES.len()).map(|t| counts.table(t)).sum::<u64>(),
@@ -262,7 +260,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
     for role in ["exit", "abort"] {
         let dir = Dir::new();
         let counts = Counts::open(&dir.join("counts"));
-        let status = start(&dir, role).wait().unwrap();
+        let status = ends(&mut start(&dir, role, When::After(0)), role);
         assert!(!status.success());
         let path = dir.join("killed.run");
         check(&path, &counts, role);

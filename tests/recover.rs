@@ -11,18 +11,16 @@ use trueno_recorder::journal::{Chunk, JOURNAL, Line};
 use trueno_recorder::{Recorder, rest};
 
 use crate::harness::{Dir, copy};
-use crate::{killed, victim};
+use crate::killed;
+use crate::victim::{self, When};
 
 /// A run whose recorder was killed, with rows in segments, waiting, and in rings.
 fn killed_run(dir: &Dir) -> PathBuf {
-    loop {
-        let path = victim::kill(dir, "block", |path| {
-            // Some batches, so that there is an open segment.
-            let journal = || fs::read_to_string(path.join(JOURNAL)).unwrap_or_default();
-            journal().matches("\"batch\"").count() >= 12
-        });
-        // Now and then a batch is being written then; that is a test of its own. And where this
-        // process was slow to look, the segment may be full and closed.
+    for _ in 0..100 {
+        // Some batches, so that there is an open segment.
+        let path = victim::kill(dir, "block", When::Batches(12));
+        // Now and then a batch is being written then; that is a test of its own. And where the
+        // thread that looks was slow, the segment may be full and closed.
         let has_bricks = open_batches(&path)
             .iter()
             .any(|line| line.segment.starts_with("bricks/"));
@@ -31,6 +29,7 @@ fn killed_run(dir: &Dir) -> PathBuf {
         }
         fs::remove_dir_all(&path).unwrap();
     }
+    panic!("of 100 killed runs none had an open segment and no batch that was being written");
 }
 
 #[test]
@@ -74,6 +73,48 @@ fn wherever_it_is_stopped_it_can_be_done_again() {
         steps += 1;
     }
     assert!(steps >= 8, "{steps}");
+}
+
+/// Open files of this process at a path. Two numbers of one open file share its locks.
+fn open_files(path: &Path) -> Vec<libc::c_int> {
+    let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let at_path = files.filter(|file| fs::read_link(file.path()).is_ok_and(|to| to == path));
+    let number = |file: fs::DirEntry| file.file_name().to_str()?.parse().ok();
+    at_path.filter_map(number).collect()
+}
+
+/// A child that any thread starts has all open files for a moment.
+#[test]
+fn a_recovery_that_is_over_locks_nothing_whoever_else_has_its_files() {
+    let dir = Dir::new();
+    let path = killed_run(&dir);
+    let log = fs::canonicalize(path.join("live/log.jsonl")).unwrap();
+    let expected = killed::everything(&Run::open(&path).unwrap());
+    let mut others = Vec::new();
+    let stopped = catch_unwind(AssertUnwindSafe(|| {
+        recover(&path, None, &mut |what| {
+            if what == "sealing the open segments" {
+                // SAFETY: calls with numbers of files that the recovery holds open while it tells of its steps.
+                let copies = open_files(&log)
+                    .into_iter()
+                    .map(|of| unsafe { libc::dup(of) });
+                others.extend(copies);
+                std::panic::resume_unwind(Box::new(()));
+            }
+        })
+    }));
+    assert!(stopped.is_err() && !others.is_empty());
+    assert_eq!(rest::is_recording(&path), Some(false));
+    killed::same_rows(
+        &expected,
+        &killed::everything(&Run::open(&path).unwrap()),
+        "stopped",
+    );
+    recover(&path, None, &mut |_| {}).unwrap();
+    for other in others {
+        // SAFETY: made above, and nobody else's.
+        unsafe { libc::close(other) };
+    }
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! `tui` on a real pseudo terminal.
 
-use std::fs::File;
+use std::ffi::{CStr, OsStr};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,7 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Pty {
     ours: File,
-    theirs: OwnedFd,
+    theirs: File,
+    /// Modes of the terminal before the child had it.
+    before: [u32; 4],
     child: Child,
     seen: String,
     screen: Screen,
@@ -106,18 +111,36 @@ fn modes(fd: i32) -> [u32; 4] {
     [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
 }
 
+/// Both ends of a pseudo terminal. `openpty` would leave them open in the children of all other tests.
+fn pair() -> (File, File) {
+    let open = |path: &Path, flags: i32| {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOCTTY | flags)
+            .open(path);
+        file.expect("a pseudo terminal")
+    };
+    let ours = open(Path::new("/dev/ptmx"), libc::O_NONBLOCK);
+    let mut name = [0; 64];
+    // SAFETY: a descriptor of ours; the name is as long as said.
+    let made = unsafe {
+        libc::grantpt(ours.as_raw_fd())
+            | libc::unlockpt(ours.as_raw_fd())
+            | libc::ptsname_r(ours.as_raw_fd(), name.as_mut_ptr(), name.len())
+    };
+    assert_eq!(made, 0, "the other end of a pseudo terminal");
+    // SAFETY: the system ended the name with a zero.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+    let theirs = open(Path::new(OsStr::from_bytes(name.to_bytes())), 0);
+    (ours, theirs)
+}
+
 impl Pty {
     fn start(dir: &Dir) -> Pty {
-        let (mut ours, mut theirs) = (-1, -1);
-        let null = std::ptr::null_mut();
-        // SAFETY: two places for descriptors; no name, modes or size are asked for.
-        let made = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), null.cast()) };
-        assert_eq!(made, 0, "a pseudo terminal");
-        // SAFETY: both were just made, and are nobody else's.
-        let (ours, theirs) = unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
+        let (ours, theirs) = pair();
         resize(ours.as_raw_fd(), 80, 24);
-        // SAFETY: a descriptor of ours.
-        unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+        let before = modes(theirs.as_raw_fd());
         let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
         let side = || Stdio::from(theirs.try_clone().expect("a second descriptor"));
         let child = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"))
@@ -134,6 +157,7 @@ impl Pty {
         Pty {
             ours,
             theirs,
+            before,
             child,
             seen: String::new(),
             screen: Screen::new(),
@@ -201,12 +225,20 @@ impl Pty {
     }
 }
 
+impl Drop for Pty {
+    /// After a failed test it would wait for keys for ever.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 #[test]
 fn keys_move_it_and_the_terminal_is_given_back() {
     for (keys, code) in [(&b"q"[..], 0), (b"\x03", 0), (b"\x1b", 0)] {
         let dir = Dir::new();
         let mut pty = Pty::start(&dir);
-        let before = modes(pty.theirs.as_raw_fd());
+        let before = pty.before;
         pty.until("\x1b[?1049h");
         pty.shows("▸ iteration ×16", true);
         assert_ne!(
@@ -237,7 +269,7 @@ fn keys_move_it_and_the_terminal_is_given_back() {
 fn a_signal_gives_the_terminal_back() {
     let dir = Dir::new();
     let mut pty = Pty::start(&dir);
-    let before = modes(pty.theirs.as_raw_fd());
+    let before = pty.before;
     pty.shows("▸ iteration ×16", true);
     // SAFETY: a child of ours that was not waited for.
     unsafe { libc::kill(pty.child.id() as i32, libc::SIGTERM) };

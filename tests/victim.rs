@@ -1,19 +1,80 @@
 //! The program that is killed: threads that come and go record everything there is, and say
 //! after each event that it is complete.
+//!
+//! It sends the signal to itself, so that it has recorded as much on a busy machine as on an idle one.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use trueno_recorder::journal::JOURNAL;
 use trueno_recorder::{Overflow, Recorder, Source, TileLevel};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, ends};
 
 /// Tells the test binary to be the program that is killed.
 const ROLE: &str = "TRUENO_TEST_KILLED";
+/// And when: a word of [`When`] and its number.
+const WHEN: &str = "TRUENO_TEST_KILLED_WHEN";
+
+/// When it is killed.
+#[derive(Clone, Copy)]
+pub enum When {
+    /// So many microseconds after it began.
+    After(u64),
+    /// So many microseconds after a segment of bricks was sealed, or ten seconds after it began.
+    Sealed(u64),
+    /// As soon as the journal has so many batches.
+    Batches(u64),
+}
+
+impl When {
+    fn text(self) -> String {
+        match self {
+            When::After(micros) => format!("after {micros}"),
+            When::Sealed(micros) => format!("sealed {micros}"),
+            When::Batches(count) => format!("batches {count}"),
+        }
+    }
+
+    fn of(text: &str) -> When {
+        let (word, number) = text.split_once(' ').unwrap();
+        let number = number.parse().unwrap();
+        match word {
+            "after" => When::After(number),
+            "sealed" => When::Sealed(number),
+            "batches" => When::Batches(number),
+            _ => panic!("{text}"),
+        }
+    }
+
+    /// Waits for that moment.
+    fn wait(self, run: &Path) {
+        let sleep = |micros| std::thread::sleep(Duration::from_micros(micros));
+        let sealed = run.join("bricks/000000.arrow");
+        let journal = || std::fs::read_to_string(run.join(JOURNAL)).unwrap_or_default();
+        match self {
+            When::After(micros) => sleep(micros),
+            When::Sealed(micros) => {
+                let began = Instant::now();
+                while !sealed.exists() && began.elapsed() < Duration::from_secs(10) {
+                    sleep(50);
+                }
+                sleep(micros);
+            }
+            When::Batches(count) => {
+                while (journal().matches("\"batch\"").count() as u64) < count {
+                    sleep(500);
+                }
+            }
+        }
+    }
+}
+const RUN: &str = "killed.run";
 pub const LANES: usize = 4;
 /// Rows of these tables are counted. The last ones have no ids.
 pub const TABLES: [&str; 6] = [
@@ -88,7 +149,15 @@ fn records_until_it_is_killed() {
         _ => (Overflow::Block, 65_536),
     };
     let counts = Counts::open(Path::new("counts"));
-    let rec = Recorder::builder("killed.run")
+    if !["abort", "exit"].contains(&role.as_str()) {
+        // From before there is anything of the run.
+        std::thread::spawn(|| {
+            When::of(&std::env::var(WHEN).unwrap()).wait(Path::new(RUN));
+            // SAFETY: calls with numbers.
+            unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        });
+    }
+    let rec = Recorder::builder(RUN)
         .overflow(overflow)
         .ring_records(ring_records)
         .create()
@@ -109,7 +178,7 @@ fn records_until_it_is_killed() {
         _ => {}
     }
     std::thread::scope(|scope| {
-        // Should a failed test forget it, it must not fill the disk.
+        // Should that moment never come, it must not fill the disk.
         scope.spawn(|| {
             std::thread::sleep(Duration::from_secs(60));
             std::process::exit(1);
@@ -168,7 +237,7 @@ fn work(rec: &Recorder, counts: &Counts, lane: usize, round: u64) {
     done("bricks");
 }
 
-pub fn start(dir: &Dir, role: &str) -> Child {
+pub fn start(dir: &Dir, role: &str, when: When) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -177,25 +246,16 @@ pub fn start(dir: &Dir, role: &str) -> Child {
         ])
         .current_dir(dir.path())
         .env(ROLE, role)
+        .env(WHEN, when.text())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
 }
 
-/// A run `killed.run` of a program that was killed when `now` said so.
-pub fn kill(dir: &Dir, role: &str, now: impl Fn(&Path) -> bool) -> PathBuf {
-    let path = dir.join("killed.run");
-    let mut child = start(dir, role);
-    let began = Instant::now();
-    while !now(&path) {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "the program does not get there"
-        );
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    path
+/// A run `killed.run` of a program that was killed then.
+pub fn kill(dir: &Dir, role: &str, when: When) -> PathBuf {
+    let status = ends(&mut start(dir, role, when), role);
+    assert_eq!(status.signal(), Some(libc::SIGKILL), "{role}: {status}");
+    dir.join(RUN)
 }

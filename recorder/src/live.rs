@@ -183,7 +183,11 @@ pub(crate) fn rows_name(table: &str) -> String {
 pub fn is_recording(run: &Path) -> Option<bool> {
     let log = fs::File::open(run.join(LIVE).join(LOG)).ok()?;
     match log.try_lock_shared() {
-        Ok(()) => Some(false),
+        Ok(()) => {
+            // Closing it is not enough: a child that another thread is starting has it open as well for a moment.
+            let _ = log.unlock();
+            Some(false)
+        }
         Err(fs::TryLockError::WouldBlock) => Some(true),
         Err(fs::TryLockError::Error(_)) => None,
     }

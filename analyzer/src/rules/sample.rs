@@ -1,5 +1,6 @@
 //! A small recording to try plugins on when there is no other.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,11 +18,17 @@ impl Sample {
     /// It cannot be written.
     pub fn record() -> Result<Sample, String> {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("trueno-sample-{}-{count}", std::process::id());
-        let dir = std::env::temp_dir().join(name);
-        // A name that is taken would be another user's, or left by a process of this number: never written into.
-        std::fs::create_dir(&dir).map_err(|error| format!("{}: {error}", dir.display()))?;
+        let base = std::env::temp_dir();
+        let dir = loop {
+            let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let dir = base.join(format!("trueno-sample-{}-{count}", std::process::id()));
+            match std::fs::create_dir(&dir) {
+                Ok(()) => break dir,
+                // Another user's, or left by a process that had our number: never written into.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && count < 1000 => {}
+                Err(error) => return Err(format!("{}: {error}", dir.display())),
+            }
+        };
         let sample = Sample { dir };
         record(&sample.run()).map_err(|why| format!("a sample run cannot be recorded: {why}"))?;
         Ok(sample)

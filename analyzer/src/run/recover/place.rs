@@ -19,6 +19,17 @@ pub(super) struct Place {
     target: PathBuf,
 }
 
+/// The lock of a log. It is let go of in so many words: a child that another thread starts meanwhile has the open file as
+/// well until it runs its program, and a file that is only closed here would stay locked for that long.
+pub(super) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where that fails the lock goes with the last that has the file.
+        let _ = self.0.unlock();
+    }
+}
+
 impl Place {
     /// In place, or at `to`, where nothing may be yet.
     pub(super) fn of(run: &Path, to: Option<&Path>) -> Result<Place, RecoverError> {
@@ -59,7 +70,7 @@ impl Place {
 
     /// Keeps other recoveries out, as the recorder kept out everyone while it lived. A run
     /// without a log has no lock.
-    pub(super) fn lock(&self) -> Result<Option<File>, RecoverError> {
+    pub(super) fn lock(&self) -> Result<Option<Lock>, RecoverError> {
         let path = self.old.join("live").join("log.jsonl");
         let Ok(log) = File::open(&path) else {
             return Ok(None);
@@ -71,9 +82,10 @@ impl Place {
             // A file system without locks.
             Err(fs::TryLockError::Error(_)) => return Ok(None),
         }
+        let log = Lock(log);
         // Another recovery may have come to its end meanwhile.
         let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-        match (log.metadata(), fs::metadata(&path)) {
+        match (log.0.metadata(), fs::metadata(&path)) {
             (Ok(locked), Ok(there)) if same(&locked, &there) => Ok(Some(log)),
             _ => Err(taken()),
         }

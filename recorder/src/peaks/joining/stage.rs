@@ -22,7 +22,18 @@ const NEW_RUN_JSON: &str = "run.json.tmp";
 pub(super) struct Stage {
     folder: PathBuf,
     /// Held until the end.
-    _lock: File,
+    _lock: Lock,
+}
+
+/// A locked folder. It is let go of in so many words: a child that another thread starts meanwhile has it open as well until
+/// it runs its program, and one that is only closed here would stay locked for that long.
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Where that fails the lock goes with the last that has it open.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Stage {
@@ -144,11 +155,11 @@ impl Drop for Stage {
     }
 }
 
-fn lock(folder: &Path, run: &Path) -> Result<File, NotJoined> {
+fn lock(folder: &Path, run: &Path) -> Result<Lock, NotJoined> {
     let file = File::open(folder).map_err(NotJoined::io(folder, "open it"))?;
     match file.try_lock() {
         // A file system without locks keeps nobody out.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(Lock(file)),
         Err(TryLockError::WouldBlock) => Err(NotJoined::Busy(run.to_owned())),
     }
 }
