@@ -1,8 +1,8 @@
 //! Time on the path by name, with all that belongs to the intervals of the name.
 //!
 //! A piece of the path counts for its interval and for everything around it, for each name once. However
-//! deep intervals nest, each of them is visited once: pieces are added up from the innermost outwards, and a name's
-//! time is that of its outermost intervals.
+//! deep intervals nest, each of them is visited once, to find the chain of labels that it ends. Pieces are added up by
+//! chain, from the innermost outwards, and a name's time is that of its outermost intervals.
 
 use std::cmp::Reverse;
 
@@ -40,70 +40,84 @@ pub fn named(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Vec<Named> {
     out
 }
 
-/// An interval on the path, or around one that is.
+/// All intervals with the same labels from the outermost to themselves: there are far fewer of these chains than
+/// intervals.
 struct Node {
-    /// Index of what it belongs to, or [`NONE`].
+    /// The chain without its last, or [`NONE`].
     parent: u32,
     label: Label,
-    /// On the path, by itself; while sums are made, also what is below it.
+    /// On the path, by its intervals themselves; while sums are made, also what is below it.
     path_ns: i64,
 }
 
+#[derive(Default)]
 struct Forest {
     nodes: Vec<Node>,
+    /// By the chain around and the number of a label.
+    known: FastMap<(u32, u32), u32>,
 }
+
+/// An interval that is being looked at.
+const ON_THE_WAY: u32 = NONE - 1;
 
 #[derive(Default)]
 struct Sum {
     path_ns: i64,
     own_ns: i64,
-    /// Intervals of the name around the one that is looked at, itself among them.
+    /// Chains that end with the name around the one that is looked at, itself among them.
     open: u32,
 }
 
 impl Forest {
     fn of(graph: &Graph<'_>, around: &Around, path: &[Piece]) -> Self {
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut met = vec![NONE; around.len()];
+        let mut out = Self::default();
+        // By number of an interval.
+        let mut nodes = vec![NONE; around.len()];
+        let mut way: Vec<(u32, u32)> = Vec::new(); // interval, its label
         let works = |piece: &Piece| matches!(piece.kind, PieceKind::Work | PieceKind::Transfer);
         for (piece, dur_ns) in durations(graph, path).filter(|(piece, _)| works(piece)) {
             let lane = graph.segments.lane(piece.segment);
             let innermost = around.first(lane) + graph.segments.span[piece.segment as usize];
-            let first = nodes.len() as u32;
-            let (mut at, mut below) = (Some(innermost), NONE);
+            let (mut at, mut node) = (Some(innermost), NONE);
             while let Some(number) = at {
-                let known = met[number as usize];
-                // What is met twice on one way up is a circle of spawns at one instant, and is left open.
-                if below != NONE && (known == NONE || known < first) {
-                    let above = if known == NONE {
-                        nodes.len() as u32
-                    } else {
-                        known
-                    };
-                    nodes[below as usize].parent = above;
+                match nodes[number as usize] {
+                    NONE => {}
+                    // A circle of spawns at one instant: it is left open.
+                    ON_THE_WAY => break,
+                    known => {
+                        node = known;
+                        break;
+                    }
                 }
-                if known != NONE {
-                    break;
-                }
+                nodes[number as usize] = ON_THE_WAY;
                 let place = around.place(number);
-                let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
-                let label = graph.run.labels.get(span.label);
-                below = nodes.len() as u32;
-                met[number as usize] = below;
-                nodes.push(Node {
-                    parent: NONE,
-                    label,
-                    path_ns: 0,
-                });
+                let label = graph.run.lanes[place.lane as usize].spans[place.index as usize].label;
+                way.push((number, label));
                 // A wait lasts as long as what it waits for: what is done in it is not of what is around it.
-                at = match label.class {
+                at = match graph.run.labels.get(label).class {
                     Class::Wait => None,
                     _ => around.of(number),
                 };
             }
-            nodes[met[innermost as usize] as usize].path_ns += dur_ns;
+            while let Some((number, label)) = way.pop() {
+                node = out.node(graph, node, label);
+                nodes[number as usize] = node;
+            }
+            out.nodes[node as usize].path_ns += dur_ns;
         }
-        Self { nodes }
+        out
+    }
+
+    /// The chain that goes on with a label.
+    fn node(&mut self, graph: &Graph<'_>, parent: u32, label: u32) -> u32 {
+        *self.known.entry((parent, label)).or_insert_with(|| {
+            self.nodes.push(Node {
+                parent,
+                label: graph.run.labels.get(label),
+                path_ns: 0,
+            });
+            (self.nodes.len() - 1) as u32
+        })
     }
 
     /// Sums by name.
