@@ -6,10 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Command;
 use std::sync::mpsc;
 
-use common::{Cell, Table, folder, run_json, table};
+use common::{Cell, Table, folder, in_own_process, run_json, table};
 use trueno_recorder::alloc::{Allocations, Recording};
 use trueno_recorder::{Builder, Error, Overflow, Recorder};
 
@@ -25,17 +24,9 @@ fn ran_in_own_process(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return false;
     }
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(INSIDE, "1")
-        .output()
-        .unwrap();
-    let (said, printed) = (
-        String::from_utf8_lossy(&done.stderr),
-        String::from_utf8_lossy(&done.stdout),
-    );
-    assert!(done.status.success(), "{printed}\n{said}");
-    assert!(printed.contains("1 passed"), "{test} is no test\n{printed}");
+    in_own_process(test, |again| {
+        again.env(INSIDE, "1");
+    });
     true
 }
 

@@ -52,14 +52,7 @@ struct Span {
 
 /// Folds all lanes of a run.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
-    let mut stacks = Stacks::default();
-    let root = stacks.number("");
-    stacks.nodes.push(Node {
-        name: root,
-        parent: ROOT,
-        self_ns: 0,
-        children: BTreeMap::new(),
-    });
+    let mut stacks = Stacks::empty();
     let mut lanes: BTreeMap<Lane, Vec<Span>> = BTreeMap::new();
     for table in SPAN_TABLES.iter().filter_map(|name| source.table(name)) {
         source.each(&table, |frame| {
@@ -95,6 +88,19 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
 }
 
 impl Stacks {
+    /// Nothing but the root.
+    fn empty() -> Self {
+        let mut stacks = Self::default();
+        let root = stacks.number("");
+        stacks.nodes.push(Node {
+            name: root,
+            parent: ROOT,
+            self_ns: 0,
+            children: BTreeMap::new(),
+        });
+        stacks
+    }
+
     fn number(&mut self, name: &str) -> usize {
         if let Some(&number) = self.numbers.get(name) {
             return number;
@@ -173,14 +179,7 @@ mod tests {
 
     /// `levels` intervals, each in the one before, with 2 ns of its own.
     fn nested(levels: i64) -> (Stacks, Vec<String>) {
-        let mut stacks = Stacks::default();
-        let root = stacks.number("");
-        stacks.nodes.push(Node {
-            name: root,
-            parent: ROOT,
-            self_ns: 0,
-            children: BTreeMap::new(),
-        });
+        let mut stacks = Stacks::empty();
         let (lane, name) = (stacks.number("lane"), stacks.number("f"));
         let top = stacks.child(ROOT, lane);
         let spans: Vec<Span> = (0..levels)

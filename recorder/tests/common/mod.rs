@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -22,6 +23,21 @@ pub fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.run");
     (folder, path)
+}
+
+/// Runs one test of this binary again, in a process of its own with no other; `prepare` tells the
+/// process apart and gives it what it needs.
+pub fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) {
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    prepare(&mut again);
+    let done = again.output().unwrap();
+    let (said, printed) = (
+        String::from_utf8_lossy(&done.stderr),
+        String::from_utf8_lossy(&done.stdout),
+    );
+    assert!(done.status.success(), "{printed}\n{said}");
+    assert!(printed.contains("1 passed"), "{test} is no test\n{printed}");
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
+use crate::common::in_own_process;
 use trueno_cupti::library::Library;
 use trueno_recorder::{Recorder, SyncMode};
 use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
@@ -77,20 +78,13 @@ pub fn on_fake(test: &str, folder: &str, environment: &[(&str, &str)], body: imp
     let folder = if folder.is_empty() { "new" } else { folder };
     // Without the name of the test binary.
     let (_, test) = test.split_once("::").unwrap();
-    let done = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env(INSIDE, "1")
-        .env("LD_LIBRARY_PATH", drivers.join(folder))
-        .env_remove("CUDA_INJECTION64_PATH")
-        .envs(environment.iter().copied())
-        .output()
-        .unwrap();
-    let (said, printed) = (
-        String::from_utf8_lossy(&done.stderr),
-        String::from_utf8_lossy(&done.stdout),
-    );
-    assert!(done.status.success(), "{printed}\n{said}");
-    assert!(printed.contains("1 passed"), "{test} is no test\n{printed}");
+    in_own_process(test, |again| {
+        again
+            .env(INSIDE, "1")
+            .env("LD_LIBRARY_PATH", drivers.join(folder))
+            .env_remove("CUDA_INJECTION64_PATH")
+            .envs(environment.iter().copied());
+    });
 }
 
 fn function(name: &CStr) -> *mut std::ffi::c_void {
