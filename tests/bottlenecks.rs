@@ -133,7 +133,7 @@ fn a_run_without_measurements_gets_no_verdict_but_what_to_record() {
         .report(&run, &["--only", "bottleneck", "--json", "-"])
         .exits(0)
         .json();
-    let cannot = rows(&report, "cannot_tell");
+    let cannot = rows(&report, "not_measurable");
     for class in ["memory_growth", "recomputation", "fragmented_memory"] {
         let row = cannot
             .iter()

@@ -51,8 +51,8 @@ pub struct Top {
     pub findings: Vec<Line>,
     /// Findings, with those they explain, that are not among them.
     pub more: u64,
-    /// Things that could not be judged, in table `cannot_tell`; null where nothing was.
-    pub cannot_tell: Option<u64>,
+    /// Things that could not be judged, in table `not_measurable`; null where nothing was.
+    pub not_measurable: Option<u64>,
 }
 
 impl Top {
@@ -63,7 +63,7 @@ impl Top {
             reason: Some(reason),
             findings: Vec::new(),
             more: 0,
-            cannot_tell: None,
+            not_measurable: None,
         };
         let Some(section) = report
             .sections
@@ -101,7 +101,7 @@ impl Top {
             reason: None,
             more: (all - findings.len()) as u64,
             findings,
-            cannot_tell: table(section, "cannot_tell").map(|table| table.rows() as u64),
+            not_measurable: table(section, "not_measurable").map(|table| table.rows() as u64),
         }
     }
 
@@ -131,9 +131,9 @@ impl Top {
         match (self.status, &self.reason) {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
             _ => {
-                let cannot = match self.cannot_tell {
+                let cannot = match self.not_measurable {
                     Some(0) | None => String::new(),
-                    Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.cannot_tell)"),
+                    Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.not_measurable)"),
                 };
                 format!("nothing worth a word was found{cannot}")
             }

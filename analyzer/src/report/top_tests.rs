@@ -15,7 +15,7 @@ fn section(rows: usize) -> Section {
         )
         .f64("gain_share", (0..rows).map(|row| row as f64 / 100.0))
         .text("sentence", (0..rows).map(sentence));
-    let cannot = Table::build("cannot_tell").text("class", ["memory_bound", "compute_bound"]);
+    let cannot = Table::build("not_measurable").text("class", ["memory_bound", "compute_bound"]);
     let tables = vec![top.finish().unwrap(), cannot.finish().unwrap()];
     testing::section(PLUGIN, tables)
 }
@@ -58,7 +58,7 @@ fn json_has_the_same_as_key_top() {
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let top = &value["top"];
     assert_eq!(
-        (&top["status"], &top["more"], &top["cannot_tell"]),
+        (&top["status"], &top["more"], &top["not_measurable"]),
         (&"found".into(), &0.into(), &2.into())
     );
     assert_eq!(top["findings"][0]["gain_ns"], serde_json::Value::Null);
@@ -88,7 +88,7 @@ fn what_was_not_judged_is_not_called_fine() {
     assert_eq!(nothing.status, Judged::NothingFound);
     assert_eq!(
         nothing.none(),
-        "nothing worth a word was found; 2 things cannot be told (see bottleneck.cannot_tell)"
+        "nothing worth a word was found; 2 things cannot be told (see bottleneck.not_measurable)"
     );
 }
 

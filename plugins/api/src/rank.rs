@@ -11,7 +11,7 @@ pub const KEY_BITS: u32 = 48;
 /// Bits of a thread or device below its rank.
 pub const PLACE_BITS: u32 = 16;
 /// Ranks are below this.
-pub const MOST_RANKS: u64 = 1 << 16;
+pub const MAX_RANKS: u64 = 1 << 16;
 
 /// The rank of an id, correlation or event.
 pub fn of_key(key: u64) -> u64 {

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """How often the plugin bottleneck is right about runs of which the answer is known.
 
-    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS [--held-out | --unseen]
+    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS [--validation | --test]
     python3 plugins/bottleneck/benches/confusion.py CORPUS TRUENO-ANALYZE [--plugin-dir DIR]
 
 A run with a truth is right when its first finding is of that class (of several: one of them, and all are found); a near miss
 when no finding is of the class it might be taken for, or, where that is `any`, when there is no finding.
 
 What was said when each corpus was asked about for the first time: 90.4 % right of the 73 on which the rules were made; 69 of 85
-(81.2 %) of `--held-out`, 77 (90.6 %) after it was recorded again without interruptions and with the roofs of four loops set
-right; 74 of 76 (97.4 %) of `--unseen`, made after the rules had been mended on the second. Wrong there: copies of two devices
+(81.2 %) of `--validation`, 77 (90.6 %) after it was recorded again without interruptions and with the roofs of four loops set
+right; 74 of 76 (97.4 %) of `--test`, made after the rules had been mended on the second. Wrong there: copies of two devices
 under a wait that names no stream (mended since), and a chase through 40 MB, which caches partly hold: without counters of the CPU it is called slow, *or* waiting.
 
 Prints the matrix of truths by first findings, the wrong ones with what was said, and exits 1 below 95 %.

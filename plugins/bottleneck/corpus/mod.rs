@@ -4,23 +4,23 @@
 //! Host programs are recorded while they really run, again where the machine interrupted them ([`host::undisturbed`]). Programs with a device are simulated event by event
 //! ([`simulated`]) and written as a Kineto trace, which `trueno-analyze import` reads.
 
-#[allow(
-    dead_code,
-    reason = "the tests of the command use the first corpus alone"
-)]
-pub mod held_out;
 pub mod host;
 pub mod memory;
 pub mod rooflines;
 pub mod simulated;
 pub mod steps;
 pub mod streams;
+#[allow(
+    dead_code,
+    reason = "the tests of the command use the first corpus alone"
+)]
+pub mod test;
 pub mod threads;
 #[allow(
     dead_code,
     reason = "the tests of the command use the first corpus alone"
 )]
-pub mod unseen;
+pub mod validation;
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ const MS: i64 = 1_000_000;
 const MB: i64 = 1_000_000;
 const MANY: u32 = 4_096;
 
-fn of(step: impl Fn(&mut Machine, usize), steps: usize) -> String {
+fn repeated(step: impl Fn(&mut Machine, usize), steps: usize) -> String {
     let mut machine = Machine::default();
     for number in 0..steps {
         step(&mut machine, number);
@@ -18,7 +18,7 @@ fn of(step: impl Fn(&mut Machine, usize), steps: usize) -> String {
 
 /// Pageable copies, each before a kernel that is shorter.
 pub fn copies_block() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, 12 * MB, false);
             m.launch("gemm", 7, 2 * MS, MANY);
@@ -29,7 +29,7 @@ pub fn copies_block() -> String {
 
 /// Pinned copies, but on the stream of the kernels.
 pub fn copies_on_one_stream() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, 24 * MB, true);
             m.launch("gemm", 7, 2 * MS, MANY);
@@ -40,7 +40,7 @@ pub fn copies_on_one_stream() -> String {
 
 /// Copies on a stream of their own while kernels run.
 pub fn copies_hidden() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 9, 12 * MB, true);
             m.launch("gemm", 7, 2 * MS, MANY);
@@ -51,7 +51,7 @@ pub fn copies_hidden() -> String {
 
 /// Copies that take little beside the kernels.
 pub fn copies_small() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, MB / 10, true);
             m.launch("gemm", 7, 2 * MS, MANY);
@@ -62,12 +62,12 @@ pub fn copies_small() -> String {
 
 /// Kernels that end before the next one is launched.
 pub fn tiny_launches() -> String {
-    of(|m, _| _ = m.launch("axpy", 7, 2 * US, MANY), 4_000)
+    repeated(|m, _| _ = m.launch("axpy", 7, 2 * US, MANY), 4_000)
 }
 
 /// A framework's operators: some host time, then a short kernel.
 pub fn eager_operators() -> String {
-    of(
+    repeated(
         |m, n| {
             m.host(["aten::add", "aten::mul", "aten::mm"][n % 3], 30 * US);
             m.launch("elementwise", 7, 8 * US, MANY);
@@ -78,12 +78,12 @@ pub fn eager_operators() -> String {
 
 /// Kernels that take longer than their launches: the queue is never empty.
 pub fn launched_ahead() -> String {
-    of(|m, _| _ = m.launch("gemm", 7, 40 * US, MANY), 500)
+    repeated(|m, _| _ = m.launch("gemm", 7, 40 * US, MANY), 500)
 }
 
 /// Few launches, with host time between them that the device does not notice.
 pub fn few_large_kernels() -> String {
-    of(
+    repeated(
         |m, _| {
             m.host("aten::mm", 50 * US);
             m.launch("gemm", 7, 3 * MS, MANY);
@@ -94,7 +94,7 @@ pub fn few_large_kernels() -> String {
 
 /// A wait after each short kernel.
 pub fn wait_after_each() -> String {
-    of(
+    repeated(
         |m, _| {
             m.launch("step", 7, 30 * US, MANY);
             m.wait();
@@ -105,7 +105,7 @@ pub fn wait_after_each() -> String {
 
 /// A loop that reads a number back to decide on the next step.
 pub fn scalar_read_back() -> String {
-    of(
+    repeated(
         |m, _| {
             m.launch("step", 7, 25 * US, MANY);
             m.copy(Way::Down, 7, 4, false);
@@ -116,12 +116,12 @@ pub fn scalar_read_back() -> String {
 
 /// One wait where the result is needed.
 pub fn wait_at_the_end() -> String {
-    of(|m, _| _ = m.launch("step", 7, 30 * US, MANY), 500)
+    repeated(|m, _| _ = m.launch("step", 7, 30 * US, MANY), 500)
 }
 
 /// Waits after work that takes a thousand times as long.
 pub fn waits_for_long_work() -> String {
-    of(
+    repeated(
         |m, _| {
             m.launch("step", 7, 5 * MS, MANY);
             m.wait();
@@ -132,7 +132,7 @@ pub fn waits_for_long_work() -> String {
 
 /// The host makes the next input only when the device is done with this one.
 pub fn host_prepares() -> String {
-    of(
+    repeated(
         |m, _| {
             m.host("sample graph", 2 * MS);
             m.launch("gnn layer", 7, 2 * MS, MANY);
@@ -144,7 +144,7 @@ pub fn host_prepares() -> String {
 
 /// The host works on each result before it launches the next step.
 pub fn host_post_processes() -> String {
-    of(
+    repeated(
         |m, _| {
             m.launch("detect", 7, 3 * MS, MANY);
             m.copy(Way::Down, 7, MB / 100, false);
@@ -156,7 +156,7 @@ pub fn host_post_processes() -> String {
 
 /// The same preparation, one step ahead.
 pub fn host_prepares_ahead() -> String {
-    of(
+    repeated(
         |m, _| {
             m.launch("gnn layer", 7, 3 * MS, MANY);
             m.host("sample graph", 2 * MS);
@@ -167,7 +167,7 @@ pub fn host_prepares_ahead() -> String {
 
 /// A loader in front of every step.
 pub fn loader_before_device() -> String {
-    of(
+    repeated(
         |m, _| {
             m.host(
                 "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
@@ -184,7 +184,7 @@ pub fn loader_before_device() -> String {
 
 /// Three quarters of the work on one of two streams.
 pub fn uneven_streams() -> String {
-    of(
+    repeated(
         |m, n| _ = m.launch("expert", if n % 4 == 0 { 8 } else { 7 }, MS, MANY),
         80,
     )
@@ -192,7 +192,7 @@ pub fn uneven_streams() -> String {
 
 /// The same on both.
 pub fn even_streams() -> String {
-    of(
+    repeated(
         |m, n| _ = m.launch("expert", 7 + (n % 2) as i64, MS, MANY),
         80,
     )
@@ -200,12 +200,12 @@ pub fn even_streams() -> String {
 
 /// Kernels of a few blocks, launched ahead.
 pub fn small_grids() -> String {
-    of(|m, _| _ = m.launch("gemv", 7, 100 * US, 4), 300)
+    repeated(|m, _| _ = m.launch("gemv", 7, 100 * US, 4), 300)
 }
 
 /// Up, down, up, down: nothing is computed on the way.
 pub fn hundred_round_trips() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, 4 * MB, true);
             m.copy(Way::Down, 7, 4 * MB, true);
@@ -216,7 +216,7 @@ pub fn hundred_round_trips() -> String {
 
 /// Each operator sends its input up and takes its result down, which is the next one's input.
 pub fn operator_by_operator() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, 16 * MB, false);
             m.launch("layer", 7, 200 * US, MANY);
@@ -228,7 +228,7 @@ pub fn operator_by_operator() -> String {
 
 /// Other data each time, of one size, which the host prepares.
 pub fn batches_in_and_out() -> String {
-    of(
+    repeated(
         |m, _| {
             m.host("resize images", 3 * MS);
             m.copy(Way::Up, 7, 4 * MB, false);
@@ -241,7 +241,7 @@ pub fn batches_in_and_out() -> String {
 
 /// Large inputs up, small results down.
 pub fn results_are_smaller() -> String {
-    of(
+    repeated(
         |m, _| {
             m.copy(Way::Up, 7, 4 * MB, false);
             m.launch("classify", 7, MS, MANY);

@@ -1,6 +1,6 @@
-//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER [--held-out | --unseen]`.
+//! Writes the corpus: `cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- FOLDER [--validation | --test]`.
 //!
-//! With `--held-out` and `--unseen` the runs of those corpora. Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
+//! With `--validation` and `--test` the runs of those corpora. Each case becomes `NAME.run`, or `NAME.json` to be imported; `labels.tsv` has the name, the class that holds it back or `-`,
 //! and the class it might be taken for or `-`. `benches/confusion.py` counts how often the plugin is right.
 
 #[path = "../corpus/mod.rs"]
@@ -12,14 +12,14 @@ use corpus::Make;
 
 fn main() -> std::io::Result<()> {
     let Some(folder) = std::env::args().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: bottleneck_corpus FOLDER [--held-out | --unseen]");
+        eprintln!("usage: bottleneck_corpus FOLDER [--validation | --test]");
         std::process::exit(2);
     };
     std::fs::create_dir_all(&folder)?;
     let mut labels = String::new();
     let cases = match std::env::args().nth(2).as_deref() {
-        Some("--held-out") => corpus::held_out::CASES,
-        Some("--unseen") => corpus::unseen::CASES,
+        Some("--validation") => corpus::validation::CASES,
+        Some("--test") => corpus::test::CASES,
         _ => corpus::CASES,
     };
     for case in cases {

@@ -45,9 +45,9 @@ pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     findings.sort_by_key(|finding| finding.group);
     verdicts.findings = findings;
     verdicts
-        .cannot
+        .not_measurable
         .sort_by(|a, b| (a.class, &a.scope, &a.missing).cmp(&(b.class, &b.scope, &b.missing)));
-    verdicts.cannot.dedup();
+    verdicts.not_measurable.dedup();
     verdicts
 }
 

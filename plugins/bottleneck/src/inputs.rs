@@ -1,5 +1,5 @@
 //! What is asked of the run and of the other plugins. All of it is optional: what is not there is a
-//! measurement that is missing, and table `cannot_tell` says so.
+//! measurement that is missing, and table `not_measurable` says so.
 
 use trueno_plugin::Input;
 

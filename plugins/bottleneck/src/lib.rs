@@ -40,7 +40,7 @@ impl Plugin for Bottleneck {
         let top = verdicts.leaders(options.findings);
         run.emit(tables::top(&verdicts, &top))?;
         run.emit(tables::bottlenecks(&verdicts))?;
-        run.emit(tables::cannot_tell(&verdicts))?;
+        run.emit(tables::not_measurable(&verdicts))?;
         if !facts.idle.gaps.is_empty() {
             run.emit(tables::idle(&facts))?;
         }

@@ -43,10 +43,10 @@ pub fn bottlenecks(verdicts: &Verdicts) -> TableBuilder {
         .text("suggestion", rows.iter().map(|row| &row.suggestion))
 }
 
-/// Table `cannot_tell`: `class` that could not be judged, for `scope`; the measurement that is `missing`; `how` to record it.
-pub fn cannot_tell(verdicts: &Verdicts) -> TableBuilder {
-    let rows = &verdicts.cannot;
-    Table::build("cannot_tell")
+/// Table `not_measurable`: `class` that could not be judged, for `scope`; the measurement that is `missing`; `how` to record it.
+pub fn not_measurable(verdicts: &Verdicts) -> TableBuilder {
+    let rows = &verdicts.not_measurable;
+    Table::build("not_measurable")
         .text("class", rows.iter().map(|row| row.class.name()))
         .text("scope", rows.iter().map(|row| &row.scope))
         .text("missing", rows.iter().map(|row| &row.missing))

@@ -34,7 +34,7 @@ pub enum Severity {
 
 impl Severity {
     /// By a share of the window, or of whatever the rule says.
-    pub fn of(share: f64, options: &Options) -> Self {
+    pub fn from_share(share: f64, options: &Options) -> Self {
         if share >= options.high_share {
             Self::High
         } else if share >= options.medium_share {
@@ -89,7 +89,7 @@ pub struct Bottleneck {
 
 /// What could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CannotTell {
+pub struct NotMeasurable {
     /// What it would have been.
     pub class: Class,
     /// What it would have been about.
@@ -106,19 +106,19 @@ pub struct Verdicts {
     /// Findings; after grouping in the order of ranks.
     pub findings: Vec<Bottleneck>,
     /// What could not be judged.
-    pub cannot: Vec<CannotTell>,
+    pub not_measurable: Vec<NotMeasurable>,
 }
 
 impl Verdicts {
     /// Notes what is missing.
-    pub fn cannot(
+    pub fn not_measurable(
         &mut self,
         class: Class,
         scope: &str,
         missing: impl Into<String>,
         how: impl Into<String>,
     ) {
-        self.cannot.push(CannotTell {
+        self.not_measurable.push(NotMeasurable {
             class,
             scope: scope.to_owned(),
             missing: missing.into(),

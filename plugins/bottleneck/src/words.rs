@@ -62,7 +62,7 @@ pub fn gain(ns: i64, share: f64) -> String {
 /// A name that leaves room for the sentence around it: long ones (C++ kernels) lose their arguments, then their namespaces, then
 /// their middle, for what tells two of them apart stands at the end as often as at the start.
 pub fn short(name: &str) -> String {
-    const MOST: usize = 28;
+    const MAX_LETTERS: usize = 28;
     let name = name.trim();
     let plain = name.strip_prefix("void ").unwrap_or(name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") || plain.ends_with(')');
@@ -72,18 +72,18 @@ pub fn short(name: &str) -> String {
         plain
     };
     let head = if head.is_empty() { plain } else { head };
-    let head = if head.chars().count() > MOST {
+    let head = if head.chars().count() > MAX_LETTERS {
         head.rsplit("::").next().unwrap_or(head)
     } else {
         head
     };
-    if head.chars().count() <= MOST {
+    if head.chars().count() <= MAX_LETTERS {
         return head.to_owned();
     }
     let letters: Vec<char> = head.chars().collect();
     let (start, end) = (
-        &letters[..MOST / 2],
-        &letters[letters.len() + 1 - MOST / 2..],
+        &letters[..MAX_LETTERS / 2],
+        &letters[letters.len() + 1 - MAX_LETTERS / 2..],
     );
     start.iter().chain(&['…']).chain(end).collect()
 }

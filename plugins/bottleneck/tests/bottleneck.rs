@@ -59,7 +59,7 @@ fn without_any_input_there_is_no_verdict() {
     let output = run::<Bottleneck>([], "{}").unwrap();
     assert_eq!(output.table("top").rows(), 0);
     assert!(output.findings.is_empty());
-    assert!(texts(&output, "cannot_tell", "class").contains(&"memory_growth".to_owned()));
+    assert!(texts(&output, "not_measurable", "class").contains(&"memory_growth".to_owned()));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn work_that_was_asked_for_long_before_is_nobodys_fault() {
 fn launches_that_are_not_on_record_give_no_verdict_but_a_request() {
     let output = run::<Bottleneck>([facts(5_000 * US), kernels(100, |_| None)], "{}").unwrap();
     assert_eq!(output.table("bottlenecks").rows(), 0);
-    let classes = texts(&output, "cannot_tell", "class");
+    let classes = texts(&output, "not_measurable", "class");
     assert!(classes.contains(&"launch_bound".to_owned()), "{classes:?}");
 }
 

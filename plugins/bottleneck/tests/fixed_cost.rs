@@ -34,8 +34,8 @@ fn of(table: TableBuilder) -> Output {
 }
 
 fn missing(output: &Output) -> Vec<String> {
-    let classes = texts(output, "cannot_tell", "class");
-    let missing = texts(output, "cannot_tell", "missing");
+    let classes = texts(output, "not_measurable", "class");
+    let missing = texts(output, "not_measurable", "missing");
     let of = classes.into_iter().zip(missing);
     of.filter(|row| row.0 == "small_batches")
         .map(|row| row.1)

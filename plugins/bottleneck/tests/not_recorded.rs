@@ -40,7 +40,7 @@ fn work_of_unknown_streams_may_be_what_the_others_lack() {
     let rows: Vec<Work> = (0..60).map(row).collect();
     let output = run::<Bottleneck>([facts(3_000), kernels(&rows)], "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "scope"), [""; 0]);
-    let missing = texts(&output, "cannot_tell", "missing");
+    let missing = texts(&output, "not_measurable", "missing");
     let said = "the streams of 600 µs of kernels";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }

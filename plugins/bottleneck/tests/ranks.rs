@@ -47,7 +47,7 @@ fn ranks_that_come_together_wait_for_nobody() {
 fn clocks_that_disagree_are_no_lateness() {
     let output = meet(40, 30);
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
-    let missing = texts(&output, "cannot_tell", "missing");
+    let missing = texts(&output, "not_measurable", "missing");
     let said = "which rank comes late: 10 of 10 collectives do not run on all ranks at once";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
@@ -100,7 +100,7 @@ fn collectives_that_are_not_on_record_everywhere_are_not_matched() {
     let inputs = [facts(1_000), kernels(&rows), ranks];
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
-    let missing = texts(&output, "cannot_tell", "missing");
+    let missing = texts(&output, "not_measurable", "missing");
     let said = "which rank comes late: no collective is on record equally often on all ranks";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }

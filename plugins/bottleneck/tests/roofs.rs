@@ -44,12 +44,15 @@ fn codes(output: &Output) -> Vec<String> {
 fn what_lies_above_a_roof_is_not_held_by_it() {
     let output = at_77("memory", "dram", 30, None);
     assert_eq!(codes(&output), [""; 0]);
-    let missing = texts(&output, "cannot_tell", "missing");
+    let missing = texts(&output, "not_measurable", "missing");
     let said = "the roof that holds it: 30 of 32 calls lie above that of dram";
     let at = missing.iter().position(|one| one == said);
     let at = at.unwrap_or_else(|| panic!("{missing:?}"));
-    assert_eq!(texts(&output, "cannot_tell", "class")[at], "memory_bound");
-    let how = &texts(&output, "cannot_tell", "how")[at];
+    assert_eq!(
+        texts(&output, "not_measurable", "class")[at],
+        "memory_bound"
+    );
+    let how = &texts(&output, "not_measurable", "how")[at];
     assert!(how.contains("--set roofline.memory=l3"), "{how}");
     // A few calls above it say nothing of the others.
     assert_eq!(codes(&at_77("memory", "dram", 3, None)), ["memory_bound"]);
@@ -60,9 +63,9 @@ fn each_roof_has_its_remedy() {
     let how = |bound_by, memory| {
         let output = at_77(bound_by, memory, 16, None);
         assert_eq!(codes(&output), [""; 0]);
-        let missing = texts(&output, "cannot_tell", "missing");
+        let missing = texts(&output, "not_measurable", "missing");
         let at = missing.iter().position(|one| one.contains("16 of 32"));
-        texts(&output, "cannot_tell", "how")[at.expect("it is told")].clone()
+        texts(&output, "not_measurable", "how")[at.expect("it is told")].clone()
     };
     assert!(how("memory", "l2").contains("--set roofline.memory=l1"));
     assert!(how("memory", "l1").contains("declare the bytes"));

@@ -118,7 +118,7 @@ impl Place {
     }
 
     /// Of operations by start; `None` of none.
-    fn of(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
+    fn from_operations(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
         let first = operations.first()?;
         let mut out = Self {
             device: first.device,
@@ -172,11 +172,11 @@ pub fn places(loaded: &Loaded) -> Vec<Place> {
     for device in loaded.devices() {
         let mut by_start = device.to_vec();
         by_start.sort_unstable_by_key(|o| (o.start_ns, o.end_ns, o.id));
-        out.extend(Place::of(&by_start, None));
+        out.extend(Place::from_operations(&by_start, None));
         let streams: Vec<&[Operation]> = device.chunk_by(|a, b| a.stream == b.stream).collect();
         if streams.len() > 1 {
             let known = streams.iter().filter(|of| of[0].stream.is_some());
-            out.extend(known.filter_map(|of| Place::of(of, of[0].stream)));
+            out.extend(known.filter_map(|of| Place::from_operations(of, of[0].stream)));
         }
     }
     out

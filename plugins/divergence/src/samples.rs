@@ -5,7 +5,7 @@ use trueno_plugin::{Result, Table};
 use crate::hash::FastMap;
 
 /// Columns `sample_0` to `sample_15`.
-const MOST: usize = 16;
+const MAX_SAMPLES: usize = 16;
 
 /// The values of each row that has some, by thread, time and hash.
 #[derive(Default)]
@@ -26,7 +26,7 @@ impl Samples {
             table.i64("time_ns")?,
             table.u64("hash")?,
         );
-        let names = (0..MOST).map(|nth| format!("sample_{nth}"));
+        let names = (0..MAX_SAMPLES).map(|nth| format!("sample_{nth}"));
         let columns = names
             .map(|name| table.f64(&name))
             .collect::<Result<Vec<_>>>()?;

@@ -9,7 +9,7 @@ use crate::Options;
 use crate::events::Events;
 use crate::owners::Owners;
 use crate::pools::cell;
-use crate::weight::{blocks, number};
+use crate::sample_weight::{blocks, number};
 
 /// What rows of one kind and name did in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Churn {
     pub name: String,
     /// Rows of that kind and name, with or without memory.
     pub calls: Option<u64>,
-    /// Blocks taken (see [`crate::weight`]), and their bytes.
+    /// Blocks taken (see [`crate::sample_weight`]), and their bytes.
     pub taken: (u128, i128),
     /// Blocks given back, and their bytes (positive).
     pub given_back: (u128, i128),
@@ -50,7 +50,7 @@ pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
             sum.1 += i128::from(event.bytes).abs();
         }
         for (span, [taken, given_back]) in spans {
-            let owner = owners.of(span);
+            let owner = owners.owner(span);
             let key = (place, owner.kind.clone(), owner.name.clone());
             let churn = out.entry(key).or_insert_with(|| Churn {
                 place,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, rank};
 
-use crate::before::{Before, TAG, Totals};
-use crate::weight::{scaled, stands_for};
+use crate::initial_live::{InitialLive, TAG, Totals};
+use crate::sample_weight::{scaled, stands_for};
 use crate::window::Window;
 
 /// Where memory lies: the host or a device, of one rank where the run holds ranks.
@@ -69,7 +69,7 @@ pub struct Event {
     pub span: Option<u64>,
     /// Taken (positive) or given back (negative); never 0. Of a sample: what it stands for.
     pub bytes: i64,
-    /// Blocks it stands for, in parts of [`crate::weight::ONE`].
+    /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
     pub stands_for: u64,
     /// Where.
     pub address: Option<u64>,
@@ -85,9 +85,9 @@ pub struct Events {
     /// Rows of each place, by time; rows of one time in the order of the table.
     pub rows: Vec<Vec<Event>>,
     /// What each place began with; `None`: not known.
-    pub before: Vec<Option<Before>>,
+    pub initial_live: Vec<Option<InitialLive>>,
     /// Number of the tag of what was live before the first row.
-    pub before_tag: usize,
+    pub initial_tag: usize,
     /// Texts of tags; the tag of rows without one is `None`.
     pub tags: Vec<Option<String>>,
     /// Rows of 0 bytes; they change nothing and are left out.
@@ -116,8 +116,8 @@ impl Events {
             has_ranks,
             places: Vec::new(),
             rows: Vec::new(),
-            before: Vec::new(),
-            before_tag: 0,
+            initial_live: Vec::new(),
+            initial_tag: 0,
             tags: Vec::new(),
             zero_rows: 0,
             broken_rows: 0,
@@ -188,14 +188,15 @@ impl Events {
         for (text, number) in tags {
             out.tags[number] = text.map(str::to_owned);
         }
-        out.before_tag = out.tags.len();
+        out.initial_tag = out.tags.len();
         out.tags.push(Some(TAG.to_owned()));
         let totals = Totals::load(run, has_ranks)?;
         for (place, mut rows) in places {
             // Stable: a thread's rows of one tick of the clock stay in their order.
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);
-            out.before.push(totals.before(place, &rows, &window));
+            out.initial_live
+                .push(totals.initial_live(place, &rows, &window));
             out.rows.push(rows);
         }
         Ok(out)
@@ -207,11 +208,11 @@ impl Events {
     }
 
     /// What a place began with, as a row; `None` where that is not known, or nothing.
-    pub fn row_before(&self, place: usize) -> Option<Event> {
-        let before = self.before[place].filter(|before| before.bytes > 0)?;
+    pub fn initial_row(&self, place: usize) -> Option<Event> {
+        let before = self.initial_live[place].filter(|before| before.bytes > 0)?;
         Some(Event {
             time_ns: self.rows[place].first().map_or(0, |row| row.time_ns).min(0),
-            tag: self.before_tag,
+            tag: self.initial_tag,
             span: None,
             bytes: before.bytes,
             stands_for: 0,

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use trueno_plugin::{Finding, Severity, counted};
 
 use crate::Options;
-use crate::before::TAG;
 use crate::churn::Churn;
 use crate::events::Events;
+use crate::initial_live::TAG;
 use crate::ledger::Suspect;
 use crate::pools::Pool;
-use crate::weight::{blocks, number};
+use crate::sample_weight::{blocks, number};
 
 /// Free memory in more crumbs than this is said, ...
 pub const FRAGMENTATION_SHARE: f64 = 0.5;
@@ -107,7 +107,7 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         .by_tag()
         .iter()
         .max_by_key(|(tag, live)| (**live, Reverse(**tag)))?;
-    let since = match events.before[pool.place] {
+    let since = match events.initial_live[pool.place] {
         Some(_) => "at the peak",
         None => "at the peak since the recording began",
     };
@@ -117,8 +117,8 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         bytes(*most as f64),
         events.tag_name(*tag)
     );
-    let before = peak.ledger.by_tag().get(&events.before_tag);
-    if let Some(before) = before.filter(|live| **live > 0 && *tag != events.before_tag) {
+    let before = peak.ledger.by_tag().get(&events.initial_tag);
+    if let Some(before) = before.filter(|live| **live > 0 && *tag != events.initial_tag) {
         title.push_str(&format!(", {} {TAG}", bytes(*before as f64)));
     }
     let twice = pool

@@ -30,7 +30,7 @@ pub struct Fragments {
 
 impl Fragments {
     /// Of the rows up to a moment, and what was live then.
-    pub fn of(rows: &[Event], ledger: &Ledger) -> Self {
+    pub fn at(rows: &[Event], ledger: &Ledger) -> Self {
         let range = |address: u64, bytes: i64| {
             (
                 address,

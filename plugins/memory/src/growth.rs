@@ -8,11 +8,11 @@ use crate::Options;
 use crate::events::Events;
 use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
-use crate::trend::{LEAST, Trend, median, trend};
+use crate::trend::{MIN_VALUES, Trend, median, trend};
 use crate::window::Window;
 
 /// Ends of iterations that are looked at; of more, every so many.
-pub const MOST: usize = 1000;
+pub const MAX_ITERATIONS: usize = 1000;
 /// Tags of a place with a row of their own.
 const TAGS: usize = 50;
 
@@ -41,11 +41,11 @@ impl Ends {
                 threads.entry(thread).or_default().push(end_ns);
             }
         }
-        Ok(Self::of(threads, has_ranks))
+        Ok(Self::from_threads(threads, has_ranks))
     }
 
     /// Of the ends by thread.
-    pub fn of(threads: BTreeMap<i64, Vec<i64>>, has_ranks: bool) -> Self {
+    pub fn from_threads(threads: BTreeMap<i64, Vec<i64>>, has_ranks: bool) -> Self {
         let mut out: BTreeMap<Option<u64>, Vec<i64>> = BTreeMap::new();
         for (thread, mut ends) in threads {
             let rank = has_ranks.then(|| u64::try_from(rank::of_place(thread).0).unwrap_or(0));
@@ -70,9 +70,9 @@ pub struct Growth {
     pub ends: Option<(i128, i128)>,
     /// The middle of live bytes at the ends.
     pub median: f64,
-    /// Per iteration; `None` under [`LEAST`] iterations.
+    /// Per iteration; `None` under [`MIN_VALUES`] iterations.
     pub trend: Option<Trend>,
-    /// Of the second half alone; `None` where that is under [`LEAST`] iterations.
+    /// Of the second half alone; `None` where that is under [`MIN_VALUES`] iterations.
     pub later: Option<Trend>,
 }
 
@@ -113,10 +113,10 @@ pub fn at_ends<'a>(steps: impl IntoIterator<Item = &'a Step>, ends: &[i64]) -> V
 }
 
 /// Of all tags, and of each where there are several.
-pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
+pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
     let none = Vec::new();
     let ends = ends.0.get(&events.places[pool.place].rank).unwrap_or(&none);
-    let stride = ends.len().div_ceil(MOST).max(1);
+    let stride = ends.len().div_ceil(MAX_ITERATIONS).max(1);
     let seen: Vec<i64> = ends.iter().copied().step_by(stride).collect();
     let one = |tag: Option<usize>| {
         let steps = pool
@@ -126,7 +126,7 @@ pub fn of(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
         let live = at_ends(steps, &seen);
         let mut values: Vec<f64> = live.iter().map(|bytes| *bytes as f64).collect();
         let per_iteration = |values: &[f64]| {
-            let found = trend(values).filter(|_| ends.len() >= LEAST)?;
+            let found = trend(values).filter(|_| ends.len() >= MIN_VALUES)?;
             let slope = found.slope / stride as f64;
             Some(Trend { slope, ..found })
         };

@@ -6,7 +6,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
 use crate::pools::Pool;
-use crate::weight::variance;
+use crate::sample_weight::variance;
 
 /// Rows of a place that table `suspects` shows at most, of each reason.
 pub const SHOWN: usize = 20;
@@ -58,7 +58,7 @@ pub struct Block {
     pub address: u64,
     /// How many.
     pub bytes: i64,
-    /// Blocks it stands for, in parts of [`crate::weight::ONE`].
+    /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
     pub stands_for: u64,
     /// When it was taken.
     pub time_ns: i64,
@@ -67,7 +67,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// What it adds to the variance of a sum of bytes: see [`crate::weight`].
+    /// What it adds to the variance of a sum of bytes: see [`crate::sample_weight`].
     pub fn variance(&self) -> f64 {
         variance(self.bytes, self.stands_for)
     }
@@ -86,7 +86,7 @@ pub struct Applied {
     pub suspects: Vec<Suspect>,
 }
 
-/// Allocations without an address: blocks (see [`crate::weight`]) and bytes by tag and taking row.
+/// Allocations without an address: blocks (see [`crate::sample_weight`]) and bytes by tag and taking row.
 pub type Loose = BTreeMap<(usize, Option<u64>), (u128, i128)>;
 
 /// Live blocks and bytes of one place.
@@ -104,7 +104,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Of a place that began with these bytes, if it is known which, before any row of it.
-    pub fn after(before: Option<&Event>) -> Self {
+    pub fn starting_with(before: Option<&Event>) -> Self {
         let mut out = Self::default();
         if let Some(event) = before {
             out.apply(event);

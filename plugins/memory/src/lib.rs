@@ -2,25 +2,25 @@
 //! fragmentation, churn. Host and every device apart.
 //!
 //! Everything comes from the rows of `allocations`, so *live* means: taken and not yet given back
-//! since the recording began; and what was live before ([`before`]), where the run tells. Blocks that the program's allocator recorded by itself are a place of their own,
+//! since the recording began; and what was live before ([`initial_live`]), where the run tells. Blocks that the program's allocator recorded by itself are a place of their own,
 //! `heap`; where it took samples, all figures are estimates and the name of the place says so. What cannot be known from them stands in table `measures` with the reason.
 
-pub mod before;
+pub mod availability;
 pub mod churn;
 pub mod events;
 pub mod findings;
 pub mod fragments;
 pub mod growth;
+pub mod initial_live;
 pub mod inputs;
 pub mod ledger;
 pub mod lifetimes;
 pub mod live;
-pub mod measures;
 pub mod owners;
 pub mod peak;
 pub mod pools;
+pub mod sample_weight;
 pub mod trend;
-pub mod weight;
 pub mod window;
 
 use serde::Deserialize;
@@ -66,7 +66,7 @@ impl Plugin for Memory {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let events = events::Events::load(run)?;
         if events.places.is_empty() {
-            run.emit(measures::nothing_recorded())?;
+            run.emit(availability::nothing_recorded())?;
             return run.finding(findings::nothing_recorded(&events));
         }
         let owners = owners::Owners::load(run, events.has_ranks)?;
@@ -78,7 +78,7 @@ impl Plugin for Memory {
         let mut pools = Vec::with_capacity(events.places.len());
         for place in 0..events.places.len() {
             run.check_cancelled()?;
-            pools.push(pools::Pool::of(&events, place, &ends));
+            pools.push(pools::Pool::from_rows(&events, place, &ends));
         }
         run.emit(pools::table(&events, &pools, wall_ns))?;
         run.emit(live::table(&events, &pools, wall_ns, &options))?;
@@ -88,7 +88,7 @@ impl Plugin for Memory {
         run.emit(fragments::table(&events, &pools))?;
         let churn = churn::rows(&events, &owners);
         run.emit(churn::table(&events, &churn, &options))?;
-        run.emit(measures::table(&events, &pools, wall_ns))?;
+        run.emit(availability::table(&events, &pools, wall_ns))?;
         run.emit(pools::problems(&events, &pools))?;
         run.emit(ledger::table(&events, &pools))?;
         for finding in findings::findings(&events, &pools, &churn, dropped, &options) {

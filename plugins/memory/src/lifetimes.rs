@@ -7,7 +7,7 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::events::Events;
 use crate::ledger::Block;
 use crate::pools::{Pool, cell};
-use crate::weight::blocks as whole;
+use crate::sample_weight::blocks as whole;
 
 /// Below the first bound, between two, and from the last on.
 pub const BOUNDS_NS: [i64; 8] = [

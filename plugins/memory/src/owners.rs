@@ -69,7 +69,7 @@ impl Owners {
     }
 
     /// Who a row of `allocations` belongs to.
-    pub fn of(&self, span: Option<u64>) -> Owner {
+    pub fn owner(&self, span: Option<u64>) -> Owner {
         let nobody = |name: &str| Owner {
             kind: None,
             name: name.to_owned(),

@@ -10,7 +10,7 @@ use crate::events::Events;
 use crate::ledger::Ledger;
 use crate::owners::{Owner, Owners};
 use crate::pools::{Pool, cell};
-use crate::weight::blocks as whole;
+use crate::sample_weight::blocks as whole;
 
 /// Bytes of a tag of which some were given back without an address: whose the others are is not known.
 pub const NOT_KNOWN: &str = "not known whose";
@@ -30,14 +30,14 @@ pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Optio
     for block in ledger.blocks() {
         add(
             block.tag,
-            owners.of(block.span),
+            owners.owner(block.span),
             Some(u128::from(block.stands_for)),
             i128::from(block.bytes),
         );
     }
     for ((tag, span), (rows, bytes)) in ledger.loose() {
         if !ledger.released_loosely(*tag) {
-            add(*tag, owners.of(*span), Some(*rows), *bytes);
+            add(*tag, owners.owner(*span), Some(*rows), *bytes);
         }
     }
     for (tag, bytes) in rest {

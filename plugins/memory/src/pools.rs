@@ -7,7 +7,7 @@ use crate::fragments::Fragments;
 use crate::growth::{Ends, Growth};
 use crate::ledger::{Block, Ledger, SHOWN, Suspect};
 use crate::lifetimes::Lifetimes;
-use crate::weight::{blocks, number, variance};
+use crate::sample_weight::{blocks, number, variance};
 
 /// A change of live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Pool {
     pub place: usize,
     /// Rows.
     pub rows: u64,
-    /// Blocks taken (see [`crate::weight`]), and their bytes.
+    /// Blocks taken (see [`crate::sample_weight`]), and their bytes.
     pub taken: (u128, i128),
     /// Blocks given back, and their bytes (positive).
     pub given_back: (u128, i128),
@@ -68,7 +68,7 @@ pub struct Pool {
 
 impl Pool {
     /// Of the rows of one place.
-    pub fn of(events: &Events, place: usize, ends: &Ends) -> Self {
+    pub fn from_rows(events: &Events, place: usize, ends: &Ends) -> Self {
         let rows = &events.rows[place];
         let begin = events.begin(place);
         let mut pool = Self {
@@ -77,8 +77,8 @@ impl Pool {
             steps: Vec::with_capacity(rows.len() - begin),
             ..Self::default()
         };
-        let before = events.row_before(place);
-        let mut ledger = Ledger::after(before.as_ref());
+        let before = events.initial_row(place);
+        let mut ledger = Ledger::starting_with(before.as_ref());
         let mut peak: Option<(usize, i128)> = None;
         let from_ns = match &before {
             Some(before) if !events.window.is_part => before.time_ns,
@@ -133,7 +133,7 @@ impl Pool {
         let has_blocks = ledger.blocks().next().is_some() || pool.with_address > 0;
         pool.end = ledger;
         pool.peak = peak.map(|(count, bytes)| {
-            let mut ledger = Ledger::after(before.as_ref());
+            let mut ledger = Ledger::starting_with(before.as_ref());
             for event in &rows[..count] {
                 ledger.apply(event);
             }
@@ -152,14 +152,14 @@ impl Pool {
         // Of most blocks samples know no address.
         if has_blocks && !is_estimated {
             let mut add = |moment, rows, ledger| {
-                pool.fragments.push((moment, Fragments::of(rows, ledger)));
+                pool.fragments.push((moment, Fragments::at(rows, ledger)));
             };
             if let Some(peak) = &pool.peak {
                 add("peak", &rows[..peak.rows], &peak.ledger);
             }
             add("end", rows, &pool.end);
         }
-        pool.growth = crate::growth::of(events, &pool, ends);
+        pool.growth = crate::growth::growth_by_tag(events, &pool, ends);
         pool
     }
 
@@ -175,7 +175,7 @@ pub fn cell(bytes: i128) -> i64 {
 }
 
 /// Table `places`: host first, then the heap, then devices. Of a place whose name says `estimated`
-/// all numbers are estimates from samples ([`crate::weight`]); table `measures` has their errors.
+/// all numbers are estimates from samples ([`crate::sample_weight`]); table `measures` has their errors.
 ///
 /// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
 /// never were above 0; `before_bytes`: what of all live bytes was live before the first row; null: not known, and
@@ -215,7 +215,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             "before_bytes",
             pools
                 .iter()
-                .map(|pool| events.before[pool.place].map(|before| before.bytes)),
+                .map(|pool| events.initial_live[pool.place].map(|before| before.bytes)),
         )
         .i64("end_bytes", pools.iter().map(|pool| cell(pool.end.total())))
         .u64("end_blocks", pools.iter().map(end_blocks))

@@ -7,7 +7,7 @@
 //! wanders. That is why a trend needs a slope too.
 
 /// Fewer values than this tell nothing: the normal approximation does not hold.
-pub const LEAST: usize = 8;
+pub const MIN_VALUES: usize = 8;
 
 /// What a series shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,10 +18,10 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// The trend of values in their order; `None` under [`LEAST`] values. O(n² log n).
+/// The trend of values in their order; `None` under [`MIN_VALUES`] values. O(n² log n).
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
-    if n < LEAST {
+    if n < MIN_VALUES {
         return None;
     }
     let mut slopes = Vec::with_capacity(n * (n - 1) / 2);

@@ -10,7 +10,7 @@ use trueno_plugin_memory::growth::at_ends;
 use trueno_plugin_memory::ledger::{Applied, Ledger, Suspect};
 use trueno_plugin_memory::live::thin;
 use trueno_plugin_memory::pools::Step;
-use trueno_plugin_memory::weight::ONE;
+use trueno_plugin_memory::sample_weight::ONE;
 
 fn event() -> impl Strategy<Value = Event> {
     let address = prop::option::of((0_u64..6).prop_map(|slot| slot * 8));
@@ -136,7 +136,7 @@ proptest! {
             length = if ever.contains(&byte) && !live.contains(&byte) { length + 1 } else { 0 };
             longest = longest.max(length);
         }
-        prop_assert_eq!(Fragments::of(&events, &ledger), Fragments {
+        prop_assert_eq!(Fragments::at(&events, &ledger), Fragments {
             footprint: ever.len() as i128,
             live: live.len() as i128,
             largest_free: longest,

@@ -4,7 +4,7 @@
 //! what would tell. A check that fails is a finding too, with a query that shows the rows.
 
 pub mod check;
-pub mod cover;
+pub mod completeness;
 pub mod device;
 pub mod facts;
 pub mod ids;
@@ -12,7 +12,7 @@ pub mod inputs;
 pub mod ranks;
 pub mod rows;
 pub mod times;
-pub mod whole;
+pub mod union;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 
@@ -28,12 +28,12 @@ impl Plugin for Sanity {
     fn run(run: &mut Run, _options: ()) -> Result<()> {
         let facts = facts::Facts::load(run)?;
         let tables = rows::load(run)?;
-        let mut checks = whole::ending(&facts).to_vec();
-        checks.push(whole::coverage(&facts, &tables));
+        let mut checks = completeness::ending(&facts).to_vec();
+        checks.push(completeness::coverage(&facts, &tables));
         checks.extend(times::bounds(&facts, &tables));
         checks.extend(times::links(run, &facts, &tables)?);
         checks.extend(device::checks(run, &tables)?);
-        checks.push(whole::cost(&facts, &tables));
+        checks.push(completeness::cost(&facts, &tables));
         checks.extend(ranks::check(run, &facts)?);
         checks.sort_by_key(|check| check.verdict);
         run.emit(check::table(&checks))?;

@@ -41,7 +41,7 @@ pub fn load(run: &mut Run) -> Result<Vec<Rows>> {
     TABLES
         .iter()
         .map(|name| {
-            let rows = Rows::of(run.table(name)?, first)?;
+            let rows = Rows::from_table(run.table(name)?, first)?;
             first += rows.id.len() as u32;
             Ok(rows)
         })
@@ -49,7 +49,7 @@ pub fn load(run: &mut Run) -> Result<Vec<Rows>> {
 }
 
 impl Rows {
-    fn of(table: Table, first: u32) -> Result<Self> {
+    fn from_table(table: Table, first: u32) -> Result<Self> {
         let rows = table.rows();
         let flags = |name: &str, absent: bool| -> Result<Vec<bool>> {
             Ok(if table.has(name) {

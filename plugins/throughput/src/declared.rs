@@ -54,7 +54,7 @@ impl Declared {
     }
 
     /// What an iteration did, where it says so once.
-    pub fn of(&self, work: usize, iteration: u64) -> Option<f64> {
+    pub fn value(&self, work: usize, iteration: u64) -> Option<f64> {
         self.values[work].get(&iteration).copied().flatten()
     }
 

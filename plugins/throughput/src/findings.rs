@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::Options;
-use crate::blame::Name;
 use crate::declared::{Declared, WORK};
+use crate::outlier_cause::Name;
 use crate::series::Loaded;
-use crate::settle::{LEAST, Settled};
 use crate::tables::Result;
+use crate::warm_up::{MIN_ITERATIONS, SteadyState};
 
 /// Where there are no iterations that can be used.
 pub fn nothing_recorded(loaded: &Loaded) -> Finding {
@@ -86,17 +86,17 @@ fn ms(ns: f64) -> String {
 
 fn state(result: &Result) -> Finding {
     let (name, n) = (&result.name, result.rows.len());
-    match result.settled {
-        Settled::TooFew => Finding::new(
+    match result.steady_state {
+        SteadyState::TooFew => Finding::new(
             "too_few",
             Severity::Info,
             format!(
-                "{name}: {}, from which no steady state can be told ({LEAST} are needed)",
+                "{name}: {}, from which no steady state can be told ({MIN_ITERATIONS} are needed)",
                 counted(n, "iteration", "iterations")
             ),
         )
         .evidence(rows_of(result, "")),
-        Settled::Never => Finding::new(
+        SteadyState::Never => Finding::new(
             "no_steady_state",
             Severity::Warning,
             format!("{name}: {n} iterations do not come to rest in their first half"),
@@ -104,7 +104,7 @@ fn state(result: &Result) -> Finding {
         .detail("means and rates over iterations that change are no property of the program")
         .suggestion("record more iterations, or look at what changes from one to the next")
         .evidence(rows_of(result, "")),
-        Settled::From(first) => {
+        SteadyState::From(first) => {
             let wall: Vec<f64> = result.steady_ns().iter().map(|wall| *wall as f64).collect();
             let median = crate::statistics::median(&wall).unwrap_or(0.0);
             Finding::new(
@@ -132,13 +132,13 @@ fn outliers(result: &Result) -> Option<Finding> {
     if slow.is_empty() {
         return None;
     }
-    let mut blamed: BTreeMap<&Name, (usize, f64)> = BTreeMap::new();
-    for blame in slow.iter().filter_map(|row| row.blame.as_ref()) {
-        let entry = blamed.entry(&blame.name).or_default();
+    let mut named: BTreeMap<&Name, (usize, f64)> = BTreeMap::new();
+    for cause in slow.iter().filter_map(|row| row.cause.as_ref()) {
+        let entry = named.entry(&cause.name).or_default();
         entry.0 += 1;
-        entry.1 += blame.excess_ns;
+        entry.1 += cause.excess_ns;
     }
-    let worst = blamed.iter().rev().max_by(|a, b| {
+    let worst = named.iter().rev().max_by(|a, b| {
         (a.1.0, a.1.1)
             .partial_cmp(&(b.1.0, b.1.1))
             .unwrap_or(std::cmp::Ordering::Equal)

@@ -5,14 +5,14 @@
 //! that lie whole in it. Rates of tokens and samples come only from
 //! counters of that name on the row of an iteration; `elements` of bricks say nothing about tokens.
 
-pub mod blame;
 pub mod declared;
 pub mod findings;
 pub mod inputs;
+pub mod outlier_cause;
 pub mod series;
-pub mod settle;
 pub mod statistics;
 pub mod tables;
+pub mod warm_up;
 
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
@@ -54,11 +54,11 @@ impl Plugin for Throughput {
             return run.finding(findings::nothing_recorded(&loaded));
         }
         let declared = declared::Declared::load(run)?;
-        let names = blame::Names::load(run)?;
+        let names = outlier_cause::Names::load(run)?;
         let mut results = Vec::with_capacity(loaded.series.len());
         for series in &loaded.series {
             run.check_cancelled()?;
-            results.push(tables::Result::of(series, &declared, &names, &options));
+            results.push(tables::Result::judge(series, &declared, &names, &options));
         }
         run.emit(tables::summary(&results))?;
         run.emit(tables::iterations(&results))?;

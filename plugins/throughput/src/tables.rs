@@ -3,11 +3,11 @@
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::Options;
-use crate::blame::{Blame, Names};
 use crate::declared::{Declared, WORK};
+use crate::outlier_cause::{Names, OutlierCause};
 use crate::series::{Iteration, Series};
-use crate::settle::{Settled, drift, fence, settled};
 use crate::statistics::{mean, median, p99, variation};
+use crate::warm_up::{SteadyState, drift, fence, steady_state};
 
 /// One iteration with what was found about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Judged {
     /// slow or fast; `None` for neither, or outside the steady state.
     pub outlier: Option<&'static str>,
     /// Of a slow one.
-    pub blame: Option<Blame>,
+    pub cause: Option<OutlierCause>,
     /// Declared, by kind of work.
     pub work: [Option<f64>; 2],
 }
@@ -32,18 +32,18 @@ pub struct Result {
     /// Its thread.
     pub thread: i64,
     /// Where it came to rest.
-    pub settled: Settled,
+    pub steady_state: SteadyState,
     /// All iterations.
     pub rows: Vec<Judged>,
 }
 
 impl Result {
     /// Of one series.
-    pub fn of(series: &Series, declared: &Declared, names: &Names, options: &Options) -> Self {
+    pub fn judge(series: &Series, declared: &Declared, names: &Names, options: &Options) -> Self {
         let wall = |rows: &[Iteration]| rows.iter().map(|row| row.wall_ns).collect::<Vec<_>>();
-        let settled = settled(&wall(&series.iterations), options);
-        let steady: &[Iteration] = match settled {
-            Settled::From(first) => &series.iterations[first..],
+        let steady_state = steady_state(&wall(&series.iterations), options);
+        let steady: &[Iteration] = match steady_state {
+            SteadyState::From(first) => &series.iterations[first..],
             _ => &[],
         };
         let fence = fence(&wall(steady), options);
@@ -56,8 +56,8 @@ impl Result {
                 outlier: fence
                     .filter(|_| is_steady == Some(true))
                     .and_then(|fence| fence.judge(row.wall_ns)),
-                blame: None,
-                work: [0, 1].map(|work| declared.of(work, row.id)),
+                cause: None,
+                work: [0, 1].map(|work| declared.value(work, row.id)),
             }
         };
         let mut rows: Vec<Judged> = series.iterations.iter().map(judge).collect();
@@ -67,22 +67,22 @@ impl Result {
             .filter(slow)
             .map(|row| row.iteration)
             .collect();
-        let blames = names.blame(series, steady, &slow_ones);
-        for (row, blame) in rows.iter_mut().filter(slow).zip(blames) {
-            row.blame = blame;
+        let causes = names.outlier_causes(series, steady, &slow_ones);
+        for (row, cause) in rows.iter_mut().filter(slow).zip(causes) {
+            row.cause = cause;
         }
         Self {
             name: series.name.clone(),
             thread: series.thread,
-            settled,
+            steady_state,
             rows,
         }
     }
 
     /// Iterations of the steady state.
     pub fn steady(&self) -> &[Judged] {
-        match self.settled {
-            Settled::From(first) => &self.rows[first..],
+        match self.steady_state {
+            SteadyState::From(first) => &self.rows[first..],
             _ => &[],
         }
     }
@@ -102,8 +102,8 @@ impl Result {
 
     /// Iterations before it; `None` without one.
     pub fn warm_up(&self) -> Option<&[Judged]> {
-        match self.settled {
-            Settled::From(first) => Some(&self.rows[..first]),
+        match self.steady_state {
+            SteadyState::From(first) => Some(&self.rows[..first]),
             _ => None,
         }
     }
@@ -158,7 +158,7 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
                 .map(|(at, row)| (result.name.as_str(), at, row))
         })
         .collect();
-    let blame = |row: &Judged| row.blame.clone();
+    let cause = |row: &Judged| row.cause.clone();
     let rate = |row: &Judged, work: usize| {
         row.work[work].and_then(|value| per_s(value, i128::from(row.iteration.wall_ns)))
     };
@@ -172,17 +172,17 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
         .text(
             "slow_name",
             rows.iter()
-                .map(|row| blame(row.2).map(|blame| blame.name.1)),
+                .map(|row| cause(row.2).map(|cause| cause.name.1)),
         )
         .f64(
             "slow_excess_ns",
             rows.iter()
-                .map(|row| blame(row.2).map(|blame| blame.excess_ns)),
+                .map(|row| cause(row.2).map(|cause| cause.excess_ns)),
         )
         .text(
             "slow_kind",
             rows.iter()
-                .map(|row| blame(row.2).map(|blame| blame.name.0)),
+                .map(|row| cause(row.2).map(|cause| cause.name.0)),
         );
     let with_work = WORK.iter().enumerate().fold(table, |table, (work, name)| {
         table

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trueno_plugin::rank::MOST_RANKS;
+use trueno_plugin::rank::MAX_RANKS;
 use trueno_recorder::journal::JOURNAL;
 use trueno_recorder::run_json::RUN_JSON;
 
@@ -78,12 +78,12 @@ impl Folders {
     fn add(&mut self, path: &Path, name: &str) {
         let number = &name[PREFIX.len()..];
         let rank = number.parse::<u32>().ok().filter(|rank| {
-            u64::from(*rank) < MOST_RANKS && number.bytes().all(|b| b.is_ascii_digit())
+            u64::from(*rank) < MAX_RANKS && number.bytes().all(|b| b.is_ascii_digit())
         });
         let Some(rank) = rank else {
             let text = format!(
                 "{name}: expected a number from 0 to {}: not read",
-                MOST_RANKS - 1
+                MAX_RANKS - 1
             );
             self.problems.push(Problem::error("rank_unknown", text));
             return;

@@ -15,7 +15,7 @@ use crate::table::Table;
 use crate::text::TextColumn;
 
 /// No memory holds more values of 8 bytes; above it, sums and pointers could overflow.
-const MOST_ROWS: usize = isize::MAX as usize / 32;
+const MAX_ROWS: usize = isize::MAX as usize / 32;
 
 /// Drains a stream into an owned table without a name and releases it.
 ///
@@ -165,7 +165,7 @@ fn extent(array: &ArrowArray, what: &str) -> Result<(usize, usize, usize)> {
     let range = || {
         let offset = usize::try_from(array.offset).ok()?;
         let length = usize::try_from(array.length).ok()?;
-        let end = offset.checked_add(length).filter(|end| *end <= MOST_ROWS)?;
+        let end = offset.checked_add(length).filter(|end| *end <= MAX_ROWS)?;
         Some((offset, length, end))
     };
     range().ok_or_else(|| {

@@ -1,22 +1,22 @@
 /* Hands every column of its input on, cell by cell: all that trueno_table.h can do. */
 #include "trueno_table.h"
 
-enum { MOST = 5000 };
+enum { MAX_ROWS = 5000 };
 
 static trueno_status run_every_type(const trueno_run *run) {
-  static int64_t i64s[MOST];
-  static uint64_t u64s[MOST];
-  static double f64s[MOST];
-  static uint8_t bools[MOST], valid[4][MOST];
-  static trueno_str texts[MOST];
-  static char storage[MOST][16];
+  static int64_t i64s[MAX_ROWS];
+  static uint64_t u64s[MAX_ROWS];
+  static double f64s[MAX_ROWS];
+  static uint8_t bools[MAX_ROWS], valid[4][MAX_ROWS];
+  static trueno_str texts[MAX_ROWS];
+  static char storage[MAX_ROWS][16];
   size_t rows = 0;
   trueno_reader in;
   trueno_open(&in, run, 0);
   int column[5] = {trueno_column(&in, "i", TRUENO_I64), trueno_column(&in, "u", TRUENO_U64),
                    trueno_column(&in, "f", TRUENO_F64), trueno_column(&in, "b", TRUENO_BOOL),
                    trueno_column(&in, "t", TRUENO_UTF8)};
-  while (trueno_next(&in) && rows < MOST) {
+  while (trueno_next(&in) && rows < MAX_ROWS) {
     i64s[rows] = trueno_i64(&in, column[0]);
     u64s[rows] = trueno_u64(&in, column[1]);
     f64s[rows] = trueno_f64(&in, column[2]);

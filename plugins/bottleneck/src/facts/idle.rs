@@ -91,7 +91,7 @@ pub struct Idle {
 
 impl Idle {
     /// Finds them.
-    pub fn of(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
+    pub fn find(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
         let mut out = Self::default();
         let all_holds = holds(device);
         for number in device.devices() {

@@ -68,7 +68,7 @@ impl Facts {
         let device = Device::load(run, &window)?;
         let mut bricks = bricks;
         bricks.busy_by_rank(&device, &window);
-        let idle = Idle::of(&device, &bricks, &window, options);
+        let idle = Idle::find(&device, &bricks, &window, options);
         Ok(Self {
             path,
             idle,

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, PART, SHOWN, gaps, gaps_sql, serial, small, sync, transfer};
+use super::{Draft, PART, SHOWN, gaps, gaps_sql, serial, small_batches, sync, transfer};
 use crate::Options;
 use crate::facts::ranges::{Ranges, Total, common, total, union};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
@@ -132,7 +132,7 @@ fn by_grids<'a>(facts: &'a Facts, options: &Options, device: i64) -> Parts<'a> {
         .iter()
         .filter(|work| work.device == Some(device))
     {
-        if small::is_small(facts, options, work) {
+        if small_batches::is_small(facts, options, work) {
             let part = out.entry(facts.category(work).unwrap_or("")).or_default();
             part.n += 1;
             part.ns = part.ns.saturating_add(work.dur_ns());

@@ -15,7 +15,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, quoted, short, time};
 
 /// Of the time that a category has in points, what a class must have.
-const MOST: f64 = 0.5;
+const MIN_CLASS_SHARE: f64 = 0.5;
 
 #[derive(Default)]
 struct Sum<'a> {
@@ -50,7 +50,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     for ((category, class), sum) in sums {
         let share = sum.path_ns as f64 / times[category].max(1) as f64;
-        if sum.points.len() < 2 || share < MOST || !facts.path.is_known {
+        if sum.points.len() < 2 || share < MIN_CLASS_SHARE || !facts.path.is_known {
             continue;
         }
         let (what, fix) = match class {

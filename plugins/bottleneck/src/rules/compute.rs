@@ -5,7 +5,7 @@
 //! the FLOPs. Below `far_roof` it is unoptimised, unless it is [latency-bound](super::latency); gain: at the roof
 //! (`critical_path.at_roof`). Between the two something else holds it besides: it is unoptimised with little confidence, and the gain
 //! is that of `near_roof`, from which on the roof is what holds it. Of what has at least half of its calls above the roof nothing
-//! is said by that roof: `cannot_tell` names the nearer memory to ask about. A roof in doubt leaves little confidence.
+//! is said by that roof: `not_measurable` names the nearer memory to ask about. A roof in doubt leaves little confidence.
 
 use super::{Draft, latency, roofs};
 use crate::Options;
@@ -27,7 +27,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             Class::Unoptimised,
             Class::LatencyBound,
         ] {
-            verdicts.cannot(
+            verdicts.not_measurable(
                 class,
                 "run",
                 missing,

@@ -19,7 +19,7 @@ const EVERYWHERE: f64 = 0.95;
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let table = &facts.fragmentation;
     if table.is_empty() {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::FragmentedMemory,
             "run",
             "allocations with addresses",
@@ -87,6 +87,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
             suggestion: "keep long-lived and short-lived blocks apart (an arena), or few sizes of blocks".into(),
         }
-        .without_gain(Severity::of(of_all / 2.0, options), verdicts);
+        .without_gain(Severity::from_share(of_all / 2.0, options), verdicts);
     }
 }

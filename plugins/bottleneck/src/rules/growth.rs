@@ -31,7 +31,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         return;
     };
     if table.is_empty() {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::MemoryGrowth,
             "run",
             "allocations",
@@ -43,7 +43,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for row in 0..table.rows() {
         let name = place.get(row).unwrap_or("memory");
         if verdict.get(row) == Some("cannot tell") {
-            verdicts.cannot(
+            verdicts.not_measurable(
                 Class::MemoryGrowth,
                 name,
                 "enough iterations for a trend (8)",

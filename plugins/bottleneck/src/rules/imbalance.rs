@@ -41,7 +41,7 @@ fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
 fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let tasks = &facts.tasks;
     if facts.bricks.threads > 1 && tasks.tasks.is_empty() {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::LoadImbalance,
             "threads",
             "which work on several threads belongs together",
@@ -175,7 +175,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         });
         let unknown_ns = unknown.map(Work::dur_ns).total();
         if unknown_ns as f64 >= options.imbalance * longest as f64 {
-            verdicts.cannot(
+            verdicts.not_measurable(
                 Class::LoadImbalance,
                 &name,
                 format!("the streams of {} of kernels", time(unknown_ns)),

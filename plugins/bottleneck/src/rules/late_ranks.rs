@@ -80,7 +80,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let n = all.len() as u64;
     let names = &facts.device.names;
     if n == 0 && names.iter().any(|name| sync::is_collective(name)) {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::LoadImbalance,
             "ranks",
             "which rank comes late: no collective is on record equally often on all ranks",
@@ -89,7 +89,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     let mut one: Vec<Meeting<'_>> = all.into_iter().filter(Meeting::is_one).collect();
     if n > 0 && (one.len() as u64) * 10 < n * 9 {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::LoadImbalance,
             "ranks",
             format!(

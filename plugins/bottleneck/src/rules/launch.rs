@@ -17,7 +17,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let name = Idle::device_name(*device);
         let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
         if unknown >= options.least_gaps && facts.share(unknown_ns) >= options.least_share {
-            verdicts.cannot(
+            verdicts.not_measurable(
                 Class::LaunchBound,
                 &name,
                 format!(

@@ -18,7 +18,7 @@ use crate::words::{percent, quoted, short, time};
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.bricks.loader_names.is_empty() {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::DataLoadBound,
             "run",
             "which rows get input",

@@ -3,24 +3,24 @@
 mod by_category;
 mod category;
 mod compute;
-mod fit;
 mod fragments;
 mod growth;
 mod imbalance;
 mod late_ranks;
 mod latency;
 mod launch;
+mod linear_fit;
 mod loader;
+mod phases;
 mod recompute;
 mod redundant;
 mod roofs;
 mod serial;
 mod set_up;
-mod small;
+mod small_batches;
 mod sync;
-mod tight;
+mod tight_loop;
 mod transfer;
-mod when;
 
 use trueno_plugin::rank::of_place;
 
@@ -43,8 +43,8 @@ pub const ALL: [Rule; 18] = [
     late_ranks::judge,
     serial::judge,
     loader::judge,
-    small::judge,
-    tight::judge,
+    small_batches::judge,
+    tight_loop::judge,
     compute::judge,
     latency::judge,
     category::judge,
@@ -111,7 +111,7 @@ impl Draft {
         if gain_ns > 0 && share >= options.least_share {
             verdicts
                 .findings
-                .push(self.finish(Severity::of(share, options), Some((gain_ns, share))));
+                .push(self.finish(Severity::from_share(share, options), Some((gain_ns, share))));
         }
     }
 

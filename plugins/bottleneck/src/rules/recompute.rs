@@ -50,7 +50,7 @@ impl All<'_> {
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.tensors.is_empty() {
         if !facts.bricks.names.is_empty() {
-            verdicts.cannot(
+            verdicts.not_measurable(
                 Class::Recomputation,
                 "run",
                 "checksums of results",

@@ -63,7 +63,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let n = trips.on_device + trips.on_host;
         if n < options.round_trips {
             if trips.other >= 10 * options.round_trips {
-                verdicts.cannot(
+                verdicts.not_measurable(
                     Class::RedundantTransfers,
                     &Idle::device_name(device),
                     format!(

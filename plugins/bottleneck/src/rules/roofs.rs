@@ -151,7 +151,7 @@ pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
                 "declare the FLOPs that it computes, or measure the ceilings again (trueno-record peaks --into RUN --replace)".to_owned(),
             ),
         };
-        verdicts.cannot(
+        verdicts.not_measurable(
             class,
             &first.name,
             format!(

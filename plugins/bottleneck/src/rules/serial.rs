@@ -15,12 +15,12 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time, without_rank};
 
 /// Fewer gaps are no habit.
-const LEAST: u64 = 3;
+const MIN_GAPS: u64 = 3;
 
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for (device, _, _, busy) in &facts.idle.spans {
         let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
-        if n < LEAST {
+        if n < MIN_GAPS {
             continue;
         }
         let name = Idle::device_name(*device);
@@ -60,7 +60,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     alone(facts, options, verdicts);
     let gap_ns = facts.path.kind_ns("gap");
     if facts.share(gap_ns) >= options.set_up_share {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::Serialisation,
             "host",
             format!("what the host did in {} of the critical path ({} of the wall), where nothing is on record", time(gap_ns), percent(facts.share(gap_ns))),

@@ -14,8 +14,8 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
 /// A single call below this share of the window is no set-up.
-const LEAST: f64 = 0.02;
-const NOT: [&str; 8] = [
+const MIN_SHARE: f64 = 0.02;
+const WAITS_AND_COPIES: [&str; 8] = [
     "synchronize",
     "memcpy",
     "memset",
@@ -40,15 +40,15 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let lower = name.to_ascii_lowercase();
         let ns = (*longest_ns).min(own_ns(name));
         if longest_ns.saturating_mul(2) >= *all_ns
-            && facts.share(ns) >= LEAST
-            && !NOT.iter().any(|part| lower.contains(part))
+            && facts.share(ns) >= MIN_SHARE
+            && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
         {
             rows.push((ns, name));
         }
     }
     for (name, all_ns) in &facts.bricks.before_steps {
         let ns = (*all_ns).min(own_ns(name));
-        if facts.share(ns) >= LEAST && !rows.iter().any(|row| row.1 == name) {
+        if facts.share(ns) >= MIN_SHARE && !rows.iter().any(|row| row.1 == name) {
             rows.push((ns, name));
         }
     }

@@ -197,7 +197,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     });
     let has_ranks = facts.window.ranks > 1;
     if !has_ranks && most.is_some_and(|(name, _)| is_collective(name)) {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::LoadImbalance,
             "ranks",
             format!("when the other ranks came to {}: late ranks and a slow network look the same from one rank", short(most.map_or("", |most| most.0))),

@@ -1,8 +1,8 @@
 //! Programs with one device or two.
 
-use super::super::held_out::devices::{NEW, OLD};
 use super::super::simulated::{Machine, Speed, Way};
 use super::super::steps::{Chance, device_steps};
+use super::super::validation::devices::{NEW, OLD};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;

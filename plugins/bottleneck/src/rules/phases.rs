@@ -1,7 +1,7 @@
 //! When it was what a finding is about: before the program settled, or in single slow iterations; and what `divergence` says of
 //! its name.
 //!
-//! What lies to [`MOST`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
+//! What lies to [`NEARLY_ALL`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
 //! [`HALF`] on it says how much. What lies to [`HALF`] in slow iterations, which are no more than a [`FEW`] of the steady time, says that.
 
 use super::Draft;
@@ -10,7 +10,7 @@ use crate::facts::ranges::{Ranges, common, total, union};
 use crate::words::{count, many, percent, short, time};
 
 /// Share from which on all of it is meant.
-const MOST: f64 = 0.9;
+const NEARLY_ALL: f64 = 0.9;
 /// Share from which on the slow iterations are what it is about.
 const HALF: f64 = 0.5;
 /// Of all steady time, the most that single iterations are.
@@ -22,7 +22,7 @@ impl Draft {
         let steps = &facts.steps;
         if let Some(before) = steps.before_steady(times).filter(|share| *share > 0.0) {
             let in_warm_up = common(times, &steps.warm_up);
-            if before >= MOST {
+            if before >= NEARLY_ALL {
                 let is_warm_up = in_warm_up.saturating_mul(2) >= total(times);
                 let when = match is_warm_up {
                     true => "in warm-up",

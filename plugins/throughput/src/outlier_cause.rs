@@ -2,7 +2,7 @@
 //!
 //! Self times by name on the thread of the iteration add up to its wall time, so the excess of an iteration splits into
 //! excesses of names: the self time of a name in it − the median of that over the steady iterations
-//! (0 in those where it did not run). The name with the largest excess is blamed. What ran on other threads shows in the
+//! (0 in those where it did not run). The name with the largest excess is the cause. What ran on other threads shows in the
 //! name that waited for it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub struct Names(BTreeMap<(i64, u64), BTreeMap<Name, i64>>);
 
 /// The name with the largest excess.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blame {
+pub struct OutlierCause {
     /// Kind and name.
     pub name: Name,
     /// Its self time above its median.
@@ -72,14 +72,14 @@ impl Names {
         *sum = sum.saturating_add(self_ns);
     }
 
-    /// Who is to blame for each of `slow`, among the `steady` iterations of a series. `None` where a
+    /// The cause of each of `slow`, among the `steady` iterations of a series. `None` where a
     /// number stands for several iterations of the thread, has none, or no name has an excess.
-    pub fn blame(
+    pub fn outlier_causes(
         &self,
         series: &Series,
         steady: &[Iteration],
         slow: &[Iteration],
-    ) -> Vec<Option<Blame>> {
+    ) -> Vec<Option<OutlierCause>> {
         let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
         for number in series
             .iterations
@@ -106,17 +106,17 @@ impl Names {
                 .collect();
             medians.insert(name, median(&values).unwrap_or(0.0));
         }
-        let blamed = |iteration: &Iteration| {
+        let named = |iteration: &Iteration| {
             let excess = of(iteration)?
                 .iter()
                 .map(|(name, self_ns)| (name, *self_ns as f64 - medians[name]));
             // Of equals the first by name.
             let (name, excess_ns) = excess.rev().max_by(|a, b| a.1.total_cmp(&b.1))?;
-            (excess_ns > 0.0).then(|| Blame {
+            (excess_ns > 0.0).then(|| OutlierCause {
                 name: name.clone(),
                 excess_ns,
             })
         };
-        slow.iter().map(blamed).collect()
+        slow.iter().map(named).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Small batches: calls too small for their fixed cost, or grids too small for the device.
 //!
 //! Evidence, one of:
-//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a [line](super::fit) through the
+//! - a brick that ran with several numbers of elements (the largest at least twice the smallest): a [line](super::linear_fit) through the
 //!   medians of sizes, time = fixed + per element × elements; *fixed share* = fixed × calls / time of all, at least `small_share`. Where
 //!   calls of equal elements declare other flops or bytes, elements are not the size, and the line is drawn by those. Larger calls that
 //!   take no longer tell nothing of fixed cost. Gain: the same elements in an eighth of the calls. The line is that of the whole run,
@@ -10,7 +10,7 @@
 //!   work in each, in the same time.
 
 use super::Draft;
-use super::fit::{Fit, Unfit};
+use super::linear_fit::{Fit, Unfit};
 use crate::Options;
 use crate::class::Class;
 use crate::facts::ranges::{Total, total, union};
@@ -24,14 +24,14 @@ const FEWER: f64 = 8.0;
 pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut told = false;
     for (name, sizes) in &facts.bricks.sizes {
-        let fit = match Fit::of(sizes) {
+        let fit = match Fit::through(sizes) {
             Ok(fit) => fit,
             Err(Unfit::OneSize) => continue,
             Err(Unfit::Other(why)) => {
                 told = true;
                 // Of what is next to nothing nobody asks.
                 if facts.share(facts.path.gain_ns(name, 1.0)) >= options.least_share {
-                    verdicts.cannot(
+                    verdicts.not_measurable(
                         Class::SmallBatches,
                         name,
                         format!("how the time of {} depends on its size: {why}", short(name)),
@@ -74,7 +74,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
     }
     if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::SmallBatches,
             "bricks",
             "how the time of a call depends on its size: no brick declares two numbers of elements, one twice the other",
@@ -114,7 +114,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     }
     let name = Idle::device_name(device);
     if known == 0 {
-        verdicts.cannot(
+        verdicts.not_measurable(
             Class::SmallBatches,
             &name,
             "grids of kernels",

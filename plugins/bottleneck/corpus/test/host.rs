@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::super::held_out::rooflines::{chased, horner_at, parity_at, summed_at};
 use super::super::host::{recorder, work};
 use super::super::steps::{Chance, brick, steps};
 use super::super::threads::{rounds, sleep};
+use super::super::validation::rooflines::{chased, horner_at, parity_at, summed_at};
 
 pub fn dataset_next(path: &Path) {
     steps(path, 12, |rec, _| {

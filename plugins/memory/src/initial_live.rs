@@ -16,13 +16,13 @@ pub const TAG: &str = "taken before the recording began";
 
 /// What a place began with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Before {
+pub struct InitialLive {
     /// Live bytes before the first row.
     pub bytes: i64,
     /// Totals after it.
     pub totals: u64,
     /// Of them, those that are not what it and the rows come to.
-    pub others: u64,
+    pub disagreeing: u64,
 }
 
 /// Totals by device: time and bytes, by time.
@@ -64,13 +64,18 @@ impl Totals {
 
     /// Of a place, with its rows by time; `None`: not known. Times with several totals or rows tell nothing,
     /// as they may stand in any order.
-    pub fn before(&self, place: Place, rows: &[Event], window: &Window) -> Option<Before> {
+    pub fn initial_live(
+        &self,
+        place: Place,
+        rows: &[Event],
+        window: &Window,
+    ) -> Option<InitialLive> {
         let totals = self
             .0
             .get(&place.device?)
             .filter(|_| place.heap.is_none())?;
         let mut rows = rows.iter().peekable();
-        let (mut sum, mut out) = (0_i128, None::<Before>);
+        let (mut sum, mut out) = (0_i128, None::<InitialLive>);
         for at in totals.chunk_by(|a, b| a.0 == b.0) {
             let (time_ns, total) = at[0];
             // Rows behind the window were not read.
@@ -89,15 +94,15 @@ impl Totals {
             match &mut out {
                 None if bytes < 0 => return None,
                 None => {
-                    out = Some(Before {
+                    out = Some(InitialLive {
                         bytes: i64::try_from(bytes).ok()?,
                         totals: 1,
-                        others: 0,
+                        disagreeing: 0,
                     });
                 }
                 Some(out) => {
                     out.totals += 1;
-                    out.others += u64::from(bytes != i128::from(out.bytes));
+                    out.disagreeing += u64::from(bytes != i128::from(out.bytes));
                 }
             }
         }

@@ -1,10 +1,10 @@
-//! Runs that were made after the rules had been mended on the [held-out](super::held_out) ones, to see how often the plugin is right
+//! Runs that were made after the rules had been mended on the [validation](super::validation) ones, to see how often the plugin is right
 //! about what it was not mended on. Parameters, names and shapes are others once more.
 
 mod devices;
 mod host;
 
-use super::held_out::ANY;
+use super::validation::ANY;
 use super::{Case, Make::Recorded, Make::Simulated, is, near};
 
 /// All of them.

@@ -10,14 +10,14 @@ use crate::Options;
 use crate::statistics::{mad, median};
 
 /// Fewer iterations than this tell nothing.
-pub const LEAST: usize = 8;
+pub const MIN_ITERATIONS: usize = 8;
 /// An outlier is off by at least this share of the median, however narrow the spread.
 pub const FLOOR: f64 = 0.01;
 
 /// What a series does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
-    /// Fewer than [`LEAST`] iterations.
+pub enum SteadyState {
+    /// Fewer than [`MIN_ITERATIONS`] iterations.
     TooFew,
     /// Its steady state begins at this iteration.
     From(usize),
@@ -26,10 +26,10 @@ pub enum Settled {
 }
 
 /// The rule above.
-pub fn settled(wall_ns: &[i64], options: &Options) -> Settled {
+pub fn steady_state(wall_ns: &[i64], options: &Options) -> SteadyState {
     let n = wall_ns.len();
-    if n < LEAST {
-        return Settled::TooFew;
+    if n < MIN_ITERATIONS {
+        return SteadyState::TooFew;
     }
     let values: Vec<f64> = wall_ns.iter().map(|wall| *wall as f64).collect();
     let half = &values[n / 2..];
@@ -37,7 +37,7 @@ pub fn settled(wall_ns: &[i64], options: &Options) -> Settled {
         median(half),
         usize::try_from(options.window).unwrap_or(n).clamp(1, n),
     ) else {
-        return Settled::TooFew;
+        return SteadyState::TooFew;
     };
     let near = options.tolerance * later;
     let allowance = near.max(options.mads * mad(half, later).unwrap_or(0.0));
@@ -46,7 +46,9 @@ pub fn settled(wall_ns: &[i64], options: &Options) -> Settled {
         values[*from] <= later + allowance
             && median(next).is_some_and(|median| (median - later).abs() <= near)
     };
-    (0..=n / 2).find(fits).map_or(Settled::Never, Settled::From)
+    (0..=n / 2)
+        .find(fits)
+        .map_or(SteadyState::Never, SteadyState::From)
 }
 
 /// Median of steady iterations and the distance from it on which one is an outlier.
@@ -82,10 +84,10 @@ impl Fence {
     }
 }
 
-/// Median of the last third of steady iterations / that of the first third − 1. `None` under [`LEAST`].
+/// Median of the last third of steady iterations / that of the first third − 1. `None` under [`MIN_ITERATIONS`].
 pub fn drift(wall_ns: &[i64]) -> Option<f64> {
     let third = wall_ns.len() / 3;
-    if wall_ns.len() < LEAST {
+    if wall_ns.len() < MIN_ITERATIONS {
         return None;
     }
     let middle = |part: &[i64]| median(&part.iter().map(|wall| *wall as f64).collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use trueno_plugin_throughput::Options;
-use trueno_plugin_throughput::settle::{LEAST, Settled, fence, settled};
+use trueno_plugin_throughput::warm_up::{MIN_ITERATIONS, SteadyState, fence, steady_state};
 
 fn middle(values: &[i64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -29,21 +29,21 @@ proptest! {
         let walls: Vec<i64> = slow.into_iter().chain(steady).collect();
         let options = Options::default();
         let n = walls.len();
-        let expected = if n < LEAST {
-            Settled::TooFew
+        let expected = if n < MIN_ITERATIONS {
+            SteadyState::TooFew
         } else {
             let later = middle(&walls[n / 2..]);
             let allowance = (0.1 * later).max(5.0 * spread(&walls[n / 2..], later));
-            let mut found = Settled::Never;
+            let mut found = SteadyState::Never;
             for first in (0..=n / 2).rev() {
                 let window: Vec<i64> = walls.iter().copied().skip(first).take(5).collect();
                 if walls[first] as f64 <= later + allowance && (middle(&window) - later).abs() <= 0.1 * later {
-                    found = Settled::From(first);
+                    found = SteadyState::From(first);
                 }
             }
             found
         };
-        prop_assert_eq!(settled(&walls, &options), expected);
+        prop_assert_eq!(steady_state(&walls, &options), expected);
     }
 
     #[test]
@@ -65,7 +65,13 @@ proptest! {
 fn one_slow_iteration_later_on_is_no_warm_up() {
     let mut walls = vec![1_000; 30];
     walls[6] = 50_000;
-    assert_eq!(settled(&walls, &Options::default()), Settled::From(0));
+    assert_eq!(
+        steady_state(&walls, &Options::default()),
+        SteadyState::From(0)
+    );
     walls[0] = 50_000;
-    assert_eq!(settled(&walls, &Options::default()), Settled::From(1));
+    assert_eq!(
+        steady_state(&walls, &Options::default()),
+        SteadyState::From(1)
+    );
 }

@@ -3,9 +3,9 @@
 use trueno_plugin::{Severity, counted};
 
 use crate::check::{Check, Spec};
-use crate::cover::union;
 use crate::facts::Facts;
 use crate::rows::{Rows, TABLES};
+use crate::union::union;
 
 /// Above this share of the wall time the recorder's own cost is worth a finding.
 const COST_SHARE: f64 = 0.05;

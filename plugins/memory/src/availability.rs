@@ -2,11 +2,11 @@
 
 use trueno_plugin::{Table, TableBuilder, agreeing, counted};
 
-use crate::before::Before;
 use crate::events::Events;
+use crate::initial_live::InitialLive;
 use crate::pools::Pool;
-use crate::trend::LEAST;
-use crate::weight::blocks;
+use crate::sample_weight::blocks;
+use crate::trend::MIN_VALUES;
 
 /// Said where nothing can be measured.
 pub const NOT_MEASURABLE: &str = "not measurable";
@@ -38,11 +38,11 @@ pub fn nothing_recorded() -> TableBuilder {
 }
 
 /// What live bytes begin with.
-fn since(before: Option<&Before>) -> String {
+fn since(before: Option<&InitialLive>) -> String {
     let Some(before) = before else {
         return "since the recording began: what was live before is not known".to_owned();
     };
-    let fits = match before.others {
+    let fits = match before.disagreeing {
         0 => format!("which {} totals of its allocator agree with", before.totals),
         others => format!(
             "but {others} of {} totals of its allocator are not what the rows come to",
@@ -84,7 +84,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                     "{}{}; {}",
                     counted(pool.rows, "row", "rows"),
                     error(pool.variances.1, peak.bytes),
-                    since(events.before[pool.place].as_ref())
+                    since(events.initial_live[pool.place].as_ref())
                 ),
             ),
             None => add(
@@ -151,11 +151,11 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             ),
         }
         match pool.growth.first().map_or(0, |growth| growth.iterations) {
-            few if few < LEAST => add(
+            few if few < MIN_VALUES => add(
                 "growth",
                 "cannot tell",
                 format!(
-                    "{}, {LEAST} are needed (hint: Recorder::iteration)",
+                    "{}, {MIN_VALUES} are needed (hint: Recorder::iteration)",
                     counted(few, "iteration", "iterations")
                 ),
             ),

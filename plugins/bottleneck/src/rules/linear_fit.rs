@@ -49,7 +49,7 @@ impl Measure {
     }
 
     /// `None`: not declared.
-    fn of(self, size: &Size) -> Option<u64> {
+    fn value(self, size: &Size) -> Option<u64> {
         match self {
             Self::Elements => Some(size.elements),
             Self::Flops => size.flops,
@@ -96,10 +96,10 @@ impl Fit {
     ///
     /// # Errors
     /// There is none.
-    pub fn of(sizes: &[Size]) -> Result<Self, Unfit> {
+    pub fn through(sizes: &[Size]) -> Result<Self, Unfit> {
         let mut against = None;
         for measure in Measure::ALL {
-            if sizes.iter().any(|size| measure.of(size).is_none()) {
+            if sizes.iter().any(|size| measure.value(size).is_none()) {
                 continue;
             }
             let all = by_size(measure, sizes);
@@ -203,7 +203,7 @@ impl Fit {
 fn by_size(measure: Measure, sizes: &[Size]) -> Vec<Of> {
     let mut all: BTreeMap<u64, Vec<&Size>> = BTreeMap::new();
     for size in sizes.iter().filter(|size| size.calls > 0) {
-        if let Some(value) = measure.of(size) {
+        if let Some(value) = measure.value(size) {
             all.entry(value).or_default().push(size);
         }
     }
@@ -236,7 +236,7 @@ fn contradiction(measure: Measure, sizes: &[Size]) -> Option<String> {
     for other in others.into_iter().filter(|other| *other != measure) {
         let mut of: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
         for size in sizes {
-            if let (Some(value), Some(work)) = (measure.of(size), other.of(size)) {
+            if let (Some(value), Some(work)) = (measure.value(size), other.value(size)) {
                 let (least, most, calls) = of.entry(value).or_insert((work, work, 0));
                 (*least, *most) = (work.min(*least), work.max(*most));
                 *calls = calls.saturating_add(size.calls);
