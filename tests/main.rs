@@ -38,7 +38,6 @@ mod report;
 mod roofline;
 mod round_trip;
 mod rules;
-mod structure;
 mod terminal;
 mod victim;
 mod what_if;
