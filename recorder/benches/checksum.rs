@@ -19,7 +19,7 @@ const SIZES: [(&str, usize); 3] = [
 /// Bytes read for one figure.
 const TURN_BYTES: usize = 1 << 26;
 const TURNS: usize = 15;
-const MOST_TO_READ: f64 = 2.0;
+const MAX_TO_READ: f64 = 2.0;
 
 fn main() {
     println!(
@@ -48,13 +48,13 @@ fn compare<T: Element>(name: &str, words: &[u64], data: &[T]) {
     let (read, print) = turns[TURNS / 2];
     let speed = |seconds: f64| TURN_BYTES as f64 / seconds / 1e9;
     let ratio = print / read;
-    let word = if ratio <= MOST_TO_READ {
+    let word = if ratio <= MAX_TO_READ {
         "met"
     } else {
         "missed"
     };
     println!(
-        "{name:<14} {:>12.1} {:>18.1} {ratio:>8.2}x  {word} (at most {MOST_TO_READ}x)",
+        "{name:<14} {:>12.1} {:>18.1} {ratio:>8.2}x  {word} (at most {MAX_TO_READ}x)",
         speed(read),
         speed(print)
     );

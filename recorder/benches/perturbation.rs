@@ -163,7 +163,7 @@ fn compare(size: &Size, folder: &Path) -> Result<(), Box<dyn Error>> {
             wall.push(100.0 * (with.wall_ns / without.wall_ns - 1.0));
             rows = with.rows;
         }
-        let (cpu, wall) = (Interval::of(cpu), Interval::of(wall));
+        let (cpu, wall) = (Interval::new(cpu), Interval::new(wall));
         println!("{name:<24} {rows:>8} {cpu:>26} {wall:>26}");
         if matches!(recording, Recording::Kernels) {
             println!(
@@ -252,7 +252,7 @@ struct Interval {
 impl Interval {
     /// How many of n values lie below the true median is binomial; 1.96 of its deviations
     /// (half the root of n) to either side hold 95 %.
-    fn of(mut values: Vec<f64>) -> Self {
+    fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
         let aside = (1.96 * (values.len() as f64).sqrt() / 2.0).ceil() as usize;

@@ -18,9 +18,9 @@ use trueno_recorder::{BrickId, Overflow, Recorder};
 const SPANS: u64 = 10_000_000;
 const ROUNDS: usize = 5;
 
-const MOST_WALL_TO_CLOCK: f64 = 2.75;
-const MOST_BYTES_PER_ROW: f64 = 12.0;
-const MOST_MEMORY_MIB: f64 = 64.0;
+const MAX_WALL_TO_CLOCK: f64 = 2.75;
+const MAX_BYTES_PER_ROW: f64 = 12.0;
+const MAX_MEMORY_MIB: f64 = 64.0;
 
 /// One recording, by span.
 #[derive(Clone, Copy)]
@@ -62,21 +62,21 @@ fn main() {
             verdict(
                 "1 thread, wall to two clock readings",
                 ratio,
-                MOST_WALL_TO_CLOCK,
+                MAX_WALL_TO_CLOCK,
                 "x",
             );
         }
         verdict(
             &format!("{threads} thread, bytes a row on disk"),
             bytes,
-            MOST_BYTES_PER_ROW,
+            MAX_BYTES_PER_ROW,
             " B",
         );
     }
     verdict(
         "peak memory above the start",
         memory_mib,
-        MOST_MEMORY_MIB,
+        MAX_MEMORY_MIB,
         " MiB",
     );
 }

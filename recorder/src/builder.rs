@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::checksum::known::Known;
-use crate::checksum::sampling::MOST_SAMPLES;
+use crate::checksum::baseline::Baseline;
+use crate::checksum::sampling::MAX_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
-use crate::inside::Inside;
 use crate::recorder::Recorder;
+use crate::reentrancy::ReentrancyGuard;
 use crate::rest;
 use crate::run_json::RUN_JSON;
 use crate::schema;
@@ -165,7 +165,7 @@ impl Builder {
     /// Keeps so many values of each tensor that is fingerprinted, up to 16, from places that depend on
     /// the number of elements alone: so two runs can be compared element by element. Default: none.
     pub fn checksum_samples(mut self, samples: usize) -> Self {
-        self.checksum_samples = samples.min(MOST_SAMPLES);
+        self.checksum_samples = samples.min(MAX_SAMPLES);
         self
     }
 
@@ -174,7 +174,7 @@ impl Builder {
     /// the plugin `tiles` puts it into its sums. For the innermost tiles: what lies in one that is not
     /// recorded is recorded without it.
     pub fn tiles_every(mut self, level: TileLevel, n: u32) -> Self {
-        self.tiles_every[level as usize] = n.clamp(1, tile_sampling::MOST) as u16;
+        self.tiles_every[level as usize] = n.clamp(1, tile_sampling::MAX) as u16;
         self
     }
 
@@ -215,7 +215,7 @@ impl Builder {
         if cfg!(feature = "off") {
             return Ok(Recorder::disabled());
         }
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         DeviceWork::check(&self)?;
         self.check_perf()?;
         #[cfg(feature = "alloc")]
@@ -229,12 +229,12 @@ impl Builder {
                 });
             }
         }
-        let known = self.known_checksums()?;
+        let baseline = self.read_baseline()?;
         make_directory(&self.path, self.overwrite)?;
         #[cfg(feature = "peaks")]
         let peaks = self.asked_peaks();
         let earlier = DeviceWork::before_start(&self);
-        let mut recorder = writer::start(&self, known)?;
+        let mut recorder = writer::start(&self, baseline)?;
         if let Some(earlier) = earlier {
             recorder.attach(&self, earlier);
         }
@@ -252,9 +252,9 @@ impl Builder {
 
 impl Builder {
     /// Before anything is made: a wrong file costs nothing that was there.
-    fn known_checksums(&self) -> Result<Option<Known>, Error> {
+    fn read_baseline(&self) -> Result<Option<Baseline>, Error> {
         let read = |file: &PathBuf| {
-            Known::read(file).map_err(|problem| Error::Option {
+            Baseline::read(file).map_err(|problem| Error::Option {
                 option: "checksum_baseline",
                 problem,
             })

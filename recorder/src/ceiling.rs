@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Source;
 use crate::record::TableNumber;
 use crate::recorder::Recorder;
-use crate::shared::Request;
+use crate::session_state::Request;
+use crate::source::Source;
 
 /// What a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

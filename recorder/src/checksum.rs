@@ -33,25 +33,25 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod baseline;
+mod deferred;
 mod element;
 mod half;
-pub(crate) mod known;
-mod later;
 mod partial;
 mod record;
 pub(crate) mod sampling;
+mod simd;
 mod statistics;
 mod strided;
-mod wide;
 
+pub use deferred::ChecksumPlace;
 pub use element::Element;
 pub(crate) use element::bytes;
 pub use half::{Bf16, F16};
-pub use later::ChecksumPlace;
 pub use partial::Partial;
+use simd::Width;
 pub use statistics::Statistics;
 pub use strided::Strided;
-use wide::Width;
 
 const K: u64 = 0x9E37_79B9_7F4A_7C15;
 const MIX_1: u64 = 0xBF58_476D_1CE4_E5B9;
@@ -111,7 +111,7 @@ impl Reader {
     /// The next elements: a full block each time but the last.
     #[inline(always)]
     fn block<T: Element>(&mut self, width: Width, elements: &[T]) {
-        let taken = T::wide(
+        let taken = T::simd_prefix(
             width,
             elements,
             self.word,

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
-use crate::inside::Inside;
 use crate::record::{Context, Record, TableNumber};
+use crate::reentrancy::ReentrancyGuard;
 use crate::ring::{Producer, Ring};
-use crate::shared::{Shared, ThreadInfo};
+use crate::session_state::{SessionState, ThreadInfo};
 use crate::tile_sampling::TileSampling;
 
 /// A ring that grows is followed by one twice as large, up to this many records.
@@ -95,11 +95,11 @@ pub(crate) struct Lane {
     #[cfg(feature = "perf")]
     pub perf: Option<Box<crate::perf::Counting>>,
     thread: Arc<ThreadInfo>,
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
 }
 
 impl Lane {
-    pub fn new(shared: Arc<Shared>, thread: Arc<ThreadInfo>, ring: Arc<Ring>) -> Self {
+    pub fn new(shared: Arc<SessionState>, thread: Arc<ThreadInfo>, ring: Arc<Ring>) -> Self {
         Self {
             producer: Producer::new(ring),
             clock: shared.clock,
@@ -124,7 +124,7 @@ impl Lane {
         &self.thread
     }
 
-    pub fn shared(&self) -> &Arc<Shared> {
+    pub fn shared(&self) -> &Arc<SessionState> {
         &self.shared
     }
 
@@ -193,7 +193,7 @@ impl Lane {
     #[cold]
     #[inline(never)]
     fn more_open(&mut self) {
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         self.open.reserve(1);
     }
 
@@ -264,7 +264,7 @@ impl Lane {
 
     /// From now on rows lie in `scope`, until row `seq` leaves it.
     pub fn enter(&mut self, seq: u32, scope: Scope) {
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         self.scopes.push((seq, scope));
         self.scopes_changed();
     }
@@ -339,7 +339,7 @@ impl Lane {
     }
 
     fn make_room(&mut self, needed: u64) -> bool {
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
             if half_full {

@@ -32,9 +32,9 @@ pub(crate) use layout::{
 pub(crate) use log::{Entry, LOG, Log, read as read_log};
 pub(crate) use mapping::Mapping;
 
-use crate::counts::Counts;
 use crate::ring::Ring;
-use crate::shared::lock;
+use crate::row_counters::RowCounters;
+use crate::session_state::lock;
 
 /// Name of the folder in the run directory.
 pub const LIVE: &str = "live";
@@ -45,9 +45,9 @@ pub(crate) const COUNTS: &str = "counts";
 #[repr(C)]
 pub(crate) struct LostCounts {
     /// Events of threads that could not get a ring.
-    pub no_ring: Counts,
+    pub no_ring: RowCounters,
     /// Rows that could not be written after the writer had failed.
-    pub unwritten: Counts,
+    pub unwritten: RowCounters,
 }
 
 /// The folder while recording.

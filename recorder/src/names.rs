@@ -11,9 +11,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::brick::{BrickCategory, BrickId};
-use crate::inside::Inside;
 use crate::live::{self, Live};
-use crate::shared::{Locked, lock};
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::{Locked, lock};
 
 /// Number of the first known brick; 0 is the empty name.
 pub(crate) const FIRST_BRICK: u32 = 1;
@@ -164,7 +164,7 @@ static INTERNING: AtomicPtr<Interning> = AtomicPtr::new(std::ptr::null_mut());
 
 fn interner() -> Locked<'static, Interner> {
     // The first one is made under a lock too.
-    let _inside = Inside::enter();
+    let _reentrancy = ReentrancyGuard::enter();
     let mut interning = INTERNING.load(Ordering::Acquire);
     if interning.is_null() {
         let fresh = Box::into_raw(Box::<Interning>::default());

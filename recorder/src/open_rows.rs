@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use crate::shared::{Shared, lock};
+use crate::session_state::{SessionState, lock};
 
 /// Threads that are named; the others are summed up.
 const NAMED: usize = 8;
@@ -61,7 +61,7 @@ impl OpenRows {
     ///
     /// Exact for every thread that the ending one knows to be between two calls of the recorder. Of
     /// another, the one row may be missed that it is opening or closing at this very moment.
-    pub fn of(shared: &Shared, ending: Option<OfThread>) -> Self {
+    pub fn count(shared: &SessionState, ending: Option<OfThread>) -> Self {
         // Again where a row ended between one count and the other.
         loop {
             let meanwhile = shared.late();

@@ -8,7 +8,7 @@ use crate::lane::{Class, Lane};
 use crate::live::Live;
 use crate::record::{Record, TableNumber, kind};
 use crate::ring::Ring;
-use crate::shared::Shared;
+use crate::session_state::SessionState;
 
 const SPANS: u64 = 1000;
 const ROUNDS: usize = 9;
@@ -18,7 +18,7 @@ const ROUNDS: usize = 9;
 pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
     let live = Live::none();
     let ring = live.ring(1 << 10)?;
-    let shared = Shared::new(clock, Overflow::Drop, 1 << 10, live);
+    let shared = SessionState::new(clock, Overflow::Drop, 1 << 10, live);
     let thread = shared.register(&ring);
     let mut lane = Lane::new(shared, thread, ring.clone());
     let mut best = u64::MAX;

@@ -54,7 +54,7 @@ pub use store::{NotKept, Store};
 
 use serde::{Deserialize, Serialize};
 
-use crate::roofline::Ceiling;
+use crate::ceiling::Ceiling;
 
 /// Ceilings of a machine and how they came about. Its JSON is what [`Store`] keeps and
 /// `trueno-record peaks --json` prints.

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::record::TableNumber;
 use crate::recorder::Recorder;
-use crate::shared::Request;
+use crate::session_state::Request;
 
 /// Names a kernel source: the file `ptx/<hash>.ptx` of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +14,7 @@ pub struct PtxHash(u64);
 
 impl PtxHash {
     /// XXH3-64 over the source's bytes.
-    pub fn of(source: &str) -> Self {
+    pub fn from_source(source: &str) -> Self {
         Self(xxh3_64(source.as_bytes()))
     }
 
@@ -43,7 +43,7 @@ impl Recorder {
         if self.is_off() {
             return PtxHash(0);
         }
-        let hash = PtxHash::of(source);
+        let hash = PtxHash::from_source(source);
         if self.records(TableNumber::Ptx) {
             let request = Request::Ptx {
                 hash: hash.0,

@@ -207,7 +207,7 @@ impl TableNumber {
     }
 
     /// The table a primary record makes rows of.
-    pub fn of(record: &Record) -> Option<Self> {
+    pub fn from_record(record: &Record) -> Option<Self> {
         Some(match record.kind {
             kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
                 Self::Bricks

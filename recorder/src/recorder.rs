@@ -11,12 +11,12 @@ use crate::clock::pairs::Pair;
 use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Watched};
-use crate::inside::Inside;
 use crate::live::Live;
 use crate::names::Name;
 use crate::open_rows::OfThread;
 use crate::record::TableNumber;
-use crate::shared::Shared;
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::SessionState;
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
@@ -41,7 +41,7 @@ struct Inner {
     /// A bit for every table that is recorded, [`HAS_DEVICE`] and [`HAS_PERF`]; 0: disabled, finished, or
     /// in a forked process.
     tables: AtomicU32,
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     /// `None` for a disabled recorder.
     session: Option<Session>,
     /// `None`: nothing is asked of any device.
@@ -68,12 +68,12 @@ impl Recorder {
     pub fn disabled() -> Self {
         Self::with(
             0,
-            Shared::new(Clock::Monotonic, Overflow::Drop, 64, Live::none()),
+            SessionState::new(Clock::Monotonic, Overflow::Drop, 64, Live::none()),
             None,
         )
     }
 
-    pub(crate) fn with(tables: u32, shared: Arc<Shared>, session: Option<Session>) -> Self {
+    pub(crate) fn with(tables: u32, shared: Arc<SessionState>, session: Option<Session>) -> Self {
         let inner = Arc::new(Inner {
             tables: AtomicU32::new(tables),
             shared,
@@ -136,7 +136,7 @@ impl Recorder {
     }
 
     #[inline(always)]
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<SessionState> {
         &self.inner.shared
     }
 
@@ -168,7 +168,7 @@ impl Recorder {
     /// counts are its parent's.
     pub fn status(&self) -> Status {
         match self.inner.check_process() {
-            Ok(()) => Status::of(self.shared()),
+            Ok(()) => Status::read(self.shared()),
             Err(forked) => Status {
                 problems: vec![forked.to_string()],
                 ..Status::default()
@@ -241,7 +241,7 @@ impl Inner {
             return Ok(Summary::default());
         };
         session.check_process()?;
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         #[cfg(feature = "alloc")]
         crate::alloc::stop(&self.shared);
         if let Some(device) = &self.device {
@@ -269,7 +269,7 @@ impl RefUnwindSafe for Recorder {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         if self.check_process().is_err() {
             return;
         }

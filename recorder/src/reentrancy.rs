@@ -2,7 +2,7 @@
 //!
 //! That is more than a matter of counting. What the recorder holds while it allocates (a lane, a
 //! lock) is what recording the allocation would need. So whoever holds a lock of the recorder, or
-//! changes a lane in a way that may allocate, holds an [`Inside`].
+//! changes a lane in a way that may allocate, holds an [`ReentrancyGuard`].
 
 #[cfg(feature = "alloc")]
 use std::cell::Cell;
@@ -15,9 +15,9 @@ thread_local! {
 }
 
 /// As long as it lives, allocations of its thread are the recorder's own.
-pub(crate) struct Inside(PhantomData<*const ()>);
+pub(crate) struct ReentrancyGuard(PhantomData<*const ()>);
 
-impl Inside {
+impl ReentrancyGuard {
     /// From here on.
     #[inline(always)]
     pub fn enter() -> Self {
@@ -27,19 +27,19 @@ impl Inside {
     }
 
     /// The calling thread is the recorder's, to its end.
-    pub fn forever() {
+    pub fn hold_forever() {
         std::mem::forget(Self::enter());
     }
 
     /// Whether the recorder is at work on this thread.
     #[cfg(feature = "alloc")]
     #[inline(always)]
-    pub fn is() -> bool {
+    pub fn is_held() -> bool {
         DEPTH.get() != 0
     }
 }
 
-impl Drop for Inside {
+impl Drop for ReentrancyGuard {
     #[inline(always)]
     fn drop(&mut self) {
         #[cfg(feature = "alloc")]

@@ -7,9 +7,9 @@ use crate::record::{TABLE_COUNT, TableNumber};
 /// A count for every table. Zeroed memory is a valid one.
 #[derive(Default)]
 #[repr(transparent)]
-pub(crate) struct Counts([AtomicU64; TABLE_COUNT]);
+pub(crate) struct RowCounters([AtomicU64; TABLE_COUNT]);
 
-impl Counts {
+impl RowCounters {
     /// For one adding thread: no locked instruction.
     pub fn add_alone(&self, table: TableNumber, count: u64) {
         let cell = &self.0[table as usize];

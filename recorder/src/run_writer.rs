@@ -147,7 +147,7 @@ impl RunWriter {
     /// # Errors
     /// It cannot be written.
     pub fn source(&mut self, source: &str) -> Result<Text, Error> {
-        let hash = PtxHash::of(source).to_string();
+        let hash = PtxHash::from_source(source).to_string();
         self.files.ptx(&hash, source)?;
         Ok(self.text(&hash))
     }

@@ -7,17 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use crate::builder::Overflow;
+use crate::ceiling::Ceiling;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
-use crate::counts::Counts;
-use crate::inside::Inside;
 use crate::lane::Lane;
 use crate::live::{Entry, Identity, Live};
 use crate::perf::PerfShared;
 use crate::record::{TABLE_COUNT, TableNumber};
+use crate::reentrancy::ReentrancyGuard;
 use crate::ring::Ring;
-use crate::roofline::Ceiling;
+use crate::row_counters::RowCounters;
 use crate::schema::TABLES;
 use crate::tile_sampling;
 
@@ -29,7 +29,7 @@ const SPARE_RINGS: usize = 4;
 pub(crate) struct Locked<'m, T> {
     // Dropped in this order.
     data: MutexGuard<'m, T>,
-    _inside: Inside,
+    _reentrancy: ReentrancyGuard,
 }
 
 impl<T> Deref for Locked<'_, T> {
@@ -48,10 +48,10 @@ impl<T> DerefMut for Locked<'_, T> {
 
 /// Locks, whatever happened to the thread that held it before: the data are plain lists.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
-    let inside = Inside::enter();
+    let inside = ReentrancyGuard::enter();
     Locked {
         data: mutex.lock().unwrap_or_else(PoisonError::into_inner),
-        _inside: inside,
+        _reentrancy: inside,
     }
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct ThreadInfo {
     /// Set after the thread's last record.
     pub closed: AtomicBool,
     /// Rows that found the ring full, by table; only the thread itself adds.
-    pub dropped: Counts,
+    pub dropped: RowCounters,
     /// Rows whose end is yet to come; only the thread itself stores.
     pub open: AtomicU64,
 }
@@ -94,7 +94,7 @@ pub(crate) struct Arrival {
     pub ring: Arc<Ring>,
 }
 
-pub(crate) struct Shared {
+pub(crate) struct SessionState {
     /// Tells recorders of one process apart; never used twice.
     pub number: u64,
     pub clock: Clock,
@@ -113,9 +113,9 @@ pub(crate) struct Shared {
     /// Threads that may still record.
     pub threads: Mutex<Vec<Arc<ThreadInfo>>>,
     /// Drops of threads that have ended.
-    ended_dropped: Counts,
+    ended_dropped: RowCounters,
     /// Rows in segments or on their way into one.
-    pub rows: Counts,
+    pub rows: RowCounters,
     /// Events after the end.
     pub late: AtomicU64,
     /// Detached intervals whose end is yet to come.
@@ -140,7 +140,7 @@ fn unread_events(ring: &Arc<Ring>) -> u64 {
     loop {
         let events = ring
             .unread_records()
-            .filter(|record| TableNumber::of(record).is_some());
+            .filter(|record| TableNumber::from_record(record).is_some());
         count += events.map(|record| record.rows() as u64).sum::<u64>();
         match ring.next().cloned() {
             Some(next) => ring = next,
@@ -152,7 +152,7 @@ fn unread_events(ring: &Arc<Ring>) -> u64 {
 /// The lane of a thread that has ended with guards open.
 struct AbandonedLane(*mut Lane);
 
-// SAFETY: only ever freed, and not before the last guard is gone (`Shared::free_abandoned`).
+// SAFETY: only ever freed, and not before the last guard is gone (`SessionState::free_abandoned`).
 unsafe impl Send for AbandonedLane {}
 
 impl ThreadInfo {
@@ -165,7 +165,7 @@ impl ThreadInfo {
             start_ticks: of.start_ticks,
             rings: AtomicU64::new(0),
             closed: AtomicBool::new(true),
-            dropped: Counts::default(),
+            dropped: RowCounters::default(),
             open: AtomicU64::new(0),
         }
     }
@@ -182,7 +182,7 @@ impl ThreadInfo {
     }
 }
 
-impl Shared {
+impl SessionState {
     pub fn new(clock: Clock, overflow: Overflow, ring_records: usize, live: Live) -> Arc<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Arc::new(Self {
@@ -198,8 +198,8 @@ impl Shared {
             spare: Mutex::default(),
             live: Arc::new(live),
             threads: Mutex::default(),
-            ended_dropped: Counts::default(),
-            rows: Counts::default(),
+            ended_dropped: RowCounters::default(),
+            rows: RowCounters::default(),
             late: AtomicU64::new(0),
             detached: AtomicU64::new(0),
             open_on_device: AtomicU64::new(0),
@@ -290,14 +290,14 @@ impl Shared {
         lock(&self.values).insert(key, value);
     }
 
-    /// Counts an event of a thread that could not get a ring.
+    /// RowCounters an event of a thread that could not get a ring.
     pub fn no_ring(&self, table: TableNumber) {
         if let Some(counts) = self.live.counts() {
             counts.no_ring.add(table as usize, 1);
         }
     }
 
-    /// Counts rows that could not be written.
+    /// RowCounters rows that could not be written.
     pub fn lose(&self, table: usize, rows: u64) {
         if let Some(counts) = self.live.counts() {
             counts.unwritten.add(table, rows);
@@ -325,7 +325,7 @@ impl Shared {
             start_ticks: self.clock.ticks(),
             rings: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-            dropped: Counts::default(),
+            dropped: RowCounters::default(),
             open: AtomicU64::new(0),
         });
         ring.header().take(&thread.identity());

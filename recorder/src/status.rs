@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::record::TABLE_COUNT;
 use crate::schema::TABLES;
-use crate::shared::{Shared, lock};
+use crate::session_state::{SessionState, lock};
 
 /// One table of a [`Status`] or [`Summary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Summary {
 }
 
 /// Tables with rows or drops, and their sums.
-pub(crate) fn tables(shared: &Shared) -> (BTreeMap<&'static str, TableStatus>, u64, u64) {
+pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStatus>, u64, u64) {
     let mut tables = BTreeMap::new();
     let (mut rows, mut dropped) = (0, 0);
     for (number, table) in TABLES.iter().enumerate().take(TABLE_COUNT) {
@@ -73,7 +73,7 @@ pub(crate) fn tables(shared: &Shared) -> (BTreeMap<&'static str, TableStatus>, u
 }
 
 impl Status {
-    pub(crate) fn of(shared: &Shared) -> Self {
+    pub(crate) fn read(shared: &SessionState) -> Self {
         let (tables, rows, dropped) = tables(shared);
         let mut problems = lock(&shared.problems).clone();
         problems.extend(shared.live.trouble());

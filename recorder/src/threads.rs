@@ -5,9 +5,9 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::inside::Inside;
 use crate::lane::Lane;
-use crate::shared::Shared;
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::SessionState;
 
 /// The lanes last used by this thread, by recorder number modulo the length.
 const CACHE: usize = 4;
@@ -24,7 +24,7 @@ struct Lanes(Vec<*mut Lane>);
 
 /// The calling thread's lane of that recorder; null when there can be none.
 #[inline(always)]
-pub(crate) fn lane(shared: &Arc<Shared>) -> *mut Lane {
+pub(crate) fn lane(shared: &Arc<SessionState>) -> *mut Lane {
     let number = shared.number;
     let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
     if of == number {
@@ -54,7 +54,10 @@ pub(crate) fn forget_finished() {
 }
 
 /// What the calling thread's lane of that recorder says, where it has one.
-pub(crate) fn ask_lane<T>(shared: &Arc<Shared>, question: impl FnOnce(&Lane) -> T) -> Option<T> {
+pub(crate) fn ask_lane<T>(
+    shared: &Arc<SessionState>,
+    question: impl FnOnce(&Lane) -> T,
+) -> Option<T> {
     // Err: the thread is ending and its lanes are gone. Borrowed: they are being looked through.
     OWNED
         .try_with(|owned| {
@@ -71,8 +74,8 @@ pub(crate) fn ask_lane<T>(shared: &Arc<Shared>, question: impl FnOnce(&Lane) -> 
 
 #[cold]
 #[inline(never)]
-fn find_or_make(shared: &Arc<Shared>) -> *mut Lane {
-    let _inside = Inside::enter();
+fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
+    let _reentrancy = ReentrancyGuard::enter();
     // Err: the thread is ending and its lanes are gone.
     let lane = OWNED.try_with(|owned| {
         let mut owned = owned.borrow_mut();
@@ -123,7 +126,7 @@ impl Lanes {
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        let _inside = Inside::enter();
+        let _reentrancy = ReentrancyGuard::enter();
         for lane in std::mem::take(&mut self.0) {
             // SAFETY: valid, see above; guards that still point to it are told apart below.
             if unsafe { (*lane).in_use() } {

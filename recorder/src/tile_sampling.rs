@@ -7,7 +7,7 @@
 use crate::tile::TileLevel;
 
 /// Beside the level there are 14 bits for it in a record.
-pub(crate) const MOST: u32 = (1 << 14) - 1;
+pub(crate) const MAX: u32 = (1 << 14) - 1;
 
 /// N by level.
 pub(crate) type Every = [u16; TileLevel::ALL.len()];
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn words_are_unpacked_as_they_were_packed() {
         for level in TileLevel::ALL {
-            for every in [0, 1, 64, MOST as u16] {
+            for every in [0, 1, 64, MAX as u16] {
                 assert_eq!(unpacked(packed(level, every)), (level as usize, every));
             }
         }

@@ -106,7 +106,7 @@ impl RecorderLayer {
             // Held until the row is open: the parent's row cannot end before that.
             let extensions = found.extensions();
             let described = extensions.get::<Described>();
-            let parent = described.and_then(|first| first.of(self.number())?.open);
+            let parent = described.and_then(|first| first.for_recorder(self.number())?.open);
             if parent.is_some() {
                 return self.begin(plan, parent);
             }
@@ -132,7 +132,7 @@ impl RecorderLayer {
         let Some(span) = context.span(id) else { return };
         let mut extensions = span.extensions_mut();
         let first = extensions.get_mut::<Described>();
-        if let Some(described) = first.and_then(|first| first.of_mut(self.number())) {
+        if let Some(described) = first.and_then(|first| first.for_recorder_mut(self.number())) {
             with(described);
         }
     }
@@ -162,7 +162,7 @@ where
         let mut extensions = span.extensions_mut();
         match extensions.get_mut::<Described>() {
             None => extensions.insert(described),
-            Some(first) if first.of(described.recorder).is_none() => {
+            Some(first) if first.for_recorder(described.recorder).is_none() => {
                 described.next = first.next.take();
                 first.next = Some(Box::new(described));
             }

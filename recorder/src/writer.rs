@@ -31,7 +31,7 @@ use crate::record::{Record, TableNumber};
 use crate::run_json::{RunJson, State};
 use crate::schema::TABLES;
 use crate::segment::BatchEncoder;
-use crate::shared::{Request, Shared, lock};
+use crate::session_state::{Request, SessionState, lock};
 use columns::Columns;
 pub(crate) use facts::ThreadRow;
 pub(crate) use files::RunFiles;
@@ -66,7 +66,7 @@ pub(super) struct Ending {
 
 /// Everything the writer thread owns.
 pub(super) struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     ending: Arc<Ending>,
     files: RunFiles,
     run: RunJson,
@@ -86,7 +86,7 @@ struct Tables {
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
     texts: Texts,
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     failure: Option<Error>,
     /// A segment was sealed since `run.json` was last written.
     sealed: bool,
@@ -139,7 +139,7 @@ impl Writer {
         let mut at = 0;
         while at < self.lanes.len() {
             let take = |origin: &Origin, place: RowOrigin, group: &[Record]| {
-                let Some(number) = TableNumber::of(&group[0]) else {
+                let Some(number) = TableNumber::from_record(&group[0]) else {
                     return;
                 };
                 // The whole group at once: a batch on disk never holds part of one.
@@ -154,7 +154,7 @@ impl Writer {
             let ended = self.lanes[at].drain(take, |ring| shared.give_back(ring));
             if ended {
                 let lane = self.lanes.swap_remove(at);
-                let thread = ThreadRow::of(&lane.thread);
+                let thread = ThreadRow::new(&lane.thread);
                 shared.live.log(&[Entry::Thread(thread.clone())]);
                 self.ended.push(thread);
                 shared.retire(&lane.thread);
@@ -197,7 +197,7 @@ impl Writer {
 }
 
 impl Tables {
-    fn new(shared: Arc<Shared>) -> Self {
+    fn new(shared: Arc<SessionState>) -> Self {
         Self {
             tables: TABLES.iter().map(TableWriter::new).collect(),
             encoder: BatchEncoder::new(),

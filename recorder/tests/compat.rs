@@ -120,7 +120,7 @@ fn scopes_enclose_what_is_recorded_in_them() {
         kernels.texts("reason"),
         vec![Some("recorded without times"); 2]
     );
-    let source = PtxHash::of(ptx).to_string();
+    let source = PtxHash::from_source(ptx).to_string();
     assert_eq!(kernels.texts("ptx_hash"), [Some(source.as_str()), None]);
     assert!(path.join(format!("ptx/{source}.ptx")).is_file());
 

@@ -81,7 +81,7 @@ fn a_launch_has_what_it_was_given_and_the_times_of_the_device() {
     }
     assert_eq!(kernels.texts("work_source")[row], Some("declared"));
     assert_eq!(kernels.texts("backend")[row], Some("cuda"));
-    let hash = PtxHash::of(".version 8.0").to_string();
+    let hash = PtxHash::from_source(".version 8.0").to_string();
     assert_eq!(kernels.texts("ptx_hash")[row], Some(hash.as_str()));
     assert_eq!(kernels.texts("timing"), vec![Some("device"); 2]);
     let dur = kernels.number("dur_ns", row).unwrap();

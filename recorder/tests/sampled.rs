@@ -30,7 +30,7 @@ fn values_at_places_that_do_not_change_are_kept() {
         rec.checksum("small", None, &[3i8, -4], &[2]);
         let every_tenth = Strided::new(&data, &[100], &[10]).unwrap();
         rec.checksum_strided("view", None, every_tenth);
-        rec.checksum("half", None, F16::of_bits(&[0x3c00; 40]), &[40]);
+        rec.checksum("half", None, F16::from_bits(&[0x3c00; 40]), &[40]);
         rec.finish().unwrap();
         let rows = table(&path, "checksums");
         assert_eq!(rows.rows, 4);

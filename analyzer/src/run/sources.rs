@@ -47,7 +47,7 @@ impl Sources {
         if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(SourceError::NoHash(hash.to_owned()));
         }
-        let same = |text: &str| PtxHash::of(text).to_string() == hash;
+        let same = |text: &str| PtxHash::from_source(text).to_string() == hash;
         // What was left is whole; the file of the same name may be half written.
         if let Some(text) = self.left.get(hash) {
             return Ok((text.clone(), same(text)));
@@ -70,7 +70,7 @@ mod tests {
         let ptx = folder.path().join("ptx");
         fs::create_dir(&ptx).unwrap();
         let text = ".version 9.0";
-        let hash = PtxHash::of(text).to_string();
+        let hash = PtxHash::from_source(text).to_string();
         let sources = Sources::of(folder.path(), None);
         assert!(matches!(
             sources.get(&hash),

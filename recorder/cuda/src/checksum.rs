@@ -18,4 +18,4 @@ mod tensor;
 pub use kernels::{FINGERPRINT_PTX, STRIDED_PTX};
 pub use result::{HEAD_WORDS, PARTIAL_WORDS, decode};
 pub use submit::Checksums;
-pub use tensor::{DeviceTensor, MOST_DIMENSIONS, NotInPlace};
+pub use tensor::{DeviceTensor, MAX_DIMENSIONS, NotInPlace};

@@ -37,14 +37,14 @@ impl CudaDevice {
         driver.check_functions(symbols::NEEDED)?;
         driver.check_device(number)?;
         let context = CudaContext::new(number).map_err(Error::call("cannot open the device"))?;
-        Self::of(context)
+        Self::from_context(context)
     }
 
-    /// Of a context that the program has already.
+    /// Makes a device of a context that the program has already.
     ///
     /// # Errors
     /// As [`CudaDevice::open`].
-    pub fn of(context: Arc<CudaContext>) -> Result<Arc<Self>, Error> {
+    pub fn from_context(context: Arc<CudaContext>) -> Result<Arc<Self>, Error> {
         driver::find()?.check_functions(symbols::NEEDED)?;
         let name = context
             .name()

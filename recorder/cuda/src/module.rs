@@ -74,7 +74,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// A function that the program has already; rows have that name and no source.
-    pub fn of(name: &str, function: CudaFunction) -> Self {
+    pub fn from_function(name: &str, function: CudaFunction) -> Self {
         let number = |value: Result<i32, _>| value.ok().and_then(|value| u32::try_from(value).ok());
         Self {
             name: Name::new(name),

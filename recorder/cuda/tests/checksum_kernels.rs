@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::sync::LazyLock;
 use trueno_recorder::{Bf16, Element, F16, Fingerprint, Strided, fingerprint};
 use trueno_recorder_cuda::checksum::{
-    FINGERPRINT_PTX, HEAD_WORDS, MOST_DIMENSIONS, PARTIAL_WORDS, STRIDED_PTX, decode,
+    FINGERPRINT_PTX, HEAD_WORDS, MAX_DIMENSIONS, PARTIAL_WORDS, STRIDED_PTX, decode,
 };
 
 static DENSE: LazyLock<Module> = LazyLock::new(|| Module::parse(FINGERPRINT_PTX));
@@ -235,11 +235,11 @@ fn strided<T: Element + Clone>(
     strides: &[usize],
     how: How,
 ) -> Result<(), TestCaseError> {
-    let mut layout = [0u64; 1 + 2 * MOST_DIMENSIONS];
+    let mut layout = [0u64; 1 + 2 * MAX_DIMENSIONS];
     layout[0] = shape.len() as u64;
     for (at, (length, stride)) in shape.iter().zip(strides).enumerate() {
         layout[1 + at] = *length as u64;
-        layout[1 + MOST_DIMENSIONS + at] = *stride as u64;
+        layout[1 + MAX_DIMENSIONS + at] = *stride as u64;
     }
     let view = Strided::new(data, shape, strides).expect("it lies within");
     let (found, _) = on_device(data, view.elements() as u64, Some(&layout), how);

@@ -7,15 +7,15 @@
 mod api;
 mod context;
 mod error;
-mod found;
 mod listing;
+mod loader;
 mod memory;
 mod stream;
 
 pub use api::Api;
 pub use context::{Argument, Context, Device, Function, Launch, Module, attribute, uuid_text};
 pub use error::DriverError;
-pub use found::{Driver, LIBRARY};
 pub use listing::Listed;
+pub use loader::{Driver, LIBRARY};
 pub use memory::{Buffer, Pinned};
 pub use stream::{Event, Stream, StreamHandle};

@@ -82,11 +82,11 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// The kind of that number.
-pub fn of(number: u32) -> Option<&'static Kind> {
+pub fn from_number(number: u32) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.number == number)
 }
 
 /// Its name, or its number in words.
 pub fn name(number: u32) -> String {
-    of(number).map_or_else(|| format!("kind {number}"), |kind| kind.name.to_owned())
+    from_number(number).map_or_else(|| format!("kind {number}"), |kind| kind.name.to_owned())
 }

@@ -54,12 +54,12 @@ macro_rules! layout {
 
         impl $name {
             /// Bytes that a record must have.
-            pub const LEAST_BYTES: usize = $least;
+            pub const MIN_BYTES: usize = $least;
 
             /// Reads a record; `None`: it is too short.
             pub fn read(bytes: &[u8]) -> Option<Self> {
                 $(const { assert!($offset + size_of::<$ty>() <= $least) };)*
-                if bytes.len() < Self::LEAST_BYTES {
+                if bytes.len() < Self::MIN_BYTES {
                     return None;
                 }
                 Some(Self {

@@ -19,4 +19,4 @@ pub use probe::record_sizes;
 pub use usable::{Search, Usable, first_usable};
 
 /// CUPTI 12.0, which numbers itself so; older ones have other layouts. (12.9.1 is 28, 13.0.1 is 130001.)
-pub const LEAST_VERSION: u32 = 19;
+pub const MIN_VERSION: u32 = 19;

@@ -453,7 +453,7 @@ pub fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
     record.ok_or(Unreadable::TooShort {
         kind: number,
         bytes: bytes.len(),
-        least: kind::of(number).map_or(0, |kind| kind.least_bytes),
+        least: kind::from_number(number).map_or(0, |kind| kind.least_bytes),
     })
 }
 

@@ -34,4 +34,4 @@ pub const EXTENSION: &str = "spool";
 /// Bytes before each chunk: kind, length, XXH3-64 of what follows.
 const HEADER_BYTES: usize = 16;
 /// Longer chunks are not believed.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;

@@ -24,7 +24,7 @@ impl FromIterator<(u32, usize)> for Sizes {
 
 impl Sizes {
     /// Of a kind, where it is known.
-    pub fn of(&self, number: u32) -> Option<usize> {
+    pub fn get(&self, number: u32) -> Option<usize> {
         self.0.get(&number).copied().filter(|bytes| *bytes >= 4)
     }
 
@@ -87,7 +87,7 @@ impl<'b> Iterator for Records<'b> {
             self.stopped = true;
             return Some(Err(Stop::Cut { kind: 0, offset }));
         };
-        let Some(bytes) = self.sizes.of(kind) else {
+        let Some(bytes) = self.sizes.get(kind) else {
             self.stopped = true;
             return Some(Err(Stop::UnknownKind { kind, offset }));
         };

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::ptr;
 
 use trueno_cupti::kind::KINDS;
-use trueno_cupti::library::{Cupti, LEAST_VERSION, record_sizes};
+use trueno_cupti::library::{Cupti, MIN_VERSION, record_sizes};
 use trueno_cupti::walk::{Sizes, records};
 
 fn library() -> Option<Cupti> {
@@ -31,10 +31,10 @@ fn library() -> Option<Cupti> {
 fn its_records_are_as_long_as_we_think() {
     let Some(cupti) = library() else { return };
     let version = cupti.version().unwrap();
-    assert!(version >= LEAST_VERSION, "{version}");
+    assert!(version >= MIN_VERSION, "{version}");
     let sizes = record_sizes(&cupti).unwrap();
     for kind in KINDS {
-        let Some(bytes) = sizes.of(kind.number) else {
+        let Some(bytes) = sizes.get(kind.number) else {
             continue;
         };
         assert!(bytes >= kind.least_bytes, "{}: {bytes}", kind.name);
@@ -54,7 +54,7 @@ fn it_walks_a_buffer_as_we_do() {
     let sizes = record_sizes(&cupti).unwrap();
     let mut buffer: Vec<u64> = Vec::new();
     for kind in KINDS.iter().chain(KINDS.iter().rev()) {
-        let Some(bytes) = sizes.of(kind.number) else {
+        let Some(bytes) = sizes.get(kind.number) else {
             continue;
         };
         buffer.push(kind.number.into());

@@ -116,7 +116,7 @@ impl<'a> Kernels<'a> {
     /// (n, 8n) of the weights into `scaled` and a `mul` (n, 12n).
     pub fn rms_norm(&self, x: &[f32], weight: &[f32], scaled: &mut [f32], out: &mut [f32]) {
         let n = x.len();
-        let dot = Work::of(2 * n, 2 * n, 1);
+        let dot = Work::new(2 * n, 2 * n, 1);
         let squares = self.run(Kernel::Dot, self.simd, 1, dot, || {
             simd::sum_of_squares(self.simd, x)
         });

@@ -17,7 +17,7 @@ pub struct Work {
 
 impl Work {
     /// From counts of values.
-    pub const fn of(flops: usize, read: usize, written: usize) -> Work {
+    pub const fn new(flops: usize, read: usize, written: usize) -> Work {
         Work {
             flops: flops as u64,
             read_bytes: 4 * read as u64,
@@ -27,32 +27,32 @@ impl Work {
 
     /// m x n matrix times vector: 2mn; reads mn + n, writes m.
     pub const fn matvec(m: usize, n: usize) -> Work {
-        Work::of(2 * m * n, m * n + n, m)
+        Work::new(2 * m * n, m * n + n, m)
     }
 
     /// m x k times k x n: 2mnk; reads mk + kn, writes mn.
     pub const fn matmul(m: usize, n: usize, k: usize) -> Work {
-        Work::of(2 * m * n * k, m * k + k * n, m * n)
+        Work::new(2 * m * n * k, m * k + k * n, m * n)
     }
 
     /// One block added to a product: 2mnk; reads mk + kn + mn, writes mn.
     pub const fn block(m: usize, n: usize, k: usize) -> Work {
-        Work::of(2 * m * n * k, m * k + k * n + m * n, m * n)
+        Work::new(2 * m * n * k, m * k + k * n + m * n, m * n)
     }
 
     /// n values to one, `per` operations each: reads n, writes 1.
     pub const fn reduction(n: usize, per: usize) -> Work {
-        Work::of(per * n, n, 1)
+        Work::new(per * n, n, 1)
     }
 
     /// n values from `operands` vectors of n, `per` operations each.
     pub const fn elementwise(n: usize, operands: usize, per: usize) -> Work {
-        Work::of(per * n, operands * n, n)
+        Work::new(per * n, operands * n, n)
     }
 
     /// n values moved: no operations.
     pub const fn copy(n: usize) -> Work {
-        Work::of(0, n, n)
+        Work::new(0, n, n)
     }
 
     /// Bytes read and written.

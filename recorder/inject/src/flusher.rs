@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use trueno_cupti::spool::{Chunk, Severity};
 
 use crate::session::{Phase, Session};
-use crate::{clock, close, subscribe};
+use crate::{clock, shutdown, subscribe};
 
 /// Until the program ends; then closes the recording.
 pub fn run(session: &'static Session) {
@@ -16,7 +16,7 @@ pub fn run(session: &'static Session) {
         count_dropped(session);
         stop_if_lost(session);
     }
-    close::finish(session);
+    shutdown::finish(session);
 }
 
 /// Once most kernels come without times, going on costs the program memory and brings nothing.

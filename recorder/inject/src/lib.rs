@@ -14,7 +14,6 @@
 mod buffers;
 mod callbacks;
 mod clock;
-mod close;
 mod contexts;
 mod entry;
 mod flusher;
@@ -24,9 +23,10 @@ mod nvtx;
 mod pump;
 mod session;
 mod settings;
-mod soundness;
+mod shutdown;
 mod subscribe;
 mod threads;
+mod timing_check;
 
 use std::ffi::c_int;
 

@@ -4,9 +4,9 @@
 //! functions at its first use. Ids of the slots are those of NVTX's own headers, version 3.
 
 mod attributes;
+mod domain_handlers;
 mod domains;
 mod handlers;
-mod handlers_of_domains;
 mod levels;
 
 use std::ffi::{c_int, c_void};
@@ -69,7 +69,7 @@ pub unsafe fn install(get: GetExportTable) -> bool {
         return false;
     };
     let mut any = false;
-    for (module, functions) in [(CORE, handlers::TABLE), (CORE2, handlers_of_domains::TABLE)] {
+    for (module, functions) in [(CORE, handlers::TABLE), (CORE2, domain_handlers::TABLE)] {
         let (mut table, mut slots): (Table, u32) = (ptr::null_mut(), 0);
         // SAFETY: valid for the writes.
         if unsafe { module_table(module, &mut table, &mut slots) } == 0 || table.is_null() {

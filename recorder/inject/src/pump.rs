@@ -14,8 +14,8 @@ use trueno_cupti::walk::records;
 
 use crate::buffers::{BUFFER_BYTES, Full};
 use crate::session::{Phase, Session, lock};
-use crate::soundness::Soundness;
-use crate::{callbacks, close, flusher, graphs, names};
+use crate::timing_check::TimingCheck;
+use crate::{callbacks, flusher, graphs, names, shutdown};
 
 /// Between readings of the clocks.
 const CLOCKS: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub fn run(session: &'static Session) {
     }
     // Without CUPTI there is no flusher to do it.
     if session.cupti.get().is_none() {
-        close::finish(session);
+        shutdown::finish(session);
     }
 }
 
@@ -52,7 +52,7 @@ pub fn drain(session: &Session) {
 pub struct Known {
     callbacks: HashSet<(u32, u32)>,
     threads: HashSet<u32>,
-    soundness: Soundness,
+    timing_check: TimingCheck,
 }
 
 fn write(session: &Session) {
@@ -124,7 +124,7 @@ fn frame(session: &Session, full: Full, known: &mut Known, to: &mut Vec<u8>) {
     if let Some(last) = last {
         let rest = &bytes[last..];
         let own = kind_of(rest)
-            .and_then(|number| sizes.of(number))
+            .and_then(|number| sizes.get(number))
             .unwrap_or(rest.len());
         one(session, &rest[..own.min(rest.len())], known, to);
     }
@@ -163,7 +163,7 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
     if let Some(offset) = text_offset(number) {
         name_text(session, copy, offset);
     }
-    if number == kind::CONCURRENT_KERNEL && known.soundness.lost(bytes) {
+    if number == kind::CONCURRENT_KERNEL && known.timing_check.lost(bytes) {
         session.times_lost.store(true, Ordering::Release);
     }
     if matches!(number, kind::RUNTIME | kind::DRIVER) && bytes.len() >= 40 {

@@ -16,7 +16,7 @@ use crate::contexts::Contexts;
 use crate::graphs::Graphs;
 use crate::names::Names;
 use crate::settings::Settings;
-use crate::{clock, close, entry, pump, threads};
+use crate::{clock, entry, pump, shutdown, threads};
 
 /// Where the recording of this process is; null: there is none, or this is a forked child. It is never
 /// freed, as threads of the program may be using it.
@@ -202,7 +202,7 @@ impl Session {
     fn begin(&'static self) {
         self.write_facts();
         self.write(Chunk::Clock, &[&clock::reading().bytes()]);
-        close::at_exit();
+        shutdown::at_exit();
         if let Err(error) = threads::spawn("trueno-pump", move || pump::run(self)) {
             self.note(
                 Severity::Error,

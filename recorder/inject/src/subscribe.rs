@@ -67,7 +67,7 @@ const ENDINGS: &[&str] = &[
     "cuDevicePrimaryCtxReset_v2",
 ];
 /// More functions than any version has.
-const MOST_FUNCTIONS: u32 = 1_200;
+const MAX_FUNCTIONS: u32 = 1_200;
 /// What the driver says where another tool has subscribed.
 const HELD: i32 = 39;
 
@@ -238,7 +238,7 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
 fn functions(cupti: &Cupti) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
     let mut found: BTreeMap<&'static str, Vec<(u32, u32)>> = BTreeMap::new();
     for in_domain in [domain::DRIVER, domain::RUNTIME] {
-        for number in 1..MOST_FUNCTIONS {
+        for number in 1..MAX_FUNCTIONS {
             let Some(name) = cupti.callback_name(in_domain, number) else {
                 continue;
             };
@@ -303,8 +303,8 @@ fn ask_for_callbacks(
 
 fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
     let name = kind::name(number);
-    let least = kind::of(number).map_or(0, |kind| kind.least_bytes);
-    if let Some(bytes) = sizes.of(number).filter(|bytes| *bytes < least) {
+    let least = kind::from_number(number).map_or(0, |kind| kind.least_bytes);
+    if let Some(bytes) = sizes.get(number).filter(|bytes| *bytes < least) {
         let why = format!("its records have {bytes} bytes, expected {least} or more");
         facts.refused.insert(name, why);
         return;

@@ -8,12 +8,12 @@ const WINDOW: u32 = 4096;
 
 /// Kernels of the current window, and those of them without sound times.
 #[derive(Debug, Default)]
-pub struct Soundness {
+pub struct TimingCheck {
     kernels: u32,
     unsound: u32,
 }
 
-impl Soundness {
+impl TimingCheck {
     /// Takes a kernel's record into account; whether with it more than half of a window is not sound.
     pub fn lost(&mut self, record: &[u8]) -> bool {
         let time = |at: usize| {
@@ -46,11 +46,11 @@ mod tests {
 
     /// In how many of so many windows times are lost, where the first `unsound` of each are so.
     fn lost(windows: u32, unsound: u32, record: [u8; 32]) -> u32 {
-        let mut soundness = Soundness::default();
+        let mut timing_check = TimingCheck::default();
         (0..windows * WINDOW)
             .filter(|at| {
                 let bad = at % WINDOW < unsound;
-                soundness.lost(&if bad { record } else { kernel(5, 7) })
+                timing_check.lost(&if bad { record } else { kernel(5, 7) })
             })
             .count() as u32
     }
@@ -70,6 +70,6 @@ mod tests {
 
     #[test]
     fn a_short_record_does_not_panic() {
-        assert!(!Soundness::default().lost(&[0; 20]));
+        assert!(!TimingCheck::default().lost(&[0; 20]));
     }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use super::{Allocations, addresses};
 use crate::error::Error;
-use crate::inside::Inside;
 use crate::names::Name;
 use crate::record::TableNumber;
-use crate::shared::Shared;
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::SessionState;
 
 /// The value of [`ACTIVE`] before a [`super::Recording`] was asked for anything.
 pub(super) const NOT_ASKED: u64 = u64::MAX;
@@ -28,7 +28,7 @@ const TAKEN: &str = "another recorder of this process records them (hint: end it
 /// The recorder behind [`ACTIVE`]. Not a `Mutex`: a forked child must be able to open it.
 struct Holder {
     locked: AtomicBool,
-    shared: std::cell::UnsafeCell<Option<Arc<Shared>>>,
+    shared: std::cell::UnsafeCell<Option<Arc<SessionState>>>,
 }
 
 // SAFETY: `shared` is touched only by who holds `locked`.
@@ -40,8 +40,8 @@ static HOLDER: Holder = Holder {
 };
 
 impl Holder {
-    fn with<T>(&self, work: impl FnOnce(&mut Option<Arc<Shared>>) -> T) -> T {
-        let _inside = Inside::enter();
+    fn with<T>(&self, work: impl FnOnce(&mut Option<Arc<SessionState>>) -> T) -> T {
+        let _reentrancy = ReentrancyGuard::enter();
         while self.locked.swap(true, Ordering::Acquire) {
             std::thread::yield_now();
         }
@@ -53,7 +53,7 @@ impl Holder {
 }
 
 /// The recorder of that number, as long as it is the one.
-pub(super) fn shared(number: u64) -> Option<Arc<Shared>> {
+pub(super) fn shared(number: u64) -> Option<Arc<SessionState>> {
     HOLDER.with(|held| held.clone().filter(|shared| shared.number == number))
 }
 
@@ -83,8 +83,8 @@ pub(crate) fn check(which: Allocations) -> Result<(), Error> {
 }
 
 /// From here on allocations are those of that recorder.
-pub(crate) fn start(shared: &Arc<Shared>, which: Allocations) -> Result<(), Error> {
-    let _inside = Inside::enter();
+pub(crate) fn start(shared: &Arc<SessionState>, which: Allocations) -> Result<(), Error> {
+    let _reentrancy = ReentrancyGuard::enter();
     let mean_bytes = match which {
         Allocations::Every => 0,
         Allocations::Sampled { mean_bytes } => mean_bytes,
@@ -108,8 +108,8 @@ pub(crate) fn start(shared: &Arc<Shared>, which: Allocations) -> Result<(), Erro
 }
 
 /// Allocations are no longer those of that recorder, if they were.
-pub(crate) fn stop(shared: &Arc<Shared>) {
-    let _inside = Inside::enter();
+pub(crate) fn stop(shared: &Arc<SessionState>) {
+    let _reentrancy = ReentrancyGuard::enter();
     let held = HOLDER.with(|held| {
         let ours = held
             .as_ref()

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::active::{self, ACTIVE, LOST, MEAN, NOT_ASKED, TAG};
 use super::{addresses, sampler};
-use crate::inside::Inside;
 use crate::record::{Record, TableNumber, kind};
+use crate::reentrancy::ReentrancyGuard;
 use crate::threads;
 
 /// With feature `off` the hooks below are decided when compiling.
@@ -67,7 +67,7 @@ pub(super) fn still_there(block: *mut u8, size: usize) {
 
 #[inline(never)]
 fn record_taken(number: u64, mean_bytes: u64, address: u64, size: usize) {
-    if Inside::is() {
+    if ReentrancyGuard::is_held() {
         return;
     }
     if mean_bytes == 0 {
@@ -85,7 +85,7 @@ fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) ->
     if mean_bytes > 0 && !addresses::remove(address) {
         return false;
     }
-    if Inside::is() {
+    if ReentrancyGuard::is_held() {
         // Of a sample it is known that the program had it; of others it is not.
         LOST.fetch_add(u64::from(mean_bytes > 0), Ordering::Relaxed);
         return false;
@@ -96,7 +96,7 @@ fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) ->
 
 /// Publishes a row; false: it was dropped, and counted where there is anybody to count it.
 fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
-    let _inside = Inside::enter();
+    let _reentrancy = ReentrancyGuard::enter();
     let mut lane = threads::cached(number);
     if lane.is_null() {
         let Some(shared) = active::shared(number) else {

@@ -20,9 +20,9 @@ pub struct Node {
 }
 
 /// Clones of clones are followed so far.
-const MOST_CLONES: usize = 16;
+const MAX_CLONES: usize = 16;
 /// A row waits for at most so many others through nodes that have no row.
-const MOST_THROUGH: usize = 64;
+const MAX_THROUGH: usize = 64;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -50,7 +50,7 @@ fn find(mut rows: Vec<Node>, clones: &HashMap<u64, u64>, edges: &[(u64, u64)]) -
     // The node that edges know.
     let known = |node: u64| {
         let clone_of = |node: &u64| clones.get(node).copied();
-        let mut chain = std::iter::successors(Some(node), clone_of).take(MOST_CLONES);
+        let mut chain = std::iter::successors(Some(node), clone_of).take(MAX_CLONES);
         chain.find(|node| nodes.contains(node))
     };
     rows.sort_by_key(|row| (row.correlation, row.id));
@@ -85,11 +85,11 @@ fn find(mut rows: Vec<Node>, clones: &HashMap<u64, u64>, edges: &[(u64, u64)]) -
                         None => open.push((*from, false)),
                     }
                 }
-                if through.len() > MOST_THROUGH {
+                if through.len() > MAX_THROUGH {
                     break;
                 }
             }
-            if through.len() > MOST_THROUGH {
+            if through.len() > MAX_THROUGH {
                 found.wide += 1;
             } else {
                 earlier.extend(through);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_wide_crossing_of_nodes_without_rows_is_counted() {
-        let most = MOST_THROUGH as u64;
+        let most = MAX_THROUGH as u64;
         let into = (1..=most + 2).map(|node| (node, 1_000));
         let edges: Vec<(u64, u64)> = into.chain([(1_000, 2_000), (1, 2_000)]).collect();
         let mut rows: Vec<Node> = (1..=most + 2).map(|node| row(7, node, 0)).collect();

@@ -31,13 +31,13 @@ struct Hashes {
 
 /// The hashes of a run. Never grows: places that are not in it are not counted.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct Baseline {
     places: HashMap<Place, Hashes>,
     /// How many hashes.
     pub tensors: u64,
 }
 
-impl Known {
+impl Baseline {
     /// Reads a golden file. The error says what is wrong with it, and not which it is.
     pub fn read(file: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(file)
@@ -82,14 +82,14 @@ impl Known {
             column("position")?,
             column("hash")?,
         ];
-        let mut known = Self::default();
+        let mut baseline = Self::default();
         for (nth, row) in list("tensors")?.iter().enumerate() {
             let (place, hash) = tensor(at.map(|at| &row[at]))
                 .ok_or_else(|| format!("tensors, number {}: damaged", nth + 1))?;
-            known.places.entry(place).or_default().hashes.push(hash);
-            known.tensors += 1;
+            baseline.places.entry(place).or_default().hashes.push(hash);
+            baseline.tensors += 1;
         }
-        Ok(known)
+        Ok(baseline)
     }
 
     /// Whether the next tensor of this place had this hash.
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn the_nth_of_a_place_is_held_against_the_nth() {
         let rows = r#"["a",0,1,null,9,"00ff"],["a",0,1,null,9,"0100"],["a",1,1,null,9,"00ff"]"#;
-        let known = Known::parse(&file(rows)).unwrap();
-        assert_eq!(known.tensors, 3);
+        let baseline = Baseline::parse(&file(rows)).unwrap();
+        assert_eq!(baseline.tensors, 3);
         let context = |layer| Context {
             layer: Some(layer),
             iteration: Some(1),
@@ -158,7 +158,7 @@ mod tests {
             (Context::default(), None, 0xff, false),
         ];
         for (at, (context, position, hash, expected)) in asked.into_iter().enumerate() {
-            assert_eq!(known.has(a, context, position, hash), expected, "{at}");
+            assert_eq!(baseline.has(a, context, position, hash), expected, "{at}");
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
             (&good.replace("00ff", "xx"), "number 1"),
             (&good.replace("tensors", "tensor"), "tensors is missing"),
         ] {
-            let error = Known::parse(text).unwrap_err();
+            let error = Baseline::parse(text).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

@@ -1,7 +1,7 @@
 //! The element types of tensors.
 
+use super::simd::{self, Width};
 use super::statistics::Pass;
-use super::wide::{self, Width};
 
 /// A number that tensors are made of: `f32`, `f64`, `i8` to `i64`, `u8` to `u64`, and the bits of
 /// 16-bit floats, [`F16`](crate::F16) and [`Bf16`](crate::Bf16).
@@ -19,7 +19,7 @@ pub(super) mod sealed {
 
         /// Takes what it can of a block with wider instructions; the first word has the
         /// even number `word`. So many elements, a multiple of eight and of two words.
-        fn wide(
+        fn simd_prefix(
             width: Width,
             data: &[Self],
             word: u64,
@@ -38,7 +38,7 @@ macro_rules! elements {
                 self as f64
             }
 
-            fn wide(
+            fn simd_prefix(
                 width: Width,
                 data: &[Self],
                 word: u64,
@@ -61,7 +61,7 @@ fn none<T>(_: Width, _: &[T], _: u64, _: &mut [u64; 2], _: &mut Pass) -> usize {
 }
 
 elements! {
-    f32 wide::f32, f64 wide::f64,
+    f32 simd::f32, f64 simd::f64,
     i8 none, i16 none, i32 none, i64 none, u8 none, u16 none, u32 none, u64 none,
 }
 

@@ -2,8 +2,8 @@
 
 use super::Element;
 use super::element::sealed::Number;
+use super::simd::Width;
 use super::statistics::Pass;
-use super::wide::Width;
 
 macro_rules! halves {
     ($($(#[$doc:meta])* $half:ident $dtype:literal $widen:expr;)*) => {$(
@@ -14,7 +14,7 @@ macro_rules! halves {
 
         impl $half {
             /// These bits as elements, in place.
-            pub fn of_bits(bits: &[u16]) -> &[Self] {
+            pub fn from_bits(bits: &[u16]) -> &[Self] {
                 // SAFETY: the type is a transparent wrapper of u16, and every bit pattern is a value.
                 unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
             }
@@ -31,7 +31,7 @@ macro_rules! halves {
                 f64::from(self.to_f32())
             }
 
-            fn wide(_: Width, _: &[Self], _: u64, _: &mut [u64; 2], _: &mut Pass) -> usize {
+            fn simd_prefix(_: Width, _: &[Self], _: u64, _: &mut [u64; 2], _: &mut Pass) -> usize {
                 0
             }
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn halves_are_fingerprinted_by_bits_and_value() {
-        let of = fingerprint(F16::of_bits(&[0x3c00, 0xc000, 0x7c00, 0x7e00, 0]));
+        let of = fingerprint(F16::from_bits(&[0x3c00, 0xc000, 0x7c00, 0x7e00, 0]));
         let statistics = of.statistics;
         assert_eq!((statistics.min, statistics.max), (Some(-2.0), Some(1.0)));
         assert_eq!(
@@ -107,7 +107,7 @@ mod tests {
             of.hash,
             fingerprint(&[0x3c00u16, 0xc000, 0x7c00, 0x7e00, 0]).hash
         );
-        let of = fingerprint(Bf16::of_bits(&[0x3f80, 0xc040]));
+        let of = fingerprint(Bf16::from_bits(&[0x3f80, 0xc040]));
         assert_eq!(
             (of.statistics.min, of.statistics.max),
             (Some(-3.0), Some(1.0))

@@ -64,14 +64,14 @@ impl Partial {
 }
 
 impl Fingerprint {
-    /// How many elements of a tensor's start [`Fingerprint::of_partials`] asks for.
+    /// How many elements of a tensor's start [`Fingerprint::from_partials`] asks for.
     pub const FIRST_ELEMENTS: usize = FNV_ELEMENTS;
 
     /// From what its blocks contribute, in order: of each block, or of each so many neighbouring blocks, a power
     /// of two, the last with those that are left. `first`: the bytes of its first [`Fingerprint::FIRST_ELEMENTS`], or of all.
     ///
     /// The same bits as [`fingerprint`](crate::fingerprint) gives for the same elements.
-    pub fn of_partials<T: Element>(partials: &[Partial], elements: u64, first: &[u8]) -> Self {
+    pub fn from_partials<T: Element>(partials: &[Partial], elements: u64, first: &[u8]) -> Self {
         // As `statistics::Pass` adds blocks.
         let mut level = partials.to_vec();
         while level.len() > 1 {
@@ -99,7 +99,7 @@ impl Fingerprint {
 
     /// Which element of so many is the `nth` of the values that are kept; `None`: there are fewer.
     pub fn sample_place(nth: usize, elements: u64) -> Option<u64> {
-        sampling::place(nth, elements).filter(|_| nth < sampling::MOST_SAMPLES && elements > 0)
+        sampling::place(nth, elements).filter(|_| nth < sampling::MAX_SAMPLES && elements > 0)
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
             for _ in 0..level {
                 parts = parts.chunks(2).map(|two| two.iter().copied().reduce(Partial::joined).unwrap()).collect();
             }
-            let found = Fingerprint::of_partials::<f32>(&parts, data.len() as u64, bytes(&data));
+            let found = Fingerprint::from_partials::<f32>(&parts, data.len() as u64, bytes(&data));
             prop_assert_eq!(found, fingerprint(&data));
         }
     }

@@ -1,6 +1,6 @@
 //! Checksums as records.
 
-use super::sampling::{self, MOST_SAMPLES};
+use super::sampling::{self, MAX_SAMPLES};
 use super::{Element, Fingerprint, Strided, fingerprint};
 use crate::lane::Lane;
 use crate::names::Name;
@@ -75,7 +75,7 @@ impl Recorder {
             return;
         }
         let samples = sampling.map_or(0, |sampling| sampling.samples);
-        let print = Print::of(name, position, source, samples);
+        let print = Print::new(name, position, source, samples);
         self.events(TableNumber::Checksums, |lane| print.group(lane, span, None));
     }
 }
@@ -131,17 +131,17 @@ pub(super) struct Print {
     position: Option<u64>,
     labels: u64,
     fingerprint: Fingerprint,
-    samples: [f64; MOST_SAMPLES],
+    samples: [f64; MAX_SAMPLES],
     sampled: usize,
 }
 
 /// Values in a record.
 const SAMPLES_EACH: usize = 6;
 /// A checksum, its counts, moments and origin, and samples.
-const MOST_RECORDS: usize = 4 + MOST_SAMPLES.div_ceil(SAMPLES_EACH);
+const MAX_RECORDS: usize = 4 + MAX_SAMPLES.div_ceil(SAMPLES_EACH);
 
 pub(super) struct Group {
-    records: [Record; MOST_RECORDS],
+    records: [Record; MAX_RECORDS],
     used: usize,
 }
 
@@ -159,13 +159,13 @@ impl AsRef<[Record]> for Group {
 }
 
 impl Print {
-    fn of<S: Source>(name: Name, position: Option<u64>, source: &S, samples: usize) -> Self {
+    fn new<S: Source>(name: Name, position: Option<u64>, source: &S, samples: usize) -> Self {
         let mut print = Self {
             name,
             position,
             labels: labels(S::DTYPE, source.shape()),
             fingerprint: source.fingerprint(),
-            samples: [0.0; MOST_SAMPLES],
+            samples: [0.0; MAX_SAMPLES],
             sampled: 0,
         };
         for nth in 0..samples {
@@ -190,8 +190,8 @@ impl Print {
             position,
             labels: labels(T::DTYPE, shape),
             fingerprint,
-            samples: [0.0; MOST_SAMPLES],
-            sampled: samples.len().min(MOST_SAMPLES),
+            samples: [0.0; MAX_SAMPLES],
+            sampled: samples.len().min(MAX_SAMPLES),
         };
         print.samples[..print.sampled].copy_from_slice(&samples[..print.sampled]);
         print
@@ -217,7 +217,7 @@ impl Print {
             primary.parent = lane.brick_below(lane.depth());
         }
         let mut group = Group {
-            records: [Record::default(); MOST_RECORDS],
+            records: [Record::default(); MAX_RECORDS],
             used: 0,
         };
         group.push(primary);
@@ -226,7 +226,7 @@ impl Print {
             .shared()
             .sampling
             .get()
-            .and_then(|of| of.known.as_ref());
+            .and_then(|of| of.baseline.as_ref());
         let is_known =
             known.is_some_and(|known| known.has(self.name, context, self.position, print.hash));
         if !is_known {

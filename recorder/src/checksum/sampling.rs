@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::known::Known;
+use super::baseline::Baseline;
 use super::{K, mix};
 use crate::names::Name;
 
 /// Values of one tensor at most; columns `sample_0` to `sample_15`.
-pub(crate) const MOST_SAMPLES: usize = 16;
+pub(crate) const MAX_SAMPLES: usize = 16;
 
 /// What the builder asked for.
 #[derive(Debug)]
@@ -18,16 +18,16 @@ pub(crate) struct Sampling {
     /// Values kept.
     pub samples: usize,
     /// What is like it is recorded by its hash alone.
-    pub known: Option<Known>,
+    pub baseline: Option<Baseline>,
     calls: Mutex<HashMap<Name, u64>>,
 }
 
 impl Sampling {
-    pub fn new(every: u64, samples: usize, known: Option<Known>) -> Self {
+    pub fn new(every: u64, samples: usize, baseline: Option<Baseline>) -> Self {
         Self {
             every: every.max(1),
-            samples: samples.min(MOST_SAMPLES),
-            known,
+            samples: samples.min(MAX_SAMPLES),
+            baseline,
             calls: Mutex::default(),
         }
     }
@@ -48,7 +48,7 @@ impl Sampling {
 /// tensor is kept from its start; of a larger one `floor(mix((nth+1)*K) * elements / 2^64)`, with `K`
 /// and `mix` of the hash.
 pub(crate) fn place(nth: usize, elements: u64) -> Option<u64> {
-    if elements <= MOST_SAMPLES as u64 {
+    if elements <= MAX_SAMPLES as u64 {
         return Some(nth as u64).filter(|nth| *nth < elements);
     }
     let random = mix((nth as u64 + 1).wrapping_mul(K));

@@ -5,7 +5,7 @@ use super::rows::{self, Around, Moment};
 use crate::BrickId;
 use crate::names::Name;
 use crate::record::device_timing;
-use crate::shared::lock;
+use crate::session_state::lock;
 use crate::span::Work;
 
 /// Pieces of work that may wait; what comes on top gets no row.

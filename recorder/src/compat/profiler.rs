@@ -9,8 +9,8 @@ use super::rows::{self, Moment};
 use super::stats::{BrickBottleneck, BrickStats, CategoryStats, ratio};
 use super::tiles::Tiles;
 use crate::error::Error;
-use crate::event::Source;
 use crate::recorder::Recorder;
+use crate::source::Source;
 use crate::status::Summary;
 use crate::{BrickCategory, BrickId, SyncMode};
 

@@ -12,7 +12,7 @@ use crate::threads;
 
 /// Some microseconds: readings that far apart are not of one moment.
 const CLOSE_TICKS: u64 = 10_000;
-const MOST_TRIES: u32 = 4;
+const MAX_TRIES: u32 = 4;
 
 /// One moment on the recorder's clock and on the system's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,7 +38,7 @@ impl Moment {
             let monotonic_ns = monotonic_ns();
             let ticks = clock.ticks();
             tries += 1;
-            if ticks.saturating_sub(before) < CLOSE_TICKS || tries == MOST_TRIES {
+            if ticks.saturating_sub(before) < CLOSE_TICKS || tries == MAX_TRIES {
                 return Self {
                     ticks,
                     monotonic_ns,

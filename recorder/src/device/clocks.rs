@@ -4,7 +4,7 @@ use super::timeline::{DevicePair, DeviceTimeline};
 use super::work::DeviceWork;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
-use crate::shared::Request;
+use crate::session_state::Request;
 
 /// The clocks of host and device are read together at most this often.
 const PAIR_EVERY_NS: f64 = 1e8;

@@ -13,7 +13,7 @@ use crate::clock::pairs::Pair;
 use crate::error::Error;
 use crate::lane::{Class, Lane};
 use crate::record::TableNumber;
-use crate::shared::{Locked, Shared, lock};
+use crate::session_state::{Locked, SessionState, lock};
 use crate::sync_mode::SyncMode;
 use crate::threads;
 
@@ -23,7 +23,7 @@ pub(crate) struct DeviceWork {
     device: Arc<dyn Device>,
     pub(super) number: u32,
     mode: SyncMode,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SessionState>,
     /// A bit for every table that is recorded.
     tables: u32,
     /// The host's clocks some milliseconds before the run began.
@@ -52,7 +52,12 @@ impl DeviceWork {
         (builder.sync_mode != SyncMode::None).then(|| Pair::read(Clock::detect()))
     }
 
-    pub fn new(builder: &Builder, shared: Arc<Shared>, earlier: Pair, tables: u32) -> Option<Self> {
+    pub fn new(
+        builder: &Builder,
+        shared: Arc<SessionState>,
+        earlier: Pair,
+        tables: u32,
+    ) -> Option<Self> {
         let device = builder.device.clone()?;
         let mut work = Self {
             device,

@@ -5,9 +5,9 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::counts::Counts;
 use crate::record::{Context, Record};
 use crate::ring::Positions;
+use crate::row_counters::RowCounters;
 use crate::segment::BATCH_ROWS;
 
 /// Changes with every change of a record, a header, or the numbers of fixed names.
@@ -71,7 +71,7 @@ pub(crate) struct RingHeader {
     /// The iteration and layer that hold at the tail: flags as of [`Context::store`], then both.
     context: [AtomicU64; 3],
     /// Rows that found the ring full.
-    pub dropped: Counts,
+    pub dropped: RowCounters,
     pub positions: Positions,
 }
 
@@ -209,7 +209,7 @@ impl RowOrigin {
     }
 
     /// Ring and position of the record, unless the row is the writer's own. `word` is not 0.
-    pub fn of(word: u64) -> Option<(u32, u64)> {
+    pub fn position(word: u64) -> Option<(u32, u64)> {
         let ring = (word >> POSITION_BITS).wrapping_sub(1) as u32;
         (word != u64::MAX).then_some((ring, word & ((1 << POSITION_BITS) - 1)))
     }
@@ -224,8 +224,8 @@ mod tests {
         for (ring, position) in [(0, 0), (7, 1), ((1 << 19) - 1, (1 << 44) - 1)] {
             let word = RowOrigin::ring(ring, position).word();
             assert_ne!(word, 0);
-            assert_eq!(RowOrigin::of(word), Some((ring, position)));
+            assert_eq!(RowOrigin::position(word), Some((ring, position)));
         }
-        assert_eq!(RowOrigin::of(RowOrigin::OWN.word()), None);
+        assert_eq!(RowOrigin::position(RowOrigin::OWN.word()), None);
     }
 }

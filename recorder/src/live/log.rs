@@ -9,10 +9,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::Ceiling;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Knot;
 use crate::journal;
-use crate::roofline::Ceiling;
 use crate::writer::ThreadRow;
 
 /// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.

@@ -1,8 +1,8 @@
 //! A measurement beside the one before it.
 
 use super::Peaks;
+use crate::ceiling::{Ceiling, CeilingKind};
 use crate::clock::calendar::utc;
-use crate::roofline::{Ceiling, CeilingKind};
 
 /// Two measurements of one machine that differ by more than this share of the lower one disagree.
 pub const AGREE: f64 = 0.1;
@@ -68,8 +68,8 @@ fn name(of: &Ceiling) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Source;
     use crate::peaks::{CoreClock, Machine};
+    use crate::source::Source;
 
     fn peaks(measured_at_s: u64, ceilings: &[(&'static str, u32, f64)]) -> Peaks {
         let ceiling = |(level, threads, value): &(&'static str, u32, f64)| Ceiling {

@@ -24,9 +24,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::Ceiling;
 use crate::clock::calendar::utc;
 use crate::recorder::Recorder;
-use crate::roofline::Ceiling;
 
 /// Kernels for all devices.
 pub const PEAKS_PTX: &str = include_str!("gpu/peaks.ptx");

@@ -177,8 +177,8 @@ mod tests {
     use std::collections::HashSet;
     use std::time::Duration;
 
-    use crate::event::Source;
-    use crate::roofline::CeilingKind;
+    use crate::ceiling::CeilingKind;
+    use crate::source::Source;
 
     /// No figure is compared with another one: that could fail on a busy machine.
     #[test]

@@ -8,8 +8,8 @@ use super::flops::{Loop, Registers};
 use super::memory::{self, Memory};
 use super::repeat::{Repeated, millionths, whole};
 use super::threads::Work;
-use crate::event::Source;
-use crate::roofline::{Ceiling, CeilingKind};
+use crate::ceiling::{Ceiling, CeilingKind};
+use crate::source::Source;
 
 /// One thing to measure.
 pub(super) struct Step {

@@ -121,7 +121,7 @@ pub(super) struct Repeated {
 impl Repeated {
     /// Of repetitions so long that each is a moment of its own; `None` as [`Found::repeated`].
     #[cfg(feature = "gpu")]
-    pub fn of(rates: &[f64]) -> Option<Self> {
+    pub fn from_rates(rates: &[f64]) -> Option<Self> {
         let mut found = Found::default();
         for rate in rates {
             found.add(&[*rate]);

@@ -197,7 +197,7 @@ struct Shared {
 const TRIES: usize = 3;
 
 /// Where even work that took no time would end.
-const MOST_ROUNDS: u64 = 1 << 50;
+const MAX_ROUNDS: u64 = 1 << 50;
 
 /// What one thread does; `None` if another one is missing.
 fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()> {
@@ -215,7 +215,7 @@ fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()
         for _ in 0..TRIES {
             seconds = seconds.min(once(order, memory, *rounds, &mut meeting)?.shortest);
         }
-        if seconds >= 0.7 * target || *rounds > MOST_ROUNDS {
+        if seconds >= 0.7 * target || *rounds > MAX_ROUNDS {
             break;
         }
         let more = (1.1 * target / seconds.max(1e-9)).clamp(1.5, 32.0);

@@ -9,12 +9,12 @@ use super::cpu::{Cpu, GroupOf, Part};
 use super::group::{Counted, Reading, between};
 use super::open::Group;
 use super::status::PerfShared;
-use crate::event::Source;
-use crate::inside::Inside;
 use crate::lane::Lane;
 use crate::names::Name;
 use crate::record::{Record, TableNumber, kind};
-use crate::shared::{Shared, lock};
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::{SessionState, lock};
+use crate::source::Source;
 
 /// Groups of a thread at most: hardware, software, FLOPs of three kinds.
 const GROUPS: usize = 5;
@@ -114,7 +114,7 @@ fn cost_ns(counting: &mut Counting) -> f64 {
 
 impl Counting {
     /// Of the calling thread.
-    fn of(shared: &PerfShared) -> Self {
+    fn open(shared: &PerfShared) -> Self {
         let events = shared.events.iter().enumerate();
         let wanted: Vec<_> = events
             .filter(|(_, status)| status.refused.is_none())
@@ -144,13 +144,13 @@ impl Counting {
 #[cold]
 #[inline(never)]
 pub(crate) fn begin(lane: &mut Lane, seq: u32) {
-    let _inside = Inside::enter();
+    let _reentrancy = ReentrancyGuard::enter();
     if lane.perf.is_none() {
-        let shared: Arc<Shared> = lane.shared().clone();
+        let shared: Arc<SessionState> = lane.shared().clone();
         let Some(perf) = shared.perf.get() else {
             return;
         };
-        lane.perf = Some(Box::new(Counting::of(perf)));
+        lane.perf = Some(Box::new(Counting::open(perf)));
     }
     if let Some(counting) = &mut lane.perf {
         counting.open.reserve(1);
@@ -167,7 +167,7 @@ pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
         return;
     };
     let to = counting.read();
-    let shared: Arc<Shared> = lane.shared().clone();
+    let shared: Arc<SessionState> = lane.shared().clone();
     if let (Some(from), Some(perf)) = (counting.close(seq), shared.perf.get()) {
         for place in &counting.places {
             let status = &perf.events[place.event];

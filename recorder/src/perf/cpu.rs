@@ -13,7 +13,7 @@
 use std::sync::OnceLock;
 
 use super::PerfEvent;
-use super::group::MOST;
+use super::group::MAX;
 use crate::host::field;
 
 const HARDWARE: u32 = 0;
@@ -115,7 +115,7 @@ impl Cpu {
                     PerfEvent::FlopsF32 => ([0x02, 0x08, 0x20, 0x80], [1, 4, 8, 16]),
                     _ => ([0x01, 0x04, 0x10, 0x40], [1, 2, 4, 8]),
                 };
-                let widths = if self.has_avx512 { MOST } else { MOST - 1 };
+                let widths = if self.has_avx512 { MAX } else { MAX - 1 };
                 let parts = umasks.iter().zip(lanes).take(widths);
                 Ok(parts
                     .map(|(umask, lanes)| raw(*umask, 0xc7, lanes))

@@ -6,9 +6,9 @@
 /// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP`.
 pub const READ_FORMAT: u64 = 1 | 2 | 8;
 /// Events in a group at most.
-pub const MOST: usize = 4;
+pub const MAX: usize = 4;
 /// Words of such a read at most.
-pub const WORDS: usize = 3 + MOST;
+pub const WORDS: usize = 3 + MAX;
 
 /// One read of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Reading {
     /// Of that, how long the group was on the CPU's counters.
     pub running_ns: u64,
     /// In the order in which the events were opened.
-    pub values: [u64; MOST],
+    pub values: [u64; MAX],
 }
 
 impl Reading {
@@ -27,7 +27,7 @@ impl Reading {
         let [count, enabled_ns, running_ns, values @ ..] = words else {
             return None;
         };
-        if *count != events as u64 || events > MOST || values.len() < events {
+        if *count != events as u64 || events > MAX || values.len() < events {
             return None;
         }
         let mut reading = Self {
@@ -80,7 +80,7 @@ pub fn between(from: &Reading, to: &Reading, first: usize, weights: &[u32]) -> C
 mod tests {
     use super::*;
 
-    fn reading(enabled_ns: u64, running_ns: u64, values: [u64; MOST]) -> Reading {
+    fn reading(enabled_ns: u64, running_ns: u64, values: [u64; MAX]) -> Reading {
         Reading {
             enabled_ns,
             running_ns,

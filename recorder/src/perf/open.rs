@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use super::cpu::Part;
-use super::group::{MOST, READ_FORMAT, Reading, WORDS};
+use super::group::{MAX, READ_FORMAT, Reading, WORDS};
 
 /// `struct perf_event_attr` in its first version, which every kernel takes.
 #[repr(C)]
@@ -115,8 +115,8 @@ impl Group {
     /// Adds events, all of them or none: the place of the first, or why not.
     pub fn add(&mut self, parts: &[Part]) -> Result<usize, String> {
         let first = self.events.len();
-        if first + parts.len() > MOST {
-            return Err(format!("more than {MOST} events in a group"));
+        if first + parts.len() > MAX {
+            return Err(format!("more than {MAX} events in a group"));
         }
         for part in parts {
             let leader = self.events.first().map_or(-1, |leader| leader.descriptor);

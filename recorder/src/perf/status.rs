@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use super::PerfEvent;
 use crate::run_json;
-use crate::shared::lock;
+use crate::session_state::lock;
 
 #[cfg(not(feature = "perf"))]
 const NOT_BUILT_IN: &str = "not built in (hint: trueno-recorder's feature `perf`)";

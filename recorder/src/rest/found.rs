@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::ceiling::Ceiling;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Knot;
-use crate::counts::Counts;
 use crate::error::Error;
 use crate::live::{COUNTS, Entry, HEADER_BYTES, Kind, LOG, LostCounts, Mapping, read_log};
 use crate::names::Texts;
 use crate::ptx::PtxHash;
 use crate::ring::Ring;
-use crate::roofline::Ceiling;
+use crate::row_counters::RowCounters;
 use crate::schema;
 use crate::writer::ThreadRow;
 
 /// Numbers of names above this are not believed.
-const MOST_NAMES: u32 = 1 << 24;
+const MAX_NAMES: u32 = 1 << 24;
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -39,7 +39,7 @@ pub(super) struct Found {
     pub sources: BTreeMap<String, String>,
     pub rings: Vec<Arc<Ring>>,
     /// What was dropped, by table.
-    dropped: Counts,
+    dropped: RowCounters,
     pub problems: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl Found {
         let mut names = Vec::new();
         for entry in entries {
             match entry {
-                Entry::Name(number, text) if number < MOST_NAMES => names.push((number, text)),
+                Entry::Name(number, text) if number < MAX_NAMES => names.push((number, text)),
                 Entry::Name(..) => {}
                 Entry::Clock { pair, knot } => {
                     self.pairs.push(pair);

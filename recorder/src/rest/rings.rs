@@ -9,12 +9,12 @@ use crate::live::RowOrigin;
 use crate::names::{Name, Texts};
 use crate::record::{Record, TableNumber, extension, kind, unpair};
 use crate::ring::Ring;
-use crate::shared::{Arrival, ThreadInfo};
+use crate::session_state::{Arrival, ThreadInfo};
 use crate::writer::lanes::LaneReader;
 use crate::writer::rows::{Origin, Rows};
 
 /// Ids in one record of [`kind::JOINS`] at most.
-const MOST_JOINS: usize = 6;
+const MAX_JOINS: usize = 6;
 
 /// Turns the records of all rings into rows, thread by thread.
 pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) {
@@ -37,7 +37,7 @@ pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) 
             ring: chain[0].clone(),
         };
         let take = |origin: &Origin, _: RowOrigin, group: &[Record]| {
-            let Some(number) = TableNumber::of(&group[0]) else {
+            let Some(number) = TableNumber::from_record(&group[0]) else {
                 damaged += 1;
                 return;
             };
@@ -66,7 +66,7 @@ fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
     if group.len() != 1 + first.extensions() || first.start > first.end && is_interval(first) {
         return false;
     }
-    if first.kind == kind::JOINS && first.rows() > MOST_JOINS {
+    if first.kind == kind::JOINS && first.rows() > MAX_JOINS {
         return false;
     }
     let mut known = |number: u64| {

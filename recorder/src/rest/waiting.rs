@@ -149,7 +149,7 @@ impl<'a> WaitingRows<'a> {
 /// Whether the ring's tail has passed the record of a row. A ring that is not there was read
 /// to its end.
 fn is_committed(found: &Found, origin: u64) -> bool {
-    RowOrigin::of(origin).is_none_or(|(number, position)| {
+    RowOrigin::position(origin).is_none_or(|(number, position)| {
         let ring = found.rings.iter().find(|ring| ring.number() == number);
         ring.is_none_or(|ring| position < ring.header().positions.tail())
     })

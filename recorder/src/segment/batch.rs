@@ -87,7 +87,7 @@ impl BatchEncoder {
         for (number, (column, cells)) in batch.table.columns.iter().zip(batch.columns).enumerate() {
             let mut bits = [0; BATCH_ROWS / 64];
             let presence = if column.nullable {
-                present.of(number, &mut bits)
+                present.column(number, &mut bits)
             } else {
                 Presence::All
             };

@@ -39,7 +39,7 @@ impl<'a> Present<'a> {
     }
 
     /// What there is of a column; fills `bits` where that is a part.
-    pub fn of(&self, column: usize, bits: &mut Bits) -> Presence {
+    pub fn column(&self, column: usize, bits: &mut Bits) -> Presence {
         match self.masks {
             Cells::Each(masks) if (self.all ^ self.any) >> column & 1 == 1 => {
                 collect(masks, bits, |mask| mask >> column & 1);

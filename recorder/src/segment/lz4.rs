@@ -21,7 +21,7 @@ const LAST_LITERALS: usize = 5;
 /// ... and its last match begins so far from the end, at least.
 const LAST_MATCH_START: usize = 12;
 /// Below this a frame saves little or nothing.
-const LEAST_BYTES: usize = 64;
+const MIN_BYTES: usize = 64;
 /// Length of a buffer that is stored as it is, in the prefix of a compressed body.
 const STORED: i64 = -1;
 const HASH_BITS: u32 = 12;
@@ -69,7 +69,7 @@ impl Compressor {
             return self.append_same(*first, values.len(), body);
         }
         debug_assert!(plain.len() <= BLOCK_BYTES);
-        if plain.len() >= LEAST_BYTES && plain.len() <= BLOCK_BYTES {
+        if plain.len() >= MIN_BYTES && plain.len() <= BLOCK_BYTES {
             self.compress(values);
         }
         self.finish(plain, body);
@@ -81,7 +81,7 @@ impl Compressor {
         let one = bytes(&one);
         let total = count * one.len();
         // A plain copy is made only where it is stored.
-        if total < LEAST_BYTES {
+        if total < MIN_BYTES {
             let plain = one.repeat(count);
             return self.finish(&plain, body);
         }
@@ -115,7 +115,7 @@ impl Compressor {
         self.used = 0;
     }
 
-    /// Makes a block of the values, which are at least [`LEAST_BYTES`] together.
+    /// Makes a block of the values, which are at least [`MIN_BYTES`] together.
     fn compress<V: Value>(&mut self, values: &[V]) {
         self.used = 0;
         self.places.fill(0);

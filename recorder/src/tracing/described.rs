@@ -29,18 +29,18 @@ pub(super) struct Plan {
 }
 
 impl Described {
-    pub fn of(&self, recorder: u64) -> Option<&Self> {
+    pub fn for_recorder(&self, recorder: u64) -> Option<&Self> {
         if self.recorder == recorder {
             return Some(self);
         }
-        self.next.as_ref()?.of(recorder)
+        self.next.as_ref()?.for_recorder(recorder)
     }
 
-    pub fn of_mut(&mut self, recorder: u64) -> Option<&mut Self> {
+    pub fn for_recorder_mut(&mut self, recorder: u64) -> Option<&mut Self> {
         if self.recorder == recorder {
             return Some(self);
         }
-        self.next.as_mut()?.of_mut(recorder)
+        self.next.as_mut()?.for_recorder_mut(recorder)
     }
 
     pub fn plan(&self) -> Plan {

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use tracing_core::field::{Field, Visit};
 use tracing_core::{Metadata, field};
 
-use crate::event::Source;
 use crate::names::Name;
 use crate::recorder::Recorder;
+use crate::source::Source;
 use crate::span::{Labels, Work};
 
 /// Columns that declared numbers go to, as they stand in a row's work.

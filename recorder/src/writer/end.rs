@@ -6,18 +6,18 @@ use super::columns::Columns;
 use super::facts::{self, ThreadRow};
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
+use crate::ceiling::Ceiling;
 use crate::names::Texts;
 use crate::open_rows::OpenRows;
 use crate::perf::PerfShared;
 use crate::ptx::PtxHash;
 use crate::record::TableNumber;
-use crate::roofline::Ceiling;
 use crate::run_json::State;
 use crate::schema::TABLES;
-use crate::shared::{ThreadInfo, lock};
+use crate::session_state::{ThreadInfo, lock};
 
 impl ThreadRow {
-    pub fn of(thread: &ThreadInfo) -> Self {
+    pub fn new(thread: &ThreadInfo) -> Self {
         Self {
             index: thread.index,
             name: thread.name.clone(),
@@ -91,7 +91,7 @@ impl Writer {
 
     /// Rows that nobody will see: their guards are dropped after the end, or never.
     fn count_open(&mut self) {
-        let open = OpenRows::of(&self.shared, lock(&self.ending.by).take());
+        let open = OpenRows::count(&self.shared, lock(&self.ending.by).take());
         self.run.open = open.rows();
         self.ending.open.store(open.rows(), Ordering::Release);
         let Some(text) = open.text() else { return };
@@ -108,7 +108,7 @@ impl Writer {
             return;
         }
         let mut threads = std::mem::take(&mut self.ended);
-        threads.extend(self.lanes.iter().map(|lane| ThreadRow::of(&lane.thread)));
+        threads.extend(self.lanes.iter().map(|lane| ThreadRow::new(&lane.thread)));
         threads.sort_unstable_by_key(|thread| thread.index);
         for thread in threads {
             let start_ns = self.rows.timeline.ns(thread.start_ticks);

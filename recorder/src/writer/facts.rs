@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::columns::Columns;
+use crate::ceiling::Ceiling;
 use crate::clock::pairs::Pair;
 use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
-use crate::roofline::Ceiling;
 
 /// A thread that recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

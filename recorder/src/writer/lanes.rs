@@ -7,7 +7,7 @@ use super::rows::Origin;
 use crate::live::RowOrigin;
 use crate::record::{Context, Record, kind};
 use crate::ring::Ring;
-use crate::shared::{Arrival, ThreadInfo};
+use crate::session_state::{Arrival, ThreadInfo};
 
 /// One primary record and the most extensions its flags can count.
 const LARGEST_GROUP: usize = 16;

@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::words::Words;
-use crate::checksum::sampling::MOST_SAMPLES;
+use crate::checksum::sampling::MAX_SAMPLES;
 use crate::clock::timeline::Timeline;
 use crate::names::{Name, Texts};
 use crate::ptx::PtxHash;
@@ -299,7 +299,7 @@ impl Rows {
                     (moments.flags & 1 << at != 0).then_some(all[at])
                 }));
             }
-            let mut nulls = MOST_SAMPLES;
+            let mut nulls = MAX_SAMPLES;
             for more in group.iter().filter(|more| more.kind == extension::SAMPLES) {
                 let [m0, m1, m2, m3] = more.m;
                 let six = [more.start, more.end, m0, m1, m2, m3];

@@ -10,23 +10,23 @@ use super::files::RunFiles;
 use super::rows::Rows;
 use super::{Ending, Tables, Writer};
 use crate::builder::Builder;
-use crate::checksum::known::Known;
+use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::clock::pairs::Pair;
 use crate::clock::timeline::Timeline;
 use crate::error::Error;
-use crate::inside::Inside;
 use crate::live::{Entry, Live};
 use crate::names;
 use crate::open_rows::OfThread;
 use crate::perf::PerfShared;
 use crate::recorder::{HAS_PERF, Recorder};
+use crate::reentrancy::ReentrancyGuard;
 use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
 use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
-use crate::shared::{Shared, lock};
+use crate::session_state::{SessionState, lock};
 use crate::status::{self, Summary};
-use crate::{cost, host};
+use crate::{host, overhead};
 
 /// Distance of the two first readings of the clocks.
 const CALIBRATION: Duration = Duration::from_millis(3);
@@ -36,7 +36,7 @@ pub(crate) struct Session {
     path: PathBuf,
     /// The process that records; after a fork there are others.
     process: u32,
-    shared: Arc<Shared>,
+    shared: Arc<SessionState>,
     ending: Arc<Ending>,
     running: Mutex<Running>,
 }
@@ -47,27 +47,27 @@ enum Running {
 }
 
 /// Starts recording into the empty directory of `builder`.
-pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder, Error> {
+pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Recorder, Error> {
     let clock = Clock::detect();
     let earlier = (Instant::now(), Pair::read(clock));
     let mut run = describe(builder, clock);
     let files = RunFiles::create(&builder.path)?;
     // Before run.json: a run that is being recorded has its locked log from the beginning.
     let live = Live::create(&builder.path);
-    run.recorder.checksum_baseline = known.as_ref().map(|known| known.tensors);
+    run.recorder.checksum_baseline = baseline.as_ref().map(|baseline| baseline.tensors);
     run.recorder.crash_safe = Some(live.trouble().is_none());
     let perf = (!builder.perf.is_empty()).then(|| PerfShared::new(&builder.perf));
     run.recorder.perf = perf.as_ref().map(PerfShared::describe);
     files.run_json(&run)?;
-    run.recorder.cost_ns_per_span = cost::per_span_ns(clock);
+    run.recorder.cost_ns_per_span = overhead::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
-    let shared = Shared::new(clock, builder.overflow, builder.ring_records, live);
-    if builder.checksum_every > 1 || builder.checksum_samples > 0 || known.is_some() {
+    let shared = SessionState::new(clock, builder.overflow, builder.ring_records, live);
+    if builder.checksum_every > 1 || builder.checksum_samples > 0 || baseline.is_some() {
         // Set here only.
         let _ = shared.sampling.set(Sampling::new(
             builder.checksum_every,
             builder.checksum_samples,
-            known,
+            baseline,
         ));
     }
     if builder.tiles_every.iter().any(|every| *every > 1) {
@@ -92,7 +92,7 @@ pub(crate) fn start(builder: &Builder, known: Option<Known>) -> Result<Recorder,
     let thread = std::thread::Builder::new()
         .name("trueno-writer".into())
         .spawn(move || {
-            Inside::forever();
+            ReentrancyGuard::hold_forever();
             // If nobody waits for it, the recorder could not be made.
             let _ = started.send(());
             let (timeline, origin) = receive.recv().ok()?;

@@ -1,9 +1,9 @@
 //! The fixed words of text columns, interned once.
 
 use crate::brick::BrickId;
-use crate::event::Source;
 use crate::names::{Name, Texts};
 use crate::record::kind;
+use crate::source::Source;
 use crate::tile::TileLevel;
 
 pub(crate) struct Words {

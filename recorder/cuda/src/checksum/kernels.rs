@@ -12,7 +12,7 @@ const BLOCK_BYTES: u64 = 8192;
 /// Partials that become one in `fold`.
 const FOLDED: u64 = 32;
 /// No more partials are copied to the host, which adds them.
-pub(super) const MOST_PARTIALS: u64 = 256;
+pub(super) const MAX_PARTIALS: u64 = 256;
 const THREADS: u32 = 256;
 /// Blocks of threads for each multiprocessor: enough to keep it busy.
 const BLOCKS_EACH: u64 = 8;
@@ -27,7 +27,7 @@ pub(super) fn passes(blocks: u64) -> Vec<u64> {
     let next = |count: &u64| Some(count.div_ceil(FOLDED));
     let counts = std::iter::successors(Some(blocks), next);
     let mut left: Vec<u64> = counts
-        .take_while(|count| *count > MOST_PARTIALS)
+        .take_while(|count| *count > MAX_PARTIALS)
         .map(|count| count.div_ceil(FOLDED))
         .collect();
     left.shrink_to_fit();

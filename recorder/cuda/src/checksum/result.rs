@@ -39,7 +39,7 @@ pub fn decode<T: Element>(words: &[u64], elements: u64) -> (Fingerprint, Vec<f64
         .map(|(_, bits)| f64::from_bits(*bits))
         .collect();
     (
-        Fingerprint::of_partials::<T>(&partials, elements, &first),
+        Fingerprint::from_partials::<T>(&partials, elements, &first),
         samples,
     )
 }

@@ -8,7 +8,7 @@ use trueno_cupti::driver::{
 };
 use trueno_recorder::{Element, Fingerprint, Name, Recorder};
 
-use super::kernels::{self, FINGERPRINT_PTX, MOST_PARTIALS, STRIDED_PTX};
+use super::kernels::{self, FINGERPRINT_PTX, MAX_PARTIALS, STRIDED_PTX};
 use super::pending::{Pending, Slot, record};
 use super::result::{HEAD_WORDS, PARTIAL_WORDS, decode};
 use super::tensor::DeviceTensor;
@@ -177,7 +177,7 @@ impl Checksums {
         let free = lock(&self.free).pop();
         let slot = match free {
             Some(slot) => slot,
-            None => Slot::new(&self.context, MOST_PARTIALS)?,
+            None => Slot::new(&self.context, MAX_PARTIALS)?,
         };
         let mut pending = Pending {
             slot,

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use trueno_recorder::Element;
 
 /// Dimensions of a strided tensor at most.
-pub const MOST_DIMENSIONS: usize = 8;
+pub const MAX_DIMENSIONS: usize = 8;
 
 /// Why something is no tensor that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +29,7 @@ pub enum NotInPlace {
     },
     /// More than kernels have room for.
     #[error(
-        "{found} dimensions with strides (at most {MOST_DIMENSIONS}; hint: dimensions that lie side by side can be given as one)"
+        "{found} dimensions with strides (at most {MAX_DIMENSIONS}; hint: dimensions that lie side by side can be given as one)"
     )]
     Dimensions {
         /// Found.
@@ -95,7 +95,7 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
                 dimensions: shape.len(),
             });
         }
-        if shape.len() > MOST_DIMENSIONS {
+        if shape.len() > MAX_DIMENSIONS {
             return Err(NotInPlace::Dimensions { found: shape.len() });
         }
         let furthest = shape
@@ -119,13 +119,13 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
     }
 
     /// As the kernels take it.
-    pub(super) fn layout(&self) -> Option<[u64; 1 + 2 * MOST_DIMENSIONS]> {
+    pub(super) fn layout(&self) -> Option<[u64; 1 + 2 * MAX_DIMENSIONS]> {
         let strides = self.strides?;
-        let mut layout = [0; 1 + 2 * MOST_DIMENSIONS];
+        let mut layout = [0; 1 + 2 * MAX_DIMENSIONS];
         layout[0] = self.shape.len() as u64;
         for (at, (length, stride)) in self.shape.iter().zip(strides).enumerate() {
             layout[1 + at] = *length as u64;
-            layout[1 + MOST_DIMENSIONS + at] = *stride as u64;
+            layout[1 + MAX_DIMENSIONS + at] = *stride as u64;
         }
         Some(layout)
     }

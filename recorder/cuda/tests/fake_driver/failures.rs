@@ -117,7 +117,7 @@ on_fake!(
         let context = trueno_recorder_cuda::cudarc::driver::CudaContext::new(0).unwrap();
         // SAFETY: one stream has all the memory.
         unsafe { context.disable_event_tracking() };
-        let device = CudaDevice::of(context).unwrap();
+        let device = CudaDevice::from_context(context).unwrap();
         let rec = Recorder::builder(&path)
             .device(device.clone())
             .sync_mode(SyncMode::Deferred)

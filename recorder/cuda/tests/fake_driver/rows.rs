@@ -52,12 +52,12 @@ on_fake!(a_launch_is_a_row_with_all_that_is_known_of_it, [], {
         ("backend", "cuda"),
         ("timing", "device"),
         ("work_source", "declared"),
-        ("ptx_hash", PtxHash::of(PTX).to_string().as_str()),
+        ("ptx_hash", PtxHash::from_source(PTX).to_string().as_str()),
     ] {
         assert_eq!(kernels.texts(column), [Some(value)], "{column}");
     }
     assert_eq!(kernels.cell("valid", 0), &Cell::B(true));
-    let kept = path.join(format!("ptx/{}.ptx", PtxHash::of(PTX)));
+    let kept = path.join(format!("ptx/{}.ptx", PtxHash::from_source(PTX)));
     assert_eq!(std::fs::read_to_string(kept).unwrap(), PTX);
     let run = run_json(&path);
     assert_eq!(run.values["device.0"], "Fake H100");

@@ -6,7 +6,7 @@ use super::value::{Class, Type};
 
 const WARP: usize = 32;
 /// More than this of one thread is an endless loop.
-const MOST_STEPS: u64 = 1 << 32;
+const MAX_STEPS: u64 = 1 << 32;
 
 impl Module {
     /// Runs so many blocks of so many threads, a multiple of 32; `backwards`: the last block first.
@@ -118,7 +118,7 @@ impl Thread {
     fn run(&mut self, kernel: &Kernel, parameters: &[u8], memory: &mut Memory) -> Stop {
         while let Some(instruction) = kernel.code.get(self.next) {
             self.steps += 1;
-            assert!(self.steps < MOST_STEPS, "an endless loop");
+            assert!(self.steps < MAX_STEPS, "an endless loop");
             if let Some((guard, wanted)) = instruction.guard
                 && (self.registers[guard] != 0) != wanted
             {

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::error::{self, DriverError};
-use super::found::Driver;
+use super::loader::Driver;
 
 macro_rules! functions {
     ($($name:ident $symbol:literal ($($argument:ty),*);)*) => {
@@ -16,7 +16,7 @@ macro_rules! functions {
         }
 
         impl Api {
-            fn of(driver: Driver) -> Result<Self, DriverError> {
+            fn from_driver(driver: Driver) -> Result<Self, DriverError> {
                 $(let $name = driver.function($symbol)?;)*
                 Ok(Self {$(
                     // SAFETY: the driver's API has a function of this name and type.
@@ -67,7 +67,7 @@ impl Api {
     /// There is no driver, it lacks a function, or it cannot be initialised.
     pub fn load() -> Result<Self, DriverError> {
         let driver = Driver::find()?;
-        let api = Self::of(driver)?;
+        let api = Self::from_driver(driver)?;
         driver.init()?;
         Ok(api)
     }

@@ -81,7 +81,7 @@ impl Device {
         // SAFETY: valid for writes of one byte less, so a null byte stays.
         let code = unsafe { (self.api.device_name)(name.as_mut_ptr(), 255, self.handle) };
         self.api.done("cuDeviceGetName", code)?;
-        Ok(super::found::text(&name))
+        Ok(super::loader::text(&name))
     }
 
     /// As NVIDIA's tools print it: `GPU-8a3c...`.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 use super::context::attribute;
 use super::error::DriverError;
-use super::found::{Driver, text};
+use super::loader::{Driver, text};
 
 /// A device, as a listing has it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

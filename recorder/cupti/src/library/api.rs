@@ -89,7 +89,7 @@ macro_rules! functions {
 
         impl Cupti {
             /// Finds the functions.
-            pub fn of(library: Library) -> Self {
+            pub fn load(library: Library) -> Self {
                 $(
                     const _: () = assert!(CStr::from_bytes_with_nul(concat!($symbol, "\0").as_bytes()).is_ok());
                     let $field = CStr::from_bytes_with_nul(concat!($symbol, "\0").as_bytes())
@@ -170,7 +170,7 @@ impl Cupti {
     /// # Errors
     /// The loader refuses.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Library::open(path).map(Self::of)
+        Library::open(path).map(Self::load)
     }
 
     /// Where it was loaded from.

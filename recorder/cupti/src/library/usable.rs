@@ -1,6 +1,6 @@
 //! The first `libcupti` that can be used.
 
-use super::{Candidate, Cupti, LEAST_VERSION, Library};
+use super::{Candidate, Cupti, Library, MIN_VERSION};
 
 /// A `libcupti` that is open and new enough.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub fn first_usable(candidates: Vec<Candidate>) -> Search {
         let shown = candidate.path.display().to_string();
         let opened = if candidate.only_if_loaded {
             match Library::loaded(&candidate.path) {
-                Some(library) => Ok(Cupti::of(library)),
+                Some(library) => Ok(Cupti::load(library)),
                 None => continue,
             }
         } else {
@@ -37,9 +37,9 @@ pub fn first_usable(candidates: Vec<Candidate>) -> Search {
         };
         let usable = opened.and_then(|cupti| {
             let version = cupti.version().map_err(|refused| refused.to_string())?;
-            if version < LEAST_VERSION {
+            if version < MIN_VERSION {
                 return Err(format!(
-                    "version {version}, expected {LEAST_VERSION} (CUDA 12.0) or later"
+                    "version {version}, expected {MIN_VERSION} (CUDA 12.0) or later"
                 ));
             }
             let path = cupti.path().unwrap_or_else(|| shown.clone());

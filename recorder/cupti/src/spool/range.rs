@@ -21,7 +21,7 @@ pub enum RangeKind {
 }
 
 impl RangeKind {
-    fn of(number: u32) -> Option<Self> {
+    fn from_number(number: u32) -> Option<Self> {
         [
             Self::Push,
             Self::Pop,
@@ -73,7 +73,7 @@ impl RangeEvent {
     /// Reads one; `None`: it is too short or of a kind that is not known.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         Some(Self {
-            kind: RangeKind::of(u32::at(bytes, 0)?)?,
+            kind: RangeKind::from_number(u32::at(bytes, 0)?)?,
             thread: u32::at(bytes, 4)?,
             realtime_ns: u64::at(bytes, 8)? as i64,
             domain: u32::at(bytes, 16)?,

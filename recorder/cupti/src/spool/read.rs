@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::write::hash;
-use super::{Chunk, ClockReading, End, Facts, HEADER_BYTES, MAGIC, MOST_BYTES, Note, RangeEvent};
+use super::{Chunk, ClockReading, End, Facts, HEADER_BYTES, MAGIC, MAX_BYTES, Note, RangeEvent};
 use crate::layout::Field;
 
 /// Something in a spool.
@@ -75,7 +75,7 @@ impl<'s> Reader<'s> {
     pub fn read(mut self, mut take: impl FnMut(Item<'s>)) -> Damage {
         while let Some((kind, payload)) = self.chunk() {
             let whole = payload.and_then(|payload| {
-                let kind = Chunk::of(kind)?;
+                let kind = Chunk::from_number(kind)?;
                 items(kind, payload, &mut take)
             });
             if whole.is_none() {
@@ -108,9 +108,9 @@ impl<'s> Reader<'s> {
 
     fn header(rest: &[u8]) -> Option<(u32, usize, u64)> {
         let kind = u32::at(rest, 0)?;
-        Chunk::of(kind)?;
+        Chunk::from_number(kind)?;
         let bytes = usize::try_from(u32::at(rest, 4)?).ok()?;
-        (bytes <= MOST_BYTES).then_some((kind, bytes, u64::at(rest, 8)?))
+        (bytes <= MAX_BYTES).then_some((kind, bytes, u64::at(rest, 8)?))
     }
 }
 

@@ -28,7 +28,7 @@ pub enum Chunk {
 }
 
 impl Chunk {
-    pub(super) fn of(number: u32) -> Option<Self> {
+    pub(super) fn from_number(number: u32) -> Option<Self> {
         [
             Self::Facts,
             Self::Names,

@@ -60,7 +60,7 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn of(why_not: Option<String>) -> Self {
+    fn new(why_not: Option<String>) -> Self {
         Self {
             possible: why_not.is_none(),
             why_not,
@@ -131,10 +131,10 @@ fn look(args: &Args) -> Findings {
         .or(no_cupti)
         .or_else(|| no_ranges.clone());
     Findings {
-        spans: Verdict::of(None),
-        gpu_counters: Verdict::of(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
-        ranges: Verdict::of(no_ranges),
-        cuda: Verdict::of(no_cuda),
+        spans: Verdict::new(None),
+        gpu_counters: Verdict::new(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
+        ranges: Verdict::new(no_ranges),
+        cuda: Verdict::new(no_cuda),
         driver,
         cupti: search,
         record_bytes,

@@ -164,7 +164,7 @@ fn of_gpus(args: &Args) -> Result<u8, Failure> {
         ..usual
     };
     let bar = bar();
-    let found = GpuPeaks::of_all(&effort, |at| show(&bar, &at));
+    let found = GpuPeaks::measure_all(&effort, |at| show(&bar, &at));
     bar.finish_and_clear();
     let gpus = found.map_err(Failure::NoGpu)?;
     for problem in gpus

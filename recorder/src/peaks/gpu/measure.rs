@@ -15,7 +15,7 @@ use crate::peaks::measure::Progress;
 use crate::peaks::repeat::Repeated;
 
 /// Longer loops than this are not tried: a kernel that takes no time does not work.
-const MOST_ROUNDS: u64 = 1 << 31;
+const MAX_ROUNDS: u64 = 1 << 31;
 
 /// Measures all ceilings of a device; `progress` hears of each before it is measured.
 ///
@@ -64,7 +64,7 @@ pub fn measure(
             now: &step.name(),
         });
         let why = match bench.rates(step, effort) {
-            Ok(rates) => match Repeated::of(&rates) {
+            Ok(rates) => match Repeated::from_rates(&rates) {
                 Some(found) => {
                     ceilings.push(step.ceiling(gpu.number, found));
                     continue;
@@ -99,7 +99,7 @@ impl GpuPeaks {
     ///
     /// # Errors
     /// There is no driver or no device, or one of them cannot be used.
-    pub fn of_all(
+    pub fn measure_all(
         effort: &GpuEffort,
         mut progress: impl FnMut(Progress<'_>),
     ) -> Result<Vec<Self>, DriverError> {
@@ -234,7 +234,7 @@ impl Bench {
         let mut rounds = 1;
         loop {
             let seconds = self.seconds(&function, step, rounds)?;
-            if seconds >= least || rounds >= MOST_ROUNDS {
+            if seconds >= least || rounds >= MAX_ROUNDS {
                 break;
             }
             rounds = more(rounds, seconds, least);
@@ -282,7 +282,7 @@ fn more(rounds: u64, seconds: f64, least: f64) -> u64 {
     } else {
         1024.0
     };
-    ((rounds as f64 * factor).ceil() as u64).min(MOST_ROUNDS)
+    ((rounds as f64 * factor).ceil() as u64).min(MAX_ROUNDS)
 }
 
 #[cfg(test)]
@@ -294,6 +294,6 @@ mod tests {
         assert_eq!(more(1, 0.0, 5e-3), 1024);
         assert_eq!(more(100, 4.9e-3, 5e-3), 150);
         assert_eq!(more(1000, 1e-3, 5e-3), 5500);
-        assert_eq!(more(MOST_ROUNDS, 1e-3, 5e-3), MOST_ROUNDS);
+        assert_eq!(more(MAX_ROUNDS, 1e-3, 5e-3), MAX_ROUNDS);
     }
 }

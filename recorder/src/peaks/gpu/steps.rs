@@ -1,8 +1,8 @@
 //! What is launched for each ceiling, and how much work that is.
 
-use crate::event::Source;
+use crate::ceiling::{Ceiling, CeilingKind};
 use crate::peaks::repeat::{Repeated, millionths, whole};
-use crate::roofline::{Ceiling, CeilingKind};
+use crate::source::Source;
 
 /// Threads of a block, and blocks for each multiprocessor: 2,048 threads, as many as one holds.
 pub const THREADS: u32 = 256;

@@ -9,8 +9,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 
 use super::NotJoined;
+use crate::ceiling::Ceiling;
 use crate::peaks::Peaks;
-use crate::roofline::Ceiling;
 use crate::run_json::{RunJson, Table};
 use crate::run_writer::{Cell, RunWriter};
 use crate::schema::{self, ColumnType};
@@ -139,7 +139,7 @@ pub(super) fn write(stage: &Path, old: &Old, peaks: &Peaks) -> Result<Written, N
     let mut run = RunWriter::create(&stage.join(ROWS), RunJson::default())?;
     let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
     for cells in kept {
-        let cells: Vec<Cell> = cells.iter().map(|cell| cell.of(&mut run)).collect();
+        let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(&mut run)).collect();
         put(&mut run, &cells)?;
     }
     for ceiling in &peaks.ceilings {
@@ -154,7 +154,7 @@ pub(super) fn write(stage: &Path, old: &Old, peaks: &Peaks) -> Result<Written, N
 }
 
 impl Kept {
-    fn of(&self, run: &mut RunWriter) -> Cell {
+    fn cell(&self, run: &mut RunWriter) -> Cell {
         match self {
             Self::Null => Cell::Null,
             Self::U32(value) => Cell::U64((*value).into()),

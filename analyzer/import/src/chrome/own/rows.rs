@@ -121,7 +121,7 @@ impl<'a> Rows<'a> {
         };
         let hash = self.into.str(hash).to_owned();
         if let Some(source) = event.kernel_source() {
-            if PtxHash::of(source).to_string() == hash {
+            if PtxHash::from_source(source).to_string() == hash {
                 self.into.source(source)?;
                 self.held.insert(hash.clone());
             } else {
