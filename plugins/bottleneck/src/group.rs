@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::rules::PART;
-use crate::verdict::{Bottleneck, Verdicts};
+use crate::verdict::{Bottleneck, PART, Verdicts};
 use crate::words::without_rank;
 
 /// Ranks that are named one by one.

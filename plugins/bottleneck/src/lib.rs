@@ -2,7 +2,7 @@
 //! the fix would save end to end and under which assumption; and, apart, what cannot be told.
 //!
 //! [`facts`] are read once: what the other plugins computed, and what the devices did when. Each of the
-//! [`rules`] judges one class of bottleneck by thresholds that all stand in [`Options`]. Findings that
+//! [`rules`] judges one class of bottleneck by thresholds of its own. Findings that
 //! explain one another are put in [groups](group); of each group the one with the most to gain speaks.
 
 pub mod class;
@@ -17,7 +17,7 @@ pub mod words;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 
-pub use options::Options;
+pub use rules::Options;
 
 /// The plugin.
 pub struct Bottleneck;
@@ -30,14 +30,19 @@ impl Plugin for Bottleneck {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let facts = facts::Facts::load(run, &options)?;
+        let limits = facts::Limits {
+            launch_ns: options.gaps.launch_ns,
+            prepare_ns: options.gaps.prepare_ns,
+            read_back_bytes: options.transfer.read_back_bytes,
+        };
+        let facts = facts::Facts::load(run, &limits)?;
         run.check_cancelled()?;
         let mut verdicts = verdict::Verdicts::default();
-        for rule in rules::ALL {
-            rule(&facts, &options, &mut verdicts);
+        for rule in options.rules() {
+            rule.judge(&facts, &options, &mut verdicts);
         }
         let verdicts = group::grouped(verdicts, facts.window.ranks);
-        let top = verdicts.leaders(options.findings);
+        let top = verdicts.leaders(options.general.findings);
         run.emit(tables::top(&verdicts, &top))?;
         run.emit(tables::bottlenecks(&verdicts))?;
         run.emit(tables::not_measurable(&verdicts))?;

@@ -1,7 +1,7 @@
 //! What rules say.
 
-use crate::Options;
 use crate::class::Class;
+use crate::options::General;
 
 /// How sure a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +34,10 @@ pub enum Severity {
 
 impl Severity {
     /// By a share of the window, or of whatever the rule says.
-    pub fn from_share(share: f64, options: &Options) -> Self {
-        if share >= options.high_share {
+    pub fn from_share(share: f64, thresholds: &General) -> Self {
+        if share >= thresholds.high_share {
             Self::High
-        } else if share >= options.medium_share {
+        } else if share >= thresholds.medium_share {
             Self::Medium
         } else {
             Self::Low
@@ -49,6 +49,9 @@ impl Severity {
         ["low", "medium", "high"][self as usize]
     }
 }
+
+/// Code of a finding that is a category's part of another one.
+pub const PART: &str = "category_part";
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_plugin::{Result, Run, rank};
 
+use super::loader_names::is_loader;
 use super::ranges::{Ranges, common, total, union};
 use super::{Device, Window};
-use crate::options::is_loader;
 
 /// A row of `category.by_brick`.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,15 @@ use trueno_plugin::rank;
 use super::device::device_name;
 use super::ranges::{Ranges, union, within};
 use super::{Bricks, Device, Window};
-use crate::Options;
+
+/// Times and sizes in the table of the module.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the table of the module says it")]
+pub struct Limits {
+    pub launch_ns: i64,
+    pub prepare_ns: i64,
+    pub read_back_bytes: u64,
+}
 
 /// See the table of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +99,7 @@ pub struct Idle {
 
 impl Idle {
     /// Finds them.
-    pub fn find(device: &Device, bricks: &Bricks, window: &Window, options: &Options) -> Self {
+    pub fn find(device: &Device, bricks: &Bricks, window: &Window, limits: &Limits) -> Self {
         let mut out = Self::default();
         let all_holds = holds(device);
         for number in device.devices() {
@@ -112,7 +120,7 @@ impl Idle {
             // on this one: who counts it out would call the device idle.
             let is_work = |work: &&super::Work| {
                 work.device.is_none_or(|of| of == number)
-                    && !work.is_read_back(options.read_back_bytes)
+                    && !work.is_read_back(limits.read_back_bytes)
             };
             for work in device.work.iter().filter(is_work) {
                 first = first.min(work.start_ns);
@@ -121,7 +129,7 @@ impl Idle {
                 busy = more.max(0).saturating_add(busy);
                 if work.start_ns > until {
                     let times = (until, work.start_ns);
-                    let gap = gap(number, times, work, &holds, &loaders, options);
+                    let gap = gap(number, times, work, &holds, &loaders, limits);
                     out.gaps.push(gap);
                 }
                 busy_until = Some(until.max(work.end_ns));
@@ -179,7 +187,7 @@ fn gap(
     next: &super::Work,
     holds: &[(i64, i64, u64, bool)],
     loaders: &Ranges,
-    options: &Options,
+    limits: &Limits,
 ) -> Gap {
     let mut out = Gap {
         device,
@@ -195,7 +203,7 @@ fn gap(
     let Some((called_ns, _)) = next.launch.filter(|_| next.device.is_some()) else {
         return out;
     };
-    if called_ns.saturating_add(options.launch_ns) <= start_ns {
+    if called_ns.saturating_add(limits.launch_ns) <= start_ns {
         out.cause = Cause::Device;
         return out;
     }
@@ -214,7 +222,7 @@ fn gap(
     out.cause =
         if loading > 0 && loading >= asked_ns.saturating_sub(start_ns).saturating_sub(loading) {
             Cause::Loader
-        } else if asked_ns.saturating_sub(free_ns) >= options.prepare_ns {
+        } else if asked_ns.saturating_sub(free_ns) >= limits.prepare_ns {
             Cause::Host
         } else if hold.is_some() {
             Cause::Sync

@@ -4,6 +4,7 @@ mod bricks;
 mod checksums;
 mod device;
 mod idle;
+mod loader_names;
 mod path;
 pub mod ranges;
 mod roof;
@@ -14,7 +15,7 @@ mod window;
 pub use bricks::{Bricks, Load, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
-pub use idle::{Cause, Gap, Idle};
+pub use idle::{Cause, Gap, Idle, Limits};
 pub use path::{Opportunity, Path};
 pub use roof::{Beyond, Point, Roof};
 pub use steps::Steps;
@@ -24,8 +25,6 @@ pub use window::Window;
 use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, Table, rank};
-
-use crate::Options;
 
 /// All of them.
 #[derive(Debug)]
@@ -61,14 +60,14 @@ impl Facts {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, options: &Options) -> Result<Self> {
+    pub fn load(run: &mut Run, limits: &Limits) -> Result<Self> {
         let window = Window::load(run)?;
         let path = Path::load(run)?;
         let bricks = Bricks::load(run, &window)?;
         let device = Device::load(run, &window)?;
         let mut bricks = bricks;
         bricks.busy_by_rank(&device, &window);
-        let idle = Idle::find(&device, &bricks, &window, options);
+        let idle = Idle::find(&device, &bricks, &window, limits);
         Ok(Self {
             path,
             idle,

@@ -7,11 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, PART, SHOWN, gaps, gaps_sql, serial, small_batches, sync, transfer};
-use crate::Options;
+use super::draft::Draft;
+use super::gaps::{SHOWN, gaps, gaps_sql};
+use super::{Options, Rule, serial, small_batches, sync, transfer};
 use crate::facts::ranges::{Ranges, Total, common, total, union};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
-use crate::verdict::{Bottleneck, Confidence, Verdicts};
+use crate::options::thresholds;
+use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
 use crate::words::{count, many, percent, quoted, short, time};
 
 /// What a category has of a finding.
@@ -30,21 +32,29 @@ struct Part<'a> {
 /// By category; of what has none under the empty name.
 type Parts<'a> = BTreeMap<&'a str, Part<'a>>;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for at in 0..verdicts.findings.len() {
-        let parts = parts(facts, options, &verdicts.findings[at]);
-        let all_ns = parts.values().map(|part| part.ns).total();
-        if all_ns <= 0 || parts.keys().all(|name| name.is_empty()) {
-            continue;
-        }
-        let whole = &mut verdicts.findings[at];
-        whole.considered += &format!("; {}", shares(&parts, all_ns));
-        let whole = whole.clone();
-        if parts.len() < 2 {
-            continue;
-        }
-        for (category, part) in parts.into_iter().filter(|(name, _)| !name.is_empty()) {
-            tell(facts, options, &whole, (category, part, all_ns), verdicts);
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct CategoryParts {
+    }
+}
+
+impl Rule for CategoryParts {
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for at in 0..verdicts.findings.len() {
+            let parts = parts(facts, options, &verdicts.findings[at]);
+            let all_ns = parts.values().map(|part| part.ns).total();
+            if all_ns <= 0 || parts.keys().all(|name| name.is_empty()) {
+                continue;
+            }
+            let whole = &mut verdicts.findings[at];
+            whole.considered += &format!("; {}", shares(&parts, all_ns));
+            let whole = whole.clone();
+            if parts.len() < 2 {
+                continue;
+            }
+            for (category, part) in parts.into_iter().filter(|(name, _)| !name.is_empty()) {
+                tell(facts, options, &whole, (category, part, all_ns), verdicts);
+            }
         }
     }
 }

@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Draft, compute, roofs};
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule, compute, latency, roofs};
 use crate::class::Class;
 use crate::facts::{Facts, Point};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, quoted, short, time};
 
@@ -24,46 +25,53 @@ struct Sum<'a> {
     gain_ns: i64,
 }
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
-    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
-    for point in roofs::points(facts, 0.0) {
-        let (class, gain_ns) = compute::class_and_gain(facts, options, point);
-        let all_ns = facts.path.name_ns(&point.name).max(1);
-        // Own time: what a brick and a kernel in it have in common is that of the kernel, which may be of several categories.
-        for (category, path_ns) in facts
-            .path
-            .own_ns(&point.name, facts.category_of(&point.name))
-        {
-            // What has no category has nothing in common.
-            if !Facts::is_category(category) || path_ns <= 0 {
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct Categories {
+    }
+}
+
+impl Rule for Categories {
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let mut sums: BTreeMap<(&str, Class), Sum<'_>> = BTreeMap::new();
+        let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+        for point in roofs::points(facts, 0.0) {
+            let (class, gain_ns) = compute::class_and_gain(facts, options, point);
+            let all_ns = facts.path.name_ns(&point.name).max(1);
+            // Own time: what a brick and a kernel in it have in common is that of the kernel, which may be of several categories.
+            for (category, path_ns) in facts
+                .path
+                .own_ns(&point.name, facts.category_of(&point.name))
+            {
+                // What has no category has nothing in common.
+                if !Facts::is_category(category) || path_ns <= 0 {
+                    continue;
+                }
+                let time_ns = times.entry(category).or_default();
+                *time_ns = time_ns.saturating_add(path_ns);
+                let sum = sums.entry((category, class)).or_default();
+                sum.points.push(point);
+                sum.path_ns = sum.path_ns.saturating_add(path_ns);
+                let part = (path_ns as f64 / all_ns as f64).min(1.0);
+                sum.gain_ns = sum.gain_ns.saturating_add((gain_ns as f64 * part) as i64);
+            }
+        }
+        for ((category, class), sum) in sums {
+            let share = sum.path_ns as f64 / times[category].max(1) as f64;
+            if sum.points.len() < 2 || share < MIN_CLASS_SHARE || !facts.path.is_known {
                 continue;
             }
-            let time_ns = times.entry(category).or_default();
-            *time_ns = time_ns.saturating_add(path_ns);
-            let sum = sums.entry((category, class)).or_default();
-            sum.points.push(point);
-            sum.path_ns = sum.path_ns.saturating_add(path_ns);
-            let part = (path_ns as f64 / all_ns as f64).min(1.0);
-            sum.gain_ns = sum.gain_ns.saturating_add((gain_ns as f64 * part) as i64);
-        }
-    }
-    for ((category, class), sum) in sums {
-        let share = sum.path_ns as f64 / times[category].max(1) as f64;
-        if sum.points.len() < 2 || share < MIN_CLASS_SHARE || !facts.path.is_known {
-            continue;
-        }
-        let (what, fix) = match class {
-            Class::MemoryBound => ("at the roof of the memory", "half the bytes"),
-            Class::ComputeBound => ("at the roof of the arithmetic", "half the FLOPs"),
-            Class::LatencyBound => ("waiting for single accesses", "two chains at once"),
-            _ => ("far below their roofs", "reaching them"),
-        };
-        let doubtful = sum.points.iter().filter(|point| point.doubt.is_some());
-        let doubtful = doubtful.count() as u64;
-        let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
-        names.sort_unstable();
-        Draft {
+            let (what, fix) = match class {
+                compute::MEMORY_BOUND => ("at the roof of the memory", "half the bytes"),
+                compute::COMPUTE_BOUND => ("at the roof of the arithmetic", "half the FLOPs"),
+                latency::CLASS => ("waiting for single accesses", "two chains at once"),
+                _ => ("far below their roofs", "reaching them"),
+            };
+            let doubtful = sum.points.iter().filter(|point| point.doubt.is_some());
+            let doubtful = doubtful.count() as u64;
+            let mut names: Vec<&str> = sum.points.iter().map(|point| point.name.as_str()).collect();
+            names.sort_unstable();
+            Draft {
             class,
             code: "category",
             scope_kind: "category",
@@ -90,13 +98,14 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             assumption: "the same for each of the names, one after the other on the critical path".into(),
             considered: format!("{} on the critical path in these names; other classes have less of the category", time(sum.path_ns)),
             suggestion: match class {
-                Class::MemoryBound => "fuse them: what one writes and the next reads need not go through memory",
-                Class::ComputeBound => "a lower precision, or a faster algorithm for all of them",
-                Class::LatencyBound => "several independent items at once, or data laid out in the order it is read",
+                compute::MEMORY_BOUND => "fuse them: what one writes and the next reads need not go through memory",
+                compute::COMPUTE_BOUND => "a lower precision, or a faster algorithm for all of them",
+                latency::CLASS => "several independent items at once, or data laid out in the order it is read",
                 _ => "begin with the one that has the most time; what helps it may help all",
             }
             .into(),
         }
         .with_gain(facts, options, sum.gain_ns.min(sum.path_ns), verdicts);
+        }
     }
 }

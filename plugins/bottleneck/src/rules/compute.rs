@@ -7,66 +7,91 @@
 //! is that of `near_roof`, from which on the roof is what holds it. Of what has at least half of its calls above the roof nothing
 //! is said by that roof: `not_measurable` names the nearer memory to ask about. A roof in doubt leaves little confidence.
 
-use super::{Draft, latency, roofs};
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule, latency, roofs};
 use crate::class::Class;
 use crate::facts::{Facts, Point};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::percent;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if facts.roof.points.is_empty() && facts.window.wall_ns > 0 {
-        let missing = if facts.roof.without > 0 {
-            "ceilings of the machine, or work that fits below them"
-        } else {
-            "FLOPs and bytes of kernels or bricks, and ceilings of the machine"
-        };
-        for class in [
-            Class::MemoryBound,
-            Class::ComputeBound,
-            Class::Unoptimised,
-            Class::LatencyBound,
-        ] {
-            verdicts.not_measurable(
+/// At the roof of the memory.
+pub const MEMORY_BOUND: Class = Class::new("memory_bound", 0);
+
+/// At the roof of the arithmetic.
+pub const COMPUTE_BOUND: Class = Class::new("compute_bound", 1);
+
+/// Far from its roof, and on the critical path.
+pub const UNOPTIMISED: Class = Class::new("unoptimised", 13);
+
+thresholds! {
+    /// Efficiencies that tell what holds a name below a roof.
+    pub struct Compute {
+        /// Efficiency from which on the roof is what holds it.
+        near_roof: f64 = 0.6,
+        /// Efficiency below which the roof itself is the goal; above it `near_roof` is.
+        far_roof: f64 = 0.3,
+    }
+}
+
+impl Rule for Compute {
+    fn classes(&self) -> &'static [Class] {
+        &[MEMORY_BOUND, COMPUTE_BOUND, UNOPTIMISED]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if facts.roof.points.is_empty() && facts.window.wall_ns > 0 {
+            let missing = if facts.roof.without > 0 {
+                "ceilings of the machine, or work that fits below them"
+            } else {
+                "FLOPs and bytes of kernels or bricks, and ceilings of the machine"
+            };
+            for class in [MEMORY_BOUND, COMPUTE_BOUND, UNOPTIMISED, latency::CLASS] {
+                verdicts.not_measurable(
                 class,
                 "run",
                 missing,
                 "declare flops and bytes (or join an Nsight Compute profile), and record ceilings (recorder feature `peaks`)",
             );
+            }
         }
-    }
-    roofs::beyond(facts, options.least_share, verdicts);
-    for point in roofs::points(facts, options.least_share) {
-        match class_and_gain(facts, options, point) {
-            (Class::LatencyBound, _) => {}
-            (Class::Unoptimised, gain_ns) => below(facts, options, point, gain_ns, verdicts),
-            (_, gain_ns) => at_the_roof(facts, options, point, gain_ns, verdicts),
+        roofs::beyond(facts, options.general.least_share, verdicts);
+        for point in roofs::points(facts, options.general.least_share) {
+            match class_and_gain(facts, options, point) {
+                (latency::CLASS, _) => {}
+                (UNOPTIMISED, gain_ns) => below(facts, options, point, gain_ns, verdicts),
+                (_, gain_ns) => at_the_roof(facts, options, point, gain_ns, verdicts),
+            }
         }
     }
 }
 
 /// What holds a point, and what the path would be shorter by without.
 pub fn class_and_gain(facts: &Facts, options: &Options, point: &Point) -> (Class, i64) {
-    if point.efficiency >= options.near_roof {
+    if point.efficiency >= options.compute.near_roof {
         let gain_ns = facts.path.gain_ns(&point.name, 0.5);
         return match point.is_memory {
-            true => (Class::MemoryBound, gain_ns),
-            false => (Class::ComputeBound, gain_ns),
+            true => (MEMORY_BOUND, gain_ns),
+            false => (COMPUTE_BOUND, gain_ns),
         };
     }
-    let is_far = point.efficiency < options.far_roof;
+    let is_far = point.efficiency < options.compute.far_roof;
     if is_far && latency::why(facts, options, point).is_some() {
-        return (Class::LatencyBound, facts.path.gain_ns(&point.name, 0.5));
+        return (latency::CLASS, facts.path.gain_ns(&point.name, 0.5));
     }
     let place = (point.source.clone(), point.name.clone());
     let computed = facts.path.at_roof.get(&place).copied();
-    let goal = if is_far { 1.0 } else { options.near_roof };
+    let goal = if is_far {
+        1.0
+    } else {
+        options.compute.near_roof
+    };
     let gain_ns = computed.filter(|_| is_far).unwrap_or_else(|| {
         facts
             .path
             .gain_ns(&point.name, 1.0 - point.efficiency / goal)
     });
-    (Class::Unoptimised, gain_ns)
+    (UNOPTIMISED, gain_ns)
 }
 
 fn at_the_roof(
@@ -79,7 +104,7 @@ fn at_the_roof(
     let name = roofs::name(point);
     let (class, code, what, fix, suggestion) = if point.is_memory {
         (
-            Class::MemoryBound,
+            MEMORY_BOUND,
             "memory_bound",
             format!("moves {:.1} GB/s", point.bytes_per_s / 1e9),
             "half the bytes",
@@ -87,7 +112,7 @@ fn at_the_roof(
         )
     } else {
         (
-            Class::ComputeBound,
+            COMPUTE_BOUND,
             "compute_bound",
             format!("computes {:.1} GFLOP/s", point.flops_per_s / 1e9),
             "half the FLOPs",
@@ -121,8 +146,12 @@ fn at_the_roof(
 }
 
 fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts: &mut Verdicts) {
-    let is_far = point.efficiency < options.far_roof;
-    let goal = if is_far { 1.0 } else { options.near_roof };
+    let is_far = point.efficiency < options.compute.far_roof;
+    let goal = if is_far {
+        1.0
+    } else {
+        options.compute.near_roof
+    };
     let (fix, assumption) = if is_far {
         (
             "at the roof it".to_owned(),
@@ -139,7 +168,7 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
     };
     let (may_wait, waits) = latency::may_wait(facts, options, point);
     Draft {
-        class: Class::Unoptimised,
+        class: UNOPTIMISED,
         code: "unoptimised",
         scope_kind: roofs::scope_kind(point),
         scope: point.name.clone(),

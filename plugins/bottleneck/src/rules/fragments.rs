@@ -4,10 +4,11 @@
 //! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
 //! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::words::{bytes, percent};
 
@@ -16,60 +17,81 @@ const NOTHING_LIVES: f64 = 0.95;
 /// Fragmentation from which on even that is in the way everywhere.
 const EVERYWHERE: f64 = 0.95;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let table = &facts.fragmentation;
-    if table.is_empty() {
-        verdicts.not_measurable(
-            Class::FragmentedMemory,
+/// Free memory in pieces.
+pub const CLASS: Class = Class::new("fragmented_memory", 10);
+
+thresholds! {
+    /// Shares of free memory in pieces.
+    pub struct Fragmentation {
+        /// 1 − largest free piece / free.
+        fragmentation: f64 = 0.5,
+        /// Free / footprint.
+        free_share: f64 = 0.3,
+        /// Less in pieces is not worth a word.
+        least_free_bytes: i64 = 1 << 20,
+    }
+}
+
+impl Rule for Fragmentation {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let table = &facts.fragmentation;
+        if table.is_empty() {
+            verdicts.not_measurable(
+            CLASS,
             "run",
             "allocations with addresses",
             "record them: the recorder's feature `alloc`, or Recorder::allocation with an address",
         );
-        return;
-    }
-    let (Ok(place), Ok(moment), Ok(free), Ok(largest)) = (
-        table.text("place"),
-        table.text("moment"),
-        table.i64("free_bytes"),
-        table.i64("largest_free_bytes"),
-    ) else {
-        return;
-    };
-    let (Ok(share), Ok(free_share)) = (table.f64("fragmentation_share"), table.f64("free_share"))
-    else {
-        return;
-    };
-    let mut worst: Vec<(usize, f64)> = Vec::new();
-    for row in 0..table.rows() {
-        let (Some(in_pieces), Some(of_all), Some(free), Some(_)) = (
-            share.get(row),
-            free_share.get(row),
-            free.get(row),
-            largest.get(row),
+            return;
+        }
+        let (Ok(place), Ok(moment), Ok(free), Ok(largest)) = (
+            table.text("place"),
+            table.text("moment"),
+            table.i64("free_bytes"),
+            table.i64("largest_free_bytes"),
         ) else {
-            continue;
+            return;
         };
-        let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;
-        if nothing_lives
-            || in_pieces < options.fragmentation
-            || of_all < options.free_share
-            || free < options.least_free_bytes
-        {
-            continue;
+        let (Ok(share), Ok(free_share)) =
+            (table.f64("fragmentation_share"), table.f64("free_share"))
+        else {
+            return;
+        };
+        let mut worst: Vec<(usize, f64)> = Vec::new();
+        for row in 0..table.rows() {
+            let (Some(in_pieces), Some(of_all), Some(free), Some(_)) = (
+                share.get(row),
+                free_share.get(row),
+                free.get(row),
+                largest.get(row),
+            ) else {
+                continue;
+            };
+            let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;
+            if nothing_lives
+                || in_pieces < self.fragmentation
+                || of_all < self.free_share
+                || free < self.least_free_bytes
+            {
+                continue;
+            }
+            match worst
+                .iter_mut()
+                .find(|(other, _)| place.get(*other) == place.get(row))
+            {
+                Some(other) if other.1 < of_all => *other = (row, of_all),
+                Some(_) => {}
+                None => worst.push((row, of_all)),
+            }
         }
-        match worst
-            .iter_mut()
-            .find(|(other, _)| place.get(*other) == place.get(row))
-        {
-            Some(other) if other.1 < of_all => *other = (row, of_all),
-            Some(_) => {}
-            None => worst.push((row, of_all)),
-        }
-    }
-    for (row, of_all) in worst {
-        let name = place.get(row).unwrap_or("memory");
-        Draft {
-            class: Class::FragmentedMemory,
+        for (row, of_all) in worst {
+            let name = place.get(row).unwrap_or("memory");
+            Draft {
+            class: CLASS,
             code: "fragmented_memory",
             scope_kind: "memory",
             scope: name.to_owned(),
@@ -87,6 +109,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
             suggestion: "keep long-lived and short-lived blocks apart (an arena), or few sizes of blocks".into(),
         }
-        .without_gain(Severity::from_share(of_all / 2.0, options), verdicts);
+        .without_gain(Severity::from_share(of_all / 2.0, &options.general), verdicts);
+        }
     }
 }

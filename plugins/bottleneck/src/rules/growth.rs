@@ -5,81 +5,106 @@
 //! high within `full_soon_s`, medium within `full_later_s`, else low; medium where they, or the bytes held, are not known; and low below `least_growth_bytes` in the window. No gain in time
 //! is claimed.
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::words::{bytes, count, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let table = &facts.growth;
-    let (Ok(place), Ok(tag), Ok(share), Ok(verdict)) = (
-        table.text("place"),
-        table.text("tag"),
-        table.f64("growth_share"),
-        table.text("verdict"),
-    ) else {
-        return;
-    };
-    let (Ok(each), Ok(first), Ok(last), Ok(p)) = (
-        table.f64("bytes_per_iteration"),
-        table.i64("first_bytes"),
-        table.i64("last_bytes"),
-        table.f64("p"),
-    ) else {
-        return;
-    };
-    if table.is_empty() {
-        verdicts.not_measurable(
-            Class::MemoryGrowth,
+/// Live memory grows with the iterations.
+pub const CLASS: Class = Class::new("memory_growth", 11).explaining(&["fragmented_memory"]);
+
+thresholds! {
+    /// Rates of growth, and the memory there is.
+    pub struct MemoryGrowth {
+        /// Growth over all iterations / median live bytes.
+        growth_share: f64 = 0.1,
+        /// What grew by less in the window is of low severity whatever its rate.
+        least_growth_bytes: i64 = 1 << 20,
+        /// Memory that is there to be filled, the machine's or the device's, which tables do not tell.
+        memory_bytes: Option<i64> = None,
+        /// At the rate of the window memory is full so soon: high severity.
+        full_soon_s: f64 = 3_600.0,
+        /// The same for medium severity.
+        full_later_s: f64 = 86_400.0,
+    }
+}
+
+impl Rule for MemoryGrowth {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let table = &facts.growth;
+        let (Ok(place), Ok(tag), Ok(share), Ok(verdict)) = (
+            table.text("place"),
+            table.text("tag"),
+            table.f64("growth_share"),
+            table.text("verdict"),
+        ) else {
+            return;
+        };
+        let (Ok(each), Ok(first), Ok(last), Ok(p)) = (
+            table.f64("bytes_per_iteration"),
+            table.i64("first_bytes"),
+            table.i64("last_bytes"),
+            table.f64("p"),
+        ) else {
+            return;
+        };
+        if table.is_empty() {
+            verdicts.not_measurable(
+            CLASS,
             "run",
             "allocations",
             "record them: the recorder's feature `alloc`, or Recorder::allocation for memory of devices",
         );
-        return;
-    }
-    let mut told: Vec<String> = Vec::new();
-    for row in 0..table.rows() {
-        let name = place.get(row).unwrap_or("memory");
-        if verdict.get(row) == Some("cannot tell") {
-            verdicts.not_measurable(
-                Class::MemoryGrowth,
-                name,
-                "enough iterations for a trend (8)",
-                "hold Recorder::iteration around each step, and record more of them",
-            );
-            continue;
+            return;
         }
-        let (Some("grows"), Some(share)) = (verdict.get(row), share.get(row)) else {
-            continue;
-        };
-        // All tags together come first; a tag of its own says where.
-        if share < options.growth_share || told.iter().any(|other| other == name) {
-            continue;
-        }
-        told.push(name.to_owned());
-        let tags = (0..table.rows()).filter(|other| {
-            place.get(*other) == place.get(row)
-                && tag.get(*other) != Some("all tags")
-                && verdict.get(*other) == Some("grows")
-        });
-        let tag_name = tags
-            .max_by(|a, b| {
-                each.get(*a)
-                    .partial_cmp(&each.get(*b))
-                    .unwrap_or(std::cmp::Ordering::Equal)
-            })
-            .and_then(|at| tag.get(at))
-            .or(tag.get(row));
-        let iterations = crate::facts::count(table, "iterations", row).unwrap_or(0);
-        let all_bytes = match first.get(row).zip(last.get(row)) {
-            Some((first, last)) => Some(last.saturating_sub(first) as f64),
-            None => each.get(row).map(|each| each * iterations as f64),
-        };
-        let (severity, until) = pace(facts, options, all_bytes, last.get(row));
-        Draft {
-            class: Class::MemoryGrowth,
+        let mut told: Vec<String> = Vec::new();
+        for row in 0..table.rows() {
+            let name = place.get(row).unwrap_or("memory");
+            if verdict.get(row) == Some("cannot tell") {
+                verdicts.not_measurable(
+                    CLASS,
+                    name,
+                    "enough iterations for a trend (8)",
+                    "hold Recorder::iteration around each step, and record more of them",
+                );
+                continue;
+            }
+            let (Some("grows"), Some(share)) = (verdict.get(row), share.get(row)) else {
+                continue;
+            };
+            // All tags together come first; a tag of its own says where.
+            if share < self.growth_share || told.iter().any(|other| other == name) {
+                continue;
+            }
+            told.push(name.to_owned());
+            let tags = (0..table.rows()).filter(|other| {
+                place.get(*other) == place.get(row)
+                    && tag.get(*other) != Some("all tags")
+                    && verdict.get(*other) == Some("grows")
+            });
+            let tag_name = tags
+                .max_by(|a, b| {
+                    each.get(*a)
+                        .partial_cmp(&each.get(*b))
+                        .unwrap_or(std::cmp::Ordering::Equal)
+                })
+                .and_then(|at| tag.get(at))
+                .or(tag.get(row));
+            let iterations = crate::facts::count(table, "iterations", row).unwrap_or(0);
+            let all_bytes = match first.get(row).zip(last.get(row)) {
+                Some((first, last)) => Some(last.saturating_sub(first) as f64),
+                None => each.get(row).map(|each| each * iterations as f64),
+            };
+            let (severity, until) = pace(facts, options, all_bytes, last.get(row));
+            Draft {
+            class: CLASS,
             code: "memory_growth",
             scope_kind: "memory",
             scope: name.to_owned(),
@@ -98,6 +123,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             suggestion: "see which tag grows in memory.growth, and what keeps its blocks alive after the step".into(),
         }
         .without_gain(severity, verdicts);
+        }
     }
 }
 
@@ -112,8 +138,8 @@ fn pace(
         return (Severity::Low, "how fast is not known".into());
     };
     let so_far = format!("it is {} in {}", bytes(all), time(wall_ns));
-    let is_small = all < options.least_growth_bytes as f64;
-    let (Some(memory_bytes), Some(last_bytes)) = (options.memory_bytes, last_bytes) else {
+    let is_small = all < options.growth.least_growth_bytes as f64;
+    let (Some(memory_bytes), Some(last_bytes)) = (options.growth.memory_bytes, last_bytes) else {
         let severity = if is_small {
             Severity::Low
         } else {
@@ -135,9 +161,9 @@ fn pace(
     );
     let severity = if is_small {
         Severity::Low
-    } else if full_s <= options.full_soon_s {
+    } else if full_s <= options.growth.full_soon_s {
         Severity::High
-    } else if full_s <= options.full_later_s {
+    } else if full_s <= options.growth.full_later_s {
         Severity::Medium
     } else {
         Severity::Low

@@ -9,19 +9,38 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_plugin::rank;
 
-use super::{Draft, sync};
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule, sync};
 use crate::class::Class;
 use crate::facts::ranges::{Total, one_after_another, union};
 use crate::facts::{Facts, Idle, Work};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    threads(facts, options, verdicts);
-    streams(facts, options, verdicts);
-    devices(facts, options, verdicts);
-    ranks(facts, options, verdicts);
+/// Threads, streams or ranks wait for the slowest.
+pub const CLASS: Class =
+    Class::new("load_imbalance", 7).explaining(&["sync_bound", "serialisation"]);
+
+thresholds! {
+    /// Unevenness of what is waited for together.
+    pub struct Imbalance {
+        /// (longest − mean) / longest from which on it is a finding.
+        imbalance: f64 = 0.15,
+    }
+}
+
+impl Rule for Imbalance {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        threads(facts, options, verdicts);
+        streams(facts, options, verdicts);
+        devices(facts, options, verdicts);
+        ranks(facts, options, verdicts);
+    }
 }
 
 fn add(sums: &mut BTreeMap<i64, i64>, who: i64, ns: i64) {
@@ -42,7 +61,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let tasks = &facts.tasks;
     if facts.bricks.threads > 1 && tasks.tasks.is_empty() {
         verdicts.not_measurable(
-            Class::LoadImbalance,
+            CLASS,
             "threads",
             "which work on several threads belongs together",
             "record each piece as Recorder::task with its parent, and the wait for them as Recorder::wait",
@@ -75,7 +94,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
     }
     let imbalance = longest_ns.saturating_sub(mean_ns) as f64 / longest_ns.max(1) as f64;
-    if n == 0 || imbalance < options.imbalance {
+    if n == 0 || imbalance < options.imbalance.imbalance {
         return;
     }
     let (who, times) = slow
@@ -96,7 +115,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Ranks work side by side: the one with the most to save.
     let gain_ns = saved.into_values().map(one_after_another).max();
     Draft {
-        class: Class::LoadImbalance,
+        class: CLASS,
         code: "threads",
         scope_kind: "threads",
         scope: if is_same { format!("thread {who}") } else { "threads".into() },
@@ -165,7 +184,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let Some((longest, mean, who)) = uneven(&sums) else {
             continue;
         };
-        if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
+        if (longest.saturating_sub(mean) as f64) < options.imbalance.imbalance * longest as f64 {
             continue;
         }
         let name = Idle::device_name(device);
@@ -174,9 +193,9 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             work.is_kernel() && work.device == Some(device) && work.stream.is_none()
         });
         let unknown_ns = unknown.map(Work::dur_ns).total();
-        if unknown_ns as f64 >= options.imbalance * longest as f64 {
+        if unknown_ns as f64 >= options.imbalance.imbalance * longest as f64 {
             verdicts.not_measurable(
-                Class::LoadImbalance,
+                CLASS,
                 &name,
                 format!("the streams of {} of kernels", time(unknown_ns)),
                 "record the stream of each kernel (CUPTI kernel activity has it)",
@@ -184,7 +203,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             continue;
         }
         Draft {
-            class: Class::LoadImbalance,
+            class: CLASS,
             code: "streams",
             scope_kind: "streams",
             scope: format!("{name}/stream {who}"),
@@ -210,12 +229,12 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };
-    if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
+    if (longest.saturating_sub(mean) as f64) < options.imbalance.imbalance * longest as f64 {
         return;
     }
     let name = Idle::device_name(who);
     Draft {
-        class: Class::LoadImbalance,
+        class: CLASS,
         code: "devices",
         scope_kind: "device",
         scope: name.clone(),
@@ -256,11 +275,11 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };
-    if (longest.saturating_sub(mean) as f64) < options.imbalance * longest as f64 {
+    if (longest.saturating_sub(mean) as f64) < options.imbalance.imbalance * longest as f64 {
         return;
     }
     Draft {
-        class: Class::LoadImbalance,
+        class: CLASS,
         code: "ranks",
         scope_kind: "ranks",
         scope: format!("rank {who}"),

@@ -7,11 +7,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Draft, SHOWN, sync};
-use crate::Options;
-use crate::class::Class;
+use super::draft::Draft;
+use super::gaps::SHOWN;
+use super::{Options, Rule, imbalance, sync};
 use crate::facts::ranges::{Total, one_after_another, union};
 use crate::facts::{Facts, Work};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, time};
 
@@ -72,64 +73,71 @@ fn meetings(facts: &Facts) -> Vec<Meeting<'_>> {
     out
 }
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if facts.window.ranks < 2 {
-        return;
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct LateRanks {
     }
-    let all = meetings(facts);
-    let n = all.len() as u64;
-    let names = &facts.device.names;
-    if n == 0 && names.iter().any(|name| sync::is_collective(name)) {
-        verdicts.not_measurable(
-            Class::LoadImbalance,
-            "ranks",
-            "which rank comes late: no collective is on record equally often on all ranks",
-            "record all ranks over the same steps",
-        );
-    }
-    let mut one: Vec<Meeting<'_>> = all.into_iter().filter(Meeting::is_one).collect();
-    if n > 0 && (one.len() as u64) * 10 < n * 9 {
-        verdicts.not_measurable(
-            Class::LoadImbalance,
-            "ranks",
-            format!(
-                "which rank comes late: {} of {} do not run on all ranks at once",
-                count(n - one.len() as u64),
-                many(n, "collective")
-            ),
-            "record all ranks over the same steps, with clocks that agree",
-        );
-        return;
-    }
-    one.sort_by_key(|meeting| Reverse(meeting.waited_ns()));
-    let waited_ns = one.iter().map(Meeting::waited_ns).total();
-    // Who was last, by how long the others waited for it, and how often.
-    let mut late: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
-    for meeting in &one {
-        if let Some((_, rank)) = meeting.last() {
-            let of = late.entry(rank).or_default();
-            *of = (of.0.saturating_add(meeting.waited_ns()), of.1 + 1);
+}
+
+impl Rule for LateRanks {
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if facts.window.ranks < 2 {
+            return;
         }
-    }
-    let worst = late.iter().max_by_key(|(rank, of)| (of.0, Reverse(**rank)));
-    let (Some((who, (for_it_ns, times))), Some(longest)) = (worst, one.first()) else {
-        return;
-    };
-    let mean = |meeting: &Meeting<'_>| meeting.waited_ns() / meeting.0.len().max(1) as i64;
-    // Collectives of several streams that ranks wait for at once hold them up once.
-    let saved = one.iter().map(|meeting| (meeting.late(), mean(meeting)));
-    let gain_ns = one_after_another(saved.collect());
-    let rows = one
-        .iter()
-        .flat_map(|meeting| meeting.0.values())
-        .take(SHOWN);
-    let ids: Vec<String> = rows.map(|work| work.id.to_string()).collect();
-    let during = one.iter().flat_map(|meeting| meeting.0.values());
-    let during = union(during.map(|work| (work.start_ns, work.end_ns)).collect());
-    // The longest alone may be how the recording began.
-    let is_single = longest.waited_ns().saturating_mul(2) > waited_ns;
-    Draft {
-        class: Class::LoadImbalance,
+        let all = meetings(facts);
+        let n = all.len() as u64;
+        let names = &facts.device.names;
+        if n == 0 && names.iter().any(|name| sync::is_collective(name)) {
+            verdicts.not_measurable(
+                imbalance::CLASS,
+                "ranks",
+                "which rank comes late: no collective is on record equally often on all ranks",
+                "record all ranks over the same steps",
+            );
+        }
+        let mut one: Vec<Meeting<'_>> = all.into_iter().filter(Meeting::is_one).collect();
+        if n > 0 && (one.len() as u64) * 10 < n * 9 {
+            verdicts.not_measurable(
+                imbalance::CLASS,
+                "ranks",
+                format!(
+                    "which rank comes late: {} of {} do not run on all ranks at once",
+                    count(n - one.len() as u64),
+                    many(n, "collective")
+                ),
+                "record all ranks over the same steps, with clocks that agree",
+            );
+            return;
+        }
+        one.sort_by_key(|meeting| Reverse(meeting.waited_ns()));
+        let waited_ns = one.iter().map(Meeting::waited_ns).total();
+        // Who was last, by how long the others waited for it, and how often.
+        let mut late: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
+        for meeting in &one {
+            if let Some((_, rank)) = meeting.last() {
+                let of = late.entry(rank).or_default();
+                *of = (of.0.saturating_add(meeting.waited_ns()), of.1 + 1);
+            }
+        }
+        let worst = late.iter().max_by_key(|(rank, of)| (of.0, Reverse(**rank)));
+        let (Some((who, (for_it_ns, times))), Some(longest)) = (worst, one.first()) else {
+            return;
+        };
+        let mean = |meeting: &Meeting<'_>| meeting.waited_ns() / meeting.0.len().max(1) as i64;
+        // Collectives of several streams that ranks wait for at once hold them up once.
+        let saved = one.iter().map(|meeting| (meeting.late(), mean(meeting)));
+        let gain_ns = one_after_another(saved.collect());
+        let rows = one
+            .iter()
+            .flat_map(|meeting| meeting.0.values())
+            .take(SHOWN);
+        let ids: Vec<String> = rows.map(|work| work.id.to_string()).collect();
+        let during = one.iter().flat_map(|meeting| meeting.0.values());
+        let during = union(during.map(|work| (work.start_ns, work.end_ns)).collect());
+        // The longest alone may be how the recording began.
+        let is_single = longest.waited_ns().saturating_mul(2) > waited_ns;
+        Draft {
+        class: imbalance::CLASS,
         code: "late_ranks",
         scope_kind: "ranks",
         scope: format!("rank {who}"),
@@ -161,4 +169,5 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     .during(facts, &during)
     .with_gain(facts, options, gain_ns, verdicts);
+    }
 }

@@ -10,25 +10,44 @@
 //! Gain: `critical_path` with half of it, for two independent chains. Where nothing of this is so, and misses were not counted, a chain
 //! through caches looks like any slow loop: [`may_wait`] says whether it can be one.
 
-use super::{Draft, roofs};
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule, roofs};
 use crate::class::Class;
 use crate::facts::{Facts, Point};
+use crate::options::thresholds;
 use crate::verdict::Verdicts;
 
 /// Bytes in a second of accesses one after another that a second-level cache answers: 64 in 4 ns. What is faster is no chain.
 const CHAIN_BYTES_PER_S: f64 = 16e9;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for point in roofs::points(facts, options.least_share) {
-        if point.efficiency >= options.far_roof {
-            continue;
-        }
-        let Some(why) = why(facts, options, point) else {
-            continue;
-        };
-        Draft {
-            class: Class::LatencyBound,
+/// Each step waits for the one before: neither roof is near, and no queue is full.
+pub const CLASS: Class = Class::new("latency_bound", 2);
+
+thresholds! {
+    /// Rates of accesses one after another.
+    pub struct Latency {
+        /// A thread that moves less waits for each access before the next (64 B in 64 ns).
+        latency_bytes_per_s: f64 = 1e9,
+        /// Time of one miss of the last cache after another.
+        miss_ns: f64 = 80.0,
+    }
+}
+
+impl Rule for Latency {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for point in roofs::points(facts, options.general.least_share) {
+            if point.efficiency >= options.compute.far_roof {
+                continue;
+            }
+            let Some(why) = why(facts, options, point) else {
+                continue;
+            };
+            Draft {
+            class: CLASS,
             code: "latency_bound",
             scope_kind: roofs::scope_kind(point),
             scope: point.name.clone(),
@@ -43,6 +62,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .of_name(facts, &point.name)
         .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
+        }
     }
 }
 
@@ -58,11 +78,11 @@ fn rate(point: &Point) -> (f64, &'static str) {
 pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
     if point.device == "cpu" {
         let (per_thread, each) = rate(point);
-        if point.is_memory && per_thread < options.latency_bytes_per_s {
+        if point.is_memory && per_thread < options.latency.latency_bytes_per_s {
             return Some(format!("{:.2} GB/s{each}", per_thread / 1e9));
         }
         let each_ns = facts.roof.ns_per_miss.get(&point.name)?;
-        let is_chain = (0.5..=2.0).contains(&(each_ns / options.miss_ns));
+        let is_chain = (0.5..=2.0).contains(&(each_ns / options.latency.miss_ns));
         return is_chain.then(|| format!("a cache miss each {each_ns:.0} ns"));
     }
     let (mut few, mut known) = (0_u64, 0_u64);
@@ -74,10 +94,11 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
     {
         if let Some(blocks) = work.blocks {
             known += 1;
-            few += u64::from(blocks < options.few_blocks);
+            few += u64::from(blocks < options.small_batches.few_blocks);
         }
     }
-    (known > 0 && few * 2 > known).then(|| format!("grids of under {} blocks", options.few_blocks))
+    (known > 0 && few * 2 > known)
+        .then(|| format!("grids of under {} blocks", options.small_batches.few_blocks))
 }
 
 /// Whether a point that nothing shows to wait for single accesses may do so all the same, and what is known about it.
@@ -99,7 +120,7 @@ pub fn may_wait(facts: &Facts, options: &Options, point: &Point) -> (bool, Strin
     }
     // Few misses say nothing of accesses that a nearer cache answers.
     match facts.roof.ns_per_miss.get(&point.name) {
-        Some(each_ns) if *each_ns < options.miss_ns => (
+        Some(each_ns) if *each_ns < options.latency.miss_ns => (
             false,
             format!("misses of the last cache, one each {each_ns:.0} ns, overlap: it is not waiting for single accesses (latency-bound)"),
         ),

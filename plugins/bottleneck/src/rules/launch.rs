@@ -4,21 +4,39 @@
 //! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
 //! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
 
-use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
-use crate::Options;
+use super::draft::Draft;
+use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts, Idle};
+use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::words::{count, percent, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for (device, ..) in &facts.idle.spans {
-        let name = Idle::device_name(*device);
-        let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
-        if unknown >= options.least_gaps && facts.share(unknown_ns) >= options.least_share {
-            verdicts.not_measurable(
-                Class::LaunchBound,
+/// The device waits for the host to launch the next small piece.
+pub const CLASS: Class = Class::new("launch_bound", 3);
+
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct LaunchBound {
+    }
+}
+
+impl Rule for LaunchBound {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for (device, ..) in &facts.idle.spans {
+            let name = Idle::device_name(*device);
+            let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
+            if unknown >= options.gaps.least_gaps
+                && facts.share(unknown_ns) >= options.general.least_share
+            {
+                verdicts.not_measurable(
+                CLASS,
                 &name,
                 format!(
                     "when the host launched the work after {} gaps ({}){}",
@@ -28,20 +46,20 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
                 ),
                 "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
             );
-        }
-        let (n, ns) = facts.idle.of_cause(*device, Cause::Launch);
-        if n < options.least_gaps {
-            continue;
-        }
-        let gaps = gaps(facts, *device, Cause::Launch);
-        let during = times(&gaps);
-        let work = facts.device.work.iter();
-        let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());
-        let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
-        let kernels = durs.len() as u64;
-        let mean = durs.into_iter().total() / (kernels.max(1) as i64);
-        Draft {
-            class: Class::LaunchBound,
+            }
+            let (n, ns) = facts.idle.of_cause(*device, Cause::Launch);
+            if n < options.gaps.least_gaps {
+                continue;
+            }
+            let gaps = gaps(facts, *device, Cause::Launch);
+            let during = times(&gaps);
+            let work = facts.device.work.iter();
+            let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());
+            let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
+            let kernels = durs.len() as u64;
+            let mean = durs.into_iter().total() / (kernels.max(1) as i64);
+            Draft {
+            class: CLASS,
             code: "launch_bound",
             scope_kind: "device",
             scope: name.clone(),
@@ -61,5 +79,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .during(facts, &during)
         .with_gain(facts, options, ns.min(host_path_ns(facts, *device)), verdicts);
+        }
     }
 }

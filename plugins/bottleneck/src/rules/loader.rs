@@ -8,94 +8,109 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, Total, total, union};
 use crate::facts::{Cause, Facts, Load};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if facts.bricks.loader_names.is_empty() {
-        verdicts.not_measurable(
-            Class::DataLoadBound,
-            "run",
-            "which rows get input",
-            "name such bricks load…, fetch… or read…, or give them the category `data loading`",
-        );
-        return;
+/// Work waits for its input.
+pub const CLASS: Class = Class::new("data_load_bound", 6).explaining(&["transfer_bound"]);
+
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct DataLoad {
     }
-    // What is loaded once, before the steps, is set-up.
-    let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
-    let rows = facts.bricks.loaders.iter();
-    let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
-    let loading = union(rows.iter().map(|row| row.range).collect());
-    // Ranks load side by side.
-    let mut by_rank: BTreeMap<i64, Ranges> = BTreeMap::new();
-    for row in &rows {
-        by_rank.entry(row.rank).or_default().push(row.range);
+}
+
+impl Rule for DataLoad {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
     }
-    let by_rank = by_rank.into_values().map(|ranges| total(&union(ranges)));
-    let by_rank: Vec<i64> = by_rank.collect();
-    let all_ns = by_rank.iter().copied().max().unwrap_or(0);
-    let ranks = by_rank.len();
-    let outermost = outermost(&rows);
-    let mut names: Vec<(i64, &String)> = facts
-        .bricks
-        .loader_names
-        .iter()
-        .filter(in_steps)
-        .map(|name| {
-            let share = outermost.get(name.as_str()).copied().unwrap_or(1.0);
-            ((facts.path.name_ns(name) as f64 * share) as i64, name)
-        })
-        .collect();
-    names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let on_path = names.iter().map(|row| row.0).total();
-    let path_ns = if facts.path.is_known {
-        on_path.min(by_rank.into_iter().total())
-    } else {
-        all_ns
-    };
-    let Some((_, name)) = names.first() else {
-        return;
-    };
-    if facts.share(path_ns) < options.least_share {
-        return;
-    }
-    let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
-    // Loading goes on beside the work already, or is nearly all there is.
-    let is_alongside = rest_ns.saturating_mul(4) < path_ns;
-    let (gain_ns, fix, assumption) = if is_alongside {
-        (
-            facts.path.gain_ns(name, 0.5).min(path_ns / 2),
-            "two loaders",
-            "loading in two places at once takes half the time".to_owned(),
-        )
-    } else {
-        (
-            path_ns.min(rest_ns),
-            "loading ahead",
-            format!(
-                "the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}",
-                time(all_ns)
-            ),
-        )
-    };
-    let idle_ns = facts
-        .idle
-        .gaps
-        .iter()
-        .filter(|gap| gap.cause == Cause::Loader)
-        .map(|gap| gap.dur_ns())
-        .total();
-    let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
-    let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
-        crate::facts::Idle::device_name(span.0)
-    });
-    Draft {
-        class: Class::DataLoadBound,
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if facts.bricks.loader_names.is_empty() {
+            verdicts.not_measurable(
+                CLASS,
+                "run",
+                "which rows get input",
+                "name such bricks load…, fetch… or read…, or give them the category `data loading`",
+            );
+            return;
+        }
+        // What is loaded once, before the steps, is set-up.
+        let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
+        let rows = facts.bricks.loaders.iter();
+        let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
+        let loading = union(rows.iter().map(|row| row.range).collect());
+        // Ranks load side by side.
+        let mut by_rank: BTreeMap<i64, Ranges> = BTreeMap::new();
+        for row in &rows {
+            by_rank.entry(row.rank).or_default().push(row.range);
+        }
+        let by_rank = by_rank.into_values().map(|ranges| total(&union(ranges)));
+        let by_rank: Vec<i64> = by_rank.collect();
+        let all_ns = by_rank.iter().copied().max().unwrap_or(0);
+        let ranks = by_rank.len();
+        let outermost = outermost(&rows);
+        let mut names: Vec<(i64, &String)> = facts
+            .bricks
+            .loader_names
+            .iter()
+            .filter(in_steps)
+            .map(|name| {
+                let share = outermost.get(name.as_str()).copied().unwrap_or(1.0);
+                ((facts.path.name_ns(name) as f64 * share) as i64, name)
+            })
+            .collect();
+        names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let on_path = names.iter().map(|row| row.0).total();
+        let path_ns = if facts.path.is_known {
+            on_path.min(by_rank.into_iter().total())
+        } else {
+            all_ns
+        };
+        let Some((_, name)) = names.first() else {
+            return;
+        };
+        if facts.share(path_ns) < options.general.least_share {
+            return;
+        }
+        let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
+        // Loading goes on beside the work already, or is nearly all there is.
+        let is_alongside = rest_ns.saturating_mul(4) < path_ns;
+        let (gain_ns, fix, assumption) = if is_alongside {
+            (
+                facts.path.gain_ns(name, 0.5).min(path_ns / 2),
+                "two loaders",
+                "loading in two places at once takes half the time".to_owned(),
+            )
+        } else {
+            (
+                path_ns.min(rest_ns),
+                "loading ahead",
+                format!(
+                    "the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}",
+                    time(all_ns)
+                ),
+            )
+        };
+        let idle_ns = facts
+            .idle
+            .gaps
+            .iter()
+            .filter(|gap| gap.cause == Cause::Loader)
+            .map(|gap| gap.dur_ns())
+            .total();
+        let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
+        let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
+            crate::facts::Idle::device_name(span.0)
+        });
+        Draft {
+        class: CLASS,
         code: "data_load_bound",
         scope_kind: "brick",
         scope: (*name).clone(),
@@ -124,6 +139,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     .during(facts, &loading)
     .with_gain(facts, options, gain_ns, verdicts);
+    }
 }
 
 /// The share of the time of each name that is not inside another call that gets input on the same thread: the path counts a name

@@ -4,7 +4,7 @@
 //! What lies to [`NEARLY_ALL`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
 //! [`HALF`] on it says how much. What lies to [`HALF`] in slow iterations, which are no more than a [`FEW`] of the steady time, says that.
 
-use super::Draft;
+use super::draft::Draft;
 use crate::facts::Facts;
 use crate::facts::ranges::{Ranges, common, total, union};
 use crate::words::{count, many, percent, short, time};

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::rank;
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::facts::ranges::Total;
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short};
 
@@ -47,66 +48,87 @@ impl All<'_> {
     }
 }
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if facts.tensors.is_empty() {
-        if !facts.bricks.names.is_empty() {
-            verdicts.not_measurable(
-                Class::Recomputation,
-                "run",
-                "checksums of results",
-                "take Recorder::checksum of what a brick computes, inside the brick",
-            );
-        }
-        return;
+/// Equal tensors computed again.
+pub const CLASS: Class = Class::new("recomputation", 14).explaining(&[
+    "memory_bound",
+    "compute_bound",
+    "latency_bound",
+    "unoptimised",
+]);
+
+thresholds! {
+    /// Number of repeated results.
+    pub struct Recomputation {
+        /// Runs of one brick that gave a result again, from which on it is a habit.
+        repeats: u64 = 3,
     }
-    let mut runs: BTreeMap<u64, Once<'_>> = BTreeMap::new();
-    for tensor in &facts.tensors {
-        let run = runs.entry(tensor.span).or_insert_with(|| Once {
-            brick: &tensor.brick,
-            dur_ns: tensor.dur_ns,
-            is_zero: true,
-            results: Vec::new(),
-        });
-        run.is_zero &= tensor.is_zero;
-        run.results.push((&tensor.tensor, tensor.hash));
+}
+
+impl Rule for Recomputation {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
     }
-    // Ranks that compute the same do so side by side: each for itself.
-    let mut bricks: BTreeMap<(&str, u64), All<'_>> = BTreeMap::new();
-    for (span, mut run) in runs {
-        run.results.sort_unstable();
-        let of = bricks.entry((run.brick, rank::of_key(span))).or_default();
-        of.dur_ns = run.dur_ns.saturating_add(of.dur_ns);
-        if !run.is_zero {
-            let equal = of.by_results.entry(run.results).or_default();
-            if equal.runs > 0 {
-                equal.again_ns = run.dur_ns.saturating_add(equal.again_ns);
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if facts.tensors.is_empty() {
+            if !facts.bricks.names.is_empty() {
+                verdicts.not_measurable(
+                    CLASS,
+                    "run",
+                    "checksums of results",
+                    "take Recorder::checksum of what a brick computes, inside the brick",
+                );
             }
-            equal.runs += 1;
+            return;
         }
-    }
-    // Of each brick the rank that does so longest.
-    let mut worst: BTreeMap<&str, &All<'_>> = BTreeMap::new();
-    for ((brick, _), all) in &bricks {
-        let of = worst.entry(brick).or_insert(all);
-        if all.again_ns() > of.again_ns() {
-            *of = all;
+        let mut runs: BTreeMap<u64, Once<'_>> = BTreeMap::new();
+        for tensor in &facts.tensors {
+            let run = runs.entry(tensor.span).or_insert_with(|| Once {
+                brick: &tensor.brick,
+                dur_ns: tensor.dur_ns,
+                is_zero: true,
+                results: Vec::new(),
+            });
+            run.is_zero &= tensor.is_zero;
+            run.results.push((&tensor.tensor, tensor.hash));
         }
-    }
-    for (brick, all) in worst {
-        let (all_ns, results) = (all.dur_ns, &all.by_results);
-        let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
-        let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
-        let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).total();
-        let Some((tensors, _)) = repeated.first() else {
-            continue;
-        };
-        // The first of each had to be computed.
-        if runs - (repeated.len() as u64) < options.repeats {
-            continue;
+        // Ranks that compute the same do so side by side: each for itself.
+        let mut bricks: BTreeMap<(&str, u64), All<'_>> = BTreeMap::new();
+        for (span, mut run) in runs {
+            run.results.sort_unstable();
+            let of = bricks.entry((run.brick, rank::of_key(span))).or_default();
+            of.dur_ns = run.dur_ns.saturating_add(of.dur_ns);
+            if !run.is_zero {
+                let equal = of.by_results.entry(run.results).or_default();
+                if equal.runs > 0 {
+                    equal.again_ns = run.dur_ns.saturating_add(equal.again_ns);
+                }
+                equal.runs += 1;
+            }
         }
-        let less = again_ns as f64 / all_ns.max(1) as f64;
-        Draft {
-            class: Class::Recomputation,
+        // Of each brick the rank that does so longest.
+        let mut worst: BTreeMap<&str, &All<'_>> = BTreeMap::new();
+        for ((brick, _), all) in &bricks {
+            let of = worst.entry(brick).or_insert(all);
+            if all.again_ns() > of.again_ns() {
+                *of = all;
+            }
+        }
+        for (brick, all) in worst {
+            let (all_ns, results) = (all.dur_ns, &all.by_results);
+            let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
+            let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
+            let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).total();
+            let Some((tensors, _)) = repeated.first() else {
+                continue;
+            };
+            // The first of each had to be computed.
+            if runs - (repeated.len() as u64) < self.repeats {
+                continue;
+            }
+            let less = again_ns as f64 / all_ns.max(1) as f64;
+            Draft {
+            class: CLASS,
             code: "recomputation",
             scope_kind: "brick",
             scope: brick.to_owned(),
@@ -130,5 +152,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .of_name(facts, brick)
         .with_gain(facts, options, facts.path.gain_ns(brick, less), verdicts);
+        }
     }
 }

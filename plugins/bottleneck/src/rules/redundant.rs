@@ -10,11 +10,12 @@
 
 use trueno_plugin::rank;
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, Total, total, union, within};
 use crate::facts::{Facts, Idle, Work};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count};
 
@@ -27,65 +28,86 @@ struct Trips {
     copies: Ranges,
 }
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
-        std::collections::BTreeMap::new();
-    for work in &facts.device.work {
-        // Copies of an unknown device may each be of another.
-        let (Some(device), Some(bytes)) = (work.device, work.copy.and_then(|copy| copy.bytes))
-        else {
-            continue;
-        };
-        if matches!(facts.device.name(work), "h2d" | "d2h") {
-            series.entry((device, bytes)).or_default().push(work);
-        }
+/// The same bytes back and forth.
+pub const CLASS: Class =
+    Class::new("redundant_transfers", 15).explaining(&["transfer_bound", "sync_bound"]);
+
+thresholds! {
+    /// Number and pace of round trips.
+    pub struct RedundantTransfers {
+        /// Round trips from which on they are a pattern.
+        round_trips: u64 = 5,
+        /// What a host writes at most: what comes back sooner cannot have been rewritten.
+        touch_bytes_per_ns: i64 = 50,
     }
-    let calls = facts
-        .path
-        .names
-        .iter()
-        .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"));
-    let device_path = facts
-        .path
-        .kind_ns("transfer")
-        .saturating_add(calls.map(|row| row.3).total());
-    let mut kernels_of: std::collections::BTreeMap<i64, Ranges> = std::collections::BTreeMap::new();
-    let mut asking_of: std::collections::BTreeMap<u64, Ranges> = std::collections::BTreeMap::new();
-    for ((device, size), copies) in series {
-        let kernels = kernels_of
-            .entry(device)
-            .or_insert_with(|| facts.device.busy(Some(device), Work::is_kernel));
-        let of_rank = copies.first().map_or(0, |copy| rank::of_key(copy.id));
-        let asking = asking_of
-            .entry(of_rank)
-            .or_insert_with(|| asking(facts, of_rank));
-        let trips = trips(facts, options, &copies, size, kernels, asking);
-        let n = trips.on_device + trips.on_host;
-        if n < options.round_trips {
-            if trips.other >= 10 * options.round_trips {
-                verdicts.not_measurable(
-                    Class::RedundantTransfers,
-                    &Idle::device_name(device),
-                    format!(
-                        "whether the {} round trips of {} carry the same bytes",
-                        count(trips.other),
-                        bytes(size as f64)
-                    ),
-                    "take Recorder::checksum of the buffer in the bricks around the copies",
-                );
+}
+
+impl Rule for RedundantTransfers {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
+            std::collections::BTreeMap::new();
+        for work in &facts.device.work {
+            // Copies of an unknown device may each be of another.
+            let (Some(device), Some(bytes)) = (work.device, work.copy.and_then(|copy| copy.bytes))
+            else {
+                continue;
+            };
+            if matches!(facts.device.name(work), "h2d" | "d2h") {
+                series.entry((device, bytes)).or_default().push(work);
             }
-            continue;
         }
-        let name = Idle::device_name(device);
-        let copies_ns = total(&union(trips.copies));
-        let gain_ns = if facts.path.is_known {
-            copies_ns.min(device_path)
-        } else {
-            copies_ns
-        };
-        let sure = trips.on_device >= n.div_ceil(2);
-        Draft {
-            class: Class::RedundantTransfers,
+        let calls = facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.1 == "work" && row.0.to_ascii_lowercase().contains("memcpy"));
+        let device_path = facts
+            .path
+            .kind_ns("transfer")
+            .saturating_add(calls.map(|row| row.3).total());
+        let mut kernels_of: std::collections::BTreeMap<i64, Ranges> =
+            std::collections::BTreeMap::new();
+        let mut asking_of: std::collections::BTreeMap<u64, Ranges> =
+            std::collections::BTreeMap::new();
+        for ((device, size), copies) in series {
+            let kernels = kernels_of
+                .entry(device)
+                .or_insert_with(|| facts.device.busy(Some(device), Work::is_kernel));
+            let of_rank = copies.first().map_or(0, |copy| rank::of_key(copy.id));
+            let asking = asking_of
+                .entry(of_rank)
+                .or_insert_with(|| asking(facts, of_rank));
+            let trips = trips(facts, options, &copies, size, kernels, asking);
+            let n = trips.on_device + trips.on_host;
+            if n < self.round_trips {
+                if trips.other >= 10 * self.round_trips {
+                    verdicts.not_measurable(
+                        CLASS,
+                        &Idle::device_name(device),
+                        format!(
+                            "whether the {} round trips of {} carry the same bytes",
+                            count(trips.other),
+                            bytes(size as f64)
+                        ),
+                        "take Recorder::checksum of the buffer in the bricks around the copies",
+                    );
+                }
+                continue;
+            }
+            let name = Idle::device_name(device);
+            let copies_ns = total(&union(trips.copies));
+            let gain_ns = if facts.path.is_known {
+                copies_ns.min(device_path)
+            } else {
+                copies_ns
+            };
+            let sure = trips.on_device >= n.div_ceil(2);
+            Draft {
+            class: CLASS,
             code: "round_trips",
             scope_kind: "device",
             scope: format!("{name}, {}", bytes(size as f64)),
@@ -111,6 +133,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             suggestion: "leave the data on the device between steps, and copy back what the host really reads".into(),
         }
         .with_gain(facts, options, gain_ns, verdicts);
+        }
     }
 }
 
@@ -201,6 +224,7 @@ fn is_same_on_host(
     let starts = &facts.bricks.other_starts_ns;
     let begins = starts.partition_point(|start| *start < called_ns)
         > starts.partition_point(|start| *start <= down.end_ns);
-    let touch_ns = i64::try_from(size).unwrap_or(i64::MAX) / options.touch_bytes_per_ns.max(1);
+    let touch_ns =
+        i64::try_from(size).unwrap_or(i64::MAX) / options.redundant.touch_bytes_per_ns.max(1);
     waited && !begins && own_ns < touch_ns
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::class::Class;
+use super::compute;
 use crate::facts::{Beyond, Facts, Point};
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, quoted, short};
@@ -72,7 +72,7 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
 /// How sure a place below a roof is.
 pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     match (&point.assumed, facts.path.is_known) {
-        (_, false) => (Confidence::Low, super::NO_PATH.into()),
+        (_, false) => (Confidence::Low, super::gaps::NO_PATH.into()),
         _ if point.doubt.is_some() => (
             Confidence::Low,
             "what its roof was measured by is in doubt".into(),
@@ -143,10 +143,10 @@ pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
                     ),
                     None => "declare the bytes that it moves, or measure the ceilings again (trueno-record peaks --into RUN --replace)".to_owned(),
                 };
-                (Class::MemoryBound, level, how)
+                (compute::MEMORY_BOUND, level, how)
             }
             None => (
-                Class::ComputeBound,
+                compute::COMPUTE_BOUND,
                 "the arithmetic",
                 "declare the FLOPs that it computes, or measure the ceilings again (trueno-record peaks --into RUN --replace)".to_owned(),
             ),

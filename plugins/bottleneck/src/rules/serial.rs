@@ -6,29 +6,50 @@
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
-use super::{Draft, gaps, gaps_sql, host_path_ns, other_causes, times};
-use crate::Options;
+use super::draft::Draft;
+use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times};
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::Total;
 use crate::facts::{Cause, Facts, Idle};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time, without_rank};
 
 /// Fewer gaps are no habit.
 const MIN_GAPS: u64 = 3;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for (device, _, _, busy) in &facts.idle.spans {
-        let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
-        if n < MIN_GAPS {
-            continue;
-        }
-        let name = Idle::device_name(*device);
-        let gaps = gaps(facts, *device, Cause::Host);
-        let during = times(&gaps);
-        let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
-        Draft {
-            class: Class::Serialisation,
+/// What could run side by side runs one after another. Gaps in which the host prepares are
+/// neither copies nor loading: those are found beside it.
+pub const CLASS: Class = Class::new("serialisation", 8);
+
+thresholds! {
+    /// Shares of time in which lanes work.
+    pub struct Serialisation {
+        /// Share of the window in which one lane works and all others idle.
+        alone_share: f64 = 0.4,
+        /// A lane that is busy for a smaller share is not counted among those that could help.
+        lanes_busy: f64 = 0.05,
+    }
+}
+
+impl Rule for Serialisation {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for (device, _, _, busy) in &facts.idle.spans {
+            let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
+            if n < MIN_GAPS {
+                continue;
+            }
+            let name = Idle::device_name(*device);
+            let gaps = gaps(facts, *device, Cause::Host);
+            let during = times(&gaps);
+            let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
+            Draft {
+            class: CLASS,
             code: "host_prepares",
             scope_kind: "device",
             scope: name.clone(),
@@ -36,7 +57,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             confidence: if facts.path.is_known {
                 (Confidence::Medium, "the gaps and the launches after them are on record; that the host can prepare ahead is assumed".into())
             } else {
-                (Confidence::Low, super::NO_PATH.into())
+                (Confidence::Low, super::gaps::NO_PATH.into())
             },
             lead: format!(
                 "{name} idles {} of the wall while the host prepares ({} gaps)",
@@ -56,16 +77,17 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .during(facts, &during)
         .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts, *device)), verdicts);
-    }
-    alone(facts, options, verdicts);
-    let gap_ns = facts.path.kind_ns("gap");
-    if facts.share(gap_ns) >= options.set_up_share {
-        verdicts.not_measurable(
-            Class::Serialisation,
+        }
+        alone(facts, options, verdicts);
+        let gap_ns = facts.path.kind_ns("gap");
+        if facts.share(gap_ns) >= options.set_up.set_up_share {
+            verdicts.not_measurable(
+            CLASS,
             "host",
             format!("what the host did in {} of the critical path ({} of the wall), where nothing is on record", time(gap_ns), percent(facts.share(gap_ns))),
             "record bricks around what the host does there, or the waits and what they wait for",
         );
+        }
     }
 }
 
@@ -87,7 +109,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if is_joins || !facts.idle.spans.is_empty() {
         return;
     }
-    let least = (facts.window.wall_ns as f64 * options.lanes_busy) as i64;
+    let least = (facts.window.wall_ns as f64 * options.serial.lanes_busy) as i64;
     let busy = facts.bricks.host_busy_ns.iter();
     // Threads that are made anew for each round are each busy for a moment only.
     let busy = busy.filter(|lane| lane.1 >= least.max(1));
@@ -106,11 +128,11 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     else {
         return;
     };
-    if lanes < 2 || facts.share(all_ns) < options.alone_share {
+    if lanes < 2 || facts.share(all_ns) < options.serial.alone_share {
         return;
     }
     Draft {
-        class: Class::Serialisation,
+        class: CLASS,
         code: "one_lane",
         scope_kind: "brick",
         scope: most.0.clone(),

@@ -5,11 +5,12 @@
 //! the path has before a device first works: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::facts::ranges::Total;
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
 
@@ -26,48 +27,64 @@ const WAITS_AND_COPIES: [&str; 8] = [
     "mpi_recv",
 ];
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let own_ns = |name: &str| -> i64 {
-        let rows = facts
-            .path
-            .names
+/// What happens once, before the work begins.
+pub const CLASS: Class = Class::new("set_up", 16);
+
+thresholds! {
+    /// Share of one-time calls.
+    pub struct SetUp {
+        /// Share of the window from which on they are a finding.
+        set_up_share: f64 = 0.3,
+    }
+}
+
+impl Rule for SetUp {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let own_ns = |name: &str| -> i64 {
+            let rows = facts
+                .path
+                .names
+                .iter()
+                .filter(|row| row.0 == name && row.1 == "work");
+            rows.map(|row| row.3).total()
+        };
+        let mut rows: Vec<(i64, &str)> = Vec::new();
+        for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
+            let lower = name.to_ascii_lowercase();
+            let ns = (*longest_ns).min(own_ns(name));
+            if longest_ns.saturating_mul(2) >= *all_ns
+                && facts.share(ns) >= MIN_SHARE
+                && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
+            {
+                rows.push((ns, name));
+            }
+        }
+        for (name, all_ns) in &facts.bricks.before_steps {
+            let ns = (*all_ns).min(own_ns(name));
+            if facts.share(ns) >= MIN_SHARE && !rows.iter().any(|row| row.1 == name) {
+                rows.push((ns, name));
+            }
+        }
+        rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+        let single_ns = rows.iter().map(|row| row.0).total();
+        let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
+        let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
+        let work_ns = first_work.map_or(0, |first| facts.path.work_before_ns(first));
+        let before_ns = until_ns.min(work_ns);
+        let all_ns = single_ns.max(before_ns);
+        if facts.share(all_ns) < self.set_up_share {
+            return;
+        }
+        let names: Vec<String> = rows
             .iter()
-            .filter(|row| row.0 == name && row.1 == "work");
-        rows.map(|row| row.3).total()
-    };
-    let mut rows: Vec<(i64, &str)> = Vec::new();
-    for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
-        let lower = name.to_ascii_lowercase();
-        let ns = (*longest_ns).min(own_ns(name));
-        if longest_ns.saturating_mul(2) >= *all_ns
-            && facts.share(ns) >= MIN_SHARE
-            && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
-        {
-            rows.push((ns, name));
-        }
-    }
-    for (name, all_ns) in &facts.bricks.before_steps {
-        let ns = (*all_ns).min(own_ns(name));
-        if facts.share(ns) >= MIN_SHARE && !rows.iter().any(|row| row.1 == name) {
-            rows.push((ns, name));
-        }
-    }
-    rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    let single_ns = rows.iter().map(|row| row.0).total();
-    let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
-    let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
-    let work_ns = first_work.map_or(0, |first| facts.path.work_before_ns(first));
-    let before_ns = until_ns.min(work_ns);
-    let all_ns = single_ns.max(before_ns);
-    if facts.share(all_ns) < options.set_up_share {
-        return;
-    }
-    let names: Vec<String> = rows
-        .iter()
-        .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
-        .collect();
-    Draft {
-        class: Class::SetUp,
+            .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
+            .collect();
+        Draft {
+        class: CLASS,
         code: "set_up",
         scope_kind: "run",
         scope: rows.first().map_or("first device work", |row| row.1).to_owned(),
@@ -112,4 +129,5 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "record after a warm-up if the steady state is what matters; else keep the process up, or load less at the start".into(),
     }
     .with_gain(facts, options, all_ns, verdicts);
+    }
 }

@@ -9,47 +9,68 @@
 //! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
 //!   work in each, in the same time.
 
-use super::Draft;
+use super::draft::Draft;
 use super::linear_fit::{Fit, Unfit};
-use crate::Options;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::{Total, total, union};
 use crate::facts::{Facts, Idle, Work};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time};
 
 /// Calls are put together by so many.
 const FEWER: f64 = 8.0;
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut told = false;
-    for (name, sizes) in &facts.bricks.sizes {
-        let fit = match Fit::through(sizes) {
-            Ok(fit) => fit,
-            Err(Unfit::OneSize) => continue,
-            Err(Unfit::Other(why)) => {
-                told = true;
-                // Of what is next to nothing nobody asks.
-                if facts.share(facts.path.gain_ns(name, 1.0)) >= options.least_share {
-                    verdicts.not_measurable(
-                        Class::SmallBatches,
+/// Calls too small for their fixed cost, or for the device.
+pub const CLASS: Class =
+    Class::new("small_batches", 9).explaining(&["launch_bound", "latency_bound", "sync_bound"]);
+
+thresholds! {
+    /// Sizes of grids and shares of fixed cost.
+    pub struct SmallBatches {
+        /// A grid of fewer blocks leaves most of a device idle.
+        few_blocks: i64 = 32,
+        /// Share of device time in such grids; share of a call that is fixed cost.
+        small_share: f64 = 0.5,
+    }
+}
+
+impl Rule for SmallBatches {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let mut told = false;
+        for (name, sizes) in &facts.bricks.sizes {
+            let fit = match Fit::through(sizes) {
+                Ok(fit) => fit,
+                Err(Unfit::OneSize) => continue,
+                Err(Unfit::Other(why)) => {
+                    told = true;
+                    // Of what is next to nothing nobody asks.
+                    if facts.share(facts.path.gain_ns(name, 1.0)) >= options.general.least_share {
+                        verdicts.not_measurable(
+                        CLASS,
                         name,
                         format!("how the time of {} depends on its size: {why}", short(name)),
                         "declare as elements what the work of a call grows with, or its flops and bytes, and record a few steps at another batch size",
                     );
+                    }
+                    continue;
                 }
+            };
+            told = true;
+            let share = fit.fixed_share();
+            if share < self.small_share || facts.window.a_rank(fit.calls) < options.gaps.least_gaps
+            {
                 continue;
             }
-        };
-        told = true;
-        let share = fit.fixed_share();
-        if share < options.small_share || facts.window.a_rank(fit.calls) < options.least_gaps {
-            continue;
-        }
-        let less = share * (1.0 - 1.0 / FEWER);
-        let measure = fit.measure.name();
-        Draft {
-            class: Class::SmallBatches,
+            let less = share * (1.0 - 1.0 / FEWER);
+            let measure = fit.measure.name();
+            Draft {
+            class: CLASS,
             code: "fixed_cost",
             scope_kind: "brick",
             scope: name.clone(),
@@ -72,17 +93,18 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .of_name(facts, name)
         .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
-    }
-    if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
-        verdicts.not_measurable(
-            Class::SmallBatches,
+        }
+        if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
+            verdicts.not_measurable(
+            CLASS,
             "bricks",
             "how the time of a call depends on its size: no brick declares two numbers of elements, one twice the other",
             "declare elements on bricks, and record a few steps at another batch size",
         );
-    }
-    for device in facts.device.devices() {
-        grids(facts, options, device, verdicts);
+        }
+        for device in facts.device.devices() {
+            grids(facts, options, device, verdicts);
+        }
     }
 }
 
@@ -90,7 +112,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
     let is_few = work
         .blocks
-        .is_some_and(|blocks| blocks < options.few_blocks);
+        .is_some_and(|blocks| blocks < options.small_batches.few_blocks);
     is_few && work.is_kernel() && !super::sync::is_collective(facts.device.name(work))
 }
 
@@ -115,7 +137,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     let name = Idle::device_name(device);
     if known == 0 {
         verdicts.not_measurable(
-            Class::SmallBatches,
+            CLASS,
             &name,
             "grids of kernels",
             "record the launch grid (CUPTI kernel activity has it)",
@@ -123,7 +145,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         return;
     }
     let share = small_ns as f64 / all_ns.max(1) as f64;
-    if share < options.small_share || n < options.least_gaps {
+    if share < options.small_batches.small_share || n < options.gaps.least_gaps {
         return;
     }
     let on_path = names
@@ -135,18 +157,18 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     // Those of several streams at once hold the device once.
     let gain_ns = total(&small).min(on_path) / 2;
     Draft {
-        class: Class::SmallBatches,
+        class: CLASS,
         code: "small_grids",
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
         confidence: (Confidence::Medium, format!("grids of {} kernels are on record; how many blocks the device holds at once is assumed", count(known))),
-        lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.few_blocks),
+        lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.small_batches.few_blocks),
         fix: "twice the work in each".into(),
         evidence: format!(
             "SELECT name, grid_x * grid_y * grid_z AS blocks, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels \
              WHERE device = {device} AND grid_x * grid_y * grid_z < {} GROUP BY name, blocks ORDER BY dur_ns DESC",
-            options.few_blocks
+            options.small_batches.few_blocks
         ),
         assumption: "a grid of twice the blocks takes no longer while most of the device is idle".into(),
         considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),

@@ -14,25 +14,42 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_plugin::rank;
 
-use super::{Draft, gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
-use crate::Options;
+use super::draft::Draft;
+use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
+use super::{Options, Rule, imbalance};
 use crate::class::Class;
 use crate::facts::ranges::{Ranges, common, total, union, within};
 use crate::facts::{Cause, Facts, Idle, Task};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, short, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    for device in facts.device.devices() {
-        after_waits(facts, options, device, verdicts);
+/// Waits after which there is nothing to do, or that take longer than what they wait for.
+pub const CLASS: Class = Class::new("sync_bound", 5).explaining(&["launch_bound", "serialisation"]);
+
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct SyncBound {
     }
-    joins(facts, options, verdicts);
-    unexplained(facts, options, verdicts);
+}
+
+impl Rule for SyncBound {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for device in facts.device.devices() {
+            after_waits(facts, options, device, verdicts);
+        }
+        joins(facts, options, verdicts);
+        unexplained(facts, options, verdicts);
+    }
 }
 
 fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (n, ns) = facts.idle.of_cause(device, Cause::Sync);
-    if n < options.least_gaps {
+    if n < options.gaps.least_gaps {
         return;
     }
     let name = Idle::device_name(device);
@@ -45,7 +62,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         "waits"
     };
     Draft {
-        class: Class::SyncBound,
+        class: CLASS,
         code: "device_waits",
         scope_kind: "device",
         scope: name.clone(),
@@ -129,11 +146,11 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     };
     let around_ns = total(&waits).min(facts.window.wall_ns);
     // What is mostly work with a little around it is not bound by its joins.
-    if n < options.least_gaps || around_ns.saturating_mul(2) < work_ns {
+    if n < options.gaps.least_gaps || around_ns.saturating_mul(2) < work_ns {
         return;
     }
     Draft {
-        class: Class::SyncBound,
+        class: CLASS,
         code: "joins",
         scope_kind: "threads",
         scope: "joins".into(),
@@ -155,7 +172,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let all_ns = facts.path.kind_ns("sync_wait");
-    if facts.share(all_ns) < options.least_share {
+    if facts.share(all_ns) < options.general.least_share {
         return;
     }
     // What ran on devices while the host waited, the longest.
@@ -198,14 +215,14 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let has_ranks = facts.window.ranks > 1;
     if !has_ranks && most.is_some_and(|(name, _)| is_collective(name)) {
         verdicts.not_measurable(
-            Class::LoadImbalance,
+            imbalance::CLASS,
             "ranks",
             format!("when the other ranks came to {}: late ranks and a slow network look the same from one rank", short(most.map_or("", |most| most.0))),
             "record all ranks and open them together (folders rank=0, rank=1, …)",
         );
     }
     Draft {
-        class: Class::SyncBound,
+        class: CLASS,
         code: "unexplained_wait",
         scope_kind: "run",
         scope: "waits".into(),
@@ -244,7 +261,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
     let before_ns = total(&before).min(total(&around));
     let after_ns = total(&around).saturating_sub(before_ns);
     Draft {
-        class: Class::SyncBound,
+        class: CLASS,
         code: "join_cost",
         scope_kind: "threads",
         scope: "joins".into(),

@@ -3,48 +3,68 @@
 //! Evidence: a host name with at least `tight_calls` calls, the median at most `tight_ns`. Gain: its calls × the shortest of them
 //! (the fixed part of a call cannot be longer), no more than the path would be shorter by without the name.
 
-use super::Draft;
-use crate::Options;
+use super::draft::Draft;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short, time};
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let is_launch = |name: &str| {
-        ["cuda", "cu", "hip"]
-            .iter()
-            .any(|lead| name.starts_with(lead))
-    };
-    for row in &facts.bricks.names {
-        let is_kind = matches!(
-            row.kind.as_str(),
-            "brick" | "function" | "kernel" | "call" | "task"
-        );
-        if row.lane_kind != "host" || !is_kind || (row.kind == "call" && is_launch(&row.name)) {
-            continue;
-        }
-        let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
-            continue;
+/// Very many calls of next to nothing.
+pub const CLASS: Class =
+    Class::new("tight_loop", 12).explaining(&["launch_bound", "small_batches"]);
+
+thresholds! {
+    /// Numbers and times of calls.
+    pub struct TightLoop {
+        /// Calls from which on the number itself matters.
+        tight_calls: u64 = 10_000,
+        /// Median of a call up to which it is next to nothing.
+        tight_ns: i64 = 2_000,
+    }
+}
+
+impl Rule for TightLoop {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let is_launch = |name: &str| {
+            ["cuda", "cu", "hip"]
+                .iter()
+                .any(|lead| name.starts_with(lead))
         };
-        // Ranks call side by side.
-        let calls = facts.window.a_rank(row.calls);
-        if calls < options.tight_calls || median_ns > options.tight_ns {
-            continue;
-        }
-        let table = match row.kind.as_str() {
-            "kernel" => "kernels",
-            "call" => "calls",
-            _ => "bricks",
-        };
-        // Where the clock is too coarse for the shortest call, half of the median is the best bound there is.
-        let each = min_ns.max(median_ns / 2);
-        let gain_ns = (each * calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
-        let cost = facts.window.cost_ns_per_span.map_or(String::new(), |cost| {
-            format!("; of each call {cost:.0} ns are the recorder's own")
-        });
-        Draft {
-            class: Class::TightLoop,
+        for row in &facts.bricks.names {
+            let is_kind = matches!(
+                row.kind.as_str(),
+                "brick" | "function" | "kernel" | "call" | "task"
+            );
+            if row.lane_kind != "host" || !is_kind || (row.kind == "call" && is_launch(&row.name)) {
+                continue;
+            }
+            let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
+                continue;
+            };
+            // Ranks call side by side.
+            let calls = facts.window.a_rank(row.calls);
+            if calls < self.tight_calls || median_ns > self.tight_ns {
+                continue;
+            }
+            let table = match row.kind.as_str() {
+                "kernel" => "kernels",
+                "call" => "calls",
+                _ => "bricks",
+            };
+            // Where the clock is too coarse for the shortest call, half of the median is the best bound there is.
+            let each = min_ns.max(median_ns / 2);
+            let gain_ns = (each * calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
+            let cost = facts.window.cost_ns_per_span.map_or(String::new(), |cost| {
+                format!("; of each call {cost:.0} ns are the recorder's own")
+            });
+            Draft {
+            class: CLASS,
             code: "tight_loop",
             scope_kind: "brick",
             scope: row.name.clone(),
@@ -63,5 +83,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .of_name(facts, &row.name)
         .with_gain(facts, options, gain_ns, verdicts);
+        }
     }
 }

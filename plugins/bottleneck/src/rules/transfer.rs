@@ -7,11 +7,13 @@
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
 //! What runs beside what is asked of the device's own times alone: a call that waits for a kernel before it copies is no copy beside it.
 
-use super::{Draft, NO_PATH};
-use crate::Options;
+use super::draft::Draft;
+use super::gaps::NO_PATH;
+use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::ranges::{Total, common, total, union};
 use crate::facts::{Facts, Work, condition, name_of};
+use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{bytes, count, percent, time};
 
@@ -20,7 +22,7 @@ pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> V
     let moves = |work: &&Work| {
         work.device == device
             && !work.is_kernel()
-            && !work.is_read_back(options.read_back_bytes)
+            && !work.is_read_back(options.transfer.read_back_bytes)
             && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
     };
     facts.device.work.iter().filter(moves).collect()
@@ -38,82 +40,100 @@ pub fn held(facts: &Facts, copy: &Work) -> (i64, i64) {
     )
 }
 
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut devices: Vec<Option<i64>> = facts.device.work.iter().map(|work| work.device).collect();
-    devices.sort_unstable();
-    devices.dedup();
-    let is_copy = |name: &str| name.to_ascii_lowercase().contains("memcpy");
-    let calls = facts
-        .path
-        .names
-        .iter()
-        .filter(|row| row.1 == "work" && is_copy(&row.0));
-    let path_ns = facts
-        .path
-        .kind_ns("transfer")
-        .saturating_add(calls.map(|row| row.3).total());
-    for device in devices {
-        let copies = copies(facts, options, device);
-        if copies.is_empty() {
-            continue;
-        }
-        let ranges = union(copies.iter().map(|copy| held(facts, copy)).collect());
-        let kernels = facts.device.busy(device, |work| work.is_kernel());
-        let exposed = total(&ranges).saturating_sub(common(&ranges, &kernels));
-        let capped = if facts.path.is_known {
-            exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges, device)))
-        } else {
-            exposed
-        };
-        if facts.share(capped) < options.least_share {
-            continue;
-        }
-        // A call may wait for kernels before its copy begins.
-        let running = union(
-            copies
+/// Copies between host and device, beside which nothing is computed.
+pub const CLASS: Class = Class::new("transfer_bound", 4).explaining(&["sync_bound"]);
+
+thresholds! {
+    /// Size of copies that count.
+    pub struct Transfer {
+        /// A copy of no more takes as long as an empty one (8 µs at 2 GB/s): who waits for it waits for the device.
+        read_back_bytes: u64 = 16_384,
+    }
+}
+
+impl Rule for Transfer {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let mut devices: Vec<Option<i64>> =
+            facts.device.work.iter().map(|work| work.device).collect();
+        devices.sort_unstable();
+        devices.dedup();
+        let is_copy = |name: &str| name.to_ascii_lowercase().contains("memcpy");
+        let calls = facts
+            .path
+            .names
+            .iter()
+            .filter(|row| row.1 == "work" && is_copy(&row.0));
+        let path_ns = facts
+            .path
+            .kind_ns("transfer")
+            .saturating_add(calls.map(|row| row.3).total());
+        for device in devices {
+            let copies = copies(facts, options, device);
+            if copies.is_empty() {
+                continue;
+            }
+            let ranges = union(copies.iter().map(|copy| held(facts, copy)).collect());
+            let kernels = facts.device.busy(device, |work| work.is_kernel());
+            let exposed = total(&ranges).saturating_sub(common(&ranges, &kernels));
+            let capped = if facts.path.is_known {
+                exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges, device)))
+            } else {
+                exposed
+            };
+            if facts.share(capped) < options.general.least_share {
+                continue;
+            }
+            // A call may wait for kernels before its copy begins.
+            let running = union(
+                copies
+                    .iter()
+                    .map(|copy| (copy.start_ns, copy.end_ns))
+                    .collect(),
+            );
+            let beside_ns = common(&running, &kernels);
+            let free_ns = total(&kernels).saturating_sub(beside_ns);
+            let moved: u64 = copies
                 .iter()
-                .map(|copy| (copy.start_ns, copy.end_ns))
-                .collect(),
-        );
-        let beside_ns = common(&running, &kernels);
-        let free_ns = total(&kernels).saturating_sub(beside_ns);
-        let moved: u64 = copies
-            .iter()
-            .filter_map(|copy| copy.copy)
-            .filter_map(|copy| copy.bytes)
-            .fold(0, u64::saturating_add);
-        let pageable = copies
-            .iter()
-            .filter_map(|copy| copy.copy)
-            .filter(|copy| copy.is_pageable)
-            .count() as u64;
-        let hides = free_ns.saturating_mul(2) >= capped;
-        let (gain_ns, fix, assumption) = if hides {
-            (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
-        } else {
-            (
-                capped / 2,
-                "half the bytes",
-                format!(
-                    "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
-                    time(free_ns)
+                .filter_map(|copy| copy.copy)
+                .filter_map(|copy| copy.bytes)
+                .fold(0, u64::saturating_add);
+            let pageable = copies
+                .iter()
+                .filter_map(|copy| copy.copy)
+                .filter(|copy| copy.is_pageable)
+                .count() as u64;
+            let hides = free_ns.saturating_mul(2) >= capped;
+            let (gain_ns, fix, assumption) = if hides {
+                (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
+            } else {
+                (
+                    capped / 2,
+                    "half the bytes",
+                    format!(
+                        "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
+                        time(free_ns)
+                    ),
+                )
+            };
+            let name = name_of(device);
+            let certain = match (facts.path.is_known, hides) {
+                (false, _) => (Confidence::Low, NO_PATH.to_owned()),
+                (true, true) => (
+                    Confidence::Medium,
+                    "the copies are on the critical path; that they can overlap is assumed".into(),
                 ),
-            )
-        };
-        let name = name_of(device);
-        let certain = match (facts.path.is_known, hides) {
-            (false, _) => (Confidence::Low, NO_PATH.to_owned()),
-            (true, true) => (
-                Confidence::Medium,
-                "the copies are on the critical path; that they can overlap is assumed".into(),
-            ),
-            (true, false) => (
-                Confidence::Medium,
-                "the copies are on the critical path; that half of them will do is assumed".into(),
-            ),
-        };
-        Draft {
-            class: Class::TransferBound,
+                (true, false) => (
+                    Confidence::Medium,
+                    "the copies are on the critical path; that half of them will do is assumed"
+                        .into(),
+                ),
+            };
+            Draft {
+            class: CLASS,
             code: "transfer_bound",
             scope_kind: "device",
             scope: name.clone(),
@@ -145,5 +165,6 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         .during(facts, &ranges)
         .with_gain(facts, options, gain_ns, verdicts);
+        }
     }
 }

@@ -1,0 +1,75 @@
+//! A finding as a rule writes it; the rest follows from its gain.
+
+use super::Options;
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
+use crate::words;
+
+/// What a rule says of one bottleneck.
+pub struct Draft {
+    pub class: Class,
+    pub code: &'static str,
+    pub scope_kind: &'static str,
+    pub scope: String,
+    pub place: String,
+    pub confidence: (Confidence, String),
+    /// What is wrong, with its figure.
+    pub lead: String,
+    /// What would save time, as the subject of `saves up to …`; or, without a gain, what to do.
+    pub fix: String,
+    pub evidence: String,
+    pub assumption: String,
+    pub considered: String,
+    pub suggestion: String,
+}
+
+impl Draft {
+    fn finish(self, severity: Severity, gain: Option<(i64, f64)>) -> Bottleneck {
+        let Self { lead, fix, .. } = self;
+        let sentence = match gain {
+            Some((ns, share)) => format!("{lead}; {fix} {}", words::gain(ns, share)),
+            None => format!("{lead}; {fix}"),
+        };
+        Bottleneck {
+            class: self.class,
+            code: self.code,
+            scope_kind: self.scope_kind,
+            scope: self.scope,
+            place: self.place,
+            severity,
+            gain_ns: gain.map(|gain| gain.0),
+            gain_share: gain.map(|gain| gain.1),
+            confidence: self.confidence,
+            sentence,
+            evidence: self.evidence,
+            assumption: self.assumption,
+            considered: self.considered,
+            fix,
+            suggestion: self.suggestion,
+            group: 0,
+        }
+    }
+
+    /// A finding with a gain in time, if it is worth a word.
+    pub fn with_gain(
+        self,
+        facts: &Facts,
+        options: &Options,
+        gain_ns: i64,
+        verdicts: &mut Verdicts,
+    ) {
+        let share = facts.share(gain_ns);
+        if gain_ns > 0 && share >= options.general.least_share {
+            verdicts.findings.push(self.finish(
+                Severity::from_share(share, &options.general),
+                Some((gain_ns, share)),
+            ));
+        }
+    }
+
+    /// A finding of something else than time.
+    pub fn without_gain(self, severity: Severity, verdicts: &mut Verdicts) {
+        verdicts.findings.push(self.finish(severity, None));
+    }
+}
