@@ -21,7 +21,7 @@ fail() { say "$1" FAIL "${2:-}"; }
 skip() { say "$1" skipped "${2:-}"; }
 
 if [ -z "${TRUENO_RECORD:-}" ]; then
-  (cd "$here/.." && cargo build --release -p trueno-recorder --features cli --bin trueno-record \
+  (cd "$here/.." && cargo build --release -p trueno-record \
     && cargo build --release -p trueno-inject \
     && cargo build --release -p trueno-recorder-cuda --features cuda --examples) || exit 2
   target="$(cd "$here/.." && cargo metadata --format-version 1 --no-deps | python3 -c 'import json,sys; print(json.load(sys.stdin)["target_directory"])')"

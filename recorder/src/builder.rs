@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::ceiling::CeilingSource;
 use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::MAX_SAMPLES;
 use crate::device::{Device, DeviceWork};
@@ -66,8 +67,7 @@ pub struct Builder {
     pub(crate) sync_mode: SyncMode,
     pub(crate) device: Option<Arc<dyn Device>>,
     pub(crate) tables_off: Vec<&'static str>,
-    #[cfg(feature = "peaks")]
-    pub(crate) peaks: Option<crate::peaks::Ask>,
+    ceilings: Option<Arc<dyn CeilingSource>>,
     pub(crate) perf: Vec<crate::perf::PerfEvent>,
     #[cfg(feature = "alloc")]
     pub(crate) allocations: Option<crate::alloc::Allocations>,
@@ -89,8 +89,7 @@ impl Builder {
             sync_mode: SyncMode::default(),
             device: None,
             tables_off: Vec::new(),
-            #[cfg(feature = "peaks")]
-            peaks: None,
+            ceilings: None,
             perf: Vec::new(),
             #[cfg(feature = "alloc")]
             allocations: None,
@@ -144,6 +143,13 @@ impl Builder {
             Some(_) => {}
             None => self.unknown_table = Some(name.to_owned()),
         }
+        self
+    }
+
+    /// Puts what this machine can do at most into the run's table `ceilings`; default: nothing. `trueno_ceilings`
+    /// has sources: what was measured before, or a new measurement. Without the table nothing is measured.
+    pub fn ceilings(mut self, source: impl CeilingSource + 'static) -> Self {
+        self.ceilings = Some(Arc::new(source));
         self
     }
 
@@ -231,16 +237,19 @@ impl Builder {
         }
         let baseline = self.read_baseline()?;
         make_directory(&self.path, self.overwrite)?;
-        #[cfg(feature = "peaks")]
-        let peaks = self.asked_peaks();
+        // Before the run begins, since it may take seconds.
+        let ceilings = self
+            .ceilings
+            .as_ref()
+            .filter(|_| !self.tables_off.contains(&"ceilings"))
+            .map(|source| source.recorded());
         let earlier = DeviceWork::before_start(&self);
         let mut recorder = writer::start(&self, baseline)?;
         if let Some(earlier) = earlier {
             recorder.attach(&self, earlier);
         }
-        #[cfg(feature = "peaks")]
-        if let Some(peaks) = peaks {
-            recorder.asked_peaks(peaks.as_ref());
+        if let Some(ceilings) = ceilings {
+            recorder.recorded_ceilings(ceilings);
         }
         #[cfg(feature = "alloc")]
         if let Some(which) = self.allocations {

@@ -25,7 +25,6 @@
 //! of several contexts that have the same number are put 1,000,000 apart.
 
 mod build;
-#[cfg(feature = "gpu")]
 mod ceilings;
 mod clocks;
 mod device_rows;
@@ -51,6 +50,7 @@ use trueno_cupti::spool::{EXTENSION, Facts, Severity};
 
 use crate::error::Error;
 use crate::run_json::RunJson;
+pub use ceilings::CeilingsOfDevice;
 use gather::Gathered;
 
 /// What became of one process.
@@ -92,11 +92,16 @@ impl Summary {
 /// Makes the run at `path` of all spools in a folder. With more than one process that did something, `path`
 /// becomes a folder of ranks: by the `RANK` that their launcher gave them, else in order of their start.
 ///
-/// `here`: they were recorded on this machine, and its facts are theirs.
+/// `here`: they were recorded on this machine, and its facts are theirs. `ceilings`: what is known of each device.
 ///
 /// # Errors
 /// The folder cannot be read, or the run cannot be written.
-pub fn collect(folder: &Path, path: &Path, here: bool) -> Result<Summary, Error> {
+pub fn collect(
+    folder: &Path,
+    path: &Path,
+    here: bool,
+    ceilings: CeilingsOfDevice<'_>,
+) -> Result<Summary, Error> {
     let mut summary = Summary::default();
     let mut gathered = Vec::new();
     for spool in spools(folder)? {
@@ -136,7 +141,9 @@ pub fn collect(folder: &Path, path: &Path, here: bool) -> Result<Summary, Error>
         } else {
             path.join(format!("rank={rank}"))
         };
-        summary.runs.push(build::build(process, &run, here)?);
+        summary
+            .runs
+            .push(build::build(process, &run, here, ceilings)?);
     }
     Ok(summary)
 }

@@ -1,6 +1,7 @@
 //! What the machine can do at most, as the program found it.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +110,37 @@ impl Ceiling {
     }
 }
 
+/// Rows of `ceilings`, and what `run.json` says of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedCeilings {
+    /// The rows.
+    pub ceilings: Vec<Ceiling>,
+    /// Entries of `values`.
+    pub values: Vec<(String, String)>,
+}
+
+/// Ceilings that were measured, or will be when they are asked for.
+pub trait CeilingSource: fmt::Debug + Send + Sync {
+    /// Gives them; may take seconds, where they are measured now. Why there are none is one of the values: that
+    /// never keeps a run from being recorded.
+    fn recorded(&self) -> RecordedCeilings;
+}
+
 impl Recorder {
+    /// Records ceilings, and in `run.json` what they are.
+    pub fn ceilings(&self, source: &dyn CeilingSource) {
+        self.recorded_ceilings(source.recorded());
+    }
+
+    pub(crate) fn recorded_ceilings(&self, recorded: RecordedCeilings) {
+        for ceiling in recorded.ceilings {
+            self.ceiling(ceiling);
+        }
+        for (key, text) in recorded.values {
+            self.value(key, text);
+        }
+    }
+
     /// Records a ceiling of the machine.
     pub fn ceiling(&self, ceiling: Ceiling) {
         if self.records(TableNumber::Ceilings) {

@@ -119,7 +119,6 @@ pub(crate) fn realtime_ns() -> i64 {
 mod tests {
     use std::cell::Cell;
 
-    use crate::compat::BrickProfiler;
     use crate::{BrickId, Recorder, Source, TileLevel};
 
     thread_local! {
@@ -163,22 +162,5 @@ mod tests {
         assert!(readings(|| record(&on)) >= 2 * 9, "readings are counted");
         on.finish().unwrap();
         assert_eq!(readings(|| record(&on)), 0, "finished");
-
-        let mut profiler = BrickProfiler::with_recorder(off);
-        let time = |profiler: &mut BrickProfiler| {
-            let timer = profiler.start_brick(BrickId::LmHead);
-            profiler.stop_brick(timer, 1);
-            let timer = profiler.start("mine");
-            profiler.stop(timer, 1);
-            let tile = profiler.start_tile(TileLevel::Macro, 0, 0);
-            profiler.stop_tile(tile, 1, 1);
-            profiler.record_deferred(BrickId::LmHead, 0, 1);
-        };
-        assert_eq!(readings(|| time(&mut profiler)), 0);
-        profiler.enable();
-        assert!(
-            readings(|| time(&mut profiler)) >= 5,
-            "readings are counted"
-        );
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::run_json::Host;
 
 /// Reads what can be read; the rest stays unknown.
-pub(crate) fn facts() -> Host {
+pub fn facts() -> Host {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let names = uname();
     Host {

@@ -38,8 +38,8 @@
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
 //! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
-//! - **Ceilings of the machine** are measured by `peaks`, with the feature `peaks`, and by the
-//!   command `trueno-record peaks`, with the feature `cli`.
+//! - **Ceilings of the machine** are measured by the crate `trueno_ceilings` ([`Builder::ceilings`]) and by the
+//!   command `trueno-record peaks`.
 //! - **Devices:** with [`Builder::device`] and a [`SyncMode`], [`BrickGuard::stream`] records
 //!   what a device did for a brick, in the device's own times.
 //! - **Names** are texts that are interned once; a [`Name`] saves looking it up.
@@ -62,7 +62,8 @@
 //! A full disk or a removed directory never stops the program: recording ends,
 //! [`Recorder::finish`] and `run.json` say what was lost.
 //!
-//! Programs instrumented with `trueno::brick::BrickProfiler` move over by an import: [`compat`].
+//! Programs instrumented with `trueno::brick::BrickProfiler` move over by an import: the crate
+//! `trueno_brick_profiler`, made of [`finished`] rows.
 //!
 //! # The run directory
 //!
@@ -75,6 +76,7 @@
 #[cfg(feature = "alloc")]
 pub mod alloc;
 mod brick;
+mod brick_spellings;
 mod builder;
 #[cfg(feature = "capture")]
 pub mod capture;
@@ -82,11 +84,12 @@ pub mod carried;
 mod ceiling;
 mod checksum;
 mod clock;
-pub mod compat;
 mod device;
 mod error;
+pub mod finished;
 mod fork;
-mod host;
+#[doc(hidden)]
+pub mod host;
 pub mod journal;
 mod kernel;
 mod lane;
@@ -94,8 +97,6 @@ mod live;
 mod names;
 mod open_rows;
 mod overhead;
-#[cfg(feature = "peaks")]
-pub mod peaks;
 pub mod perf;
 mod ptx;
 mod record;
@@ -127,7 +128,7 @@ mod writer;
 
 pub use brick::{BrickCategory, BrickId};
 pub use builder::{Builder, Overflow};
-pub use ceiling::{Ceiling, CeilingKind};
+pub use ceiling::{Ceiling, CeilingKind, CeilingSource, RecordedCeilings};
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };

@@ -1,16 +1,14 @@
 //! The global allocator that records: what it keeps of real programs, threads, forks and ends.
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::mpsc;
 
-use common::{Cell, Table, folder, in_own_process, run_json, table};
 use trueno_recorder::alloc::{Allocations, Recording};
 use trueno_recorder::{Builder, Error, Overflow, Recorder};
+use trueno_testing::{Cell, Table, folder, in_own_process, run_json, table};
 
 #[global_allocator]
 static MEMORY: Recording<System> = Recording(System);

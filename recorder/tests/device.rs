@@ -1,14 +1,13 @@
 //! Sync modes: when the host waits for a device, and what the run says about device work.
 
-mod common;
 mod simulated;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Cell, Table, folder, run_json, table};
 use simulated::SimulatedDevice;
 use trueno_recorder::{BrickId, Error, Overflow, Recorder, SyncMode};
+use trueno_testing::{Cell, Table, folder, run_json, table};
 
 fn recorder(path: &std::path::Path, mode: SyncMode, device: &Arc<SimulatedDevice>) -> Recorder {
     Recorder::builder(path)

@@ -1,12 +1,10 @@
 //! How a recording ends, well or badly.
 
-mod common;
-
 use std::fs;
 
-use common::{folder, run_json, table};
 use trueno_recorder::run_json::State;
 use trueno_recorder::{Error, Recorder};
+use trueno_testing::{folder, run_json, table};
 
 #[test]
 fn finishing_twice_says_the_same() {
@@ -131,7 +129,7 @@ fn a_place_that_cannot_be_written_is_refused() {
     assert!(matches!(found, Err(Error::Io { .. })), "{found:?}");
     let found = Recorder::create("/proc/no-such-place/test.run");
     assert!(matches!(found, Err(Error::Io { .. })), "{found:?}");
-    let (_folder, path) = common::folder();
+    let (_folder, path) = trueno_testing::folder();
     let found = Recorder::builder(&path)
         .without_table("brick")
         .create()
@@ -251,7 +249,7 @@ fn a_full_disk_keeps_what_was_written() {
     // The open segment ends with its last whole batch, and the journal knows all of them.
     let file = fs::read(path.join("bricks/000000.arrow.open")).unwrap();
     assert_eq!(file.len() as u64, bricks.bytes);
-    let journal = common::journal(&path);
+    let journal = trueno_testing::journal(&path);
     let whole = journal["bricks/000000.arrow"].iter().filter(|line| {
         let chunk = line.offset as usize..(line.offset + line.bytes) as usize;
         file.get(chunk)

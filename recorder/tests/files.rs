@@ -1,14 +1,12 @@
 //! Segments and their journal.
 
-mod common;
-
 use std::fs;
 
-use common::{Cell, Table, folder, journal, run_json, segments, table};
 use trueno_recorder::journal::{Chunk, chunk_hash};
 use trueno_recorder::schema::{self, ColumnType};
 use trueno_recorder::segment::{BATCH_ROWS, SEGMENT_ROWS, dictionary_bytes, head_bytes};
 use trueno_recorder::{Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
+use trueno_testing::{Cell, Table, folder, journal, run_json, segments, table};
 
 /// A run with every table the recorder fills, several batches, nulls and new names all along.
 fn varied(path: &std::path::Path) {

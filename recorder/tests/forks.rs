@@ -1,15 +1,13 @@
 //! What a fork may and may not do to a program that records, or has recorded.
 
-mod common;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::{folder, table};
 use trueno_recorder::{Error, Recorder};
+use trueno_testing::{folder, table};
 
 /// Tests that fork, or count on numbers of files, run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());

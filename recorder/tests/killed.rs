@@ -2,20 +2,18 @@
 //!
 //! The test binary runs itself: a child records, and is killed by SIGKILL at a chosen point.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{Cell, Table, folder, run_json, table};
 use trueno_recorder::journal::{Chunk, JOURNAL, Line};
 use trueno_recorder::rest::{self, CutBatch, Rest};
 use trueno_recorder::run_json::State;
 use trueno_recorder::segment::BATCH_ROWS;
 use trueno_recorder::{BrickId, Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
+use trueno_testing::{Cell, Table, folder, run_json, table};
 
 const RUN: &str = "TRUENO_TEST_KILLED_RUN";
 const SCRIPT: &str = "TRUENO_TEST_KILLED_SCRIPT";

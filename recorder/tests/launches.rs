@@ -1,15 +1,14 @@
 //! Single launches and transfers on a device: each is one row, with the device's times.
 
-mod common;
 mod simulated;
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Cell, folder, run_json, table};
 use simulated::SimulatedDevice;
 use trueno_recorder::{PtxHash, Recorder, SyncMode};
+use trueno_testing::{Cell, folder, run_json, table};
 
 /// The number of the simulated device.
 const DEVICE: u32 = 3;

@@ -1,10 +1,8 @@
 //! Parents, times, iterations and layers on one thread.
 
-mod common;
-
-use common::{Cell, folder, table};
 use proptest::prelude::*;
 use trueno_recorder::{BrickId, Recorder, SpanId, TileLevel};
+use trueno_testing::{Cell, folder, table};
 
 #[test]
 fn a_brick_is_written_as_it_was_given() {
@@ -217,7 +215,7 @@ fn guards_dropped_out_of_order_keep_parents_true() {
 
 /// Every row lies inside its parent, to the nanosecond, and siblings do not overlap where
 /// all guards were dropped in the reverse order of their making.
-fn assert_inside_parents(bricks: &common::Table, in_order: bool) {
+fn assert_inside_parents(bricks: &trueno_testing::Table, in_order: bool) {
     let (ids, parents) = (bricks.numbers("id"), bricks.numbers("parent"));
     let (starts, durations) = (bricks.numbers("start_ns"), bricks.numbers("dur_ns"));
     let at = |row: usize| {

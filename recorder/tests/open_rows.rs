@@ -1,11 +1,9 @@
 //! Rows that are still open when a recording ends are in no table: the run and its summary say so.
 
-mod common;
-
 use std::sync::mpsc::channel;
 
-use common::{folder, run_json, table};
 use trueno_recorder::{Recorder, TileLevel};
+use trueno_testing::{folder, run_json, table};
 
 const HINT: &str = "(hint: let guards go out of scope before `Recorder::finish`)";
 

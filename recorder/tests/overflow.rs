@@ -1,11 +1,9 @@
 //! Full rings: what each policy promises.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{folder, run_json, table};
 use trueno_recorder::{Overflow, Recorder};
+use trueno_testing::{folder, run_json, table};
 
 const THREADS: u64 = 3;
 const EVENTS: u64 = 30_000;

@@ -1,14 +1,12 @@
 //! Counters of the CPU around bricks: what this machine has is counted, what it refuses is said.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use common::{Cell, Table, folder, run_json, table};
 use trueno_recorder::{Error, PerfEvent, Recorder, run_json::Perf};
+use trueno_testing::{Cell, Table, folder, run_json, table};
 
 /// Tests that fork, or count descriptors, run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());

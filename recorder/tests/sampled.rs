@@ -1,9 +1,7 @@
 //! Which checksums are recorded, and which of their values are kept.
 
-mod common;
-
-use common::{Cell, Table, table};
 use trueno_recorder::{F16, Recorder, Strided, fingerprint};
+use trueno_testing::{Cell, Table, table};
 
 fn real(rows: &Table, column: &str, row: usize) -> Option<f64> {
     match rows.cell(column, row) {

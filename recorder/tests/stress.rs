@@ -4,12 +4,10 @@
 //! little and end, so that rings are handed on all the time. Every field of a row follows
 //! from one number: a row made of two shows.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::{Table, folder, table};
 use trueno_recorder::{Overflow, Recorder};
+use trueno_testing::{Table, folder, table};
 
 /// Numbers of a thread that comes and goes, and how many of them there are.
 const SHORT: u64 = 50;
@@ -123,14 +121,15 @@ fn what_is_dropped_is_counted_exactly() {
     assert_eq!(bricks.rows as u64, counted.rows);
     for row in 0..bricks.rows {
         let [thread, number] = ["elements", "flops"].map(|name| &bricks.columns[name][row]);
-        let (common::Cell::U(thread), common::Cell::U(number)) = (thread, number) else {
+        let (trueno_testing::Cell::U(thread), trueno_testing::Cell::U(number)) = (thread, number)
+        else {
             panic!("row {row} lacks what it was given");
         };
         assert!(number < &rows_of[thread]);
-        if bricks.columns["name"][row] == common::Cell::T("outer".into()) {
+        if bricks.columns["name"][row] == trueno_testing::Cell::T("outer".into()) {
             assert_eq!(
                 bricks.columns["bytes_written"][row],
-                common::Cell::U(!number)
+                trueno_testing::Cell::U(!number)
             );
         }
     }

@@ -1,11 +1,9 @@
 //! Several threads, several recorders.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{Cell, folder, run_json, table};
 use trueno_recorder::{BrickId, Overflow, Recorder, SpanId};
+use trueno_testing::{Cell, folder, run_json, table};
 
 #[test]
 fn every_thread_has_its_rows_and_ids() {

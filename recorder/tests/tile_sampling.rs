@@ -1,9 +1,7 @@
 //! One of N tiles is recorded, and says so.
 
-mod common;
-
-use common::{Cell, folder, table};
 use trueno_recorder::{Recorder, TileLevel};
+use trueno_testing::{Cell, folder, table};
 
 #[test]
 fn of_micro_tiles_one_in_eight_and_of_others_all() {

@@ -1,15 +1,13 @@
 //! Spans of the crate `tracing` as rows.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Cell, Table, folder, table};
 use tracing::{Dispatch, dispatcher, info, info_span};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::prelude::*;
 use trueno_recorder::Recorder;
 use trueno_recorder::tracing::RecorderLayer;
+use trueno_testing::{Cell, Table, folder, table};
 
 fn subscriber(rec: &Recorder) -> Dispatch {
     tracing_subscriber::registry()

@@ -1,16 +1,14 @@
 //! A crate that knows nothing of us: an HTTP/2 exchange recorded through the spans that `h2` makes.
 
-mod common;
-
 use std::collections::HashMap;
 
-use common::{Table, folder, table};
 use h2::{client, server};
 use http::{Request, Response};
 use tokio::io::DuplexStream;
 use tracing_subscriber::prelude::*;
 use trueno_recorder::Recorder;
 use trueno_recorder::tracing::RecorderLayer;
+use trueno_testing::{Table, folder, table};
 
 const REQUESTS: usize = 3;
 

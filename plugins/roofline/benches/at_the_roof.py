@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does work at the roof come out at the roof? From the ceilings measured to the efficiency reported.
 
-    cargo build --release -p trueno-recorder --features peaks --example at_the_roof
+    cargo build --release -p trueno-ceilings --example at_the_roof
     cargo build -p trueno-analyze -p trueno-plugin-roofline
     plugins/roofline/benches/at_the_roof.py [ROUNDS [--small-pages]]
 

@@ -20,8 +20,8 @@ HERE = Path(__file__).resolve().parent
 TEXTS = [
     ("fingerprint.cu", [], "fingerprint.ptx", "compute_70", "7.0"),
     ("fingerprint.cu", ["--define-macro=STRIDED"], "strided.ptx", "compute_70", "7.0"),
-    ("../../src/peaks/gpu/peaks.cu", [], "../../src/peaks/gpu/peaks.ptx", "compute_70", "7.0"),
-    ("../../src/peaks/gpu/tensor.cu", [], "../../src/peaks/gpu/tensor.ptx", "compute_80", "7.0"),
+    ("../../ceilings/src/gpu/ceilings.cu", [], "../../ceilings/src/gpu/ceilings.ptx", "compute_70", "7.0"),
+    ("../../ceilings/src/gpu/tensor.cu", [], "../../ceilings/src/gpu/tensor.ptx", "compute_80", "7.0"),
 ]
 ASSEMBLED_FOR = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 

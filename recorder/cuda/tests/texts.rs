@@ -1,6 +1,6 @@
 //! The PTX texts are those of the sources beside them.
 
-use trueno_recorder::peaks::gpu::{PEAKS_PTX, TENSOR_PTX};
+use trueno_ceilings::gpu::{CEILINGS_PTX, TENSOR_PTX};
 use trueno_recorder_cuda::checksum::{FINGERPRINT_PTX, STRIDED_PTX};
 
 fn fnv1a(bytes: &[u8]) -> u64 {
@@ -10,15 +10,15 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 const FINGERPRINT: &str = include_str!("../kernels/fingerprint.cu");
-const PEAKS: &str = include_str!("../../src/peaks/gpu/peaks.cu");
-const TENSOR: &str = include_str!("../../src/peaks/gpu/tensor.cu");
+const CEILINGS: &str = include_str!("../../ceilings/src/gpu/ceilings.cu");
+const TENSOR: &str = include_str!("../../ceilings/src/gpu/tensor.cu");
 
 #[test]
 fn texts_were_made_of_their_sources() {
     for (ptx, source) in [
         (FINGERPRINT_PTX, FINGERPRINT),
         (STRIDED_PTX, FINGERPRINT),
-        (PEAKS_PTX, PEAKS),
+        (CEILINGS_PTX, CEILINGS),
         (TENSOR_PTX, TENSOR),
     ] {
         let line = format!("// FNV-1a of the source: {:016x}", fnv1a(source.as_bytes()));
@@ -36,7 +36,7 @@ fn texts_are_for_old_drivers_and_devices() {
     for (ptx, target) in [
         (FINGERPRINT_PTX, "sm_70"),
         (STRIDED_PTX, "sm_70"),
-        (PEAKS_PTX, "sm_70"),
+        (CEILINGS_PTX, "sm_70"),
         (TENSOR_PTX, "sm_80"),
     ] {
         assert!(ptx.contains(&format!(
@@ -80,7 +80,7 @@ fn kernels_take_what_they_are_given() {
     assert!(dense.contains(&("fold".to_owned(), ".u64 .u64 .u64".to_owned())));
     assert_eq!((dense.len(), strided.len()), (13, 12));
     assert_eq!(
-        (entries(PEAKS_PTX).len(), entries(TENSOR_PTX).len()),
+        (entries(CEILINGS_PTX).len(), entries(TENSOR_PTX).len()),
         (8, 4)
     );
 }

@@ -69,7 +69,7 @@ use probe::{Exp, Probe};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
-use trueno_recorder::peaks::Ask;
+use trueno_ceilings::CeilingRequest;
 use trueno_recorder::{Overflow, Recorder};
 
 fn main() -> ExitCode {
@@ -128,7 +128,9 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         .overflow(Overflow::Grow)
         .label(&label);
     Ok(if options.peaks {
-        builder.peaks(Ask::KeptOrMeasured).create()?
+        builder
+            .ceilings(CeilingRequest::CachedOrMeasured)
+            .create()?
     } else {
         builder.create()?
     })

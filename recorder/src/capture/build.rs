@@ -6,6 +6,7 @@ use std::path::Path;
 use trueno_cupti::record::Api;
 
 use super::Collected;
+use super::ceilings::CeilingsOfDevice;
 use super::clocks;
 use super::facts;
 use super::gather::{Domain, Gathered};
@@ -51,7 +52,12 @@ pub struct Interval {
 }
 
 /// Makes a run.
-pub fn build(from: Gathered, path: &Path, here: bool) -> Result<Collected, Error> {
+pub fn build(
+    from: Gathered,
+    path: &Path,
+    here: bool,
+    ceilings: CeilingsOfDevice<'_>,
+) -> Result<Collected, Error> {
     let into = RunWriter::create(path, facts::of(&from, here))?;
     let mut build = Build {
         into,
@@ -72,8 +78,7 @@ pub fn build(from: Gathered, path: &Path, here: bool) -> Result<Collected, Error
     build.device_rows()?;
     clocks::write(&mut build)?;
     facts::write(&mut build)?;
-    #[cfg(feature = "gpu")]
-    super::ceilings::write(&mut build)?;
+    super::ceilings::write(&mut build, ceilings)?;
     build.thread_rows()?;
     let wall = clocks::wall(&build);
     let clean = build.from.end.is_some();

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use crate::common::{folder, run_json, table};
 use crate::fake;
+use trueno_testing::{folder, run_json, table};
 
 /// Where cargo puts an example of these tests.
 pub fn example(name: &str) -> PathBuf {

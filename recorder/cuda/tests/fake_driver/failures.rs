@@ -6,8 +6,8 @@ use trueno_recorder::{Recorder, SyncMode};
 use trueno_recorder_cuda::driver::{self, DriverError};
 use trueno_recorder_cuda::{Cuda, CudaDevice, Error};
 
-use crate::common::{folder, run_json, table};
 use crate::fake::{self, ONE, PTX, Rig};
+use trueno_testing::{folder, run_json, table};
 
 /// The error of opening a device; `Debug` of a device says nothing.
 fn refused(number: usize) -> Error {

@@ -3,14 +3,13 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use crate::common::in_own_process;
 use trueno_cupti::library::Library;
 use trueno_recorder::{Recorder, SyncMode};
 use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
 use trueno_recorder_cuda::{Cuda, CudaDevice, Kernel, Memory, Stream};
+use trueno_testing::{compile, has_c_compiler, in_own_process};
 
 /// What a child finds in its environment.
 const INSIDE: &str = "TRUENO_TEST_INSIDE";
@@ -33,22 +32,14 @@ macro_rules! on_fake {
 
 fn build(folder: &Path, options: &[&str]) {
     std::fs::create_dir_all(folder).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fakes/driver_api.c");
-    let done = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"])
-        .args(["-Wno-unused-function"])
-        .args(options)
-        .arg("-o")
-        .arg(folder.join("libcuda.so.1"))
-        .arg(source)
-        .args(["-ldl", "-lpthread"])
-        .output()
-        .unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    let mut all = vec![
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libcuda.so.1",
+        "-Wno-unused-function",
+    ];
+    all.extend(options);
+    compile("driver_api.c", &all, &folder.join("libcuda.so.1"), &[]);
     // The name that is tried first: where there is a real driver, it must not come before.
     symlink("libcuda.so.1", folder.join("libcuda.so")).unwrap();
 }
@@ -57,8 +48,7 @@ fn build(folder: &Path, options: &[&str]) {
 pub fn drivers() -> Option<&'static Path> {
     static DRIVERS: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let built = DRIVERS.get_or_init(|| {
-        if Command::new("cc").arg("--version").output().is_err() {
-            eprintln!("skipped: there is no cc to build the fake driver with");
+        if !has_c_compiler() {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -3,22 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use trueno_recorder::RecordedCeilings;
 use trueno_recorder::capture::collect;
 
-use crate::common::{folder, run_json, table};
 use crate::examples::example;
 use crate::fake;
+use trueno_testing::{compile, folder, run_json, table};
 
 fn cupti(into: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fakes/cupti.c");
-    let done = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13", "-o"])
-        .arg(into.join("libcupti.so.13"))
-        .arg(source)
-        .args(["-ldl", "-lpthread"])
-        .status()
-        .unwrap();
-    assert!(done.success());
+    let options = ["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13"];
+    compile("cupti.c", &options, &into.join("libcupti.so.13"), &[]);
 }
 
 /// The library that is injected, as the tests were built with it.
@@ -56,7 +50,7 @@ fn bricks_are_ranges_and_events_are_left_to_cupti() {
 
     // The injected recording: every kernel, in its brick, with CUPTI's times.
     let injected = own.path().join("injected.run");
-    collect(&spool, &injected, true).unwrap();
+    collect(&spool, &injected, true, &|_, _| RecordedCeilings::default()).unwrap();
     let (kernels, bricks) = (table(&injected, "kernels"), table(&injected, "bricks"));
     assert_eq!(kernels.rows, 81);
     assert_eq!(kernels.texts("timing"), vec![Some("device"); 81]);

@@ -1,8 +1,6 @@
-//! The recorder on a driver without a device: `recorder/tests/fakes/driver_api.c`, found through the loader's path. A
+//! The recorder on a driver without a device: `recorder/testing/fakes/driver_api.c`, found through the loader's path. A
 //! test runs its body in a process of its own, so that the driver's counts are its own.
 
-#[path = "../../../tests/common/mod.rs"]
-mod common;
 #[macro_use]
 mod fake;
 

@@ -2,8 +2,8 @@
 
 use trueno_recorder::SyncMode;
 
-use crate::common::{Cell, folder, run_json, table};
 use crate::fake::{self, Rig};
+use trueno_testing::{Cell, folder, run_json, table};
 
 const LAYERS: u32 = 3;
 const BRICKS: u32 = 4;

@@ -2,8 +2,8 @@
 
 use trueno_recorder::SyncMode;
 
-use crate::common::{folder, table};
 use crate::fake::{self, Rig};
+use trueno_testing::{folder, table};
 
 on_fake!(
     what_comes_behind_a_wait_depends_on_what_was_waited_for,

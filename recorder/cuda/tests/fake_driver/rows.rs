@@ -3,8 +3,8 @@
 use trueno_recorder::{PtxHash, SyncMode};
 use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
 
-use crate::common::{Cell, folder, run_json, table};
 use crate::fake::{self, PTX, Rig};
+use trueno_testing::{Cell, folder, run_json, table};
 
 on_fake!(a_launch_is_a_row_with_all_that_is_known_of_it, [], {
     let (_folder, path) = folder();

@@ -2,8 +2,8 @@
 
 use trueno_recorder::SyncMode;
 
-use crate::common::{Table, folder, run_json, table};
 use crate::fake::{self, Done, Rig};
+use trueno_testing::{Table, folder, run_json, table};
 
 /// What the device did, and which of it found the stream at work: these begin where the one before ended, so that
 /// events around them lie exactly there.

@@ -1,0 +1,113 @@
+//! Why a run gets no ceilings.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trueno_recorder::Error;
+use trueno_recorder::carried::NotCarried;
+
+/// Why no ceilings were joined to a run, which is then as it was.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// There is no `run.json`.
+    #[error("{}: is no run: it has no run.json (hint: give the folder that a recorder has written)", .0.display())]
+    NoRun(PathBuf),
+    /// Each rank is a run of its own.
+    #[error("{}: holds several ranks, of which each ran on a machine (hint: give one of them, such as {}/rank=0, on its machine)", .0.display(), .0.display())]
+    Ranks(PathBuf),
+    /// Its format.
+    #[error("{}: is of format {}, which this program does not know (hint: use a newer one)", .0.display(), .1)]
+    Newer(PathBuf, u32),
+    /// Its recorder lives.
+    #[error("{}: is being recorded now (hint: wait for its end)", .0.display())]
+    Recording(PathBuf),
+    /// Its recorder does not live any more.
+    #[error("{}: its recording was never ended (hint: `trueno-analyze recover` it first)", .0.display())]
+    Unfinished(PathBuf),
+    /// An analysis of the recording itself is what should have them.
+    #[error("{}: is an export (hint: join the ceilings to the recording, and export that again)", .0.display())]
+    Exported(PathBuf),
+    /// Nobody knows its machine.
+    #[error("{}: was imported from another tool's file, which does not say on which machine it was recorded", .0.display())]
+    Imported(PathBuf),
+    /// Ceilings of another machine say nothing about it.
+    #[error("{}: was not recorded on this machine as it is now: {differs} (hint: measure where it was recorded, and under the same limits)", .run.display())]
+    Elsewhere {
+        /// The run.
+        run: PathBuf,
+        /// What is not the same, with both values.
+        differs: String,
+    },
+    /// It is protected.
+    #[error("{}: is read-only (hint: `chmod u+w` it, or join to a copy)", .0.display())]
+    ReadOnly(PathBuf),
+    /// Its files are not those that were written.
+    #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` tells all of it)", .run.display())]
+    Damaged {
+        /// The run.
+        run: PathBuf,
+        /// The file, relative to it.
+        file: String,
+        /// What was found.
+        problem: String,
+    },
+    /// It has ceilings.
+    #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace puts new ones in their place)", .run.display())]
+    Already {
+        /// The run.
+        run: PathBuf,
+        /// How many.
+        count: u64,
+        /// What it says of them, in brackets.
+        said: String,
+    },
+    /// Another process is at it.
+    #[error("{}: is being given ceilings by another process (hint: wait for its end)", .0.display())]
+    Busy(PathBuf),
+    /// Something else has the name.
+    #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
+    InTheWay(PathBuf),
+    /// While the ceilings were measured.
+    #[error("{}: has changed meanwhile (hint: once more)", .0.display())]
+    Changed(PathBuf),
+    /// The rows cannot be written.
+    #[error(transparent)]
+    Write(#[from] Error),
+    /// The file system refused.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+}
+
+impl AttachError {
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            path,
+            action,
+            source: Arc::new(source),
+        }
+    }
+
+    pub(super) fn damaged(run: &Path, file: &str, problem: String) -> Self {
+        Self::Damaged {
+            run: run.to_owned(),
+            file: file.to_owned(),
+            problem,
+        }
+    }
+}
+
+impl From<NotCarried> for AttachError {
+    fn from(why: NotCarried) -> Self {
+        Self::io(&why.path, why.doing)(why.source)
+    }
+}

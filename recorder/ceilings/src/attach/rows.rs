@@ -1,0 +1,194 @@
+//! Rows of `ceilings`: what was there, and what is there then.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, UInt32Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_ipc::reader::FileReader;
+
+use super::AttachError;
+use crate::CpuCeilings;
+use trueno_recorder::Ceiling;
+use trueno_recorder::run_json::{RunJson, Table};
+use trueno_recorder::run_writer::{Cell, RunWriter};
+use trueno_recorder::schema::{self, ColumnType};
+
+/// The table, and the folder with its segments.
+pub(super) const CEILINGS: &str = "ceilings";
+/// Where the new rows are until the run is whole.
+pub(super) const ROWS: &str = ".added";
+
+/// A value of a row that stays.
+#[derive(Clone, Debug, PartialEq)]
+enum Kept {
+    Null,
+    U32(u32),
+    F64(f64),
+    Bool(bool),
+    Text(String),
+}
+
+/// What a run has of the table.
+#[derive(Debug, Default)]
+pub(super) struct Old {
+    /// Measured ceilings of the processor.
+    pub measured: u64,
+    /// Rows of the segments that are not in the new run, if any is not.
+    kept: Vec<Vec<Kept>>,
+    /// What the segments that are left out held.
+    pub dropped: Table,
+}
+
+impl Old {
+    /// Whether the segments stay: nothing in them is replaced.
+    pub fn stays(&self) -> bool {
+        self.measured == 0
+    }
+
+    /// Reads the table of a run whose files are as they were written.
+    pub fn read(run: &Path) -> Result<Self, AttachError> {
+        let mut old = Self::default();
+        let folder = run.join(CEILINGS);
+        if !folder.is_dir() {
+            return Ok(old);
+        }
+        let failed = || AttachError::io(&folder, "list the folder");
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&folder).map_err(failed())? {
+            files.push(entry.map_err(failed())?.path());
+        }
+        files.sort();
+        for path in files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "arrow"))
+        {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let damaged =
+                |problem: String| AttachError::damaged(run, &format!("{CEILINGS}/{name}"), problem);
+            let file = File::open(path).map_err(AttachError::io(path, "open it"))?;
+            old.dropped.bytes += file.metadata().map_or(0, |found| found.len());
+            old.dropped.segments += 1;
+            let batches = FileReader::try_new(file, None).map_err(|e| damaged(e.to_string()))?;
+            for batch in batches {
+                let batch = batch.map_err(|e| damaged(e.to_string()))?;
+                old.add(&batch).ok_or_else(|| {
+                    damaged("its columns are not those that this program knows".to_owned())
+                })?;
+            }
+        }
+        if old.stays() {
+            old.dropped = Table::default();
+        }
+        Ok(old)
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Option<()> {
+        let columns = schema::table(CEILINGS)?.columns;
+        let at = |name: &str| columns.iter().position(|column| column.name == name);
+        let (device, source) = (at("device")?, at("source")?);
+        for row in 0..batch.num_rows() {
+            let mut cells = Vec::with_capacity(columns.len());
+            for column in columns {
+                let found = batch.column_by_name(column.name);
+                // A column of a newer format than the run's.
+                cells.push(found.map_or(Some(Kept::Null), |a| kept(a.as_ref(), column.ty, row))?);
+            }
+            let is =
+                |at: usize, text: &str| matches!(&cells[at], Kept::Text(found) if found == text);
+            self.dropped.rows += 1;
+            if is(device, "cpu") && is(source, "measured") {
+                self.measured += 1;
+            } else {
+                self.kept.push(cells);
+            }
+        }
+        Some(())
+    }
+}
+
+fn kept(array: &dyn Array, ty: ColumnType, row: usize) -> Option<Kept> {
+    if array.is_null(row) {
+        return Some(Kept::Null);
+    }
+    Some(match ty {
+        ColumnType::U32 => Kept::U32(array.as_primitive_opt::<UInt32Type>()?.value(row)),
+        ColumnType::F64 => Kept::F64(array.as_primitive_opt::<Float64Type>()?.value(row)),
+        ColumnType::Bool => Kept::Bool(array.as_boolean_opt()?.value(row)),
+        ColumnType::Text => {
+            let texts = array.as_dictionary_opt::<Int32Type>()?;
+            let text = texts.values().as_string_opt::<i32>()?;
+            Kept::Text(text.value(texts.key(row)?).to_owned())
+        }
+        _ => return None,
+    })
+}
+
+/// What was written.
+pub(super) struct Written {
+    /// Of the new segments.
+    pub counts: Table,
+    /// Of the format they are in.
+    pub format_minor: u32,
+}
+
+/// Writes the new rows, behind those of the segments that are left out, as a run of its own in
+/// [`ROWS`] of the stage.
+pub(super) fn write(stage: &Path, old: &Old, peaks: &CpuCeilings) -> Result<Written, AttachError> {
+    let mut run = RunWriter::create(&stage.join(ROWS), RunJson::default())?;
+    let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
+    for cells in kept {
+        let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(&mut run)).collect();
+        put(&mut run, &cells)?;
+    }
+    for ceiling in &peaks.ceilings {
+        let cells = cells(ceiling, &mut run);
+        put(&mut run, &cells)?;
+    }
+    let written = run.finish(None)?;
+    Ok(Written {
+        counts: written.tables.get(CEILINGS).cloned().unwrap_or_default(),
+        format_minor: written.format.minor,
+    })
+}
+
+impl Kept {
+    fn cell(&self, run: &mut RunWriter) -> Cell {
+        match self {
+            Self::Null => Cell::Null,
+            Self::U32(value) => Cell::U64((*value).into()),
+            Self::F64(value) => Cell::F64(*value),
+            Self::Bool(value) => Cell::Bool(*value),
+            Self::Text(text) => Cell::Text(run.text(text)),
+        }
+    }
+}
+
+fn put(run: &mut RunWriter, cells: &[Cell]) -> Result<(), AttachError> {
+    match run.table(CEILINGS) {
+        Some(table) => Ok(run.row(table, cells)?),
+        None => Ok(()),
+    }
+}
+
+/// A row of the table, in the order of the schema.
+fn cells(ceiling: &Ceiling, run: &mut RunWriter) -> [Cell; 14] {
+    let mut text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(run.text(text)));
+    [
+        text(Some(&ceiling.device)),
+        text(Some(ceiling.kind.name())),
+        text(ceiling.level.as_deref()),
+        text(ceiling.precision.as_deref()),
+        ceiling.threads.map(u64::from).into(),
+        Cell::F64(ceiling.value),
+        text(Some(ceiling.unit())),
+        text(Some(ceiling.source.name())),
+        text(ceiling.operation.as_deref()),
+        ceiling.median.into(),
+        ceiling.spread.into(),
+        ceiling.repetitions.map(u64::from).into(),
+        ceiling.settled.map_or(Cell::Null, Cell::Bool),
+        ceiling.earlier.into(),
+    ]
+}

@@ -1,0 +1,147 @@
+//! What the GPUs of this machine can do at most, measured by kernels of our own.
+//!
+//! The kernels are PTX texts in this crate, which the driver compiles for the device it has; no CUDA library but
+//! the driver is needed, and none at build time. **Not verified on a GPU yet:** the kernels were assembled and
+//! disassembled for each architecture (no loop is folded), those without tensor cores were executed on the host, and
+//! the host's side ran over a driver of the tests.
+//!
+//! - **bandwidth** of `DRAM` (arrays of eight times the L2 cache and more) and of `L2` (half of it in all) by `read`,
+//!   `copy` and `triad`, past the L1 caches, counting bytes read and written; of `shared` memory by `read`.
+//! - **compute** of `cuda_cores` by `fma` in `f32` and `f64`, and of `tensor_mma_sync` by `mma` in `bf16`, `f16`,
+//!   `tf32` and `i8` (compute capability 8.0 and later): from registers, through `mma.sync`. On Hopper and later
+//!   that is less than what libraries reach through `wgmma`, so it is no roof over their kernels.
+//!
+//! Rates are work over the time between two CUDA events around one launch, which is made long enough for their
+//! resolution of half a microsecond. The device is kept busy first, so that its clocks have risen.
+
+mod cache;
+mod measure;
+mod workloads;
+
+pub use measure::measure;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::CacheError;
+use trueno_recorder::{Ceiling, CeilingSource, RecordedCeilings, utc};
+
+/// Kernels for all devices.
+pub const CEILINGS_PTX: &str = include_str!("gpu/ceilings.ptx");
+/// Kernels for those with compute capability 8.0 and later.
+pub const TENSOR_PTX: &str = include_str!("gpu/tensor.ptx");
+
+/// How much time a measurement takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GpuEffort {
+    /// How often each ceiling is measured.
+    pub repetitions: u32,
+    /// How long once takes at least.
+    pub repetition: Duration,
+    /// How long the device is kept busy first.
+    pub warm_up: Duration,
+}
+
+impl Default for GpuEffort {
+    /// 15 repetitions of 5 ms after half a second; two to three seconds a device.
+    fn default() -> Self {
+        Self {
+            repetitions: 15,
+            repetition: Duration::from_millis(5),
+            warm_up: Duration::from_millis(500),
+        }
+    }
+}
+
+/// A device, as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// In this process: `CUDA_VISIBLE_DEVICES` changes it.
+    pub number: u32,
+    /// Such as `NVIDIA H100`.
+    pub name: String,
+    /// Which device it is, wherever it is seen from.
+    pub uuid: String,
+    /// Such as `9.0`.
+    pub compute_capability: Option<String>,
+    /// How many.
+    pub multiprocessors: Option<u32>,
+    /// Of the L2 cache.
+    pub l2_bytes: Option<u64>,
+    /// In all.
+    pub memory_bytes: Option<u64>,
+    /// The highest clock of the processors, as the driver names it.
+    pub highest_clock_hz: Option<u64>,
+}
+
+/// Ceilings of a device and how they came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GpuCeilings {
+    /// Of the measuring code.
+    pub code_version: u32,
+    /// Where they hold.
+    pub gpu: Gpu,
+    /// Seconds since the Unix epoch.
+    pub measured_at_s: u64,
+    /// Clock of the processors, measured after the ceilings; of one that does next to nothing else.
+    pub clock_hz: Option<f64>,
+    /// What was not measured, and why; what else to know.
+    pub notes: Vec<String>,
+    /// The ceilings, bandwidth first; device `gpu:<number>`.
+    pub ceilings: Vec<Ceiling>,
+}
+
+impl GpuCeilings {
+    /// A line that names them.
+    fn summary(&self) -> String {
+        let (count, gpu, at) = (
+            self.ceilings.len(),
+            &self.gpu,
+            utc(self.measured_at_s.cast_signed()),
+        );
+        let (name, uuid) = (&gpu.name, &gpu.uuid);
+        format!("{count} ceilings of {name} {uuid}, measured {at}")
+    }
+}
+
+/// As NVIDIA's tools print it: `GPU-8a3c...`.
+pub use trueno_cupti::driver::uuid_text;
+
+impl GpuCeilings {
+    /// Those of a device that has this number in a run.
+    pub fn recorded_as(&self, number: u32) -> RecordedCeilings {
+        let mut ceilings = self.ceilings.clone();
+        for ceiling in &mut ceilings {
+            ceiling.device = format!("gpu:{number}").into();
+        }
+        let key = format!("peaks.gpu:{number}");
+        let mut values = vec![(key.clone(), self.summary())];
+        if !self.notes.is_empty() {
+            values.push((format!("{key}.notes"), self.notes.join("; ")));
+        }
+        RecordedCeilings { ceilings, values }
+    }
+
+    /// Those that are kept for a device, which has this number in a run; why they cannot be used is one of the values.
+    pub fn cached_as(number: u32, uuid: &[u8; 16]) -> RecordedCeilings {
+        match Self::cached(&uuid_text(uuid)) {
+            Ok(found) => found.recorded_as(number),
+            Err(CacheError::Missing { .. } | CacheError::NoFolder) => RecordedCeilings::default(),
+            Err(problem) => RecordedCeilings {
+                ceilings: Vec::new(),
+                values: vec![(
+                    format!("peaks.gpu:{number}"),
+                    format!("not available: {problem}"),
+                )],
+            },
+        }
+    }
+}
+
+/// Under the device's number in this process: in `run.json` as `peaks.gpu:<number>`.
+impl CeilingSource for GpuCeilings {
+    fn recorded(&self) -> RecordedCeilings {
+        self.recorded_as(self.gpu.number)
+    }
+}

@@ -1,0 +1,308 @@
+//! `trueno-record run`.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use clap::ValueEnum;
+use trueno_ceilings::gpu::GpuCeilings;
+use trueno_cupti::driver::Driver;
+use trueno_cupti::library::CANDIDATES_VARIABLE;
+use trueno_recorder::capture::{Summary, collect};
+use trueno_recorder::run_json::RUN_JSON;
+
+use crate::{Failure, libraries, say, signals};
+
+/// What is typed after `run`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Run directory to make. Default: the program's name and `.run`.
+    #[arg(short, long, value_name = "RUN")]
+    output: Option<PathBuf>,
+    /// Replace a run that is there.
+    #[arg(long)]
+    overwrite: bool,
+    /// How much to record.
+    #[arg(long, value_enum, default_value_t = Level::Edges)]
+    level: Level,
+    /// One row a launch of a CUDA graph, or one a node of it. Whole is for long recordings: nodes fill the device's buffers.
+    #[arg(long, value_enum, default_value_t = Graphs::Nodes)]
+    graphs: Graphs,
+    /// The libcupti to use.
+    #[arg(long, value_name = "FILE")]
+    cupti: Option<PathBuf>,
+    /// The library to inject.
+    #[arg(long, value_name = "FILE")]
+    inject: Option<PathBuf>,
+    /// Record NVTX ranges only; needs neither a driver nor CUPTI.
+    #[arg(long, conflicts_with = "cupti")]
+    ranges_only: bool,
+    /// Milliseconds between deliveries: what a program that is killed may lose.
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    flush_ms: u32,
+    /// Exit with 1 if the program succeeded and its recording is not whole.
+    #[arg(long)]
+    strict: bool,
+    /// The program and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    command: Vec<OsString>,
+}
+
+/// How much is recorded.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Level {
+    /// Kernels, transfers, calls of the runtime.
+    Kernels,
+    /// And calls of the driver, waits and events, which a critical path needs.
+    Edges,
+    /// And memory, when launches were queued and submitted, and clocks and power of devices.
+    Full,
+}
+
+/// How graphs are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Graphs {
+    /// Every node.
+    Nodes,
+    /// One row a launch.
+    Whole,
+}
+
+/// Variables by which CUDA and NVTX load a library.
+const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"];
+
+/// Gives the exit code.
+pub fn run(args: &Args) -> Result<u8, Failure> {
+    let output = output(args);
+    let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
+    if let Some((name, value)) = INJECTIONS
+        .iter()
+        .find_map(|name| Some((name, env::var_os(name)?)))
+    {
+        return Err(Failure::NotStarted(format!(
+            "{name} is {} already: another tool records; nothing was started (hint: unset it)",
+            value.display()
+        )));
+    }
+    let cupti = if args.ranges_only {
+        None
+    } else {
+        Some(check_cuda(args)?)
+    };
+    let folder = make_room(args, &output)?;
+    let status = start(args, &library, cupti.as_deref(), &folder);
+    let status = match status {
+        Ok(status) => status,
+        Err(problem) => {
+            // Nothing ran: nothing is in it.
+            let _ = fs::remove_dir(&folder);
+            return Err(problem);
+        }
+    };
+    let summary = match collect(&folder, &output, true, &GpuCeilings::cached_as) {
+        Ok(summary) => {
+            let _ = fs::remove_dir_all(&folder);
+            summary
+        }
+        Err(problem) => {
+            say(&format!(
+                "error: {problem}; what was recorded is kept in {} (hint: trueno-record collect)",
+                folder.display()
+            ));
+            return Ok(end(args, status, false));
+        }
+    };
+    tell(&summary, status);
+    Ok(end(args, status, summary.is_whole()))
+}
+
+fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {
+    if args.strict && status.success() && !whole {
+        say("the recording is not whole (--strict)");
+        return 1;
+    }
+    signals::end_as(status)
+}
+
+fn output(args: &Args) -> PathBuf {
+    args.output.clone().unwrap_or_else(|| {
+        let program = args.command.first().map(PathBuf::from).unwrap_or_default();
+        let name = program.file_stem().unwrap_or_default().to_owned();
+        let mut name = if name.is_empty() {
+            OsString::from("program")
+        } else {
+            name
+        };
+        name.push(".run");
+        name.into()
+    })
+}
+
+/// What must be there before anything is started.
+fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
+    if let Err(problem) = Driver::find() {
+        return Err(Failure::NotMeasurable(format!(
+            "{problem}; nothing was started (`trueno-record doctor` says more, --ranges-only records NVTX ranges)"
+        )));
+    }
+    let (search, _) = libraries::cupti(
+        args.cupti.as_deref(),
+        args.command.first().map(OsString::as_os_str),
+    );
+    match search.found {
+        Some(found) => Ok(found.path.into()),
+        None => Err(Failure::NotMeasurable(format!(
+            "no usable libcupti was found, so no CUDA work can be recorded and nothing was started: {} (hint: `pip install nvidia-cuda-cupti`, or give it with --cupti)",
+            search.passed_over.join("; ")
+        ))),
+    }
+}
+
+/// A folder beside the run to be, for the recorded processes to write to.
+fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
+    let shown = output.display();
+    let is_ours = output.join(RUN_JSON).is_file() || output.join("rank=0").join(RUN_JSON).is_file();
+    if is_ours && args.overwrite {
+        fs::remove_dir_all(output)
+            .map_err(|e| Failure::NotStarted(format!("{shown}: cannot be removed: {e}")))?;
+    } else if output.symlink_metadata().is_ok() {
+        let hint = if is_ours {
+            "give --overwrite, or another path with -o"
+        } else {
+            "give another path with -o"
+        };
+        return Err(Failure::NotStarted(format!(
+            "{shown}: is there already, and nothing was started (hint: {hint})"
+        )));
+    }
+    let mut folder = output.as_os_str().to_owned();
+    folder.push(format!(".capture-{}", std::process::id()));
+    let folder = PathBuf::from(folder);
+    fs::create_dir_all(&folder)
+        .and_then(|()| fs::canonicalize(&folder))
+        .map_err(|e| Failure::NotStarted(format!("{}: cannot be made: {e}", folder.display())))
+}
+
+fn start(
+    args: &Args,
+    library: &Path,
+    cupti: Option<&Path>,
+    folder: &Path,
+) -> Result<ExitStatus, Failure> {
+    let (program, rest) = args
+        .command
+        .split_first()
+        .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
+    let mut command = Command::new(program);
+    command
+        .args(rest)
+        .env("NVTX_INJECTION64_PATH", library)
+        .env("TRUENO_CAPTURE", folder)
+        .env("TRUENO_CAPTURE_FLUSH_MS", args.flush_ms.to_string())
+        .env(
+            "TRUENO_CAPTURE_LEVEL",
+            match args.level {
+                Level::Kernels => "kernels",
+                Level::Edges => "edges",
+                Level::Full => "full",
+            },
+        );
+    if args.graphs == Graphs::Whole {
+        command.env("TRUENO_CAPTURE_GRAPHS", "whole");
+    }
+    if let Some(found) = cupti {
+        command.env("CUDA_INJECTION64_PATH", library);
+        match &args.cupti {
+            Some(chosen) => command.env(
+                "TRUENO_CUPTI",
+                fs::canonicalize(chosen).unwrap_or(chosen.clone()),
+            ),
+            None => command.env(CANDIDATES_VARIABLE, found),
+        };
+    }
+    signals::prepare();
+    let shown = program.display();
+    let mut child = command.spawn().map_err(|e| {
+        let hint = hint(&e, program);
+        Failure::NotStarted(format!("{shown}: cannot be started: {e}{hint}"))
+    })?;
+    signals::child(child.id());
+    let ended = child.wait();
+    signals::child(0);
+    ended.map_err(|e| Failure::NotStarted(format!("{shown}: cannot be waited for: {e}")))
+}
+
+/// What to look at where a program does not start.
+fn hint(error: &io::Error, program: &OsStr) -> &'static str {
+    let is_there = Path::new(program).exists();
+    match error.raw_os_error() {
+        Some(libc::ENOEXEC) => {
+            " (hint: a script says in its first line what runs it, such as `#!/bin/sh`)"
+        }
+        Some(libc::EACCES) => " (hint: is it a program, and may you run it: `chmod +x`?)",
+        Some(libc::ENOENT) if is_there => {
+            " (hint: what its first line names, or its loader, is not there)"
+        }
+        _ => "",
+    }
+}
+
+/// Says what was recorded.
+pub fn tell(summary: &Summary, status: ExitStatus) {
+    if let Some(signal) = status.signal() {
+        say(&format!("the program was ended by signal {signal}"));
+    }
+    for problem in &summary.problems {
+        say(&format!("warning: {problem}"));
+    }
+    if summary.runs.is_empty() {
+        say(
+            match (summary.problems.is_empty(), summary.idle.is_empty()) {
+                (false, _) => "nothing was recorded, for the reason above",
+                (true, false) => {
+                    "nothing was recorded: the program ended before anything was delivered (hint: a shorter --flush-ms)"
+                }
+                (true, true) => "nothing was recorded: the program used neither CUDA nor NVTX",
+            },
+        );
+        return;
+    }
+    for collected in &summary.runs {
+        let run = &collected.run;
+        let count = |table: &str| run.tables.get(table).map_or(0, |table| table.rows);
+        say(&format!(
+            "recorded process {}: {} kernels, {} transfers, {} calls, {} waits, {} ranges -> {}",
+            run.program.pid.unwrap_or(0),
+            count("kernels"),
+            count("transfers"),
+            count("calls"),
+            count("syncs"),
+            count("bricks"),
+            collected.path.display(),
+        ));
+        for problem in &run.problems {
+            say(&format!("warning: {problem}"));
+        }
+        let Some(capture) = &run.capture else {
+            continue;
+        };
+        for (what, count) in &capture.invalid {
+            say(&format!("warning: {count} records are not sound: {what}"));
+        }
+        for (what, count) in &capture.unreadable {
+            say(&format!("warning: {count} records cannot be read: {what}"));
+        }
+        for (what, why) in &capture.refused {
+            say(&format!("warning: {what} is not recorded: {why}"));
+        }
+    }
+}

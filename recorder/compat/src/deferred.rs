@@ -1,0 +1,117 @@
+//! Work that was launched and whose end is known only later, and only as a bound.
+
+use trueno_recorder::finished::{Enclosing, Kernel, KernelTimes, Moment};
+use trueno_recorder::{BrickId, Name};
+
+use crate::clock;
+use crate::profiler::BrickProfiler;
+
+/// Pieces of work that may wait; what comes on top gets no row.
+const MAX_PENDING: usize = 1 << 16;
+const BEFORE_IT_BEGAN: &str = "finalized with a time before its launch";
+
+/// What waits for [`BrickProfiler::finalize`].
+#[derive(Debug, Default)]
+pub(super) struct Deferred {
+    pending: Vec<Launch>,
+    /// Beyond [`MAX_PENDING`]: counted, without a row.
+    unkept: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Launch {
+    known: Option<BrickId>,
+    name: Name,
+    start: Moment,
+    elements: u64,
+    /// Id of the row of `bricks`; 0: no run.
+    brick: u64,
+}
+
+impl BrickProfiler {
+    /// Records that a known brick launched its work since `start_ns` (of
+    /// [`BrickProfiler::elapsed_ns`]); it ends before the next [`BrickProfiler::finalize`].
+    pub fn record_deferred(&mut self, brick: BrickId, start_ns: u64, elements: u64) {
+        self.defer(Some(brick), brick.into(), start_ns, elements);
+    }
+
+    /// Likewise, for a brick of any name.
+    pub fn record_deferred_dynamic(&mut self, name: &str, start_ns: u64, elements: u64) {
+        if self.is_enabled() {
+            let known = BrickId::from_name(name);
+            self.defer(known, Name::new(name), start_ns, elements);
+        }
+    }
+
+    fn defer(&mut self, known: Option<BrickId>, name: Name, start_ns: u64, elements: u64) {
+        if !self.is_enabled() {
+            return;
+        }
+        let now = clock::now(&self.rec);
+        let start = now.at(
+            self.epoch.monotonic_ns().saturating_add(start_ns),
+            self.made,
+        );
+        let brick = self.record_brick(name, (start, now), elements, None);
+        if self.deferred.pending.len() >= MAX_PENDING {
+            self.deferred.unkept += 1;
+            self.stats_of(known, name).add_bound(elements);
+            return;
+        }
+        self.deferred.pending.push(Launch {
+            known,
+            name,
+            start,
+            elements,
+            brick,
+        });
+    }
+
+    /// All that was deferred had ended at `end_ns` (of [`BrickProfiler::elapsed_ns`]): call it
+    /// after waiting for the device. Counts each piece; adds no durations.
+    pub fn finalize(&mut self, end_ns: u64) {
+        let Deferred { pending, unkept } = std::mem::take(&mut self.deferred);
+        if pending.is_empty() {
+            return;
+        }
+        if unkept > 0 {
+            let problem = format!(
+                "{unkept} deferred bricks have no row of kernels: more than {MAX_PENDING} waited \
+                 (hint: call `finalize` more often)"
+            );
+            self.rec.problem(problem);
+        }
+        let now = clock::now(&self.rec);
+        let end = now.at(self.epoch.monotonic_ns().saturating_add(end_ns), self.made);
+        for launch in pending {
+            let (end, times) = if end.monotonic_ns() >= launch.start.monotonic_ns() {
+                (end, KernelTimes::Bound)
+            } else {
+                (launch.start, KernelTimes::Launch(BEFORE_IT_BEGAN))
+            };
+            self.rec.finished_kernel(&Kernel {
+                name: launch.name,
+                start: launch.start,
+                end,
+                enclosing: Enclosing {
+                    parent: launch.brick,
+                    layer: None,
+                },
+                times,
+                launch: None,
+            });
+            let stats = self.stats_of(launch.known, launch.name);
+            stats.add_bound(launch.elements);
+        }
+    }
+
+    /// Whether anything waits for [`BrickProfiler::finalize`].
+    pub fn has_pending(&self) -> bool {
+        !self.deferred.pending.is_empty()
+    }
+
+    /// How much waits for [`BrickProfiler::finalize`].
+    pub fn pending_count(&self) -> usize {
+        self.deferred.pending.len()
+    }
+}

@@ -1,0 +1,54 @@
+//! A front with the names of `trueno::brick::BrickProfiler` (crate `aprender-compute`, 0.32), for
+//! programs that are instrumented with it: change the import, and the run is recorded.
+//!
+//! ```
+//! use trueno_brick_profiler::{BrickCategory, BrickId, BrickProfiler};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("decode.run");
+//! let mut profiler = BrickProfiler::create(path)?; // new() and enabled(): where TRUENO_RUN says
+//! profiler.enable();
+//! let timer = profiler.start_brick(BrickId::QkvProjection);
+//! profiler.stop_brick(timer, 4096);
+//! let of = profiler.category_stats()[BrickCategory::Attention as usize];
+//! assert_eq!((of.count, of.total_elements), (1, 4096));
+//! assert_eq!(profiler.finish()?.tables["bricks"].rows, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Every event goes to the recorder as it is; sums are kept only for the calls that ask for
+//! them: a timed brick reads clocks four times and more, a guard of the recorder twice. What
+//! differs, on purpose:
+//!
+//! - **Deferred work has no duration.** [`BrickProfiler::finalize`] counts it (`count`, `bound`,
+//!   elements) and adds nothing to `total_ns`: between launch and the final wait other work ran
+//!   too, and adding the intervals up would book more time than passed. The run gets the host
+//!   interval of each launch, and a row of `kernels` with `timing` `bound`. True times need a
+//!   [`Device`](trueno_recorder::Device) and [`BrickGuard::stream`](trueno_recorder::BrickGuard::stream).
+//! - **A sync mode here is a note**, as it was there. What waits is the mode of a recorder that
+//!   has a device: [`Builder::sync_mode`](trueno_recorder::Builder::sync_mode) and
+//!   [`BrickProfiler::with_recorder`].
+//! - **Names** match whatever their case and separators; see [`BrickId::from_str`].
+//! - **Where there is no data** an accessor gives 0, never a ratio of 1 or 100 %.
+//! - A disabled profiler reads no clock, and a timer that is dropped leaves nothing behind.
+//! - Estimates made of no measurement (instructions per cycle, cache efficiency), the graph's
+//!   analyses, divergence and reports are not here: `trueno-analyze` reads them from the run.
+
+#![warn(missing_docs)]
+
+mod clock;
+mod deferred;
+mod graph;
+mod profiler;
+mod ptx;
+mod stats;
+mod tiles;
+mod timing;
+
+pub use graph::{ExecutionNode, ExecutionNodeId, TransferDirection};
+pub use profiler::BrickProfiler;
+pub use ptx::PtxRegistry;
+pub use stats::{BrickBottleneck, BrickStats, CategoryStats};
+pub use tiles::{TileStats, TileTimer};
+pub use timing::{BrickIdTimer, BrickTimer};
+pub use trueno_recorder::{BrickCategory, BrickId, SyncMode, TileLevel};

@@ -1,0 +1,262 @@
+//! The profiler: where its run goes, switches and totals.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use trueno_recorder::finished::Moment;
+use trueno_recorder::{BrickCategory, BrickId, Error, Recorder, Source, Summary, SyncMode};
+
+use crate::clock;
+use crate::deferred::Deferred;
+use crate::graph::Graph;
+use crate::stats::{BrickBottleneck, BrickStats, CategoryStats, ratio};
+use crate::tiles::Tiles;
+
+/// Names the directory of the run that [`BrickProfiler::new`] and [`BrickProfiler::enabled`] record.
+const RUN_VARIABLE: &str = "TRUENO_RUN";
+
+/// Times bricks under the original's names, and records them; see the [crate documentation](crate).
+#[derive(Debug)]
+pub struct BrickProfiler {
+    pub(super) rec: Recorder,
+    pub(super) bricks: [BrickStats; BrickId::COUNT],
+    /// Bricks of other names.
+    pub(super) dynamic: BTreeMap<String, BrickStats>,
+    pub(super) deferred: Deferred,
+    pub(super) graph: Graph,
+    pub(super) tiles: Tiles,
+    /// When the profiler was made: with now, it gives the rate of the clocks.
+    pub(super) made: Moment,
+    pub(super) epoch: Moment,
+    enabled: bool,
+    sync_mode: SyncMode,
+    l2_cache_hit_rate: Option<f32>,
+    is_zero_copy: bool,
+}
+
+impl Default for BrickProfiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl BrickProfiler {
+    /// Not enabled yet. Records to the directory that the environment variable `TRUENO_RUN`
+    /// names; without it there is no run, only sums. Where the run cannot be made (one is there
+    /// already, as for the second profiler of a program) there is none either, and a line on
+    /// standard error says why; [`BrickProfiler::create`] gives that as an error.
+    pub fn new() -> Self {
+        let rec = match std::env::var_os(RUN_VARIABLE).filter(|path| !path.is_empty()) {
+            None => Recorder::disabled(),
+            Some(path) => Recorder::create(path).unwrap_or_else(|error| {
+                eprintln!("trueno-recorder: {RUN_VARIABLE}: {error}");
+                Recorder::disabled()
+            }),
+        };
+        Self::with_recorder(rec)
+    }
+
+    /// [`BrickProfiler::new`], enabled.
+    pub fn enabled() -> Self {
+        let mut profiler = Self::new();
+        profiler.enable();
+        profiler
+    }
+
+    /// Not enabled yet; records to a new run at `path`.
+    ///
+    /// # Errors
+    /// See [`Builder::create`](trueno_recorder::Builder::create).
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Recorder::create(path).map(Self::with_recorder)
+    }
+
+    /// Not enabled yet; records to the run of `rec`, beside whatever else does.
+    pub fn with_recorder(rec: Recorder) -> Self {
+        let made = clock::now(&rec);
+        let mut bricks = BrickId::all().map(|brick| BrickStats::new(brick.name()));
+        Self {
+            rec,
+            bricks: std::array::from_fn(|_| bricks.next().unwrap_or_default()),
+            dynamic: BTreeMap::new(),
+            deferred: Deferred::default(),
+            graph: Graph::default(),
+            tiles: Tiles::default(),
+            made,
+            epoch: made,
+            enabled: false,
+            sync_mode: SyncMode::Deferred,
+            l2_cache_hit_rate: None,
+            is_zero_copy: false,
+        }
+    }
+
+    /// The recorder behind it: for guards, checksums of any type, devices.
+    pub fn recorder(&self) -> &Recorder {
+        &self.rec
+    }
+
+    /// Ends the run, as dropping the last handle of the recorder would.
+    ///
+    /// # Errors
+    /// See [`Recorder::finish`].
+    pub fn finish(&self) -> Result<Summary, Error> {
+        self.rec.finish()
+    }
+
+    /// From now on bricks are timed.
+    pub fn enable(&mut self) {
+        self.enabled = true;
+    }
+
+    /// From now on bricks are not timed: no clock is read, nothing is recorded.
+    pub fn disable(&mut self) {
+        self.enabled = false;
+    }
+
+    /// Whether bricks are timed.
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Notes a mode, in the run under `compat.sync_mode`. It makes nobody wait; see the
+    /// [crate documentation](crate).
+    pub fn set_sync_mode(&mut self, mode: SyncMode) {
+        self.sync_mode = mode;
+        self.rec.value("compat.sync_mode", mode.name());
+    }
+
+    /// The mode noted last; at first [`SyncMode::Deferred`].
+    pub fn sync_mode(&self) -> SyncMode {
+        self.sync_mode
+    }
+
+    /// Time 0 of [`BrickProfiler::elapsed_ns`] is now. What is pending keeps its start.
+    pub fn reset_epoch(&mut self) {
+        self.epoch = clock::now(&self.rec);
+    }
+
+    /// Nanoseconds since the profiler was made or its epoch reset.
+    pub fn elapsed_ns(&self) -> u64 {
+        clock::now(&self.rec).ns_since(self.epoch)
+    }
+
+    /// Sums of a known brick.
+    pub fn brick_stats(&self, brick: BrickId) -> &BrickStats {
+        &self.bricks[brick as usize]
+    }
+
+    /// Sums of a known brick, to change them.
+    pub fn brick_stats_mut(&mut self, brick: BrickId) -> &mut BrickStats {
+        &mut self.bricks[brick as usize]
+    }
+
+    /// Sums of a brick by name, known or not.
+    pub fn stats(&self, name: &str) -> Option<&BrickStats> {
+        match BrickId::from_name(name) {
+            Some(brick) => Some(self.brick_stats(brick)).filter(|stats| stats.count > 0),
+            None => self.dynamic.get(name),
+        }
+    }
+
+    /// Sums of all bricks that have samples: the known ones by number, then others by name.
+    pub fn all_brick_stats(&self) -> impl Iterator<Item = &BrickStats> {
+        let known = self.bricks.iter().filter(|stats| stats.count > 0);
+        known.chain(self.dynamic.values())
+    }
+
+    /// Names of all bricks that have samples.
+    pub fn brick_names(&self) -> Vec<String> {
+        let names = self.all_brick_stats().map(|stats| stats.name.clone());
+        names.collect()
+    }
+
+    /// Sums by category, by its number. Bricks of other names are in `Other`, as they were in
+    /// the original; in the run they have no category.
+    pub fn category_stats(&self) -> [CategoryStats; BrickCategory::COUNT] {
+        let mut sums = [CategoryStats::default(); BrickCategory::COUNT];
+        for (brick, stats) in BrickId::all().zip(&self.bricks) {
+            sums[brick.category() as usize].add(stats);
+        }
+        for stats in self.dynamic.values() {
+            sums[BrickCategory::Other as usize].add(stats);
+        }
+        sums
+    }
+
+    /// Sum of the durations of all bricks: more than passed where bricks nest or threads overlap.
+    pub fn total_ns(&self) -> u64 {
+        self.all_brick_stats().map(|stats| stats.total_ns).sum()
+    }
+
+    /// Sum of the elements of all bricks, whatever they count.
+    pub fn total_tokens(&self) -> u64 {
+        let elements = self.all_brick_stats().map(|stats| stats.total_elements);
+        elements.sum()
+    }
+
+    /// Elements a second of summed durations, for samples that have one; 0: none.
+    pub fn total_throughput(&self) -> f64 {
+        let timed: u64 = self.all_brick_stats().map(|s| s.timed_elements).sum();
+        ratio(timed as f64, self.total_ns() as f64 / 1e9)
+    }
+
+    /// Forgets sums, what is pending and what the program had set; the run keeps its rows.
+    pub fn reset(&mut self) {
+        for stats in &mut self.bricks {
+            *stats = BrickStats::new(&stats.name);
+        }
+        self.dynamic.clear();
+        self.deferred = Deferred::default();
+        self.l2_cache_hit_rate = None;
+        self.is_zero_copy = false;
+    }
+
+    /// Notes what limits a brick; one without samples is not made by it.
+    pub fn set_brick_bottleneck(&mut self, name: &str, bottleneck: BrickBottleneck) {
+        let stats = match BrickId::from_name(name) {
+            Some(brick) => Some(self.brick_stats_mut(brick)),
+            None => self.dynamic.get_mut(name),
+        };
+        if let Some(stats) = stats {
+            stats.bottleneck = bottleneck;
+        }
+    }
+
+    /// Records a cache hit rate (0 to 1) that the program states: a row of `counters`.
+    pub fn set_l2_cache_hit_rate(&mut self, rate: f32) {
+        self.l2_cache_hit_rate = Some(rate);
+        let name = "l2_cache_hit_rate";
+        self.rec
+            .counter(name, f64::from(rate), "", Source::Declared);
+    }
+
+    /// As stated last.
+    pub fn l2_cache_hit_rate(&self) -> Option<f32> {
+        self.l2_cache_hit_rate
+    }
+
+    /// Notes whether memory is shared without copies, in the run under `zero_copy`.
+    pub fn set_zero_copy(&mut self, zero_copy: bool) {
+        self.is_zero_copy = zero_copy;
+        self.rec.value("zero_copy", zero_copy);
+    }
+
+    /// As noted last.
+    pub fn is_zero_copy(&self) -> bool {
+        self.is_zero_copy
+    }
+
+    /// Records the fingerprint of a tensor, over all its elements, in `layer` of a model.
+    pub fn record_checksum(&mut self, name: &str, layer: usize, position: u32, output: &[f32]) {
+        if !self.enabled {
+            return;
+        }
+        let mut enclosing = self.graph.enclosing();
+        enclosing.layer = u32::try_from(layer).ok().or(enclosing.layer);
+        let span = self.rec.enclosing_span(enclosing);
+        let position = Some(u64::from(position));
+        let shape = [output.len()];
+        self.rec.checksum_of(span, name, position, output, &shape);
+    }
+}

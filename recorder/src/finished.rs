@@ -1,0 +1,385 @@
+//! Rows of intervals that have ended already: for adapters of other instrumentation, whose handles are values that end
+//! by a call, so that nothing is open on a thread meanwhile.
+//!
+//! ```
+//! use trueno_recorder::Recorder;
+//! use trueno_recorder::finished::{Brick, BrickPlace, Moment};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("decode.run");
+//! let rec = Recorder::create(path)?;
+//! let start = Moment::now(&rec);
+//! // ... the work ...
+//! if let Some(place) = BrickPlace::take(&rec) {
+//!     let mut brick = Brick::new("attention".into(), start, Moment::now(&rec));
+//!     brick.elements = Some(4096);
+//!     rec.finished_brick(place, &brick);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::clock::monotonic_ns;
+use crate::lane::{Class, Lane};
+use crate::names::Name;
+use crate::ptx::PtxHash;
+use crate::record::{Context, Record, TableNumber, device_timing, extension, kind, pair, row_id};
+use crate::recorder::Recorder;
+use crate::session_state::lock;
+use crate::span::Work;
+use crate::span_id::SpanId;
+use crate::threads;
+use crate::tile::TileLevel;
+
+/// Some microseconds: readings that far apart are not of one moment.
+const CLOSE_TICKS: u64 = 10_000;
+const MAX_TRIES: u32 = 4;
+
+/// One moment on the recorder's clock and on the system's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    ticks: u64,
+    /// 0: the clocks were not read.
+    monotonic_ns: u64,
+}
+
+impl Moment {
+    /// Both clocks, read next to each other: where the thread was interrupted in between, again.
+    pub fn now(rec: &Recorder) -> Self {
+        if !rec.is_enabled() {
+            return Self {
+                ticks: 0,
+                monotonic_ns: monotonic_ns(),
+            };
+        }
+        let clock = rec.shared().clock;
+        let mut tries = 0;
+        loop {
+            let before = clock.ticks();
+            let monotonic_ns = monotonic_ns();
+            let ticks = clock.ticks();
+            tries += 1;
+            if ticks.saturating_sub(before) < CLOSE_TICKS || tries == MAX_TRIES {
+                return Self {
+                    ticks,
+                    monotonic_ns,
+                };
+            }
+        }
+    }
+
+    /// False of the default: no clock was read.
+    pub fn is_read(self) -> bool {
+        self.monotonic_ns != 0
+    }
+
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub fn monotonic_ns(self) -> u64 {
+        self.monotonic_ns
+    }
+
+    /// Nanoseconds from another moment to this one; 0 where that is later.
+    pub fn ns_since(self, earlier: Self) -> u64 {
+        self.monotonic_ns.saturating_sub(earlier.monotonic_ns)
+    }
+
+    /// The moment at `monotonic_ns`, by the rate of the clocks since `origin`.
+    pub fn at(self, monotonic_ns: u64, origin: Self) -> Self {
+        let ns = self.ns_since(origin);
+        let ticks = self.ticks.saturating_sub(origin.ticks);
+        let rate = if ns > 0 {
+            ticks as f64 / ns as f64
+        } else {
+            1.0
+        };
+        let apart = monotonic_ns as f64 - self.monotonic_ns as f64;
+        Self {
+            ticks: self.ticks.saturating_add_signed((apart * rate) as i64),
+            monotonic_ns,
+        }
+    }
+}
+
+/// The number of a row of `bricks`, taken before the row is written, so that others can name it.
+#[derive(Clone, Copy, Debug)]
+pub struct BrickPlace {
+    thread: u32,
+    seq: u32,
+}
+
+impl BrickPlace {
+    /// Takes the next number of the calling thread. `None`: there is no run, or none with bricks.
+    pub fn take(rec: &Recorder) -> Option<Self> {
+        on_lane(rec, TableNumber::Bricks, |lane| {
+            let seq = lane.open(Class::Wait, TableNumber::Bricks)?;
+            lane.close(seq);
+            let thread = lane.thread().index;
+            Some(Self { thread, seq })
+        })
+    }
+
+    /// The row's id.
+    pub fn id(self) -> u64 {
+        row_id(self.thread, self.seq)
+    }
+}
+
+/// The scope and the layer around a row.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Enclosing {
+    /// Id of the enclosing row; 0: what the thread has open.
+    pub parent: u64,
+    /// The layer; `None`: that of the thread.
+    pub layer: Option<u32>,
+}
+
+/// The kind of a row of `bricks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum BrickKind {
+    Layer(u32),
+    Brick,
+    Task,
+    Function,
+}
+
+/// A row of `bricks`.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "as the columns")]
+pub struct Brick {
+    pub kind: BrickKind,
+    pub name: Name,
+    pub start: Moment,
+    pub end: Moment,
+    pub enclosing: Enclosing,
+    pub elements: Option<u64>,
+    pub read_bytes: Option<u64>,
+    pub written_bytes: Option<u64>,
+}
+
+impl Brick {
+    /// A brick of which no more is known.
+    pub fn new(name: Name, start: Moment, end: Moment) -> Self {
+        Self {
+            kind: BrickKind::Brick,
+            name,
+            start,
+            end,
+            enclosing: Enclosing::default(),
+            elements: None,
+            read_bytes: None,
+            written_bytes: None,
+        }
+    }
+}
+
+/// What the times of a kernel are.
+#[derive(Clone, Copy, Debug)]
+pub enum KernelTimes {
+    /// The work lies between them.
+    Bound,
+    /// Only the launch: the row is not valid, for this reason.
+    Launch(&'static str),
+}
+
+/// The shape and the source of a launch.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as the columns")]
+pub struct LaunchShape {
+    pub grid: (u32, u32, u32),
+    pub block: (u32, u32, u32),
+    pub shared_memory_bytes: u32,
+    pub ptx: Option<PtxHash>,
+}
+
+/// A row of `kernels`.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as the columns")]
+pub struct Kernel {
+    pub name: Name,
+    pub start: Moment,
+    pub end: Moment,
+    pub enclosing: Enclosing,
+    pub times: KernelTimes,
+    pub launch: Option<LaunchShape>,
+}
+
+/// A row of `tiles`.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as the columns")]
+pub struct Tile {
+    pub level: TileLevel,
+    pub start: Moment,
+    pub end: Moment,
+    /// Its parent, where that is of the calling thread.
+    pub brick: Option<BrickPlace>,
+    pub row: u32,
+    pub column: u32,
+    pub elements: u64,
+    pub flops: u64,
+}
+
+impl Recorder {
+    /// Writes a row of `bricks`.
+    pub fn finished_brick(&self, place: BrickPlace, brick: &Brick) {
+        let mut work = Work::default();
+        let given = [brick.elements, None, brick.read_bytes, brick.written_bytes];
+        for (at, value) in given.into_iter().enumerate() {
+            if let Some(value) = value {
+                work.set(at, value);
+            }
+        }
+        let kind = match brick.kind {
+            BrickKind::Layer(number) => {
+                work.m[0] = u64::from(number);
+                kind::LAYER
+            }
+            BrickKind::Brick => kind::BRICK,
+            BrickKind::Task => kind::TASK,
+            BrickKind::Function => kind::FUNCTION,
+        };
+        on_lane(self, TableNumber::Bricks, |lane| {
+            let (parent, context) = around_or_open(lane, brick.enclosing);
+            let primary = Record {
+                start: brick.start.ticks,
+                end: brick.end.ticks.max(brick.start.ticks),
+                seq: place.seq,
+                name: brick.name.number(),
+                kind,
+                flags: work.given | 1 << 4,
+                m: work.m,
+                ..Record::default()
+            };
+            let mut origin = Record {
+                kind: extension::ORIGIN,
+                name: place.thread,
+                ..Record::default()
+            };
+            context.store(&mut origin);
+            origin.m[0] = parent;
+            lane.push_group(TableNumber::Bricks, 1, &[primary, origin]);
+            Some(())
+        });
+    }
+
+    /// Writes a row of `kernels`.
+    pub fn finished_kernel(&self, kernel: &Kernel) {
+        on_lane(self, TableNumber::Kernels, |lane| {
+            let seq = lane.open(Class::Kernel, TableNumber::Kernels)?;
+            lane.close(seq);
+            let (brick, _) = around_or_open(lane, kernel.enclosing);
+            let (timing, reason) = match kernel.times {
+                KernelTimes::Bound => (device_timing::BOUND, 0),
+                KernelTimes::Launch(why) => (device_timing::LAUNCH, Name::new(why).number()),
+            };
+            let launch = kernel.launch.map(LaunchShape::record);
+            let primary = Record {
+                start: kernel.start.ticks,
+                end: kernel.end.ticks.max(kernel.start.ticks),
+                seq,
+                parent: lane.thread().index,
+                name: kernel.name.number(),
+                kind: kind::DEVICE_WORK,
+                flags: timing & device_timing::MASK | u8::from(launch.is_some()) << 4,
+                m: [brick, 0, u64::from(reason), 0],
+                ..Record::default()
+            };
+            let group = [primary, launch.unwrap_or_default()];
+            let records = 1 + usize::from(launch.is_some());
+            lane.push_group(TableNumber::Kernels, 1, &group[..records]);
+            Some(())
+        });
+    }
+
+    /// Writes a row of `tiles`.
+    pub fn finished_tile(&self, tile: &Tile) {
+        let mut work = Work::default();
+        work.set(0, tile.elements);
+        work.set(1, tile.flops);
+        work.m[3] = pair(tile.row, tile.column);
+        on_lane(self, TableNumber::Tiles, |lane| {
+            let seq = lane.open(Class::Tile, TableNumber::Tiles)?;
+            lane.close(seq);
+            let parent = match tile.brick {
+                Some(brick) if brick.thread == lane.thread().index => brick.seq,
+                _ => lane.work_below(lane.depth()),
+            };
+            let record = Record {
+                start: tile.start.ticks,
+                end: tile.end.ticks.max(tile.start.ticks),
+                seq,
+                parent,
+                kind: kind::TILE,
+                flags: work.given,
+                backend: tile.level as u16,
+                m: work.m,
+                ..Record::default()
+            };
+            lane.push(TableNumber::Tiles, record);
+            Some(())
+        });
+    }
+
+    /// Names the scope around a row, for [`Recorder::checksum_of`].
+    pub fn enclosing_span(&self, enclosing: Enclosing) -> SpanId {
+        on_lane(self, TableNumber::Checksums, |lane| {
+            let (parent, context) = around_or_open(lane, enclosing);
+            Some(SpanId::with_context(parent, context))
+        })
+        .unwrap_or(SpanId::NONE)
+    }
+
+    /// Says in `run.json` what went wrong, in words.
+    pub fn problem(&self, text: String) {
+        lock(&self.shared().problems).push(text);
+    }
+}
+
+impl LaunchShape {
+    fn record(self) -> Record {
+        let (grid, block) = (self.grid, self.block);
+        Record {
+            kind: extension::LAUNCH,
+            flags: 1 | 2 | u8::from(self.ptx.is_some()) << 2 | 8,
+            start: pair(grid.0, grid.1),
+            end: pair(grid.2, block.0),
+            m: [
+                pair(block.1, block.2),
+                self.ptx.map_or(0, PtxHash::get),
+                u64::from(self.shared_memory_bytes),
+                0,
+            ],
+            ..Record::default()
+        }
+    }
+}
+
+fn on_lane<T>(
+    rec: &Recorder,
+    table: TableNumber,
+    work: impl FnOnce(&mut Lane) -> Option<T>,
+) -> Option<T> {
+    if !rec.records(table) {
+        return None;
+    }
+    let lane = threads::lane(rec.shared());
+    // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
+    // reference to it exists while `work` runs, which calls nothing of the program.
+    match unsafe { lane.as_mut() } {
+        Some(lane) => work(lane),
+        None => {
+            rec.no_ring(table);
+            None
+        }
+    }
+}
+
+fn around_or_open(lane: &Lane, enclosing: Enclosing) -> (u64, Context) {
+    let mut context = lane.context_of(u32::MAX);
+    context.layer = enclosing.layer.or(context.layer);
+    let parent = match (enclosing.parent, lane.brick_below(lane.depth())) {
+        (0, 0) => 0,
+        (0, open) => row_id(lane.thread().index, open),
+        (parent, _) => parent,
+    };
+    (parent, context)
+}

@@ -1,0 +1,32 @@
+//! What tests of the recorder's crates share. Not part of what programs link.
+
+mod c;
+mod read;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+pub use c::{compile, has_c_compiler};
+pub use read::{Cell, Table, journal, run_json, segments, table};
+
+/// A folder that is removed at the end, and a path for a run in it.
+pub fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("test.run");
+    (folder, path)
+}
+
+/// Runs one test of this binary again, in a process of its own with no other; `prepare` tells the
+/// process apart and gives it what it needs.
+pub fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) {
+    let mut again = Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    prepare(&mut again);
+    let done = again.output().unwrap();
+    let (said, printed) = (
+        String::from_utf8_lossy(&done.stderr),
+        String::from_utf8_lossy(&done.stdout),
+    );
+    assert!(done.status.success(), "{printed}\n{said}");
+    assert!(printed.contains("1 passed"), "{test} is no test\n{printed}");
+}
