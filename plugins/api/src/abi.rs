@@ -85,7 +85,7 @@ pub struct Input {
     pub struct_size: u32,
     /// [`INPUT_BASELINE`], [`INPUT_OPTIONAL`].
     pub flags: u32,
-    /// What the plugin calls it.
+    /// Name within the plugin.
     pub name: Str,
     /// The query.
     pub sql: Str,
@@ -105,7 +105,7 @@ pub struct Run {
     pub options: Str,
     /// In declaration order; a plugin that moves a stream out releases it.
     pub inputs: *const *mut ArrowArrayStream,
-    /// How many.
+    /// Number of them.
     pub input_count: usize,
     /// Takes the stream over at once and releases it even on error.
     pub emit_table: Option<unsafe extern "C" fn(*mut c_void, Str, *mut ArrowArrayStream) -> Status>,
@@ -140,7 +140,7 @@ pub struct Plugin {
     pub build: Str,
     /// Pointers, so that [`Input`] can grow.
     pub inputs: *const *const Input,
-    /// How many.
+    /// Number of them.
     pub input_count: usize,
     /// The analysis.
     pub run: Option<RunFn>,
@@ -149,11 +149,11 @@ pub struct Plugin {
 /// `trueno_plugin_entry`.
 pub type Entry = unsafe extern "C" fn() -> *const Plugin;
 
-/// What every peer of major version 1 can rely on in [`Input`].
+/// Size of [`Input`] that every peer of major version 1 can rely on.
 pub const INPUT_SIZE_1_0: usize = offset_of!(Input, sql) + size_of::<Str>();
-/// What every peer of major version 1 can rely on in [`Plugin`].
+/// Size of [`Plugin`] that every peer of major version 1 can rely on.
 pub const PLUGIN_SIZE_1_0: usize = offset_of!(Plugin, run) + size_of::<Option<RunFn>>();
-/// What every peer of major version 1 can rely on in [`Run`].
+/// Size of [`Run`] that every peer of major version 1 can rely on.
 pub const RUN_SIZE_1_0: usize = offset_of!(Run, cancelled) + size_of::<usize>();
 
 /// Sizes and offsets on 64-bit machines, in the words of the header: the one

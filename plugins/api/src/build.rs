@@ -95,7 +95,7 @@ impl TableBuilder {
     }
 }
 
-/// Whether a text fits `[a-z][a-z0-9_]*`, as plugin ids and table names do.
+/// Returns whether a text fits `[a-z][a-z0-9_]*`, as plugin ids and table names do.
 pub const fn is_identifier(text: &str) -> bool {
     let bytes = text.as_bytes();
     if bytes.is_empty() || !bytes[0].is_ascii_lowercase() {

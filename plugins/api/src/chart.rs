@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What a chart draws, and the columns it needs for that.
+/// Kind of a chart, with the columns it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChartKind {
@@ -26,7 +26,7 @@ pub enum ChartKind {
     Forest,
 }
 
-/// How an axis runs.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
@@ -41,7 +41,7 @@ pub enum Scale {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[must_use = "a chart is seen only when it is emitted"]
 pub struct Chart {
-    /// What is drawn.
+    /// Kind of the chart.
     pub kind: ChartKind,
     /// One line above it.
     pub title: String,
@@ -84,10 +84,10 @@ pub struct Chart {
     /// Title of the axis; the column's name when null.
     #[serde(default)]
     pub y_title: Option<String>,
-    /// How the axis runs.
+    /// Scale of the axis.
     #[serde(default)]
     pub x_scale: Scale,
-    /// How the axis runs.
+    /// Scale of the axis.
     #[serde(default)]
     pub y_scale: Scale,
 }
@@ -225,14 +225,14 @@ impl Chart {
         self
     }
 
-    /// How the axes run.
+    /// Sets the scales of the axes.
     pub fn scales(mut self, x: Scale, y: Scale) -> Self {
         self.x_scale = x;
         self.y_scale = y;
         self
     }
 
-    /// Whether every column its kind needs is named.
+    /// Checks that every column its kind needs is named.
     ///
     /// # Errors
     /// Names the first part that is missing.

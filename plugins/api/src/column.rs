@@ -66,17 +66,17 @@ impl<T: Copy> PlainColumn<T> {
         self.values.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Whether any row is null.
+    /// Returns whether any row is null.
     pub fn has_nulls(&self) -> bool {
         self.validity.nulls() > 0
     }
 
-    /// How many rows are null.
+    /// Number of null rows.
     pub fn null_count(&self) -> usize {
         self.validity.nulls()
     }
@@ -146,7 +146,7 @@ impl<T: Copy + Default, C: IntoCell<T>> FromIterator<C> for PlainColumn<T> {
     }
 }
 
-/// What can stand in a column of `T`: a `T`, a `&T`, or an `Option` of either.
+/// Values that can stand in a column of `T`: a `T`, a `&T`, or an `Option` of either.
 pub trait IntoCell<T> {
     /// The value, or `None` for null.
     fn into_cell(self) -> Option<T>;
@@ -222,12 +222,12 @@ impl Column {
         self.validity().len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many rows are null.
+    /// Number of null rows.
     pub fn null_count(&self) -> usize {
         self.validity().nulls()
     }

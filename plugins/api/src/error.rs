@@ -1,4 +1,4 @@
-//! What can go wrong, and the status it becomes at the boundary.
+//! Errors, and the status each becomes at the boundary.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::abi;
 /// Result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a plugin stopped. Each kind is one status of the C ABI.
+/// Reason that a plugin stopped. Each kind is one status of the C ABI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

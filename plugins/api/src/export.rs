@@ -1,4 +1,4 @@
-//! What [`export!`](crate::export!) expands to: the descriptor, and the function behind it.
+//! Expansion of [`export!`](crate::export!): the descriptor, and the function behind it.
 
 use crate::abi;
 use crate::build::is_identifier;

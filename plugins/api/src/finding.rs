@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -33,14 +33,14 @@ impl fmt::Display for Severity {
 pub struct Finding {
     /// Stable name to filter by, `[a-z][a-z0-9_]*`, unique in the plugin.
     pub code: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// One line, with the figure in it.
     pub title: String,
     /// More, if needed.
     #[serde(default)]
     pub detail: Option<String>,
-    /// What to do about it.
+    /// Advice.
     #[serde(default)]
     pub suggestion: Option<String>,
     /// The rows it rests on.

@@ -1,4 +1,4 @@
-//! What an author writes: a type that is a [`Plugin`], with its [`Input`]s.
+//! Types that an author writes or names: a [`Plugin`], with its [`Input`]s.
 
 use serde::de::DeserializeOwned;
 
@@ -18,7 +18,7 @@ pub trait Plugin {
     const SUMMARY: &'static str;
     /// The tables it wants, by query.
     const INPUTS: &'static [Input];
-    /// What the user may set: `()` for nothing, or a struct with
+    /// Options that the user may set: `()` for none, or a struct with
     /// `#[derive(Default, Deserialize)] #[serde(default)]`. Keys it does not
     /// have are refused with the list of those it has.
     type Options: DeserializeOwned + Default;
@@ -64,7 +64,7 @@ impl Input {
         self
     }
 
-    /// What the plugin calls it.
+    /// Name within the plugin.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -74,12 +74,12 @@ impl Input {
         self.sql
     }
 
-    /// Whether the plugin works without it.
+    /// Returns whether the plugin works without it.
     pub const fn is_optional(&self) -> bool {
         self.flags & abi::INPUT_OPTIONAL != 0
     }
 
-    /// Whether it asks the baseline run.
+    /// Returns whether it asks the baseline run.
     pub const fn is_baseline(&self) -> bool {
         self.flags & abi::INPUT_BASELINE != 0
     }

@@ -114,7 +114,7 @@ impl Run {
         accepted(status, || format!("chart \"{}\"", chart.title))
     }
 
-    /// Whether the user wants to stop. Ask it in long loops, every so many
+    /// Returns whether the user wants to stop. Ask it in long loops, every so many
     /// thousand rows, and return [`Error::Cancelled`].
     pub fn cancelled(&self) -> bool {
         // SAFETY: called on the thread of the run with the host's own argument.

@@ -78,7 +78,7 @@ impl Table {
         })
     }
 
-    /// What an optional input reads as when its table does not exist.
+    /// The table that an optional input reads as when it does not exist.
     pub(crate) fn missing(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -104,12 +104,12 @@ impl Table {
         self.rows
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// Whether this is an optional input whose table does not exist. It has no
+    /// Returns whether this is an optional input whose table does not exist. It has no
     /// rows, and every column asked for is there, empty.
     pub fn is_missing(&self) -> bool {
         self.missing
@@ -127,7 +127,7 @@ impl Table {
         self.columns
     }
 
-    /// Whether there is such a column.
+    /// Returns whether there is such a column.
     pub fn has(&self, column: &str) -> bool {
         self.columns.iter().any(|(name, _)| name == column)
     }

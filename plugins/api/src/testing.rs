@@ -19,7 +19,7 @@ use crate::table::{Table, list};
 /// Rows of a batch, so that larger tests see more than one.
 const BATCH_ROWS: usize = 1000;
 
-/// What a plugin gave back.
+/// Output of a plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
     /// In the order of emission.
@@ -128,7 +128,7 @@ fn declared(inputs: &'static [Input]) -> Vec<(&'static str, bool)> {
 struct Host {
     output: Output,
     error: String,
-    /// Why an emission was refused; the plugin itself learns only that it was.
+    /// Reason that an emission was refused; the plugin itself learns only that it was.
     refusal: Option<String>,
     cancelled: bool,
 }

@@ -29,17 +29,17 @@ impl TextColumn {
         self.validity.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether any row is null.
+    /// Returns whether any row is null.
     pub fn has_nulls(&self) -> bool {
         self.validity.nulls() > 0
     }
 
-    /// How many rows are null.
+    /// Number of null rows.
     pub fn null_count(&self) -> usize {
         self.validity.nulls()
     }
@@ -92,7 +92,7 @@ impl<C: IntoText> FromIterator<C> for TextColumn {
     }
 }
 
-/// What can stand in a text column: `&str`, `String`, `Cow<str>`, a reference
+/// Values that can stand in a text column: `&str`, `String`, `Cow<str>`, a reference
 /// to one, or an `Option` of one.
 pub trait IntoText {
     /// The text, or `None` for null.

@@ -1,4 +1,4 @@
-//! Which rows hold a value: a bitmap that exists only once there is a null.
+//! Validity of rows: a bitmap that exists only once there is a null.
 
 /// Bits of a column, least significant first, 1 = the row holds a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

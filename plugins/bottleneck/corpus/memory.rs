@@ -86,7 +86,7 @@ fn blocks(path: &Path, freed: impl Fn(u64) -> bool) {
     rec.finish().expect("the recording ends");
 }
 
-/// What is free lies between what is not.
+/// Free pieces lie between live blocks.
 pub fn every_second_freed(path: &Path) {
     blocks(path, |n| n % 2 == 1);
 }

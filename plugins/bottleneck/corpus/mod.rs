@@ -32,11 +32,11 @@ pub struct Case {
     pub truth: Option<&'static str>,
     /// A class that it might be taken for, and is not.
     pub not: Option<&'static str>,
-    /// How it comes to be.
+    /// Its origin.
     pub make: Make,
 }
 
-/// How a run comes to be.
+/// Origin of a run.
 pub enum Make {
     /// Recorded at this path.
     Recorded(fn(&Path)),

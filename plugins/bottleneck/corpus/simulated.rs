@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How fast a machine is.
+/// Speed of a machine.
 #[derive(Clone, Copy)]
 pub struct Speed {
-    /// What a launch costs the host.
+    /// Time that a launch costs the host.
     pub launch_ns: i64,
     /// From the start of a call to the earliest start of its work.
     pub latency_ns: i64,
@@ -36,7 +36,7 @@ impl Default for Speed {
     }
 }
 
-/// Which way a copy goes.
+/// Direction of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// To the device.

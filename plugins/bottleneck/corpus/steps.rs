@@ -1,4 +1,4 @@
-//! What programs of all corpora are made of: steps, bricks that work, and numbers as if by chance.
+//! Parts of the programs of all corpora: steps, bricks that work, pseudo-random numbers.
 
 use std::path::Path;
 

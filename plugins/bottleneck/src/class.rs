@@ -34,7 +34,7 @@ impl Class {
         self.explained
     }
 
-    /// Whether it is a reason for that one, where both are found at one place.
+    /// Returns whether it is a reason for that one, where both are found at one place.
     pub fn explains(self, other: Self) -> bool {
         self.explained.contains(&other.name)
     }

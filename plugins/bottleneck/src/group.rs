@@ -1,4 +1,4 @@
-//! Which findings explain one another, and the order of all.
+//! Groups of findings that explain one another, and the order of all.
 
 use std::cmp::Reverse;
 
@@ -73,7 +73,7 @@ fn rank(one: &Bottleneck) -> u64 {
     }
 }
 
-/// Whether both say the same of two ranks.
+/// Returns whether both say the same of two ranks.
 fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
     let bare = |one: &Bottleneck| {
         let (scope, place) = (without_rank(&one.scope).1, without_rank(&one.place).1);
@@ -131,7 +131,7 @@ fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
     same_kind || (explains && (a.place == b.place || of_ranks || touches(a, b) || touches(b, a)))
 }
 
-/// Whether one is about the host side of what the other one says of a device.
+/// Returns whether one is about the host side of what the other one says of a device.
 fn touches(host: &Bottleneck, device: &Bottleneck) -> bool {
     host.place == "host" && device.scope_kind == "device"
 }

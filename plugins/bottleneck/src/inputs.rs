@@ -1,4 +1,4 @@
-//! What is asked of the run and of the other plugins. All of it is optional: what is not there is a
+//! Queries over the run and the other plugins. All of them are optional: what is not there is a
 //! measurement that is missing, and table `not_measurable` says so.
 
 use trueno_plugin::Input;

@@ -1,4 +1,4 @@
-//! What holds the program back: findings that name their evidence, what was considered besides, what
+//! Findings of what holds the program back: each names its evidence, what was considered besides, what
 //! the fix would save end to end and under which assumption; and, apart, what cannot be told.
 //!
 //! [`facts`] are read once: what the other plugins computed, and what the devices did when. Each of the

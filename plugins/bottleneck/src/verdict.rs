@@ -1,9 +1,9 @@
-//! What rules say.
+//! Results of rules.
 
 use crate::class::Class;
 use crate::options::General;
 
-/// How sure a finding is.
+/// Confidence of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// It fits, and so would something else.
@@ -21,7 +21,7 @@ impl Confidence {
     }
 }
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Below `medium_share`.
@@ -56,50 +56,50 @@ pub const PART: &str = "category_part";
 /// A finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// What it is.
+    /// Its class.
     pub class: Class,
     /// Stable name of the case, which may say more than the class.
     pub code: &'static str,
-    /// What it is about: run, device, kernel, brick, category, threads, streams, ranks, memory.
+    /// Kind of its scope: run, device, kernel, brick, category, threads, streams, ranks, memory.
     pub scope_kind: &'static str,
-    /// Which one.
+    /// Name of its scope.
     pub scope: String,
-    /// Where it happens (`host`, `gpu0`, a name): only findings of one place explain each other.
+    /// Its place (`host`, `gpu0`, a name): only findings of one place explain each other.
     pub place: String,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// By how much the window would be shorter; `None`: not time, or not predicted.
     pub gain_ns: Option<i64>,
     /// That, of the window.
     pub gain_share: Option<f64>,
-    /// How sure it is, and why.
+    /// Its confidence, and the reason.
     pub confidence: (Confidence, String),
     /// One line.
     pub sentence: String,
-    /// What would save time, as the sentence says it.
+    /// The fix, as the sentence says it.
     pub fix: String,
     /// A query that shows the rows.
     pub evidence: String,
-    /// What the gain assumes.
+    /// Assumption of the gain.
     pub assumption: String,
-    /// What else it could be, and why it is not.
+    /// Other explanations, and why they do not hold.
     pub considered: String,
-    /// What to do.
+    /// Advice.
     pub suggestion: String,
     /// Number of its group, from 1; 0 until groups are made.
     pub group: u64,
 }
 
-/// What could not be judged.
+/// A class that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotMeasurable {
-    /// What it would have been.
+    /// The class.
     pub class: Class,
-    /// What it would have been about.
+    /// Its scope.
     pub scope: String,
     /// The measurement that is not there.
     pub missing: String,
-    /// How to record it.
+    /// Advice how to record it.
     pub how: String,
 }
 
@@ -108,7 +108,7 @@ pub struct NotMeasurable {
 pub struct Verdicts {
     /// Findings; after grouping in the order of ranks.
     pub findings: Vec<Bottleneck>,
-    /// What could not be judged.
+    /// A class that could not be judged.
     pub not_measurable: Vec<NotMeasurable>,
 }
 

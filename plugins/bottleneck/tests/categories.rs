@@ -1,4 +1,4 @@
-//! What several names of a category have in common.
+//! Findings that several names of a category have in common.
 
 use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};

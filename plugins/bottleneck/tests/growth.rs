@@ -54,7 +54,7 @@ fn growth_matters_by_how_soon_memory_is_full() {
     );
 }
 
-/// How much memory there is, is not guessed.
+/// The size of memory is not guessed.
 #[test]
 fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
     assert_eq!(severity(100_000_000, 10_000_000, "{}"), "medium");

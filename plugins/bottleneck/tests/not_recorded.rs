@@ -1,4 +1,4 @@
-//! What was not recorded is not 0.
+//! Measurements that were not recorded are not 0.
 
 mod inputs;
 

@@ -1,4 +1,4 @@
-//! What of a device's time belongs to which category, and when in the run it was.
+//! Parts of a device's time by category, and when in the run they were.
 
 mod inputs;
 

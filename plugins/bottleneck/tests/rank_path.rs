@@ -1,4 +1,4 @@
-//! What of the critical path is a rank's.
+//! The part of the critical path that is a rank's.
 
 mod inputs;
 

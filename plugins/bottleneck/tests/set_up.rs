@@ -1,4 +1,4 @@
-//! What a warm start saves.
+//! Gains of a warm start.
 
 mod inputs;
 

@@ -1,4 +1,4 @@
-//! What goes on side by side is not saved twice: of a job of two ranks that do the same, at one time or shifted, no finding gains more
+//! Parallel time is not saved twice: of a job of two ranks that do the same, at one time or shifted, no finding gains more
 //! than of one of them alone.
 
 mod inputs;

@@ -1,4 +1,4 @@
-//! What a reader should know.
+//! Findings about launches and idle devices.
 
 use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 

@@ -1,4 +1,4 @@
-//! When a device, or a stream, did nothing between its first and its last operation.
+//! Idle time of devices and streams between their first and their last operation.
 //!
 //! A *gap* lies between the end of all operations so far and the start of the next. It is cut at the beginning of
 //! the call for that next operation:
@@ -42,7 +42,7 @@ impl Parts {
         is_told.then(|| of(self))
     }
 
-    /// Where most of it lies, in words.
+    /// Name of its largest part.
     pub fn most(&self) -> &'static str {
         let parts = [
             (self.not_asked_ns, "not asked"),
@@ -59,20 +59,20 @@ impl Parts {
 /// One gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// When it ended.
+    /// End.
     pub end_ns: i64,
     /// The operation that had ended last.
     pub after: Operation,
     /// The one that ended it.
     pub next: Operation,
-    /// What it consists of.
+    /// Its parts.
     pub parts: Parts,
 }
 
 impl Gap {
-    /// How long it was.
+    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -85,17 +85,17 @@ pub struct Place {
     pub device: i64,
     /// The stream; `None` for all of the device.
     pub stream: Option<i64>,
-    /// How many operations.
+    /// Number of operations.
     pub operations: u64,
-    /// When the first began.
+    /// Start of the first.
     pub first_ns: i64,
-    /// When the last ended.
+    /// End of the last.
     pub last_ns: i64,
     /// Time in which any was running.
     pub busy_ns: i64,
     /// In the order of time.
     pub gaps: Vec<Gap>,
-    /// What waited.
+    /// Operations that waited.
     pub queue: Option<Queue>,
 }
 
@@ -110,7 +110,7 @@ impl Place {
         self.span_ns().saturating_sub(self.busy_ns)
     }
 
-    /// What the idle time consists of.
+    /// Parts of the idle time.
     pub fn parts(&self) -> Parts {
         let mut out = Parts::default();
         self.gaps.iter().for_each(|gap| out.add(gap.parts));

@@ -34,12 +34,12 @@ pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
     })
 }
 
-/// What the operations of one name had to wait for.
+/// Waiting times of the operations of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfName {
-    /// How many.
+    /// Number of operations.
     pub operations: u64,
-    /// How many of them have a call and a stream.
+    /// Operations with a call and a stream.
     pub linked: u64,
     /// Time on the device.
     pub dur_ns: i64,
@@ -49,7 +49,7 @@ pub struct OfName {
     pub queued_ns: i64,
     /// Latencies of those with a call, in ascending order.
     pub latencies_ns: Vec<i64>,
-    /// How many of those with a call ran for less time than their latency.
+    /// Operations with a call that ran for less time than their latency.
     pub shorter: u64,
 }
 

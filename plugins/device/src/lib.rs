@@ -1,4 +1,4 @@
-//! What devices waited for: how long it took from the host's call to the work, how long work stood in its stream's
+//! Waits of devices: how long it took from the host's call to the work, how long work stood in its stream's
 //! queue, and when a device did nothing and why.
 //!
 //! An *operation* is a kernel or a transfer of a device, with the device's own times. Its *call* is the outermost row of
@@ -19,7 +19,7 @@ use trueno_plugin::{Input, Plugin, Result, Run, export};
 /// The plugin.
 pub struct Device;
 
-/// What the user may set.
+/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {

@@ -16,15 +16,15 @@ pub struct Operation {
     pub device: i64,
     /// The stream, where that is known.
     pub stream: Option<i64>,
-    /// When it began on the device.
+    /// Start on the device.
     pub start_ns: i64,
-    /// When it ended.
+    /// End.
     pub end_ns: i64,
     /// From when to when the host called for it; `None` where that is not recorded, or began after the work.
     pub call: Option<(i64, i64)>,
-    /// What links it to its call.
+    /// Link to its call.
     pub correlation: Option<u64>,
-    /// Whether the same call asked for an operation before this one: nodes of a graph.
+    /// True if the same call asked for an operation before this one: nodes of a graph.
     pub shares_call: bool,
 }
 

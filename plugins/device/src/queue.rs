@@ -1,4 +1,4 @@
-//! How many operations were asked for and had not begun.
+//! Queue length: operations that were asked for and had not begun.
 //!
 //! From the beginning of a call to the start of its work an operation is waiting. The mean is over time, from the first
 //! call to the last start; the graph nodes of one call wait from that call on.

@@ -1,4 +1,4 @@
-//! Which row of one run belongs to which of the other.
+//! Alignment of the rows of two runs.
 //!
 //! In a group (iteration, position, layer), rows of one name pair up by occurrence. Where one side has
 //! more of them, rows with equal hashes at the beginning and at the end pair up first, so that one
@@ -16,9 +16,9 @@ pub struct Item {
     pub occurrence: u32,
     /// Of [`Groups`].
     pub group: u32,
-    /// Whether the other side has rows of this key.
+    /// True if the other side has rows of this key.
     pub shared: bool,
-    /// Whether a side has more rows of this key.
+    /// True if a side has more rows of this key.
     pub repeated: bool,
 }
 

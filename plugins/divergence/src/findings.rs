@@ -1,4 +1,4 @@
-//! What follows from the verdicts, in words.
+//! Findings from the verdicts.
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
@@ -168,7 +168,7 @@ fn diverged(all: &All) -> Option<Finding> {
     })
 }
 
-/// Which side moved, of all that diverge; a reference that says nothing of them is no reference.
+/// The side that moved, of all that diverge; a reference that says nothing of them is no reference.
 fn moved(all: &All) -> Option<Finding> {
     let (third, known) = all.third?;
     if known == 0 {

@@ -6,7 +6,7 @@ use crate::judge::Verdict;
 use crate::rows::Side;
 use crate::tables::All;
 
-/// What, and what it is on each side.
+/// Property, and its value on each side.
 type Row = (&'static str, [Option<String>; 2]);
 
 /// A property a row; no row where nothing diverges.

@@ -1,4 +1,4 @@
-//! How the relative error grows over layers, iterations and positions.
+//! Growth of the relative error over layers, iterations and positions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is asked of the two runs, and of a third one.
+//! Queries over the two runs, and over a third one.
 
 use trueno_plugin::Input;
 

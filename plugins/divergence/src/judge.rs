@@ -1,4 +1,4 @@
-//! What each pair is: identical, within tolerance, diverged, or not to be compared.
+//! Verdict of each pair: identical, within tolerance, diverged, or not to be compared.
 
 use crate::align::Item;
 use crate::hash::FastMap;
@@ -8,7 +8,7 @@ use crate::rows::{NONE, Side, Texts};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance, longest};
 
-/// What is said of a pair.
+/// Verdict of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// All bits are equal.
@@ -49,7 +49,7 @@ impl Verdict {
     }
 }
 
-/// What the verdict rests on.
+/// Reason of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Bits,
@@ -92,7 +92,7 @@ impl Reason {
     }
 }
 
-/// What was found of an [`Item`].
+/// Result for an [`Item`].
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
     pub verdict: Verdict,
@@ -106,7 +106,7 @@ pub struct Judged {
     /// Tensors stored, along the iteration.
     pub stores: u64,
     pub origin: Origin,
-    /// Whether the two runs recorded it at different places of their order.
+    /// True if the two runs recorded it at different places of their order.
     pub order_changed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where the tensors of two runs stop being alike: the run against a baseline, neither presumed right.
+//! Divergence of the tensors of two runs: the run against a baseline, neither presumed right.
 //!
 //! Rows of `checksums` are [aligned](align) by name, layer, iteration, position and occurrence; each
 //! pair gets a [verdict](judge) against a [tolerance]; what diverges is local or inherited
@@ -39,7 +39,7 @@ use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
 /// The plugin.
 pub struct Divergence;
 
-/// What a user may set.
+/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {

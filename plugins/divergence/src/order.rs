@@ -8,7 +8,7 @@ use crate::align::Item;
 use crate::hash::FastMap;
 use crate::rows::{NONE, Side};
 
-/// Where rows lie: rank, iteration, position, layer.
+/// Place of rows: rank, iteration, position, layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub rank: u16,
@@ -25,7 +25,7 @@ pub struct Groups {
     /// In no order before [`put_in_order`](Groups::put_in_order), then in that of the data flow.
     pub places: Vec<Place>,
     rows: [Vec<u32>; 2],
-    /// Where the rows of each group begin; one more than groups.
+    /// Begin of the rows of each group; one more than groups.
     starts: [Vec<u32>; 2],
     /// For each side, when the first row with an iteration, position and layer was recorded.
     first: [[FastMap<Outside, i64>; 3]; 2],
@@ -167,7 +167,7 @@ impl Groups {
 }
 
 impl Place {
-    /// What lies outside of iteration, position and layer.
+    /// Levels outside of iteration, position and layer.
     fn outside(&self) -> [Outside; 3] {
         [
             (self.rank, None, None),

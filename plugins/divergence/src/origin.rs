@@ -1,4 +1,4 @@
-//! Whether a divergence began at a tensor or came from before it.
+//! Origin of a divergence: it began at a tensor, or came from before it.
 //!
 //! The input of a tensor is taken to be what was recorded before it: the latest record of the same
 //! group (iteration, position, layer) on the same thread, or else the latest of its rank.
@@ -9,7 +9,7 @@ use crate::judge::{Judged, Verdict};
 use crate::order::Groups;
 use crate::rows::{NONE, Side};
 
-/// Where a divergence comes from.
+/// Origin of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// It does not diverge.

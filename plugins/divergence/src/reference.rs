@@ -1,4 +1,4 @@
-//! Which of two sides moved, by a third run that neither of them is taken from: scalar code in f64, say.
+//! The side that moved, by a third run that neither of the two is taken from: scalar code in f64, say.
 //!
 //! Each side of a pair that diverges is held against the third run's record of the same key, with the tolerance of
 //! the pair. Types may differ there; shapes may not.
@@ -9,7 +9,7 @@ use crate::order::Groups;
 use crate::rows::{NONE, Side};
 use crate::tolerance::{Rule, Tolerance};
 
-/// Which side lies beyond the tolerance from the reference.
+/// Side that lies beyond the tolerance from the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     Run,
@@ -34,7 +34,7 @@ impl Moved {
     }
 }
 
-/// What the reference says of a pair.
+/// Distance of a pair from the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Against {
     pub moved: Moved,

@@ -46,9 +46,9 @@ pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
 
 /// The rows of one run. Texts are numbers of [`Texts`].
 pub struct Side {
-    /// How many.
+    /// Number of rows.
     pub len: usize,
-    /// Whether there is such a run at all.
+    /// True if there is such a run at all.
     pub is_given: bool,
     /// Tensor.
     pub name: Vec<u32>,
@@ -164,7 +164,7 @@ impl Side {
             .get(self.thread[row], self.time_ns[row], self.hash[row])
     }
 
-    /// Who computed a row, in words: its own kernel, or those of its brick.
+    /// Names of the kernels that computed a row: its own, or those of its brick.
     pub fn kernels(&self, row: usize, texts: &Texts) -> Option<String> {
         if let Some(kernel) = texts.get(self.kernel[row]) {
             return Some(kernel.to_owned());

@@ -1,4 +1,4 @@
-//! Which pairs the two runs recorded in another order.
+//! Pairs that the two runs recorded in another order.
 //!
 //! Of the pairs that lie on one thread of each run, the longest run of those in the same order stays
 //! as it is (a longest non-decreasing subsequence); the fewest possible others count as moved.
@@ -38,7 +38,7 @@ pub fn order_changed(sides: [&Side; 2], items: &[Item], judged: &mut [Judged]) {
     }
 }
 
-/// Whether each value belongs to a longest non-decreasing subsequence: patience sorting, n·log n.
+/// Marks each value that belongs to a longest non-decreasing subsequence: patience sorting, n·log n.
 pub fn longest_in_order(values: &[i64]) -> Vec<bool> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![usize::MAX; values.len()];

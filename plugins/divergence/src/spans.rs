@@ -1,4 +1,4 @@
-//! What the tensors are the output of: bricks and kernels, by their ids.
+//! Bricks and kernels whose output tensors are, by their ids.
 
 use trueno_plugin::{Result, Run};
 

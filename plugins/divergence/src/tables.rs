@@ -18,7 +18,7 @@ pub struct All<'a> {
     pub items: &'a [Item],
     pub judged: &'a [Judged],
     pub texts: &'a Texts,
-    /// What a third run says of each item, and how many rows it shares with them; `None`: there is none.
+    /// Distances of each item from a third run, and how many rows it shares with them; `None`: there is none.
     pub third: Option<(&'a [Option<Against>], usize)>,
     pub scale: &'a Tolerance,
     pub rules: &'a [Rule],
@@ -44,13 +44,13 @@ impl All<'_> {
         self.texts.get(side.name[row]).unwrap_or("")
     }
 
-    /// Which entry of the tolerances holds for it.
+    /// Entry of the tolerances that holds for it.
     pub fn rule(&self, at: usize) -> Rule {
         let (side, row) = self.row(at);
         self.rules.get(side.name[row] as usize).copied().flatten()
     }
 
-    /// What the third run says of it.
+    /// Its distance from the third run.
     pub fn against(&self, at: usize) -> Option<Against> {
         self.third?.0[at]
     }
@@ -59,7 +59,7 @@ impl All<'_> {
         &self.groups.places[self.items[at].group as usize]
     }
 
-    /// How many items have that verdict.
+    /// Number of items with that verdict.
     pub fn count(&self, verdict: Verdict) -> u64 {
         self.judged
             .iter()
@@ -67,7 +67,7 @@ impl All<'_> {
             .count() as u64
     }
 
-    /// Whether any row has a partner.
+    /// Returns whether any row has a partner.
     pub fn shares_anything(&self) -> bool {
         self.items.iter().any(|item| item.shared)
     }

@@ -1,4 +1,4 @@
-//! How far results of equal quality may lie apart.
+//! Tolerance: how far results of equal quality may lie apart.
 //!
 //! `u` is the unit roundoff of the type: 2^-53 (f64), 2^-24 (f32), 2^-11 (f16), 2^-8 (bf16). An element
 //! that took `m` operations, each rounded, is off by a factor of at most (N. J. Higham, *Accuracy and
@@ -23,7 +23,7 @@ use trueno_plugin::{Error, Result};
 use crate::Options;
 use crate::pattern::fits;
 
-/// Which of the two bounds.
+/// Choice of the bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -46,7 +46,7 @@ pub struct ByName {
     pub atol: Option<f64>,
 }
 
-/// What the user asked for.
+/// Tolerances as the user set them.
 #[derive(Clone, Debug)]
 pub struct Tolerance {
     rtol: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Tolerance {
     lambda: f64,
 }
 
-/// Which entry of `by_name` holds for a tensor.
+/// Entry of `by_name` that holds for a tensor.
 pub type Rule = Option<u32>;
 
 impl Tolerance {
@@ -114,7 +114,7 @@ impl Tolerance {
         own.unwrap_or(self.atol)
     }
 
-    /// Who set the relative tolerance: a pattern of names, the user for all, or the formula.
+    /// Origin of the relative tolerance: a pattern of names, the user for all, or the formula.
     pub fn by(&self, rule: Rule) -> &str {
         match self.entry(rule) {
             Some(of) if of.rtol.is_some() => &of.name,
@@ -123,7 +123,7 @@ impl Tolerance {
         }
     }
 
-    /// How a tolerance came about, with its numbers.
+    /// Derivation of a tolerance, with its numbers.
     pub fn formula(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> String {
         let absolute = match self.absolute(rule) {
             0.0 => String::new(),

@@ -1,4 +1,4 @@
-//! What could be measured, and why the rest could not.
+//! Measures that could be taken, and why the rest could not.
 
 use trueno_plugin::{Table, TableBuilder, agreeing, counted};
 
@@ -37,7 +37,7 @@ pub fn nothing_recorded() -> TableBuilder {
     )])
 }
 
-/// What live bytes begin with.
+/// Start of live bytes, in words.
 fn since(before: Option<&InitialLive>) -> String {
     let Some(before) = before else {
         return "since the recording began: what was live before is not known".to_owned();

@@ -1,4 +1,4 @@
-//! How much each name takes and gives back.
+//! Memory that each name takes and gives back.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::owners::Owners;
 use crate::pools::cell;
 use crate::sample_weight::{blocks, number};
 
-/// What rows of one kind and name did in one place.
+/// Sums over rows of one kind and name in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Churn {
     /// Number in [`Events::places`].

@@ -8,7 +8,7 @@ use crate::initial_live::{InitialLive, TAG, Totals};
 use crate::sample_weight::{scaled, stands_for};
 use crate::window::Window;
 
-/// Where memory lies: the host or a device, of one rank where the run holds ranks.
+/// Place of memory: the host or a device, of one rank where the run holds ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// `None`: the run holds no ranks, or the row does not tell.
@@ -20,7 +20,7 @@ pub struct Place {
     pub heap: Option<Heap>,
 }
 
-/// How an allocator recorded its blocks.
+/// Sampling of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Heap {
     /// Bytes from one sample to the next on average; `None`: every block was recorded.
@@ -61,7 +61,7 @@ impl Place {
 /// One row that changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Time.
     pub time_ns: i64,
     /// Number in [`Events::tags`].
     pub tag: usize,
@@ -71,20 +71,20 @@ pub struct Event {
     pub bytes: i64,
     /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
     pub stands_for: u64,
-    /// Where.
+    /// Its address.
     pub address: Option<u64>,
 }
 
 /// All rows, place by place.
 #[derive(Clone, Debug)]
 pub struct Events {
-    /// Whether the run holds ranks.
+    /// True if the run holds ranks.
     pub has_ranks: bool,
     /// Places with rows, ranks first, host before devices.
     pub places: Vec<Place>,
     /// Rows of each place, by time; rows of one time in the order of the table.
     pub rows: Vec<Vec<Event>>,
-    /// What each place began with; `None`: not known.
+    /// Live bytes that each place began with; `None`: not known.
     pub initial_live: Vec<Option<InitialLive>>,
     /// Number of the tag of what was live before the first row.
     pub initial_tag: usize,
@@ -207,7 +207,7 @@ impl Events {
         self.rows[place].partition_point(|event| event.time_ns < self.window.from_ns)
     }
 
-    /// What a place began with, as a row; `None` where that is not known, or nothing.
+    /// Live bytes that a place began with, as a row; `None` where that is not known, or nothing.
     pub fn initial_row(&self, place: usize) -> Option<Event> {
         let before = self.initial_live[place].filter(|before| before.bytes > 0)?;
         Some(Event {

@@ -1,4 +1,4 @@
-//! What a reader should know.
+//! Findings about memory.
 
 use std::cmp::Reverse;
 
@@ -19,7 +19,7 @@ pub const FREE_SHARE: f64 = 0.1;
 /// Calls from which on allocations of each are said.
 pub const CALLS: u64 = 8;
 
-/// Where there are no rows.
+/// The finding where there are no rows.
 pub fn nothing_recorded(events: &Events) -> Finding {
     let broken = events.broken_rows + events.zero_rows;
     let title = match broken {

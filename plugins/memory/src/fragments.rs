@@ -15,7 +15,7 @@ use crate::pools::{Pool, cell};
 /// Half-open ranges of addresses.
 pub type Ranges = Vec<(u64, u64)>;
 
-/// What addresses say at one moment.
+/// Pieces of memory at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fragments {
     /// Union of all ranges that ever held a block.
@@ -92,7 +92,7 @@ pub fn union(mut ranges: Ranges) -> Ranges {
     out
 }
 
-/// What of `whole` is not in `parts`; both as [`union`] gives them, `parts` inside `whole`.
+/// The part of `whole` that is not in `parts`; both as [`union`] gives them, `parts` inside `whole`.
 pub fn free(whole: &Ranges, parts: &Ranges) -> Ranges {
     let mut out = Vec::new();
     let mut parts = parts.iter().copied().peekable();

@@ -1,4 +1,4 @@
-//! Whether live bytes grow from iteration to iteration.
+//! Growth of live bytes from iteration to iteration.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub const MAX_ITERATIONS: usize = 1000;
 /// Tags of a place with a row of their own.
 const TAGS: usize = 50;
 
-/// When iterations that lie whole in the window ended, by rank: those of the thread with most of them.
+/// Ends of iterations that lie whole in the window, by rank: those of the thread with most of them.
 #[derive(Clone, Debug, Default)]
 pub struct Ends(BTreeMap<Option<u64>, Vec<i64>>);
 

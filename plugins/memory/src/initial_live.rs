@@ -1,4 +1,4 @@
-//! What was live before the first row, from what an allocator says it holds.
+//! Live bytes before the first row, from what an allocator says it holds.
 //!
 //! A trace of some seconds of a program begins with memory taken long before. Where counters
 //! `gpu<number> allocated` (measured, in bytes) stand beside the rows, live before the first = a total −
@@ -14,7 +14,7 @@ use crate::window::Window;
 /// As tables call it in place of a tag.
 pub const TAG: &str = "taken before the recording began";
 
-/// What a place began with.
+/// Live bytes that a place began with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialLive {
     /// Live bytes before the first row.

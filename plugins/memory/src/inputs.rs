@@ -1,4 +1,4 @@
-//! What is asked of the run.
+//! Queries over the run.
 
 use trueno_plugin::Input;
 

@@ -1,4 +1,4 @@
-//! What is live: rows applied one by one, with what does not add up counted.
+//! Ledger of live blocks: rows applied one by one, with what does not add up counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::sample_weight::variance;
 /// Rows of a place that table `suspects` shows at most, of each reason.
 pub const SHOWN: usize = 20;
 
-/// Why a row does not fit what came before it.
+/// Reason that a row does not fit what came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
     /// A release of an address that nothing recorded holds: it changes nothing, unless it is known what
@@ -54,26 +54,26 @@ impl Suspect {
 pub struct Block {
     /// Number in [`Events::tags`].
     pub tag: usize,
-    /// Where.
+    /// Its address.
     pub address: u64,
-    /// How many.
+    /// Number of bytes.
     pub bytes: i64,
     /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
     pub stands_for: u64,
-    /// When it was taken.
+    /// Time at which it was taken.
     pub time_ns: i64,
     /// The row of bricks that took it.
     pub span: Option<u64>,
 }
 
 impl Block {
-    /// What it adds to the variance of a sum of bytes: see [`crate::sample_weight`].
+    /// Its variance in a sum of bytes: see [`crate::sample_weight`].
     pub fn variance(&self) -> f64 {
         variance(self.bytes, self.stands_for)
     }
 }
 
-/// What a row changed.
+/// Change by a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     /// The tag whose live bytes changed.
@@ -82,7 +82,7 @@ pub struct Applied {
     pub delta: i128,
     /// The block that was given back, when the time of that is known.
     pub released: Option<Block>,
-    /// What does not fit.
+    /// Reasons that it does not fit.
     pub suspects: Vec<Suspect>,
 }
 
@@ -135,7 +135,7 @@ impl Ledger {
         &self.loose
     }
 
-    /// Whether bytes of a tag were given back without an address, so that it is not known which.
+    /// Returns whether bytes of a tag were given back without an address, so that it is not known which.
     pub fn released_loosely(&self, tag: usize) -> bool {
         self.loose_releases.contains(&tag)
     }

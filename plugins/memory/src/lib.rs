@@ -29,7 +29,7 @@ use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 /// The plugin.
 pub struct Memory;
 
-/// What the user may set.
+/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {

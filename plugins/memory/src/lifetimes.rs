@@ -1,4 +1,4 @@
-//! How long blocks lived, by powers of ten.
+//! Lifetimes of blocks, by powers of ten.
 
 use std::collections::BTreeMap;
 

@@ -11,11 +11,11 @@ use crate::pools::{Pool, Step, cell};
 /// One slot of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// When the most was reached: the slot's begin, if nothing in it exceeds what was live before.
+    /// Time of the most: the slot's begin, if nothing in it exceeds what was live before.
     pub time_ns: i64,
     /// The most in the slot, what was live at its begin included.
     pub most: i128,
-    /// What was live at its end.
+    /// Live bytes at its end.
     pub last: i128,
 }
 

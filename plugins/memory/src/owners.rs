@@ -1,12 +1,12 @@
-//! Who took memory: the rows of bricks that were open, by name, layer and iteration.
+//! Owners of memory: the rows of bricks that were open, by name, layer and iteration.
 
 use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, rank};
 
-/// Where no row of bricks was open.
+/// Name of the owner where no row of bricks was open.
 pub const OUTSIDE: &str = "outside bricks";
-/// Where the row that was open is not in the run.
+/// Name of the owner where the row that was open is not in the run.
 pub const UNKNOWN: &str = "unknown row";
 
 /// One row of bricks.
@@ -68,7 +68,7 @@ impl Owners {
         Ok(out)
     }
 
-    /// Who a row of `allocations` belongs to.
+    /// Owner of a row of `allocations`.
     pub fn owner(&self, span: Option<u64>) -> Owner {
         let nobody = |name: &str| Owner {
             kind: None,

@@ -1,4 +1,4 @@
-//! Who held the memory at the peak.
+//! Owners of the memory at the peak.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::sample_weight::blocks as whole;
 
 /// Bytes of a tag of which some were given back without an address: whose the others are is not known.
 pub const NOT_KNOWN: &str = "not known whose";
-/// What is beyond the row limit.
+/// Name of all that is beyond the row limit.
 pub const REST: &str = "the rest";
 
 /// Live bytes by tag and owner. The sum is what is live.

@@ -12,7 +12,7 @@ use crate::sample_weight::{blocks, number, variance};
 /// A change of live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// When.
+    /// Time.
     pub time_ns: i64,
     /// Of which tag.
     pub tag: usize,
@@ -25,15 +25,15 @@ pub struct Step {
 pub struct Peak {
     /// Rows of the place up to it.
     pub rows: usize,
-    /// When.
+    /// Time.
     pub time_ns: i64,
-    /// How much.
+    /// Its bytes.
     pub bytes: i128,
-    /// What was live after that row.
+    /// Live blocks after that row.
     pub ledger: Ledger,
 }
 
-/// What the rows of one place come to.
+/// Sums over the rows of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
     /// Number in [`Events::places`].
@@ -52,9 +52,9 @@ pub struct Pool {
     pub steps: Vec<Step>,
     /// `None`: live bytes never were above 0.
     pub peak: Option<Peak>,
-    /// What is live after the last row.
+    /// Live blocks after the last row.
     pub end: Ledger,
-    /// How long blocks lived.
+    /// Lifetimes of blocks.
     pub lifetimes: Lifetimes,
     /// At the peak and at the end; empty without addresses.
     pub fragments: Vec<(&'static str, Fragments)>,
@@ -163,7 +163,7 @@ impl Pool {
         pool
     }
 
-    /// How many rows do not fit for that reason.
+    /// Number of rows that do not fit for that reason.
     pub fn count(&self, suspect: Suspect) -> u64 {
         self.counts[suspect as usize]
     }

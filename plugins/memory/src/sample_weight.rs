@@ -1,4 +1,4 @@
-//! What a sample stands for.
+//! Weights of samples.
 //!
 //! A row of a sampling allocator has the weight w = 1 / p, with p the probability that a block of
 //! its size was recorded (`trueno_recorder::alloc`, Horvitz and Thompson). Numbers of blocks are Σ w and
@@ -30,7 +30,7 @@ pub fn number(count: u128) -> f64 {
     count as f64 / ONE as f64
 }
 
-/// What a block of so many scaled bytes adds to the variance of a sum of bytes; 0 of one that was certain to be recorded.
+/// Variance that a block of so many scaled bytes adds to a sum of bytes; 0 of one that was certain to be recorded.
 pub fn variance(bytes: i64, stands_for: u64) -> f64 {
     let weight = stands_for as f64 / ONE as f64;
     // w (w − 1) · s² with the scaled bytes w · s.

@@ -1,4 +1,4 @@
-//! Whether a series rises: Mann–Kendall's test and Theil–Sen's slope.
+//! Trend of a series: Mann–Kendall's test and Theil–Sen's slope.
 //!
 //! Mann (1945), Kendall (1975): S = Σ sign(x_j − x_i) over i < j, normal approximation with the
 //! correction for ties and for continuity. Theil (1950), Sen (1968): the median of the slopes of
@@ -9,7 +9,7 @@
 /// Fewer values than this tell nothing: the normal approximation does not hold.
 pub const MIN_VALUES: usize = 8;
 
-/// What a series shows.
+/// Trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
     /// Change from one value to the next.

@@ -5,11 +5,11 @@ use trueno_plugin::{Result, Run};
 /// From when (included) to when (not).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// What is live here is what the part begins with.
+    /// Start of the part: what is live here is what it begins with.
     pub from_ns: i64,
-    /// Where it ends.
+    /// End.
     pub until_ns: i64,
-    /// Whether it is only a part.
+    /// True if it is only a part.
     pub is_part: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What was live before the first row.
+//! Live bytes before the first row.
 
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};

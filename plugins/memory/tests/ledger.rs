@@ -1,4 +1,4 @@
-//! What is live, against keeping a plain list of blocks; fragments, against single bytes; points over
+//! Live blocks, against keeping a plain list of blocks; fragments, against single bytes; points over
 //! time, against looking at every moment.
 
 use std::collections::BTreeSet;

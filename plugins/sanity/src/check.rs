@@ -1,8 +1,8 @@
-//! What a check is, and how it is reported.
+//! Checks, and how they are reported.
 
 use trueno_plugin::{Finding, Severity, Table, TableBuilder};
 
-/// What a check came to, in the order of reports: what matters most comes first.
+/// Verdict of a check, in the order of reports: what matters most comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Not as expected.
@@ -24,12 +24,12 @@ impl Verdict {
     }
 }
 
-/// What is checked, whatever the run.
+/// Specification of a check, whatever the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// Name of the check and code of its finding.
     pub name: &'static str,
-    /// What a sane run shows.
+    /// Expectation of a sane run.
     pub expected: &'static str,
     /// Of the finding when it fails.
     pub severity: Severity,
@@ -40,15 +40,15 @@ pub struct Spec {
 /// One check of one run.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// What was checked.
+    /// Its specification.
     pub spec: Spec,
-    /// What it came to.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// What the run shows; `None` when that is nothing.
+    /// Value that the run shows; `None` when that is nothing.
     pub found: Option<String>,
     /// Rows that are not as expected.
     pub count: Option<u64>,
-    /// Why, in a sentence.
+    /// Reason, in a sentence.
     pub detail: String,
     /// A query that shows the rows.
     pub evidence: Option<String>,

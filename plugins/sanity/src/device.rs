@@ -7,7 +7,7 @@ use crate::rows::Rows;
 
 /// Shorter intervals between two readings of the clocks say more of the reading than of the clocks.
 const MIN_INTERVAL_NS: i64 = 10_000_000;
-/// How far a rate may lie from the median one.
+/// Distance at which a rate may lie from the median one.
 const MAX_DEVIATION: f64 = 500e-6;
 
 const LAUNCH: Spec = Spec {

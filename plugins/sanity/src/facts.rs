@@ -2,17 +2,17 @@
 
 use trueno_plugin::{Result, Run};
 
-/// What the run says of itself.
+/// Facts that the run states of itself.
 pub struct Facts {
     /// finished, recording or failed.
     pub state: Option<String>,
-    /// Whether the recorder closed everything.
+    /// True if the recorder closed everything.
     pub clean_end: Option<bool>,
     /// Events that found their ring full; `None`: not known.
     pub dropped: Option<u64>,
     /// Length of the run.
     pub wall_ns: Option<i64>,
-    /// Whether that length was recorded, not taken from the last event.
+    /// True if that length was recorded, not taken from the last event.
     pub wall_is_recorded: bool,
     /// Cost of one span, measured by the recorder at the start.
     pub cost_ns_per_span: Option<f64>,
@@ -67,7 +67,7 @@ impl Facts {
         })
     }
 
-    /// Whether every row that was recorded is known to be here.
+    /// Returns whether every row that was recorded is known to be here.
     pub fn nothing_missing(&self) -> bool {
         self.clean_end == Some(true) && self.dropped == Some(0) && self.rows_lost == Some(0)
     }

@@ -1,4 +1,4 @@
-//! Whether a run can be trusted: its end, losses, times, links, clocks and own cost.
+//! Checks of whether a run can be trusted: its end, losses, times, links, clocks and own cost.
 //!
 //! Each check passes, fails, or is *not measurable* where the run does not hold
 //! what would tell. A check that fails is a finding too, with a query that shows the rows.

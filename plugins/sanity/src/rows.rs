@@ -20,9 +20,9 @@ pub struct Rows {
     pub thread: I64Column,
     /// A device ran it.
     pub on_device: Vec<bool>,
-    /// When it began.
+    /// Start.
     pub start_ns: Vec<i64>,
-    /// How long it lasted.
+    /// Durations.
     pub dur_ns: Vec<i64>,
     /// Only known to contain the work.
     pub is_bound: Vec<bool>,
@@ -104,7 +104,7 @@ impl Rows {
         self.parent.as_ref()?.get(row)
     }
 
-    /// When a row ended; an impossible end is as late as can be.
+    /// End of a row; an impossible end is as late as can be.
     pub fn end_ns(&self, row: usize) -> i64 {
         self.start_ns[row].saturating_add(self.dur_ns[row])
     }

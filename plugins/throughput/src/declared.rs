@@ -53,7 +53,7 @@ impl Declared {
         Ok(out)
     }
 
-    /// What an iteration did, where it says so once.
+    /// Work of an iteration, where it states it once.
     pub fn value(&self, work: usize, iteration: u64) -> Option<f64> {
         self.values[work].get(&iteration).copied().flatten()
     }

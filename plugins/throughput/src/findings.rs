@@ -1,4 +1,4 @@
-//! What a reader should know.
+//! Findings about iterations.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::series::Loaded;
 use crate::tables::Result;
 use crate::warm_up::{MIN_ITERATIONS, SteadyState};
 
-/// Where there are no iterations that can be used.
+/// The finding where there are no iterations that can be used.
 pub fn nothing_recorded(loaded: &Loaded) -> Finding {
     let rows = loaded.bound + loaded.broken;
     let title = match rows {

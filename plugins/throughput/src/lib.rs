@@ -20,13 +20,13 @@ use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 /// The plugin.
 pub struct Throughput;
 
-/// What the user may set.
+/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
     /// Iterations whose median must be near the later median for the series to have settled.
     pub window: u64,
-    /// How near, as a share of it.
+    /// Largest distance from it, as a share.
     pub tolerance: f64,
     /// Median absolute deviations from the median on which an iteration is an outlier.
     pub mads: f64,

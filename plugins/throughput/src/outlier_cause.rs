@@ -1,4 +1,4 @@
-//! Which name made an iteration slow.
+//! The name that made an iteration slow.
 //!
 //! Self times by name on the thread of the iteration add up to its wall time, so the excess of an iteration splits into
 //! excesses of names: the self time of a name in it − the median of that over the steady iterations

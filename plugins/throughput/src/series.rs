@@ -11,9 +11,9 @@ pub struct Iteration {
     pub id: u64,
     /// Its number, as the program gave it.
     pub number: Option<u64>,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// How long it lasted.
+    /// Its wall time.
     pub wall_ns: i64,
     /// From the end of the one before; `None` for the first.
     pub gap_ns: Option<i64>,

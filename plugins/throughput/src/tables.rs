@@ -1,4 +1,4 @@
-//! What comes of a series, and the output tables.
+//! Results of a series, and the output tables.
 
 use trueno_plugin::{Table, TableBuilder};
 
@@ -24,14 +24,14 @@ pub struct Judged {
     pub work: [Option<f64>; 2],
 }
 
-/// What comes of one series.
+/// Results of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     /// The series' name.
     pub name: String,
     /// Its thread.
     pub thread: i64,
-    /// Where it came to rest.
+    /// Its steady state.
     pub steady_state: SteadyState,
     /// All iterations.
     pub rows: Vec<Judged>,

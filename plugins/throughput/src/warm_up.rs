@@ -1,4 +1,4 @@
-//! Where warm-up ends, and which iterations fall out after it.
+//! End of warm-up, and outliers after it.
 //!
 //! The rule: `later` is the median of the second half of a series and its spread their median
 //! absolute deviation. The series has settled at the first iteration of the first half whose own
@@ -14,7 +14,7 @@ pub const MIN_ITERATIONS: usize = 8;
 /// An outlier is off by at least this share of the median, however narrow the spread.
 pub const FLOOR: f64 = 0.01;
 
-/// What a series does.
+/// Steady state of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyState {
     /// Fewer than [`MIN_ITERATIONS`] iterations.

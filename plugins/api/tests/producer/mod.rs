@@ -92,7 +92,7 @@ impl Count {
     }
 }
 
-/// What a stream gives, and how it fails. Lives longer than the stream.
+/// Script of a stream: what it gives, and how it fails. Lives longer than the stream.
 pub struct Producer {
     pub top: &'static CStr,
     pub fields: Vec<(&'static str, &'static CStr)>,

@@ -36,7 +36,7 @@ pub fn upload_dominates() -> String {
     })
 }
 
-/// What each step computes goes down on the stream that computes.
+/// Results of each step are copied down on the stream that computes.
 pub fn gradients_down() -> String {
     device_steps(NEW, 12, |m, _| {
         m.launch("backward", 3, 4 * MS, 2_000);
@@ -116,7 +116,7 @@ pub fn sync_each_pair() -> String {
     })
 }
 
-/// Whether it has converged is asked after every third kernel.
+/// Convergence is asked for after every third kernel.
 pub fn flag_polled() -> String {
     device_steps(NEW, 300, |m, _| {
         for _ in 0..3 {
@@ -149,7 +149,7 @@ pub fn event_of_the_step_before() -> String {
     m.trace()
 }
 
-/// What the device found is looked through before it may go on.
+/// Results of the device are looked through before it may go on.
 pub fn beam_between() -> String {
     device_steps(NEW, 80, |m, _| {
         let end_ns = m.launch("decode_step", 2, 1_400 * US, 1_056);

@@ -63,7 +63,7 @@ pub fn ramp_then_flat(path: &Path) {
     });
 }
 
-/// What is alive goes up and down, and nowhere.
+/// Live memory goes up and down, without a trend.
 pub fn noise_only(path: &Path) {
     let mut chance = Chance(6);
     let mut held = 0;
@@ -134,7 +134,7 @@ pub fn two_lifetimes(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// What is free is all behind what is not.
+/// Free memory lies in one piece behind the live blocks.
 pub fn tail_freed(path: &Path) {
     blocks(path, 2_000, 18, |n| n >= 800);
 }

@@ -13,7 +13,7 @@ pub mod threads;
 
 use super::{Case, Make::Recorded, Make::Simulated, is, near};
 
-/// What `Case::not` says of a program of which nothing is to be found.
+/// Value of `Case::not` for a program of which nothing is to be found.
 pub const ANY: &str = "any";
 
 /// All of them.

@@ -11,7 +11,7 @@ use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 use super::super::host::{recorder, work};
 use super::super::steps::Chance;
 
-/// What a loop does in a round.
+/// Work of a loop in a round.
 struct Work {
     name: &'static str,
     flops: u64,

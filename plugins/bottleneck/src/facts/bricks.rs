@@ -17,7 +17,7 @@ pub struct Name {
     pub kind: String,
     /// The name.
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
     /// With what is nested.
     pub inclusive_ns: Option<i64>,
@@ -36,7 +36,7 @@ pub struct Size {
     pub flops: Option<u64>,
     /// Bytes that each reads and writes; `None`: not declared.
     pub bytes: Option<u64>,
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// The one in the middle.
     pub median_ns: i64,
@@ -49,7 +49,7 @@ pub struct Size {
 pub struct Load {
     /// Its name.
     pub name: String,
-    /// When, inside the window.
+    /// Its time inside the window.
     pub range: (i64, i64),
     /// The rank that loads; 0 where there are none.
     pub rank: i64,
@@ -57,7 +57,7 @@ pub struct Load {
     pub thread: Option<i64>,
 }
 
-/// What is known of them.
+/// Facts about bricks and calls.
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
     /// All rows.
@@ -66,15 +66,15 @@ pub struct Bricks {
     pub loaders: Vec<Load>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
-    /// When bricks began on threads that copy, sorted.
+    /// Starts of bricks on threads that copy, sorted.
     pub other_starts_ns: Vec<i64>,
     /// Lanes of the host.
     pub threads: usize,
     /// Sizes by name.
     pub sizes: BTreeMap<String, Vec<Size>>,
-    /// What was over for good before the first iteration began, by name: how long.
+    /// Time of names whose last call ended before the first iteration began.
     pub before_steps: BTreeMap<String, i64>,
-    /// When the last call of a name was over.
+    /// End of the last call of a name.
     pub ends_ns: BTreeMap<String, i64>,
     /// The category of names, where they have one.
     pub categories: BTreeMap<String, String>,
@@ -276,7 +276,7 @@ impl Bricks {
         }
     }
 
-    /// Whether all calls of a name were over before the first iteration began.
+    /// Returns whether all calls of a name were over before the first iteration began.
     pub fn is_before_steps(&self, name: &str) -> bool {
         self.before_steps.contains_key(name)
     }

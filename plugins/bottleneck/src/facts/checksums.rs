@@ -13,15 +13,15 @@ pub struct Tensor {
     pub tensor: String,
     /// Over all bits.
     pub hash: u64,
-    /// Whether all elements are zero.
+    /// True if all elements are zero.
     pub is_zero: bool,
-    /// When it was taken.
+    /// Time at which it was taken.
     pub time_ns: i64,
     /// The row of the brick.
     pub span: u64,
     /// Its name.
     pub brick: String,
-    /// How long the brick lasted.
+    /// Duration of the brick.
     pub dur_ns: i64,
 }
 

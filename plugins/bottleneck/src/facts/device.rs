@@ -1,4 +1,4 @@
-//! What devices did, and who asked for it.
+//! Work of devices, and the calls that asked for it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub struct Work {
     pub start_ns: i64,
     /// End.
     pub end_ns: i64,
-    /// When the host asked for it, and was done asking.
+    /// Start and end of the call by which the host asked for it.
     pub launch: Option<(i64, i64)>,
     /// Blocks of a kernel's grid.
     pub blocks: Option<i64>,
@@ -32,31 +32,31 @@ pub struct Work {
     pub within: Option<u32>,
 }
 
-/// What a transfer has besides.
+/// Facts that only a transfer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
     /// Bytes moved, where that is known.
     pub bytes: Option<u64>,
-    /// Whether the host waits for it: not asynchronous, or from or to pageable memory.
+    /// True if the host waits for it: not asynchronous, or from or to pageable memory.
     pub blocks: bool,
-    /// Whether pageable memory takes part.
+    /// True if pageable memory takes part.
     pub is_pageable: bool,
     /// The brick it was made in.
     pub brick: Option<u64>,
 }
 
 impl Work {
-    /// Whether it is a kernel.
+    /// Returns whether it is a kernel.
     pub fn is_kernel(&self) -> bool {
         self.copy.is_none()
     }
 
-    /// How long it took.
+    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Whether it is a copy of so few bytes that the host waits for the device and not for the bytes: up to `bytes`,
+    /// Returns whether it is a copy of so few bytes that the host waits for the device and not for the bytes: up to `bytes`,
     /// and the host goes on when it has ended.
     pub fn is_read_back(&self, bytes: u64) -> bool {
         let is_small = |copy: Copy| copy.blocks && copy.bytes.is_some_and(|all| all <= bytes);
@@ -72,11 +72,11 @@ pub struct Wait {
     pub id: u64,
     /// The thread that waited.
     pub thread: Option<i64>,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// When it returned.
+    /// End.
     pub end_ns: i64,
-    /// Whether it waited for tasks of the host and for no device.
+    /// True if it waited for tasks of the host and for no device.
     pub is_join: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Device {
     pub names: Vec<String>,
     /// Waits by start, copies that block not among them.
     pub waits: Vec<Wait>,
-    /// When waits for devices returned, sorted, by rank.
+    /// Ends of waits for devices, sorted, by rank.
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
@@ -232,12 +232,12 @@ impl Device {
         out
     }
 
-    /// Whether work is on record without its device.
+    /// Returns whether work is on record without its device.
     pub fn has_unknown(&self) -> bool {
         self.work.iter().any(|work| work.device.is_none())
     }
 
-    /// When work of a device that is wanted ran; without a device that of all of them.
+    /// Times of the wanted work of a device; without a device, of all of them.
     pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> Ranges {
         let of = self
             .work
@@ -246,7 +246,7 @@ impl Device {
         union(of.map(|work| (work.start_ns, work.end_ns)).collect())
     }
 
-    /// Whether a host wait of a rank for a device returned within these times.
+    /// Returns whether a host wait of a rank for a device returned within these times.
     pub fn has_wait_ending(&self, rank: u64, from_ns: i64, until_ns: i64) -> bool {
         let Some(returns_ns) = self.returns_ns.get(&rank) else {
             return false;

@@ -1,4 +1,4 @@
-//! Why a device did nothing between two pieces of work.
+//! Causes of idle time between two pieces of work of a device.
 //!
 //! A gap lies between the end of all work so far and the start of the next, `w`. What held `w` up:
 //!
@@ -63,26 +63,26 @@ impl Cause {
 pub struct Gap {
     /// The device.
     pub device: i64,
-    /// When it fell idle.
+    /// Start of the gap.
     pub start_ns: i64,
-    /// When it went on.
+    /// End of the gap.
     pub end_ns: i64,
-    /// Why.
+    /// Cause of the gap.
     pub cause: Cause,
     /// Of this the host held back nothing: the part before its wait returned.
     pub held_ns: i64,
     /// The wait that held the host, where there was one.
     pub wait: Option<u64>,
-    /// Whether that wait was a copy.
+    /// True if that wait was a copy.
     pub by_copy: bool,
     /// The work it went on with.
     pub next: u64,
-    /// Whether that was a transfer.
+    /// True if that was a transfer.
     pub next_is_copy: bool,
 }
 
 impl Gap {
-    /// How long it was.
+    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }

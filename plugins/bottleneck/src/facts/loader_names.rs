@@ -13,10 +13,10 @@ const LOADER_WORDS: [&str; 8] = [
     "read",
 ];
 
-/// What goes with the word `input` where input is got: alone it is what a layer works on (`input_layernorm`).
+/// Words beside `input` where input is read: alone it is what a layer works on (`input_layernorm`).
 const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
 
-/// What goes with `load` where nothing is read.
+/// Words beside `load` where nothing is read.
 const BESIDE_LOAD: [&str; 4] = ["balance", "balancing", "imbalance", "store"];
 
 /// True of the name of something that gets input: one of its words is a loader's. Names of stack frames

@@ -1,4 +1,4 @@
-//! What rules judge by, read once.
+//! Facts that rules judge by, read once.
 
 mod bricks;
 mod checksums;
@@ -33,9 +33,9 @@ pub struct Facts {
     pub window: Window,
     /// The critical path, and what it predicts.
     pub path: Path,
-    /// What devices did.
+    /// Work of devices.
     pub device: Device,
-    /// Why they did nothing.
+    /// Causes of their idle time.
     pub idle: Idle,
     /// Names of bricks and calls.
     pub bricks: Bricks,
@@ -84,7 +84,7 @@ impl Facts {
         })
     }
 
-    /// How much of the path's unexplained waits device work of these times (as `union` gives them) may have filled: a wait that
+    /// Time of the path's unexplained waits that device work of these times (as `union` gives them) may have filled: a wait that
     /// names no stream is `sync_wait` on the path, and what the host waited for is what ran. Of a device the waits of its rank.
     pub fn waited_ns(&self, ranges: &[(i64, i64)], device: Option<i64>) -> i64 {
         let rank = device.map(|device| rank::of_place(device).0);
@@ -108,7 +108,7 @@ impl Facts {
         Self::is_category(category).then_some(category)
     }
 
-    /// Whether it is one that `category` did not make up.
+    /// Returns whether it is one that `category` did not make up.
     pub fn is_category(category: &str) -> bool {
         !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
     }

@@ -1,4 +1,4 @@
-//! What `critical_path` says.
+//! Results of `critical_path`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use trueno_plugin::{Result, Run, Table};
 
 use super::ranges::Total;
 
-/// What less time of a name would buy.
+/// Gain from less time of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {
     /// Time on the path, with what belongs to it.
@@ -19,22 +19,22 @@ pub struct Opportunity {
 /// A piece of the path, or the sum of short ones that are not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What it is.
+    /// Its kind.
     pub kind: String,
-    /// What ran or was held up.
+    /// Name of what ran or was held up.
     pub name: Option<String>,
     /// The rank of its lane; `None`: a sum, or of a lane without rows on the path.
     pub rank: Option<i64>,
-    /// When it begins; of a sum, when the first of its pieces does.
+    /// Start; of a sum, that of the first of its pieces.
     pub start_ns: i64,
-    /// How long it is.
+    /// Its duration.
     pub dur_ns: i64,
 }
 
 /// The critical path by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// Whether there is one.
+    /// True if there is one.
     pub is_known: bool,
     /// Time by kind of piece.
     pub kinds: BTreeMap<String, i64>,
@@ -46,7 +46,7 @@ pub struct Path {
     pub opportunities: BTreeMap<String, Opportunity>,
     /// Work of the path while every other lane idled: name, category, time.
     pub alone: Vec<(String, String, i64)>,
-    /// What names at their roofs would save, by source and name.
+    /// Gains of names at their roofs, by source and name.
     pub at_roof: BTreeMap<(String, String), i64>,
 }
 
@@ -159,7 +159,7 @@ impl Path {
             .collect()
     }
 
-    /// What the path would be shorter by with a share less of a name: between the computed gains of nothing, half
+    /// Gain end to end from a share less of a name: between the computed gains of nothing, half
     /// and all of it; where those were not computed, that share of its time on the path.
     pub fn gain_ns(&self, name: &str, less: f64) -> i64 {
         let less = less.clamp(0.0, 1.0);

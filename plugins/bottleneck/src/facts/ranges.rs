@@ -27,7 +27,7 @@ pub fn union(mut ranges: Ranges) -> Ranges {
     out
 }
 
-/// How long they are together.
+/// Their total length.
 pub fn total(ranges: &[(i64, i64)]) -> i64 {
     ranges
         .iter()
@@ -35,7 +35,7 @@ pub fn total(ranges: &[(i64, i64)]) -> i64 {
         .total()
 }
 
-/// How long `ranges` (as [`union`] gives them) are within `from..to`.
+/// Length of `ranges` (as [`union`] gives them) within `from..to`.
 pub fn within(ranges: &[(i64, i64)], from: i64, to: i64) -> i64 {
     let first = ranges.partition_point(|range| range.1 <= from);
     ranges[first..]
@@ -45,7 +45,7 @@ pub fn within(ranges: &[(i64, i64)], from: i64, to: i64) -> i64 {
         .total()
 }
 
-/// How long both go on at once.
+/// Length of the intersection.
 pub fn common(a: &[(i64, i64)], b: &[(i64, i64)]) -> i64 {
     a.iter().map(|(from, to)| within(b, *from, *to)).total()
 }

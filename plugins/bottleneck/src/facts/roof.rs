@@ -1,4 +1,4 @@
-//! What `roofline` says.
+//! Results of `roofline`.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +15,15 @@ pub struct Point {
     pub name: String,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
-    /// Where its work comes from: declared, measured.
+    /// Provenance of its work: declared, measured.
     pub provenance: String,
-    /// What was not recorded and had to be assumed of the ceilings.
+    /// Assumption about the ceilings where they were not recorded.
     pub assumed: Option<String>,
     /// Threads of the ceilings.
     pub threads: Option<i64>,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// How long.
+    /// Their time.
     pub dur_ns: i64,
     /// FLOP per byte.
     pub intensity: f64,
@@ -31,11 +31,11 @@ pub struct Point {
     pub flops_per_s: f64,
     /// Bytes/s.
     pub bytes_per_s: f64,
-    /// Whether the memory's roof is the lower one.
+    /// True if the memory's roof is the lower one.
     pub is_memory: bool,
     /// Of the roof.
     pub efficiency: f64,
-    /// What speaks against that.
+    /// Doubt about that.
     pub doubt: Option<String>,
 }
 
@@ -46,11 +46,11 @@ pub struct Beyond {
     pub name: String,
     /// The level of memory, where its roof is the lower one; `None`: that of the arithmetic is.
     pub memory: Option<String>,
-    /// How often.
+    /// Number of calls.
     pub calls: u64,
-    /// How often above.
+    /// Number of calls above it.
     pub above: u64,
-    /// How long.
+    /// Their time.
     pub dur_ns: i64,
 }
 

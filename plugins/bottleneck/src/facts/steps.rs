@@ -1,4 +1,4 @@
-//! What `throughput` says of iterations: where the steady state begins, and which of it are slow, through what. And what
+//! Results of `throughput` about iterations: where the steady state begins, which are slow, and through what. And what
 //! `divergence` says of bricks.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub struct Slow {
 /// Iterations of all series.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// When the first series came to rest; `None`: none did, or that cannot be told.
+    /// Start of the first steady state; `None`: there is none, or that cannot be told.
     pub steady_ns: Option<i64>,
     /// Times of warm-up.
     pub warm_up: Ranges,
@@ -95,7 +95,7 @@ impl Steps {
         })
     }
 
-    /// How many slow iterations a name made slow, and by how much together.
+    /// Number of slow iterations that a name caused, and their excess together.
     pub fn blamed(&self, name: &str) -> Option<(u64, f64)> {
         let of = self.slow.iter().filter_map(|slow| slow.by.as_ref());
         let of = of.filter(|by| by.0 == name);

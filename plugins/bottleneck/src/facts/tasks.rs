@@ -11,7 +11,7 @@ use super::Window;
 pub struct Task {
     /// Its row.
     pub id: u64,
-    /// What it belongs to.
+    /// The row that it belongs to.
     pub parent: Option<u64>,
     /// Its name.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// How long it took.
+    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }

@@ -11,9 +11,9 @@ pub struct Window {
     pub until_ns: i64,
     /// Its length.
     pub wall_ns: i64,
-    /// Whether it is not the whole run.
+    /// True if it is not the whole run.
     pub is_part: bool,
-    /// What a span costs the program, where the recorder measured it.
+    /// Cost of a span for the program, where the recorder measured it.
     pub cost_ns_per_span: Option<f64>,
     /// Ranks of the run; 0: it is not one of several.
     pub ranks: usize,
@@ -57,13 +57,13 @@ impl Window {
         n / self.ranks.max(1) as u64
     }
 
-    /// What of an interval lies inside; `None`: nothing.
+    /// Part of an interval that lies inside; `None`: nothing.
     pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
         let cut = (start_ns.max(self.from_ns), end_ns.min(self.until_ns));
         (cut.0 < cut.1 || (cut.0 == cut.1 && start_ns == end_ns)).then_some(cut)
     }
 
-    /// What of a row lies inside; `None`: nothing, or its times are not known.
+    /// Part of a row that lies inside; `None`: nothing, or its times are not known.
     pub fn row(&self, start_ns: Option<i64>, dur_ns: Option<i64>) -> Option<(i64, i64)> {
         let (start_ns, dur_ns) = start_ns.zip(dur_ns)?;
         self.cut(start_ns, start_ns.saturating_add(dur_ns))

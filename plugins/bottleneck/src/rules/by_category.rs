@@ -16,12 +16,12 @@ use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
 use crate::words::{count, many, percent, quoted, short, time};
 
-/// What a category has of a finding.
+/// Part of a finding that is in a category.
 #[derive(Default)]
 struct Part<'a> {
     n: u64,
     ns: i64,
-    /// When it was; empty: not known.
+    /// Its times; empty: not known.
     times: Ranges,
     gaps: Vec<&'a Gap>,
     /// Rows by time.

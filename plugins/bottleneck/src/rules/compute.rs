@@ -66,7 +66,7 @@ impl Rule for Compute {
     }
 }
 
-/// What holds a point, and what the path would be shorter by without.
+/// Class of a point, and the gain end to end without what holds it.
 pub fn class_and_gain(facts: &Facts, options: &Options, point: &Point) -> (Class, i64) {
     if point.efficiency >= options.compute.near_roof {
         let gain_ns = facts.path.gain_ns(&point.name, 0.5);

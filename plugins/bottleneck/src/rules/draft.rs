@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::words;
 
-/// What a rule says of one bottleneck.
+/// Texts and facts that a rule gives of one bottleneck.
 pub struct Draft {
     pub class: Class,
     pub code: &'static str,
@@ -14,9 +14,9 @@ pub struct Draft {
     pub scope: String,
     pub place: String,
     pub confidence: (Confidence, String),
-    /// What is wrong, with its figure.
+    /// The problem, with its figure.
     pub lead: String,
-    /// What would save time, as the subject of `saves up to …`; or, without a gain, what to do.
+    /// The fix, as the subject of `saves up to …`; or, without a gain, what to do.
     pub fix: String,
     pub evidence: String,
     pub assumption: String,

@@ -91,7 +91,7 @@ pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> Vec<&Gap> {
         .collect()
 }
 
-/// When they were.
+/// Times of gaps.
 pub fn times(gaps: &[&Gap]) -> Ranges {
     union(gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect())
 }
@@ -119,7 +119,7 @@ pub fn gaps_sql(mut gaps: Vec<&Gap>) -> String {
     )
 }
 
-/// Why a gain is no better than a bound.
+/// Reason that a gain is no better than a bound.
 pub const NO_PATH: &str =
     "the critical path is not known, so the gain is only bounded by the device's own time";
 

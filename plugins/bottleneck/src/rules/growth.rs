@@ -21,7 +21,7 @@ thresholds! {
     pub struct MemoryGrowth {
         /// Growth over all iterations / median live bytes.
         growth_share: f64 = 0.1,
-        /// What grew by less in the window is of low severity whatever its rate.
+        /// Growth in the window below which severity is low whatever the rate.
         least_growth_bytes: i64 = 1 << 20,
         /// Memory that is there to be filled, the machine's or the device's, which tables do not tell.
         memory_bytes: Option<i64> = None,
@@ -127,7 +127,7 @@ impl Rule for MemoryGrowth {
     }
 }
 
-/// How much growth by so many bytes in the window matters, and when it is the end, in words.
+/// Severity of growth by so many bytes in the window, and the time until memory is full, in words.
 fn pace(
     facts: &Facts,
     options: &Options,

@@ -27,7 +27,7 @@ impl Meeting<'_> {
             .max()
     }
 
-    /// Whether all ranks are in it at one moment.
+    /// Returns whether all ranks are in it at one moment.
     fn is_one(&self) -> bool {
         let first_end = self.0.values().map(|work| work.end_ns).min();
         self.last().map(|last| last.0) < first_end
@@ -39,7 +39,7 @@ impl Meeting<'_> {
         (first_ns.unwrap_or(0), self.last().map_or(0, |last| last.0))
     }
 
-    /// How long ranks waited for the last, together.
+    /// Time that ranks waited for the last, together.
     fn waited_ns(&self) -> i64 {
         let last_ns = self.last().map_or(0, |last| last.0);
         let waits = self

@@ -74,7 +74,7 @@ fn rate(point: &Point) -> (f64, &'static str) {
     }
 }
 
-/// What shows that it waits for single accesses; `None`: nothing does.
+/// Evidence that it waits for single accesses; `None`: there is none.
 pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
     if point.device == "cpu" {
         let (per_thread, each) = rate(point);
@@ -101,7 +101,7 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
         .then(|| format!("grids of under {} blocks", options.small_batches.few_blocks))
 }
 
-/// Whether a point that nothing shows to wait for single accesses may do so all the same, and what is known about it.
+/// Returns whether a point without evidence of waiting for single accesses may do so all the same, and what is known about it.
 pub fn may_wait(facts: &Facts, options: &Options, point: &Point) -> (bool, String) {
     if point.device != "cpu" {
         return (false, "its grids are not small (latency-bound)".into());

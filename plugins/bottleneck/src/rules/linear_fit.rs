@@ -20,7 +20,7 @@ const EXPLAINS: f64 = 0.5;
 /// Sizes that a line is drawn through; more are put together with their neighbours.
 const POINTS: usize = 48;
 
-/// What tells sizes apart.
+/// Measure that tells sizes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// Elements.
@@ -58,7 +58,7 @@ impl Measure {
     }
 }
 
-/// Why there is no line.
+/// Reason that there is no line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// Nothing to compare.
@@ -70,16 +70,16 @@ pub enum Unfit {
 /// Time by size as a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// What tells sizes apart.
+    /// Measure that tells sizes apart.
     pub measure: Measure,
-    /// Why it is not elements, in words.
+    /// Reason that it is not elements, in words.
     pub against: Option<String>,
     /// Time of a call of no size.
     pub fixed_ns: f64,
     /// Calls of all sizes.
     pub calls: u64,
     sizes: usize,
-    /// What the line says of all calls, or what they took, whichever is more.
+    /// Time of all calls by the line, or as measured, whichever is more.
     all_ns: f64,
     explained: f64,
 }
@@ -171,7 +171,7 @@ impl Fit {
         })
     }
 
-    /// What of all time is fixed cost of calls.
+    /// Fixed cost of calls, as a share of all time.
     pub fn fixed_share(&self) -> f64 {
         if self.all_ns > 0.0 {
             self.fixed_ns * self.calls as f64 / self.all_ns
@@ -180,7 +180,7 @@ impl Fit {
         }
     }
 
-    /// How sure it is, and why.
+    /// Confidence, and its reason.
     pub fn confidence(&self) -> (Confidence, String) {
         let n = count(self.sizes as u64);
         if self.sizes < 3 {
@@ -229,7 +229,7 @@ fn are_apart(all: &[Of]) -> bool {
     }
 }
 
-/// Where calls of one size declare other work, in words: of the size with the most calls.
+/// Contradiction in words, where calls of one size declare other work: of the size with the most calls.
 fn contradiction(measure: Measure, sizes: &[Size]) -> Option<String> {
     let others = [Measure::Flops, Measure::Bytes];
     let mut worst: Option<(u64, String)> = None;

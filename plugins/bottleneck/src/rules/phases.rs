@@ -1,4 +1,4 @@
-//! When it was what a finding is about: before the program settled, or in single slow iterations; and what `divergence` says of
+//! Phases of a finding: before the program settled, or in single slow iterations; and what `divergence` says of
 //! its name.
 //!
 //! What lies to [`NEARLY_ALL`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from

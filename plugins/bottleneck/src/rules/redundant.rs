@@ -24,7 +24,7 @@ struct Trips {
     on_device: u64,
     on_host: u64,
     other: u64,
-    /// When the copies were made.
+    /// Times of the copies.
     copies: Ranges,
 }
 
@@ -37,7 +37,7 @@ thresholds! {
     pub struct RedundantTransfers {
         /// Round trips from which on they are a pattern.
         round_trips: u64 = 5,
-        /// What a host writes at most: what comes back sooner cannot have been rewritten.
+        /// Rate at which a host writes at most: what comes back sooner cannot have been rewritten.
         touch_bytes_per_ns: i64 = 50,
     }
 }
@@ -177,7 +177,7 @@ fn trips(
     out
 }
 
-/// When the host of a rank waits for a device, or asks one for something.
+/// Times in which the host of a rank waits for a device, or asks one for something.
 fn asking(facts: &Facts, of_rank: u64) -> Ranges {
     let device = &facts.device;
     let is_its = |id: u64| rank::of_key(id) == of_rank;

@@ -1,4 +1,4 @@
-//! What the rules about rooflines share.
+//! Points below roofs as evidence, shared by the rules about rooflines.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
     out
 }
 
-/// Where such a name runs.
+/// Kind of the scope of such a name.
 pub fn scope_kind(point: &Point) -> &'static str {
     if point.source == "kernel" {
         "kernel"
@@ -69,7 +69,7 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
     )
 }
 
-/// How sure a place below a roof is.
+/// Confidence of a place below a roof.
 pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     match (&point.assumed, facts.path.is_known) {
         (_, false) => (Confidence::Low, super::gaps::NO_PATH.into()),

@@ -19,7 +19,7 @@ use crate::words::{count, percent, quoted, short, time, without_rank};
 /// Fewer gaps are no habit.
 const MIN_GAPS: u64 = 3;
 
-/// What could run side by side runs one after another. Gaps in which the host prepares are
+/// Parallel work runs one after another. Gaps in which the host prepares are
 /// neither copies nor loading: those are found beside it.
 pub const CLASS: Class = Class::new("serialisation", 8);
 
@@ -91,7 +91,7 @@ impl Rule for Serialisation {
     }
 }
 
-/// What one thread does alone, as `critical_path.alone` has it: waits, loaders and tasks not counted.
+/// Rows of work that one thread does alone, of `critical_path.alone`: waits, loaders and tasks not counted.
 pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.

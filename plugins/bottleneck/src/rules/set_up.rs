@@ -27,7 +27,7 @@ const WAITS_AND_COPIES: [&str; 8] = [
     "mpi_recv",
 ];
 
-/// What happens once, before the work begins.
+/// One-time work before the iterations.
 pub const CLASS: Class = Class::new("set_up", 16);
 
 thresholds! {

@@ -108,7 +108,7 @@ impl Rule for SmallBatches {
     }
 }
 
-/// Whether it is a kernel of few blocks, those of collectives not counted.
+/// Returns whether it is a kernel of few blocks, those of collectives not counted.
 pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
     let is_few = work
         .blocks

@@ -87,9 +87,9 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
 pub struct Join<'a> {
     /// Its row.
     pub id: u64,
-    /// When it went on while none of its tasks ran.
+    /// Parts of it in which none of its tasks ran.
     pub around: Ranges,
-    /// What it waited for.
+    /// Tasks that it waited for.
     pub tasks: Vec<&'a Task>,
 }
 
@@ -242,7 +242,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     .with_gain(facts, options, gain_ns, verdicts);
 }
 
-/// What of `wait_ns` on the path is around tasks of few joins, or little beside their tasks: of many it has been told.
+/// Finds the part of `wait_ns` on the path that is around tasks of few joins, or little beside their tasks: of many it has been told.
 fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut Verdicts) {
     if verdicts.findings.iter().any(|one| one.code == "joins") {
         return;
@@ -281,7 +281,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
     .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);
 }
 
-/// Whether a kernel's name is that of a collective, whose time depends on other ranks.
+/// Returns whether a kernel's name is that of a collective, whose time depends on other ranks.
 pub fn is_collective(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     [

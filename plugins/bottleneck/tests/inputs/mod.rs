@@ -16,7 +16,7 @@ pub struct Work {
     pub stream: Option<i64>,
     pub start_us: i64,
     pub dur_us: i64,
-    /// When the host asked for it.
+    /// Time at which the host asked for it.
     pub called_us: Option<i64>,
     /// The brick it asked in.
     pub brick: Option<&'static str>,
@@ -65,7 +65,7 @@ fn table(
         .text("brick_name", of().map(|row| row.brick))
 }
 
-/// When a call that holds nobody comes back.
+/// Return of a call that holds nobody.
 fn soon(row: &Work) -> Option<i64> {
     row.called_us.map(|us| us + 5)
 }

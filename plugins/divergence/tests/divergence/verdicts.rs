@@ -1,4 +1,4 @@
-//! What becomes of each pair, and of what has none.
+//! Verdicts of pairs, and of rows that have none.
 
 use trueno_plugin::testing;
 use trueno_plugin_divergence::Divergence;
