@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::Value;
+use trueno_corpus::{CASES, Make};
 
-use crate::corpus::{CASES, Make};
 use crate::harness::{Dir, section};
 
 fn made(dir: &Dir, name: &str) -> PathBuf {

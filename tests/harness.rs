@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::LazyLock;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -240,22 +241,15 @@ fn library_in(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Ids of the standard plugins that need no baseline, sorted.
-pub const STANDARD: [&str; 9] = [
-    "bottleneck",
-    "category",
-    "critical_path",
-    "device",
-    "memory",
-    "roofline",
-    "sanity",
-    "throughput",
-    "tiles",
-];
+pub static STANDARD: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let ids = trueno_standard_plugins::ids();
+    ids.filter(|id| *id != "divergence").collect()
+});
 
 /// A folder with the standard plugins and nothing else.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
-    for id in STANDARD {
+    for id in STANDARD.iter() {
         let name = format!("trueno_plugin_{id}");
         // Once: a process that is about to end may still have it mapped.
         if !library_in(&folder, &name).exists() {

@@ -22,7 +22,7 @@ fn commit(dir: &Dir, run: &Path, sin: &str, code: i32) -> Value {
         "error",
     ];
     let json = dir.report(run, &args).exits(code).json();
-    for other in crate::harness::STANDARD {
+    for other in crate::harness::STANDARD.iter() {
         assert_eq!(section(&json, other)["status"], "ok", "{other} after {sin}");
     }
     json

@@ -67,7 +67,7 @@ fn a_trace_becomes_a_run_that_every_verb_reads() {
         .report(&dir.join("trace.run"), &["--json", "-"])
         .exits(0)
         .json();
-    for plugin in crate::harness::STANDARD {
+    for plugin in crate::harness::STANDARD.iter() {
         assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
     }
     // The trace does not say what its profiler dropped, nor when it ended.

@@ -128,7 +128,7 @@ fn a_report_is_the_same_with_and_without() {
             "--json" => serde_json::from_str(&apart).unwrap(),
             _ => continue,
         };
-        for id in STANDARD {
+        for id in STANDARD.iter() {
             assert_eq!(section(&apart, id)["status"], "ok", "{id}");
         }
     }

@@ -7,8 +7,6 @@ mod check_limits;
 mod check_plugins;
 mod cli;
 mod compare;
-#[path = "../plugins/bottleneck/corpus/mod.rs"]
-mod corpus;
 mod counters;
 mod damage;
 mod divergence;

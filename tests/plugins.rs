@@ -25,7 +25,7 @@ fn the_list_tells_id_version_summary_and_file() {
     let folder = standard_plugins(&dir);
     let folder = folder.to_str().unwrap();
     let text = list(&dir, &["--plugin-dir", folder]).stdout;
-    for id in crate::harness::STANDARD {
+    for id in crate::harness::STANDARD.iter() {
         assert!(text.contains(&format!("{id} 0.1.0  ok\n")), "{text}");
     }
     assert!(text.contains(folder), "{text}");

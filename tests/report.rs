@@ -149,7 +149,7 @@ fn the_same_run_gives_the_same_bytes() {
         "-",
     ];
     let mut folders = Vec::new();
-    for id in crate::harness::STANDARD.into_iter().rev() {
+    for id in crate::harness::STANDARD.iter().rev() {
         let folder = dir.folder(&format!("only_{id}"));
         let name = format!("trueno_plugin_{id}");
         let library = standard.join(format!(

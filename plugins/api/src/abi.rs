@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
 use std::mem::{offset_of, size_of};
 
-use crate::arrow::ArrowArrayStream;
+use crate::arrow_c::ArrowArrayStream;
 
 /// Part of the entry's name: a mismatch is a failed lookup.
 pub const MAJOR: u32 = 1;
@@ -195,22 +195,22 @@ pub const LAYOUT_64: &[(&str, usize, usize)] = &[
     (
         "sizeof ArrowSchema",
         72,
-        size_of::<crate::arrow::ArrowSchema>(),
+        size_of::<crate::arrow_c::ArrowSchema>(),
     ),
     (
         "ArrowSchema.private_data",
         64,
-        offset_of!(crate::arrow::ArrowSchema, private_data),
+        offset_of!(crate::arrow_c::ArrowSchema, private_data),
     ),
     (
         "sizeof ArrowArray",
         80,
-        size_of::<crate::arrow::ArrowArray>(),
+        size_of::<crate::arrow_c::ArrowArray>(),
     ),
     (
         "ArrowArray.private_data",
         72,
-        offset_of!(crate::arrow::ArrowArray, private_data),
+        offset_of!(crate::arrow_c::ArrowArray, private_data),
     ),
     ("sizeof ArrowArrayStream", 40, size_of::<ArrowArrayStream>()),
     (

@@ -48,6 +48,7 @@
 
 pub mod abi;
 pub mod arrow;
+mod arrow_c;
 mod build;
 mod chart;
 mod column;

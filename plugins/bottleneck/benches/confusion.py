@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How often the plugin bottleneck is right about runs of which the answer is known.
 
-    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_corpus -- CORPUS [--validation | --test]
+    cargo run --release -p trueno-corpus --example bottleneck_corpus -- CORPUS [--validation | --test]
     python3 plugins/bottleneck/benches/confusion.py CORPUS TRUENO-ANALYZE [--plugin-dir DIR]
 
 A run with a truth is right when its first finding is of that class (of several: one of them, and all are found); a near miss

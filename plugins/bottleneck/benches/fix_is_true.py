@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether what the plugin bottleneck predicts is what the fix brings.
 
-    cargo run --release -p trueno-plugin-bottleneck --example bottleneck_fixes -- FOLDER
+    cargo run --release -p trueno-corpus --example bottleneck_fixes -- FOLDER
     python3 plugins/bottleneck/benches/fix_is_true.py FOLDER TRUENO-ANALYZE [--plugin-dir DIR]
 
 For each pair the first finding on the run before the fix, its predicted gain, and by how much the fixed program is shorter.

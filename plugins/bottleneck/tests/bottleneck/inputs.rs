@@ -1,0 +1,209 @@
+//! Tables as queries would give them, from rows with given times.
+
+use trueno_plugin::testing::Output;
+use trueno_plugin::{Table, TableBuilder};
+
+pub const US: i64 = 1_000;
+
+/// A kernel, or a transfer of a megabyte; times in microseconds.
+#[derive(Clone)]
+pub struct Work {
+    /// Of a kernel its name, of a transfer its direction.
+    pub name: &'static str,
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    pub start_us: i64,
+    pub dur_us: i64,
+    /// Time at which the host asked for it.
+    pub called_us: Option<i64>,
+    /// The brick it asked in.
+    pub brick: Option<&'static str>,
+}
+
+impl Work {
+    /// Of device 0 and stream 7, asked for long before.
+    pub fn at(name: &'static str, start_us: i64, dur_us: i64) -> Self {
+        Self {
+            name,
+            device: Some(0),
+            stream: Some(7),
+            start_us,
+            dur_us,
+            called_us: Some(start_us - 1_000),
+            brick: None,
+        }
+    }
+}
+
+fn table(
+    name: &str,
+    what: &str,
+    rows: &[Work],
+    returned_us: impl Fn(&Work) -> Option<i64>,
+) -> TableBuilder {
+    let of = || rows.iter();
+    let called = || of().map(|row| row.called_us.map(|us| us * US));
+    let rank = |row: &Work| (row.device.unwrap_or(0) >> 16) as u64;
+    let ids = of().zip(1_u64..);
+    Table::build(name)
+        .u64("id", ids.map(|(row, id)| rank(row) << 48 | id))
+        .text(what, of().map(|row| row.name))
+        .i64("device", of().map(|row| row.device))
+        .i64("stream", of().map(|row| row.stream))
+        .i64("start_ns", of().map(|row| row.start_us * US))
+        .i64("dur_ns", of().map(|row| row.dur_us * US))
+        .bool("is_bound", of().map(|_| false))
+        .i64("called_ns", called())
+        .i64(
+            "returned_ns",
+            of().map(|row| returned_us(row).map(|us| us * US)),
+        )
+        .i64("brick_ns", of().map(|_| None::<i64>))
+        .i64("brick_end_ns", of().map(|_| None::<i64>))
+        .text("brick_name", of().map(|row| row.brick))
+}
+
+/// Return of a call that holds nobody.
+fn soon(row: &Work) -> Option<i64> {
+    row.called_us.map(|us| us + 5)
+}
+
+/// Kernels with grids that fill a device.
+pub fn kernels(rows: &[Work]) -> TableBuilder {
+    table("kernels", "name", rows, soon)
+        .bool("valid", rows.iter().map(|_| true))
+        .i64("blocks", rows.iter().map(|_| 4096))
+}
+
+/// Asynchronous copies of a megabyte.
+pub fn transfers(rows: &[Work]) -> TableBuilder {
+    copies(table("transfers", "direction", rows, soon), rows, true)
+}
+
+/// Copies of a megabyte whose calls come back when they have ended.
+pub fn blocking(rows: &[Work]) -> TableBuilder {
+    let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
+    copies(table("transfers", "direction", rows, end), rows, false)
+}
+
+fn copies(table: TableBuilder, rows: &[Work], is_async: bool) -> TableBuilder {
+    let kind = || {
+        rows.iter()
+            .map(move |_| if is_async { "pinned" } else { "pageable" })
+    };
+    table
+        .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
+        .bool("is_async", rows.iter().map(|_| is_async))
+        .text("src_kind", kind())
+        .text("dst_kind", kind())
+        .u64("brick", rows.iter().map(|_| None::<u64>))
+}
+
+pub fn facts(wall_us: i64) -> TableBuilder {
+    Table::build("run")
+        .i64("wall_ns", [wall_us * US])
+        .u64("dropped", [0_u64])
+        .f64("cost_ns_per_span", [20.0])
+}
+
+/// Names with their categories.
+pub fn categories(names: &[(&str, &str)]) -> TableBuilder {
+    let of = || names.iter();
+    Table::build("by_brick")
+        .text("lane_kind", of().map(|_| "host"))
+        .text("kind", of().map(|_| "brick"))
+        .text("name", of().map(|row| row.0))
+        .text("category", of().map(|row| row.1))
+        .u64("calls", of().map(|_| 1_u64))
+        .i64("inclusive_ns", of().map(|_| 1_i64))
+        .i64("min_ns", of().map(|_| 1_i64))
+        .i64("median_ns", of().map(|_| 1_i64))
+}
+
+/// Iterations without pauses: microseconds, phase, whether slow, and the name that made it so.
+pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
+    let of = || rows.iter();
+    let starts = of().scan(0, |next, row| {
+        let start_us = *next;
+        *next += row.0;
+        Some(start_us * US)
+    });
+    Table::build("iterations")
+        .i64("wall_ns", of().map(|row| row.0 * US))
+        .text("phase", of().map(|row| row.1))
+        .text("outlier", of().map(|row| row.2.map(|_| "slow")))
+        .text("slow_name", of().map(|row| row.2))
+        .f64("slow_excess_ns", of().map(|row| row.2.map(|_| 5_000.0)))
+        .i64("start_ns", starts.collect::<Vec<_>>())
+}
+
+/// The critical path by kind; microseconds.
+pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
+    Table::build("path_kinds")
+        .text("kind", kinds.iter().map(|row| row.0))
+        .i64("dur_ns", kinds.iter().map(|row| row.1 * US))
+}
+
+/// Kind, name, lane, rank, start and length in microseconds; a piece without a name is a gap.
+pub type Piece = (
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    u64,
+    i64,
+    i64,
+);
+
+/// Its pieces.
+pub fn pieces(rows: &[Piece]) -> TableBuilder {
+    let of = || rows.iter();
+    Table::build("path_pieces")
+        .text("kind", of().map(|row| row.0))
+        .text("name", of().map(|row| row.1))
+        .text("lane", of().map(|row| row.2))
+        .i64("start_ns", of().map(|row| row.4 * US))
+        .i64("dur_ns", of().map(|row| row.5 * US))
+        .u64("id", of().map(|row| row.1.map(|_| (row.3 << 48) + 9)))
+}
+
+pub fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
+    let table = output.table(table);
+    let cells = table.text(column).expect("a column of text");
+    cells
+        .iter()
+        .map(|cell| cell.unwrap_or("–").to_owned())
+        .collect()
+}
+
+pub fn gains(output: &Output) -> Vec<Option<i64>> {
+    let table = output.table("bottlenecks");
+    table.i64("gain_ns").expect("gains").iter().collect()
+}
+
+/// A loop of the host of 900 µs below the memory's roof, and what less of it would save.
+pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [TableBuilder; 2] {
+    let points = Table::build("points")
+        .text("source", ["brick"])
+        .text("name", [name])
+        .text("device", ["cpu"])
+        .text("provenance", ["measured"])
+        .text("assumed", [None::<&str>])
+        .text("memory", ["DRAM"])
+        .i64("threads", [1_i64])
+        .u64("calls", [10_u64])
+        .i64("dur_ns", [900 * US])
+        .f64("flops_per_byte", [0.1])
+        .f64("flops_per_s", [1e6])
+        .f64("bytes_per_s", [bytes_per_s])
+        .text("bound_by", ["memory"])
+        .f64("efficiency_share", [efficiency])
+        .bool("is_valid", [true])
+        .u64("calls_above", [0_u64])
+        .text("doubt", [None::<&str>]);
+    let opportunity = Table::build("opportunity")
+        .text("name", [name])
+        .i64("path_ns", [900 * US])
+        .i64("gain_50_ns", [450 * US])
+        .i64("gain_100_ns", [900 * US]);
+    [points, opportunity]
+}

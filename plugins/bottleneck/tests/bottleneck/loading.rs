@@ -1,0 +1,98 @@
+//! Input: calls inside one another, and ranks that load side by side.
+
+use crate::inputs::{US, Work, facts, gains, kernels, path, texts};
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_bottleneck::Bottleneck;
+
+/// Calls as name, thread, start and length in microseconds; the path has so much of each name with what is nested in it.
+fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks: u64) -> Output {
+    loads_beside(rows, on_path, ranks, Vec::new())
+}
+
+fn loads_beside(
+    rows: &[(&'static str, i64, i64, i64)],
+    on_path: &[(&str, i64)],
+    ranks: u64,
+    others: Vec<TableBuilder>,
+) -> Output {
+    let names = ["load batch", "load part"];
+    let number = |name: &str| {
+        names
+            .iter()
+            .position(|one| *one == name)
+            .map(|at| at as i64)
+    };
+    let brick_names = Table::build("brick_names")
+        .i64("name_id", [0_i64, 1])
+        .text("name", names)
+        .text("category", [None::<&str>; 2])
+        .text("kind", ["brick"; 2])
+        .i64("dur_ns", [1_i64; 2])
+        .i64("end_ns", [1_000 * US; 2]);
+    let loader_rows = Table::build("loader_rows")
+        .i64("name_id", rows.iter().map(|row| number(row.0)))
+        .i64("thread", rows.iter().map(|row| row.1))
+        .i64("start_ns", rows.iter().map(|row| row.2 * US))
+        .i64("dur_ns", rows.iter().map(|row| row.3 * US));
+    let opportunity = Table::build("opportunity")
+        .text("name", on_path.iter().map(|row| row.0))
+        .i64("path_ns", on_path.iter().map(|row| row.1 * US))
+        .i64("gain_50_ns", on_path.iter().map(|row| row.1 * US / 2))
+        .i64("gain_100_ns", on_path.iter().map(|row| row.1 * US));
+    let mut inputs: Vec<TableBuilder> = vec![facts(1_000), path(&[("work", 1_000)])];
+    inputs.extend([brick_names, loader_rows, opportunity]);
+    inputs.extend(others);
+    inputs.push(Table::build("ranks").u64("rank", 0..ranks));
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn a_loader_inside_another_is_not_loaded_twice() {
+    // A call on another thread is not on the path.
+    let beside = ("load batch", 1, 300, 200);
+    let rows = [("load batch", 0, 0, 200), ("load part", 0, 50, 100), beside];
+    let on_path = [("load batch", 200), ("load part", 100)];
+    let output = loads(&rows, &on_path, 0);
+    assert_eq!(gains(&output), [Some(200 * US)]);
+    // After it, it is.
+    let rows = [
+        ("load batch", 0, 0, 200),
+        ("load part", 0, 50, 100),
+        ("load part", 0, 600, 100),
+        beside,
+    ];
+    let on_path = [("load batch", 200), ("load part", 200)];
+    assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(300 * US)]);
+}
+
+/// Gaps of rank 0 in which only rank 1 gets input.
+#[test]
+fn a_rank_does_not_wait_for_the_input_of_another() {
+    let kernel = |n: i64| Work {
+        called_us: Some(n * 100 - 1),
+        ..Work::at("step", n * 100, 30)
+    };
+    let causes = |thread: i64| {
+        let rows: Vec<Work> = (0..10).map(kernel).collect();
+        let loading: Vec<_> = (0..10)
+            .map(|n| ("load batch", thread, n * 100 + 40, 50))
+            .collect();
+        let output = loads_beside(&loading, &[("load batch", 500)], 2, vec![kernels(&rows)]);
+        texts(&output, "idle", "cause")
+    };
+    assert_eq!(causes(0), ["loader"]);
+    assert_eq!(causes(1 << 16), ["launch"]);
+}
+
+#[test]
+fn of_ranks_that_load_side_by_side_one_bounds_the_run() {
+    let rows = [("load batch", 0, 0, 200), ("load batch", 1 << 16, 300, 150)];
+    let output = loads(&rows, &[("load batch", 200)], 2);
+    assert_eq!(gains(&output), [Some(200 * US)]);
+    let assumes = &texts(&output, "bottlenecks", "assumption")[0];
+    assert!(
+        assumes.ends_with("the run cannot be shorter than its loading, 200 µs"),
+        "{assumes}"
+    );
+}

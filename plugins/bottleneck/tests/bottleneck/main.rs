@@ -1,0 +1,18 @@
+//! The plugin on tables as queries would give them.
+
+mod categories;
+mod copies;
+mod findings;
+mod fixed_cost;
+mod growth;
+mod inputs;
+mod loading;
+mod not_recorded;
+mod odd_tables;
+mod parts;
+mod rank_path;
+mod ranks;
+mod roofs;
+mod set_up;
+mod side_by_side;
+mod slow_loops;

@@ -1,0 +1,116 @@
+//! Measurements that were not recorded are not 0.
+
+use crate::inputs::{Work, facts, kernels, slow_loop, texts, transfers};
+use trueno_plugin::Table;
+use trueno_plugin::testing::run;
+use trueno_plugin_bottleneck::Bottleneck;
+
+/// Kernels of 10 and of 40 µs by turns, on two streams.
+fn uneven(stream: impl Fn(usize) -> Option<i64>) -> Vec<Work> {
+    let row = |n: usize| Work {
+        stream: stream(n % 2),
+        ..Work::at("step", n as i64 * 50, [10, 40][n % 2])
+    };
+    (0..40).map(row).collect()
+}
+
+#[test]
+fn a_stream_that_is_not_recorded_is_not_stream_0() {
+    let of = |stream: fn(usize) -> Option<i64>| {
+        let inputs = [facts(2_000), kernels(&uneven(stream))];
+        run::<Bottleneck>(inputs, "{}").expect("it ends well")
+    };
+    let (known, unknown) = (
+        of(|which| Some(which as i64)),
+        of(|which| (which == 0).then_some(7)),
+    );
+    assert_eq!(texts(&known, "bottlenecks", "scope"), ["gpu0/stream 1"]);
+    assert_eq!(texts(&unknown, "bottlenecks", "scope"), [""; 0]);
+}
+
+/// Two streams are uneven as far as is known, and half of the work is on nobody knows which.
+#[test]
+fn work_of_unknown_streams_may_be_what_the_others_lack() {
+    let row = |n: usize| Work {
+        stream: [Some(1), Some(2), None][n % 3],
+        ..Work::at("step", n as i64 * 50, [10, 40, 30][n % 3])
+    };
+    let rows: Vec<Work> = (0..60).map(row).collect();
+    let output = run::<Bottleneck>([facts(3_000), kernels(&rows)], "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "scope"), [""; 0]);
+    let missing = texts(&output, "not_measurable", "missing");
+    let said = "the streams of 600 µs of kernels";
+    assert!(missing.iter().any(|one| one == said), "{missing:?}");
+}
+
+#[test]
+fn a_copy_of_an_unknown_device_is_not_one_of_gpu0() {
+    let row = |n: i64| Work {
+        device: None,
+        ..Work::at("h2d", n * 50, 20)
+    };
+    let rows: Vec<Work> = (0..20).map(row).collect();
+    let inputs = [facts(1_000), transfers(&rows)];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "scope"), ["a GPU"]);
+    let evidence = &texts(&output, "bottlenecks", "evidence")[0];
+    assert!(evidence.contains("device IS NULL"), "{evidence}");
+}
+
+/// While something was copied by who knows which device, gpu0 is not called idle.
+#[test]
+fn a_device_is_not_idle_while_an_unknown_one_copies() {
+    let steps: Vec<Work> = (0..20).map(|n| Work::at("step", n * 50, 30)).collect();
+    let copies: Vec<Work> = (0..20)
+        .map(|n| Work {
+            device: None,
+            ..Work::at("h2d", n * 50 + 30, 20)
+        })
+        .collect();
+    let inputs = |with_copies: bool| {
+        let mut out = vec![facts(1_000), kernels(&steps)];
+        if with_copies {
+            out.push(transfers(&copies));
+        }
+        out
+    };
+    let of = |with_copies| run::<Bottleneck>(inputs(with_copies), "{}").expect("it ends well");
+    assert_eq!(texts(&of(false), "idle", "device"), ["gpu0"]);
+    assert!(!of(true).tables.iter().any(|table| table.name() == "idle"));
+}
+
+/// A point without its bytes would move 0 GB/s, and so wait for single accesses.
+#[test]
+fn a_rate_that_is_not_known_is_no_slow_one() {
+    let of = |bytes_per_s: Option<f64>| {
+        let [points, opportunity] = slow_loop("walk", bytes_per_s, 0.01);
+        let inputs = [facts(1_000), points, opportunity];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "class")
+    };
+    assert_eq!(of(Some(1e8)), ["latency_bound"]);
+    assert_eq!(of(None), [""; 0]);
+}
+
+#[test]
+fn growth_tells_only_the_bytes_that_are_known() {
+    let growth = Table::build("growth")
+        .text("place", ["host"])
+        .text("tag", ["all tags"])
+        .u64("iterations", [20_u64])
+        .i64("first_bytes", [None::<i64>])
+        .i64("last_bytes", [Some(4_000_000_i64)])
+        .f64("bytes_per_iteration", [None::<f64>])
+        .f64("growth_share", [0.5])
+        .f64("p", [None::<f64>])
+        .text("verdict", ["grows"]);
+    let output = run::<Bottleneck>([facts(1_000), growth], "{}").expect("it ends well");
+    assert_eq!(
+        texts(&output, "bottlenecks", "sentence"),
+        ["host memory grows; free it, or bound it"]
+    );
+    assert_eq!(
+        texts(&output, "bottlenecks", "confidence_why"),
+        ["a trend over 20 iterations"]
+    );
+}
