@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn gains_and_efficiencies_are_no_parts_of_a_whole() {
-        for column in ["gain_100_share", "efficiency_share"] {
+        for column in ["gain_100pct_share", "efficiency_share"] {
             let table = Table::build("t").f64(column, [0.9, 0.8, 0.7]);
             let table = table.finish().unwrap();
             assert_eq!(rest(&table, 1).unwrap(), "… and 2 more rows");

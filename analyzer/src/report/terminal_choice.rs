@@ -188,7 +188,7 @@ mod tests {
     fn what_would_be_gained_comes_first() {
         let tables = [
             table("by_kind", 6, "dur_ns"),
-            table("opportunity", 40, "gain_50_ns"),
+            table("opportunity", 40, "gain_50pct_ns"),
         ];
         let choice = brief(&tables, 7, |_, rows| rows + 3);
         let expected = [("opportunity".to_owned(), 7), ("by_kind".to_owned(), 6)];

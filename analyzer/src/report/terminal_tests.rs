@@ -229,7 +229,7 @@ fn notes_of_all_plugins_come_before_second_notes_of_one() {
 fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
     let table = |name: &str, column: &str| Table::build(name).i64(column, [1, 2]).finish().unwrap();
     let first = testing::section("first", vec![table("t", "dur_ns")]);
-    let gains = testing::section("gains", vec![table("opportunity", "gain_50_ns")]);
+    let gains = testing::section("gains", vec![table("opportunity", "gain_50pct_ns")]);
     let mut skipped = testing::section("absent", vec![]);
     skipped.status = SectionStatus::Skipped;
     skipped.message = Some("no second run was given".into());

@@ -30,7 +30,7 @@ pub const INPUTS: [Input; 31] = [
     ),
     may(
         "opportunity",
-        "SELECT name, path_ns, gain_50_ns, gain_100_ns FROM critical_path.opportunity",
+        "SELECT name, path_ns, gain_50pct_ns, gain_100pct_ns FROM critical_path.opportunity",
     ),
     may(
         "path_alone",

@@ -4,10 +4,10 @@
 
 use std::time::Instant;
 
-use trueno_plugin_category::lanes::{
+use trueno_analysis::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, UNCATEGORISED,
-    by_start,
 };
+use trueno_analysis::start_order::sort_by_start;
 use trueno_plugin_category::totals::totals;
 
 const ROWS: u64 = 10_000_000;
@@ -60,7 +60,7 @@ fn main() {
     run.wall_ns = ROWS as i64 * 1000;
 
     let begin = Instant::now();
-    by_start(&mut spans);
+    sort_by_start(&mut spans);
     println!("sort lane        {:.3} s", begin.elapsed().as_secs_f64());
     run.lanes.push(Lane {
         life: None,
@@ -83,6 +83,6 @@ fn main() {
         );
     }
     let begin = Instant::now();
-    by_start(&mut shuffled);
+    sort_by_start(&mut shuffled);
     println!("sort any order   {:.3} s", begin.elapsed().as_secs_f64());
 }

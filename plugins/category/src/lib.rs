@@ -2,7 +2,7 @@
 //!
 //! A lane is a host thread or a device stream. Every busy instant of a lane is
 //! booked to its innermost interval, so that self times add up to busy time to
-//! the nanosecond, nested or not ([`lanes::sweep`]). What is not busy is
+//! the nanosecond, nested or not ([`trueno_analysis::sweep`]). What is not busy is
 //! `unaccounted` between the first and the last row of a lane, else `not
 //! alive`. Host and device are never added.
 //!
@@ -14,12 +14,10 @@
 //! its own name before its brick's, and what has no row there is `uncategorised`.
 
 pub mod findings;
-pub mod lanes;
-pub mod quantiles;
 pub mod tables;
 pub mod totals;
-pub mod union;
 
+use trueno_analysis::lanes;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
 /// The plugin.

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::lanes::{Label, LaneKind, Lanes};
 use crate::totals::{LabelTotal, Totals};
+use trueno_analysis::lanes::{Label, LaneKind, Lanes};
 
 /// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
@@ -25,7 +25,7 @@ pub struct KindTotal {
     pub busy_ns: i64,
     /// Σ from the first row to the last, as far as that is in the window.
     pub alive_ns: i64,
-    /// How many there are.
+    /// Number of lanes.
     pub lanes: usize,
     /// Window × lanes.
     pub wall_ns: i64,

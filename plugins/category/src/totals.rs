@@ -3,11 +3,12 @@
 //! Self, inclusive and busy time count what lies in the window `0..wall_ns`;
 //! durations are those of the whole interval.
 
-use crate::lanes::{LaneKind, Lanes, NO_ELEMENTS, Span, Visit, sweep};
-use crate::quantiles::{Quantiles, quantiles};
-use crate::union::Unions;
+use trueno_analysis::lanes::{LaneKind, Lanes, NO_ELEMENTS};
+use trueno_analysis::quantiles::{Quantiles, quantiles};
+use trueno_analysis::sweep::self_times;
+use trueno_analysis::unions::{GroupedUnions, UnionLength};
 
-/// What was found for one label (kind, name, category) on one kind of lane.
+/// Totals of one label (kind, name, category) on one kind of lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LabelTotal {
     /// Intervals.
@@ -26,7 +27,7 @@ pub struct LabelTotal {
     pub dur_ns: Option<Quantiles>,
 }
 
-/// What was found for one lane.
+/// Totals of one lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneTotal {
     /// Union of all its intervals.
@@ -42,7 +43,7 @@ pub struct Totals {
     /// Host and device, each by label number.
     labels: [Vec<LabelTotal>; 2],
     /// Host and device, each by category (number of its text): union, lane by lane.
-    categories: [Unions; 2],
+    categories: [GroupedUnions; 2],
     /// As the lanes are ordered.
     pub lanes: Vec<LaneTotal>,
 }
@@ -67,18 +68,21 @@ pub fn totals(run: &Lanes) -> Totals {
             vec![LabelTotal::default(); labels],
             vec![LabelTotal::default(); labels],
         ],
-        categories: [Unions::new(run.texts.len()), Unions::new(run.texts.len())],
+        categories: [
+            GroupedUnions::new(run.texts.len()),
+            GroupedUnions::new(run.texts.len()),
+        ],
         lanes: Vec::with_capacity(run.lanes.len()),
     };
-    let mut inclusive = [Unions::new(labels), Unions::new(labels)];
-    let mut with_elements = [Unions::new(labels), Unions::new(labels)];
+    let mut inclusive = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
+    let mut with_elements = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
     for (number, lane) in run.lanes.iter().enumerate() {
         let (number, kind) = (number as u32, lane.kind as usize);
-        let mut busy = Unions::new(1);
+        let mut busy = UnionLength::default();
         for span in &lane.spans {
             let (start_ns, end_ns) = (span.start_ns.max(0), span.end_ns.min(run.wall_ns));
             let label = span.label as usize;
-            busy.add(0, number, start_ns, end_ns);
+            busy.add(start_ns, end_ns);
             inclusive[kind].add(label, number, start_ns, end_ns);
             out.categories[kind].add(
                 run.labels.get(span.label).category as usize,
@@ -94,15 +98,14 @@ pub fn totals(run: &Lanes) -> Totals {
                 with_elements[kind].add(label, number, start_ns, end_ns);
             }
         }
-        let mut selves = SelfTimes {
-            labels: &mut out.labels[kind],
-            wall_ns: run.wall_ns,
-            total_ns: 0,
-        };
-        sweep(&lane.spans, &mut selves);
-        let self_ns = selves.total_ns;
+        let (labels, mut self_ns) = (&mut out.labels[kind], 0);
+        self_times(&lane.spans, |span, start_ns, end_ns| {
+            let dur_ns = (end_ns.min(run.wall_ns) - start_ns.max(0)).max(0);
+            labels[span.label as usize].self_ns += dur_ns;
+            self_ns += dur_ns;
+        });
         out.lanes.push(LaneTotal {
-            busy_ns: busy.total_ns(0),
+            busy_ns: busy.total_ns(),
             self_ns,
             alive_ns: lane.alive_ns(run.wall_ns),
         });
@@ -118,28 +121,6 @@ pub fn totals(run: &Lanes) -> Totals {
         out.labels[kind as usize][label as usize].bound_calls += count;
     }
     out
-}
-
-/// Books every piece of a lane to its label.
-struct SelfTimes<'a> {
-    labels: &'a mut [LabelTotal],
-    wall_ns: i64,
-    total_ns: i64,
-}
-
-impl Visit for SelfTimes<'_> {
-    #[inline]
-    fn open(&mut self, _: &[Span], _: &[u32], _: u32) {}
-
-    #[inline]
-    fn piece(&mut self, spans: &[Span], stack: &[u32], start_ns: i64, end_ns: i64) {
-        let Some(&innermost) = stack.last() else {
-            return;
-        };
-        let dur_ns = (end_ns.min(self.wall_ns) - start_ns.max(0)).max(0);
-        self.labels[spans[innermost as usize].label as usize].self_ns += dur_ns;
-        self.total_ns += dur_ns;
-    }
 }
 
 /// Quantiles of each label: all durations side by side in one array, label by label.

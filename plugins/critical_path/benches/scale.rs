@@ -11,13 +11,13 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use trueno_plugin_critical_path::around::Around;
+use trueno_analysis::lanes::{
+    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
+};
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::graph::Graph;
-use trueno_plugin_critical_path::lanes::{
-    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
-};
+use trueno_plugin_critical_path::ownership::Ownership;
 use trueno_plugin_critical_path::rule::Rule;
 use trueno_plugin_critical_path::schedule::{retime, wall_ns};
 use trueno_plugin_critical_path::segments::segments;
@@ -188,9 +188,9 @@ fn main() {
     black_box(slack(&graph).len());
     steps.done("slack", begin);
     let begin = Instant::now();
-    let around = Around::new(&run, &found.good);
+    let ownership = Ownership::new(&run, &found.good);
     let rules = [Rule::parse("name 3=0.5").unwrap()];
-    let assumption = Assumption::new(&graph, &around, &rules);
+    let assumption = Assumption::new(&graph, &ownership, &rules);
     let free_ns = retime(&graph, &assumption);
     let [predicted_ns] = wall_ns(&graph, &assumption, &free_ns);
     steps.done("one what-if", begin);

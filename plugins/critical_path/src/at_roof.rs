@@ -1,4 +1,4 @@
-//! What it would buy end to end if work ran as fast as the machine allows: names at their roofs.
+//! Gains end to end if work ran as fast as the machine allows: names at their roofs.
 //!
 //! How long all rows of a name would take at the roof says the plugin `roofline`; rows without FLOPs, bytes
 //! or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Input, Result, Run};
 
-use crate::around::{Around, Own};
 use crate::graph::Graph;
-use crate::lanes::{Class, FastMap};
 use crate::opportunity::Opportunity;
+use crate::ownership::{Own, Ownership};
 use crate::rule::stretched;
 use crate::schedule::{Scenario, walls_ns};
 use crate::walk::PieceKind;
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::Class;
 
 /// Times at the roof by name; only there where `roofline` ran.
 pub const AT_ROOF: Input = Input::sql(
@@ -28,9 +29,9 @@ pub const AT_ROOF: Input = Input::sql(
 /// Called so where all names reach their roofs.
 pub const EVERYTHING: &str = "everything";
 
-/// What `roofline` says of one name.
+/// Time of one name, as `roofline` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct RoofTime {
     /// Of kernels, else of bricks.
     pub is_kernel: bool,
     /// The name.
@@ -45,14 +46,14 @@ pub struct Named {
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
-pub fn read(run: &mut Run) -> Result<Option<Vec<Named>>> {
+pub fn read(run: &mut Run) -> Result<Option<Vec<RoofTime>>> {
     let table = run.table(AT_ROOF.name())?;
     if table.is_missing() {
         return Ok(None);
     }
     let (source, name) = (table.text("source")?, table.text("name")?);
     let (dur_ns, at_roof_ns) = (table.i64("dur_ns")?, table.i64("at_roof_ns")?);
-    let named = (0..table.rows()).map(|row| Named {
+    let named = (0..table.rows()).map(|row| RoofTime {
         is_kernel: source.value(row) == "kernel",
         name: name.value(row).to_owned(),
         dur_ns: dur_ns.value(row),
@@ -77,8 +78,8 @@ pub struct Gain {
 /// Gains of the `limit` names with the most time on the path, and of all at once; the most first.
 pub fn gains(
     graph: &Graph<'_>,
-    around: &Around,
-    named: &[Named],
+    ownership: &Ownership,
+    named: &[RoofTime],
     opportunities: &[Opportunity],
     limit: usize,
 ) -> Vec<Gain> {
@@ -87,7 +88,7 @@ pub fn gains(
         .iter()
         .map(|row| (row.name.as_str(), row.path_ns))
         .collect();
-    let mut rows: Vec<(i64, &Named)> = named
+    let mut rows: Vec<(i64, &RoofTime)> = named
         .iter()
         .map(|named| {
             (
@@ -103,7 +104,7 @@ pub fn gains(
             source: None,
             name: EVERYTHING.to_owned(),
             path_ns: None,
-            gain_ns: Some(gain_ns(graph, around, &factors)),
+            gain_ns: Some(gain_ns(graph, ownership, &factors)),
         });
     }
     for (rank, (path_ns, named)) in rows.into_iter().enumerate() {
@@ -115,7 +116,7 @@ pub fn gains(
                 let own: Vec<Option<f64>> = own
                     .map(|(factor, label)| factor.filter(|_| is_of(graph, label, named)))
                     .collect();
-                gain_ns(graph, around, &own)
+                gain_ns(graph, ownership, &own)
             })
         };
         out.push(Gain {
@@ -129,7 +130,7 @@ pub fn gains(
     out
 }
 
-fn is_of(graph: &Graph<'_>, label: &crate::lanes::Label, named: &Named) -> bool {
+fn is_of(graph: &Graph<'_>, label: &trueno_analysis::lanes::Label, named: &RoofTime) -> bool {
     let is_class = match label.class {
         Class::Kernel => named.is_kernel,
         Class::Brick | Class::Task | Class::Scope => !named.is_kernel,
@@ -139,7 +140,7 @@ fn is_of(graph: &Graph<'_>, label: &crate::lanes::Label, named: &Named) -> bool 
 }
 
 /// By label, what is left of its time; `None`: as measured.
-fn factors(graph: &Graph<'_>, named: &[Named]) -> Vec<Option<f64>> {
+fn factors(graph: &Graph<'_>, named: &[RoofTime]) -> Vec<Option<f64>> {
     let labels = graph.run.labels.all();
     let mut label_ns = vec![0_i64; labels.len()];
     for span in graph.run.lanes.iter().flat_map(|lane| &lane.spans) {
@@ -164,11 +165,11 @@ fn factors(graph: &Graph<'_>, named: &[Named]) -> Vec<Option<f64>> {
     out
 }
 
-fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
+fn gain_ns(graph: &Graph<'_>, ownership: &Ownership, factors: &[Option<f64>]) -> i64 {
     let mut sets = Sets::default();
     let none = sets.number(Vec::new());
     let own = |number| {
-        let place = around.place(number);
+        let place = ownership.place(number);
         let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
         match (
             graph.run.labels.get(span.label).class,
@@ -179,14 +180,14 @@ fn gain_ns(graph: &Graph<'_>, around: &Around, factors: &[Option<f64>]) -> i64 {
             _ => Own::Inherits,
         }
     };
-    let of = around.gather(none, own, |label, around| sets.with(around, label));
+    let of = ownership.gather(none, own, |label, owners| sets.with(owners, label));
     let factors = sets.all.iter().map(|labels| {
         let factors = labels.iter().filter_map(|label| factors[*label as usize]);
         factors.collect()
     });
     let scenario = AtRoof {
         graph,
-        around,
+        ownership,
         factors: factors.collect(),
         of,
     };
@@ -230,8 +231,8 @@ impl Sets {
 
 struct AtRoof<'a> {
     graph: &'a Graph<'a>,
-    around: &'a Around,
-    /// What is left of the time, by each label of a set.
+    ownership: &'a Ownership,
+    /// Remaining share of the time, by each label of a set.
     factors: Vec<Vec<f64>>,
     /// For every interval the set of labels with a factor that it, or what it belongs to, has.
     of: Vec<u32>,
@@ -241,7 +242,7 @@ impl Scenario<1> for AtRoof<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 1] {
         let span = self.graph.segments.span[segment as usize];
-        let set = self.of[(self.around.first(lane) + span) as usize];
+        let set = self.of[(self.ownership.first(lane) + span) as usize];
         let (start_ns, end_ns) = self.graph.needs_ns(segment);
         // The least of the times, not the time of the least factor: that may round to one more.
         let times = self.factors[set as usize].iter();

@@ -1,16 +1,16 @@
-//! Which lane keeps predictions from being shorter, though nothing recorded connects it with the path.
+//! The background: the lane that keeps predictions from being shorter, though nothing recorded connects it with the path.
 
 use std::cmp::Reverse;
 
 use crate::graph::Graph;
-use crate::lanes::FastMap;
+use trueno_analysis::hash::FastMap;
 
 /// The busiest lane that nothing connects with the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Background {
     /// The lane.
     pub lane: String,
-    /// What its own work takes, waits left out.
+    /// Time of its own work, waits left out.
     pub busy_ns: i64,
     /// The row that takes most of that by itself.
     pub name: String,

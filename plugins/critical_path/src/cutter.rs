@@ -1,8 +1,9 @@
 //! Cuts one lane into segments while the sweep walks it.
 
 use crate::dependencies::Dependency;
-use crate::lanes::{Class, Lanes, Span, Visit};
 use crate::segments::{Cut, Mark, NONE, Segments, Want, waits_since};
+use trueno_analysis::lanes::{Class, Lanes, Span};
+use trueno_analysis::sweep::{Open, OpenIntervals};
 
 /// The lane in the making.
 pub(crate) struct Cutter<'a> {
@@ -59,7 +60,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// Answers all cuts up to an instant; what ended by then is pushed already.
-    fn answer(&mut self, spans: &[Span], stack: &[u32], until_ns: i64) {
+    fn answer(&mut self, spans: &[Span], stack: &[Open<u32>], until_ns: i64) {
         while let Some(cut) = self.cuts.first().filter(|cut| cut.time_ns <= until_ns) {
             self.cuts = &self.cuts[1..];
             let (wanted, index) = (cut.dependency as usize, cut.span.index);
@@ -88,9 +89,9 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// What `from` was doing at an instant. In a wait or in another task it
+    /// The segment that `from` ran at an instant. In a wait or in another task it
     /// begins nothing; then it is what it did before that.
-    fn running(&self, spans: &[Span], stack: &[u32], from: u32, time_ns: i64) -> u32 {
+    fn running(&self, spans: &[Span], stack: &[Open<u32>], from: u32, time_ns: i64) -> u32 {
         let busy_elsewhere = |index: u32| {
             let span = &spans[index as usize];
             matches!(
@@ -100,9 +101,9 @@ impl<'a> Cutter<'a> {
         };
         let depth = stack
             .iter()
-            .rposition(|index| *index == from)
+            .rposition(|open| open.item == from)
             .map_or(stack.len(), |at| at + 1);
-        match (depth..stack.len()).find(|at| busy_elsewhere(stack[*at])) {
+        match (depth..stack.len()).find(|at| busy_elsewhere(stack[*at].item)) {
             Some(at) => self.before(self.begun[at]),
             None => self.before(self.out.len() as u32),
         }
@@ -121,10 +122,24 @@ impl<'a> Cutter<'a> {
             self.out.elastic[segment] |= of_wait;
         }
     }
-}
 
-impl Visit for Cutter<'_> {
-    fn open(&mut self, spans: &[Span], stack: &[u32], index: u32) {
+    /// Walks the lane.
+    pub fn cut(&mut self, spans: &[Span]) {
+        let mut open: OpenIntervals<u32> = OpenIntervals::default();
+        for (index, span) in (0..).zip(spans) {
+            open.advance(span.start_ns, |stack, start_ns, end_ns| {
+                self.ran(spans, stack, start_ns, end_ns);
+            });
+            self.begin(spans, open.stack(), index);
+            open.open(span.end_ns, index);
+        }
+        open.advance(i64::MAX, |stack, start_ns, end_ns| {
+            self.ran(spans, stack, start_ns, end_ns);
+        });
+    }
+
+    /// An interval begins within those of the stack.
+    fn begin(&mut self, spans: &[Span], stack: &[Open<u32>], index: u32) {
         let span = &spans[index as usize];
         self.answer(spans, stack, span.start_ns);
         self.begun.truncate(stack.len());
@@ -144,8 +159,12 @@ impl Visit for Cutter<'_> {
         }
     }
 
-    fn piece(&mut self, spans: &[Span], stack: &[u32], start_ns: i64, end_ns: i64) {
-        let Some(&innermost) = stack.last() else {
+    /// The innermost interval ran.
+    fn ran(&mut self, spans: &[Span], stack: &[Open<u32>], start_ns: i64, end_ns: i64) {
+        let Some(&Open {
+            item: innermost, ..
+        }) = stack.last()
+        else {
             return;
         };
         let mut from_ns = start_ns;

@@ -8,8 +8,9 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use crate::edges::{DependencyKind, Edge};
-use crate::lanes::{Class, FastMap, Lanes, Span};
-use crate::places::Places;
+use crate::row_index::{RowIndex, row_index};
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{Class, Lanes, Span};
 
 /// Where an interval lies: index of its lane, index in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,11 +28,11 @@ pub struct Dependency {
     pub from: SpanAt,
     /// Comes after.
     pub to: SpanAt,
-    /// What it means.
+    /// Its meaning.
     pub kind: DependencyKind,
 }
 
-/// What was found.
+/// Dependencies, sorted out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// Those to build the graph from, in the order of the edges.
@@ -77,10 +78,10 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
     if edges.is_empty() {
         return out;
     }
-    let places = Places::new(run);
+    let rows = row_index(run);
     let mut suspicious = false;
     for edge in edges {
-        match look_up(run, &places, edge) {
+        match look_up(run, &rows, edge) {
             Found::Dependency(dependency, fits) => {
                 suspicious |= !fits || instant(run, &dependency);
                 if fits {
@@ -95,7 +96,7 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
         }
     }
     if suspicious {
-        with_circles(run, &places, edges, &mut out);
+        with_circles(run, &rows, edges, &mut out);
     }
     // Not the order of the rows of `edges`: several that take hold at one instant would be told apart by it.
     let order = |d: &Dependency| (d.to, d.from, d.kind);
@@ -117,8 +118,8 @@ enum Found {
     Nesting,
 }
 
-fn look_up(run: &Lanes, places: &Places, edge: &Edge) -> Found {
-    let (Some(from), Some(to)) = (places.get(edge.from), places.get(edge.to)) else {
+fn look_up(run: &Lanes, rows: &RowIndex, edge: &Edge) -> Found {
+    let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) else {
         return Found::Unknown;
     };
     if edge.implied && from.lane == to.lane && edge.kind != DependencyKind::Blocks {
@@ -138,10 +139,10 @@ fn look_up(run: &Lanes, places: &Places, edge: &Edge) -> Found {
 }
 
 /// Sorts out once more, where there may be circles: all dependencies are looked at together.
-fn with_circles(run: &Lanes, places: &Places, edges: &[Edge], out: &mut Dependencies) {
+fn with_circles(run: &Lanes, rows: &RowIndex, edges: &[Edge], out: &mut Dependencies) {
     let found: Vec<(Edge, Dependency, bool)> = edges
         .iter()
-        .filter_map(|edge| match look_up(run, places, edge) {
+        .filter_map(|edge| match look_up(run, rows, edge) {
             Found::Dependency(dependency, fits) => Some((*edge, dependency, fits)),
             _ => None,
         })
@@ -161,7 +162,7 @@ fn with_circles(run: &Lanes, places: &Places, edges: &[Edge], out: &mut Dependen
     }
 }
 
-/// Whether the measured times allow the dependency.
+/// True if the measured times allow the dependency.
 fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     match kind {
         DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
@@ -171,7 +172,7 @@ fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     }
 }
 
-/// Whether both ends are one and the same instant, so that times do not order them.
+/// True if both ends are one and the same instant, so that times do not order them.
 fn instant(run: &Lanes, dependency: &Dependency) -> bool {
     let (from, to) = (span(run, dependency.from), span(run, dependency.to));
     from.dur_ns() == 0 && to.dur_ns() == 0 && from.start_ns == to.start_ns

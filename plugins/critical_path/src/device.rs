@@ -19,11 +19,12 @@ use trueno_plugin::rank::{of_key, of_place};
 
 use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
-use crate::lanes::{FastMap, LaneKey, Lanes};
-use crate::places::Places;
+use crate::row_index::row_index;
 use crate::waits::{Launched, Recorded, Wait, WaitKind};
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{LaneKey, Lanes};
 
-/// What was found.
+/// Conclusions of all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Dependencies by ids.
@@ -99,10 +100,10 @@ fn streams(run: &Lanes, launches: &[Edge], before: &Launched, found: &mut Found)
     if !run.lanes.iter().any(|lane| is_stream(lane.key)) {
         return Vec::new();
     }
-    let places = Places::new(run);
+    let rows = row_index(run);
     let mut launched: FastMap<SpanAt, i64> = FastMap::default();
     for edge in launches {
-        if let (Some(from), Some(to)) = (places.get(edge.from), places.get(edge.to)) {
+        if let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) {
             let start_ns = crate::dependencies::span(run, from).start_ns;
             let first = launched.entry(to).or_insert(start_ns);
             *first = start_ns.min(*first);
@@ -159,7 +160,7 @@ fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
     }
 }
 
-/// What a wait waited for.
+/// Adds the dependencies of a wait.
 fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, found: &mut Found) {
     // Ranks never wait for each other's devices.
     let rank = of_key(wait.id) as i64;
@@ -214,7 +215,7 @@ fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, fou
     }
 }
 
-/// Which streams are ordered with the legacy default stream of their device.
+/// Streams that are ordered with the legacy default stream of their device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Legacy {
     /// Device and stream of every legacy default stream.

@@ -2,7 +2,7 @@
 
 use trueno_plugin::{Input, Result, Run};
 
-/// What a dependency means for the times of its two ends.
+/// The meaning of a dependency for the times of its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DependencyKind {
     /// `to` began after `from` had ended.
@@ -40,7 +40,7 @@ pub struct Edge {
     pub from: u64,
     /// Id of the row that comes after.
     pub to: u64,
-    /// What it means.
+    /// Its meaning.
     pub kind: DependencyKind,
     /// Not a row of `edges`, but concluded: from a parent, a correlation, or a wait.
     pub implied: bool,
@@ -79,7 +79,7 @@ pub const BLOCKING: Input = Input::sql(
 )
 .optional();
 
-/// What was read.
+/// Edges as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     /// Sorted, each once.

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::graph::{Graph, Link};
-use crate::lag;
+use crate::lag_kind;
 use crate::walk::PieceKind;
 
 /// So many lanes are tried at most, those that let go last.
@@ -77,14 +77,15 @@ fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Op
     found
 }
 
-/// How much gap lies on the way back from a segment; not counted further than `enough_ns`.
+/// Gap on the way back from a segment; not counted further than `enough_ns`.
 fn gap_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) -> i64 {
     let mut sum_ns = 0;
     while sum_ns <= enough_ns {
         let Some(binding) = graph.binding(segment, lane) else {
             return sum_ns + graph.segments.start_ns[segment as usize].max(0);
         };
-        if lag::kind(graph, binding.source, binding.link, segment, lane) == PieceKind::Gap {
+        if lag_kind::lag_kind(graph, binding.source, binding.link, segment, lane) == PieceKind::Gap
+        {
             sum_ns += binding.lag_ns;
         }
         if binding.link != Link::Lane {

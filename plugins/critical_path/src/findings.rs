@@ -1,4 +1,4 @@
-//! What was left out of the graph, and why.
+//! Findings: the best lever, and what was left out of the graph, with the reasons.
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
@@ -6,32 +6,32 @@ use crate::background::Background;
 use crate::dependencies::Dependencies;
 use crate::device::Found;
 use crate::edges::Edge;
-use crate::lanes::LeftOut;
 use crate::opportunity::Opportunity;
 use crate::window::Cut;
+use trueno_analysis::lanes::LeftOut;
 
 /// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;
-/// What holds more of the window than this is a frame around the program's work.
+/// A name that holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;
 /// Half the time of the best name has to gain so much of the window to be worth a word.
 const LEAST_GAIN: f64 = 0.005;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
-/// What findings are about.
+/// Facts that findings are made of.
 pub struct Facts<'a> {
     /// Dependencies, good and bad.
     pub dependencies: &'a Dependencies,
     /// Rows of `edges` of a kind that means nothing here.
     pub unknown_kinds: u64,
-    /// What the window cut off.
+    /// Rows that the window cut.
     pub cut: Cut,
     /// Rows that became no interval.
     pub left_out: LeftOut,
-    /// What waits and events told.
+    /// Dependencies from waits and events.
     pub device: &'a Found,
-    /// What less time would buy.
+    /// Gains of less time.
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
     pub background: Option<Background>,
@@ -39,14 +39,14 @@ pub struct Facts<'a> {
     pub predicted_names: usize,
     /// Rows of slack that are listed, and all.
     pub slack_rows: (usize, usize),
-    /// Whether the window is a part of the run.
+    /// True if the window is a part of the run.
     pub is_part: bool,
     /// Length of the window.
     pub wall_ns: i64,
 }
 
 impl Facts<'_> {
-    /// What the window is called.
+    /// Word for the window.
     fn window(&self) -> &'static str {
         if self.is_part { "window" } else { "run" }
     }
@@ -221,7 +221,7 @@ fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     out
 }
 
-/// What the device's records leave open.
+/// Findings on what the device's records leave open.
 fn device(found: &Found) -> Vec<Finding> {
     let mut out = Vec::new();
     if found.unclear_waits > 0 {
@@ -286,7 +286,7 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Why there is no telling what names would buy.
+/// Finding on names whose gain cannot be predicted.
 fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     let background = facts.background.as_ref()?;
     let rows = facts.opportunities.iter().filter(|row| row.is_bounded);

@@ -15,12 +15,12 @@ use std::ops::Range;
 use crate::dependencies::Dependency;
 use crate::edges::DependencyKind;
 use crate::ends;
-use crate::kept::Kept;
-use crate::lanes::{Class, LaneKind, Lanes, Span};
-use crate::only_waits::only_waits;
+use crate::rank_bitmap::RankBitmap;
 use crate::segments::{NONE, Segments};
+use crate::wait_functions::only_waits;
+use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
 
-/// Why a segment could not begin earlier.
+/// The link that kept a segment from beginning earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// The segment before it on its lane.
@@ -34,7 +34,7 @@ pub enum Link {
 pub struct Binding {
     /// The predecessor.
     pub source: u32,
-    /// What connects them.
+    /// Their link.
     pub link: Link,
     /// From its letting go to the start of the segment.
     pub lag_ns: i64,
@@ -52,7 +52,7 @@ pub struct Graph<'a> {
     kinds: Vec<DependencyKind>,
     /// Segments in an order that respects all edges, as stretches of lanes.
     order: Vec<Range<u32>>,
-    kept: Kept,
+    kept: RankBitmap,
     let_go: Vec<u32>,
     /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
     binding: Vec<u32>,
@@ -91,7 +91,7 @@ impl<'a> Graph<'a> {
             sources: Vec::new(),
             kinds: Vec::new(),
             order: Vec::new(),
-            kept: Kept::default(),
+            kept: RankBitmap::default(),
             let_go: Vec::new(),
             binding: Vec::new(),
             last: None,
@@ -112,7 +112,7 @@ impl<'a> Graph<'a> {
             edges.retain(|edge| graph.let_go.binary_search(&edge.3).is_err());
             graph.set_edges(&edges);
         }
-        graph.kept = Kept::new(graph.segments.len(), &graph.sources, &graph.order);
+        graph.kept = RankBitmap::new(graph.segments.len(), &graph.sources, &graph.order);
         graph.bind();
         graph.connected = ends::connected(&graph);
         graph.last = ends::last(&graph, &graph.connected);
@@ -195,7 +195,7 @@ impl<'a> Graph<'a> {
         self.last
     }
 
-    /// Whether recorded dependencies connect two lanes, directly or through others.
+    /// True if recorded dependencies connect two lanes, directly or through others.
     pub fn are_connected(&self, lane: usize, other: usize) -> bool {
         self.connected[lane] == self.connected[other]
     }
@@ -212,7 +212,7 @@ impl<'a> Graph<'a> {
 
     /// The segments that anything but the next of their lane looks back at.
     #[inline]
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &RankBitmap {
         &self.kept
     }
 
@@ -248,7 +248,7 @@ impl<'a> Graph<'a> {
         (start_ns, self.segments.free_ns(segment as usize))
     }
 
-    /// How long after a predecessor's letting go the segment began, where the predecessor let go as late as the
+    /// Time from a predecessor's letting go to the start of the segment, where the predecessor let go as late as the
     /// binding one; all others held it up by nothing.
     #[inline]
     pub fn lag_ns(&self, segment: u32, source: u32, binding: &Binding) -> i64 {
@@ -297,12 +297,12 @@ impl<'a> Graph<'a> {
         lane.into_iter().chain(self.dependencies(segment))
     }
 
-    /// Whether nothing happened in a segment but waiting, for what nobody recorded or for a dependency.
+    /// True if nothing happened in a segment but waiting, for what nobody recorded or for a dependency.
     pub fn only_waits(&self, segment: u32, lane: usize) -> bool {
         self.waits[self.span(segment, lane).label as usize]
     }
 
-    /// Whether a recorded call, or other work, put a segment on its stream.
+    /// True if a recorded call, or other work, put a segment on its stream.
     #[inline]
     pub fn is_launched(&self, segment: u32) -> bool {
         let kinds = &self.kinds[self.first_source(segment)..self.first_source(segment + 1)];
@@ -312,7 +312,7 @@ impl<'a> Graph<'a> {
         kinds.iter().any(begins)
     }
 
-    /// Whether a lane is a stream of a device.
+    /// True if a lane is a stream of a device.
     pub fn is_device(&self, lane: usize) -> bool {
         self.run.lanes[lane].kind == LaneKind::Device
     }

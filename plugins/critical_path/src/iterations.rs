@@ -1,8 +1,8 @@
-//! What the path of the run did during every iteration.
+//! The path of the run during every iteration.
 
 use crate::graph::Graph;
-use crate::lanes::Class;
 use crate::walk::{Piece, PieceKind};
+use trueno_analysis::lanes::Class;
 
 /// One iteration and what its path is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Iteration {
     pub lane: usize,
     /// When it began.
     pub start_ns: i64,
-    /// How long it took.
+    /// Its duration.
     pub dur_ns: i64,
     /// Time on the path by kind; adds up to `dur_ns`.
     pub by_kind_ns: [i64; PieceKind::ALL.len()],

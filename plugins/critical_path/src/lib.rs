@@ -14,48 +14,46 @@
 //! less time of each name would buy ([`opportunity`]), also at its roof ([`at_roof`]). Predictions hold as far as the recorded
 //! dependencies do; a dependency that did not bind has no lag, so a gain is rather too large than too small.
 
-pub mod alone;
-pub mod around;
 pub mod at_roof;
 pub mod background;
+pub mod condense;
 mod cutter;
 pub mod dependencies;
 pub mod device;
 pub mod edges;
 pub mod ends;
 pub mod findings;
-pub mod fold;
 pub mod graph;
 pub mod iterations;
-pub mod kept;
-mod lag;
-// One reader of lanes for both plugins that need it.
-#[path = "../../category/src/lanes/mod.rs"]
-pub mod lanes;
-pub mod named;
-mod near;
-pub mod only_waits;
+mod lag_kind;
 pub mod opportunity;
 pub mod order;
-pub mod places;
+pub mod ownership;
+pub mod path_time_by_name;
 mod predict;
+pub mod rank_bitmap;
+pub mod row_index;
 pub mod rule;
 pub mod schedule;
 pub mod segments;
+pub mod serial_work;
 pub mod slack;
+mod suggestions;
 pub mod tables;
+pub mod wait_functions;
 pub mod waits;
 pub mod walk;
 pub mod what_if;
 pub mod window;
 
 use serde::Deserialize;
+use trueno_analysis::lanes;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
 /// The plugin.
 pub struct CriticalPath;
 
-/// What a user may set.
+/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
@@ -151,22 +149,22 @@ impl Plugin for CriticalPath {
 
         let wall_ns = lanes.wall_ns;
         let path = walk::walk(&graph, wall_ns);
-        let around = around::Around::new(&lanes, &dependencies.good);
+        let ownership = ownership::Ownership::new(&lanes, &dependencies.good);
         dependencies.good = Vec::new();
         if !rules.is_empty() {
-            predict::predict(run, &graph, &around, &rules)?;
+            predict::predict(run, &graph, &ownership, &rules)?;
         }
         run.emit(tables::by_kind("by_kind", &path, wall_ns))?;
         run.emit(tables::by_name("by_name", &graph, &path, wall_ns))?;
         run.emit(tables::by_category(&graph, &path, wall_ns))?;
         let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
         let names = options.opportunity_names.min(names.max(FEWEST_NAMES));
-        let opportunities = opportunity::opportunities(&graph, &around, &path, names);
+        let opportunities = opportunity::opportunities(&graph, &ownership, &path, names);
         if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
-            let gains = at_roof::gains(&graph, &around, &named, &opportunities, names);
+            let gains = at_roof::gains(&graph, &ownership, &named, &opportunities, names);
             run.emit(tables::at_roof(&gains, wall_ns))?;
         }
-        drop(around);
+        drop(ownership);
         run.emit(tables::opportunity(&opportunities, wall_ns))?;
         run.check_cancelled()?;
         let iterations = iterations::iterations(&graph, &path);
@@ -174,7 +172,10 @@ impl Plugin for CriticalPath {
             run.emit(tables::by_iteration(&graph, &iterations))?;
         }
         if lanes.lanes.len() > 1 {
-            run.emit(tables::alone(&graph, &alone::alone(&graph, &path)))?;
+            run.emit(tables::serial_work(
+                &graph,
+                &serial_work::serial_work(&graph, &path),
+            ))?;
         }
         run.emit(tables::path(&graph, &path, options.path_rows))?;
         drop(path);

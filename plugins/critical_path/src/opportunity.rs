@@ -1,21 +1,21 @@
-//! What less time of a name or of a kind of lag would buy end to end.
+//! Gains end to end of less time of a name or of a kind of lag.
 //!
 //! For each name with time on the path the graph is re-timed with 90 %, 50 % and 0 % of the time of its
-//! intervals and of all that belongs to them ([`Around`]). A name without time on the path gains
+//! intervals and of all that belongs to them ([`Ownership`]). A name without time on the path gains
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
 
 use std::collections::BTreeMap;
 
-use crate::around::{Around, Own};
 use crate::graph::Graph;
-use crate::lanes::Class;
-use crate::named::{Named, named};
+use crate::ownership::{Own, Ownership};
+use crate::path_time_by_name::{PathTime, path_time_by_name};
 use crate::rule::{scaled, stretched};
 use crate::schedule::{Scenario, walls_ns};
 use crate::walk::{Piece, PieceKind};
+use trueno_analysis::lanes::Class;
 
-/// What is left of the time in each of the three columns.
+/// Remaining share of the time in each of the three columns.
 pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 
 /// One row.
@@ -29,7 +29,7 @@ pub struct Opportunity {
     pub own_ns: i64,
     /// Gain of 10 %, 50 % and 100 % less; `None`: not computed, or not predictable.
     pub gains_ns: Option<[i64; 3]>,
-    /// Whether there would be a gain if it were not for a lane that nothing connects with the path: as it is
+    /// True if there would be a gain if it were not for a lane that nothing connects with the path: as it is
     /// not known what that lane waits for, there is no telling.
     pub is_bounded: bool,
 }
@@ -38,25 +38,28 @@ pub struct Opportunity {
 /// names with the most time, and of all kinds.
 pub fn opportunities(
     graph: &Graph<'_>,
-    around: &Around,
+    ownership: &Ownership,
     path: &[Piece],
     limit: usize,
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
     let mut kept_ns = Vec::new();
-    for (rank, named) in named(graph, around, path).into_iter().enumerate() {
-        let Named {
+    for (rank, row) in path_time_by_name(graph, ownership, path)
+        .into_iter()
+        .enumerate()
+    {
+        let PathTime {
             name,
             path_ns,
             own_ns,
-        } = named;
+        } = row;
         let gains = (rank < limit).then(|| {
-            let covered = covered(graph, around, name);
+            let covered = covered(graph, ownership, name);
             gains(
                 graph,
                 &OfName {
                     graph,
-                    around,
+                    ownership,
                     covered,
                 },
                 &mut kept_ns,
@@ -123,9 +126,9 @@ fn lags(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<PieceKind, i64> {
 }
 
 /// Intervals of a name, and all that belongs to them.
-fn covered(graph: &Graph<'_>, around: &Around, name: u32) -> Vec<bool> {
-    around.inherit(false, |number| {
-        let place = around.place(number);
+fn covered(graph: &Graph<'_>, ownership: &Ownership, name: u32) -> Vec<bool> {
+    ownership.inherit(false, |number| {
+        let place = ownership.place(number);
         let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
         let label = graph.run.labels.get(span.label);
         match label.class {
@@ -138,7 +141,7 @@ fn covered(graph: &Graph<'_>, around: &Around, name: u32) -> Vec<bool> {
 
 struct OfName<'a> {
     graph: &'a Graph<'a>,
-    around: &'a Around,
+    ownership: &'a Ownership,
     covered: Vec<bool>,
 }
 
@@ -146,7 +149,7 @@ impl Scenario<3> for OfName<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 3] {
         let span = self.graph.segments.span[segment as usize];
-        if self.covered[(self.around.first(lane) + span) as usize] {
+        if self.covered[(self.ownership.first(lane) + span) as usize] {
             let (start_ns, end_ns) = self.graph.needs_ns(segment);
             LEFT.map(|left| stretched(start_ns, end_ns, left))
         } else {

@@ -2,22 +2,27 @@
 
 use trueno_plugin::{Finding, Result, Run, Severity};
 
-use crate::around::Around;
 use crate::graph::Graph;
-use crate::near;
+use crate::ownership::Ownership;
 use crate::rule::Rule;
 use crate::schedule::{retime, wall_ns, walls_ns};
+use crate::suggestions;
 use crate::tables::{self, Prediction};
 use crate::walk::walk_back;
 use crate::what_if::{Assumption, Predicted};
 
 /// Emits what each rule would do alone, what all would do together, and the path then.
-pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]) -> Result<()> {
+pub fn predict(
+    run: &mut Run,
+    graph: &Graph<'_>,
+    ownership: &Ownership,
+    rules: &[Rule],
+) -> Result<()> {
     let mut rows = Vec::new();
     if rules.len() > 1 {
         for rule in rules {
             let rules = std::slice::from_ref(rule);
-            let assumption = Assumption::new(graph, around, rules);
+            let assumption = Assumption::new(graph, ownership, rules);
             rows.push(Prediction {
                 assumption: rule.text.clone(),
                 matched: assumption.matched[0],
@@ -25,9 +30,10 @@ pub fn predict(run: &mut Run, graph: &Graph<'_>, around: &Around, rules: &[Rule]
             });
         }
     }
-    let all = Assumption::new(graph, around, rules);
+    let all = Assumption::new(graph, ownership, rules);
     for (at, rule) in rules.iter().enumerate() {
-        if all.is_idle(at) && Assumption::new(graph, around, std::slice::from_ref(rule)).is_idle(0)
+        if all.is_idle(at)
+            && Assumption::new(graph, ownership, std::slice::from_ref(rule)).is_idle(0)
         {
             run.finding(nothing_there(graph, rule))?;
         }
@@ -68,5 +74,5 @@ fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
         Severity::Warning,
         format!("`{}` is about nothing in this run", rule.text),
     )
-    .suggestion(near::instead(graph, &rule.target))
+    .suggestion(suggestions::suggestion(graph, &rule.target))
 }

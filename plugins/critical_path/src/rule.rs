@@ -7,13 +7,13 @@ use trueno_plugin::Error;
 pub struct Rule {
     /// As typed.
     pub text: String,
-    /// What it is about.
+    /// Its target.
     pub target: Target,
-    /// How long that would take.
+    /// Time that would take.
     pub change: Change,
 }
 
-/// What a rule is about.
+/// Target of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Intervals of this name.
@@ -26,7 +26,7 @@ pub enum Target {
     Id(u64),
 }
 
-/// How long something would take.
+/// Assumed duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// So many times as long.

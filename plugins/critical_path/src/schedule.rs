@@ -1,15 +1,15 @@
 //! The graph re-timed: when every segment would let go if durations or lags were others.
 
 use crate::graph::{Graph, Link};
-use crate::lag;
+use crate::lag_kind;
 use crate::walk::PieceKind;
 
 /// `K` assumptions about durations and lags, computed side by side.
 pub trait Scenario<const K: usize> {
-    /// How long the segment would need by itself. Not asked for elastic segments: they need nothing.
+    /// Duration that the segment would need by itself. Not asked for elastic segments: they need nothing.
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; K];
 
-    /// How long a measured lag of that kind would be.
+    /// Length that a measured lag of that kind would have.
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 }
 
@@ -51,7 +51,7 @@ pub fn retime_kept<const K: usize>(
             };
             let start_ns = begin(graph, scenario, of, segment, lane);
             before_ns = add(start_ns, needed(graph, scenario, segment, lane));
-            if let Some(place) = kept.place(segment) {
+            if let Some(place) = kept.rank(segment) {
                 kept_ns[place] = before_ns;
             }
         }
@@ -61,7 +61,7 @@ pub fn retime_kept<const K: usize>(
 /// When a segment would let go that is one of those in [`Graph::kept`].
 #[inline]
 fn of_kept<const K: usize>(graph: &Graph<'_>, kept_ns: &[[i64; K]], segment: u32) -> [i64; K] {
-    let place = graph.kept().place(segment);
+    let place = graph.kept().rank(segment);
     place.map_or([0; K], |place| kept_ns[place])
 }
 
@@ -87,7 +87,7 @@ fn begin<const K: usize>(
         let at = match lag_ns {
             0 => free,
             lag_ns => {
-                let kind = lag::kind(graph, source, link, segment, lane);
+                let kind = lag_kind::lag_kind(graph, source, link, segment, lane);
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
@@ -134,7 +134,7 @@ pub fn tail<const K: usize>(
     ]
 }
 
-/// How long the window would be: up to where the last segment of the path, and all that it is connected
+/// Predicted length of the window: up to where the last segment of the path, and all that it is connected
 /// with, would let go, and as long after the former as measured.
 ///
 /// No shorter than [`background_ns`].
@@ -147,7 +147,7 @@ pub fn wall_ns<const K: usize>(
     later(connected, background_ns(graph, scenario))
 }
 
-/// How long the window would be if there were no other lanes than those that are connected with the path; and
+/// Length the window would have if there were no other lanes than those that are connected with the path; and
 /// [`background_ns`]. The window would be as long as the longer of the two.
 pub fn walls_ns<const K: usize>(
     graph: &Graph<'_>,
@@ -179,10 +179,10 @@ fn connected_ns<const K: usize>(
     out
 }
 
-/// How long the busiest of the lanes that nothing connects with the path would need.
+/// Time that the busiest of the lanes that nothing connects with the path would need.
 ///
 /// Of such a lane it is not known what it would wait for: it needs the time of its own work. Its gaps count as
-/// nothing, nor do its waits and what [only waits](crate::only_waits).
+/// nothing, nor do its waits and what [only waits](crate::wait_functions).
 pub fn background_ns<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> [i64; K] {
     let Some(last) = graph.last() else {
         return [0; K];

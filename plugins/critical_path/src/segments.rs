@@ -1,7 +1,7 @@
 //! Lanes cut into segments: the nodes of the graph.
 //!
 //! A segment is a stretch of a lane in which one interval was the innermost
-//! ([`sweep`]). Nesting is no edge: parent and child share
+//! ([`trueno_analysis::sweep`]). Nesting is no edge: parent and child share
 //! a lane, and each instant of it lies in one segment only. Segments are also
 //! cut where a dependency takes hold, so that it runs from the end of one
 //! segment to the start of another:
@@ -19,7 +19,7 @@
 use crate::cutter::Cutter;
 use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
-use crate::lanes::{Lanes, sweep};
+use trueno_analysis::lanes::Lanes;
 
 /// No segment: a dependency that begins before the first one, or ends after the last.
 pub const NONE: u32 = u32::MAX;
@@ -33,7 +33,7 @@ pub struct Segments {
     pub end_ns: Vec<i64>,
     /// Index of its interval in the lane.
     pub span: Vec<u32>,
-    /// Whether it is the elastic part of a wait.
+    /// True if it is the elastic part of a wait.
     pub elastic: Vec<bool>,
     /// First segment of each lane, and one past the last of all.
     pub lane_first: Vec<u32>,
@@ -42,12 +42,12 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// How many there are.
+    /// The number of them.
     pub fn len(&self) -> usize {
         self.span.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.span.is_empty()
     }
@@ -86,10 +86,7 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
         let (marks_here, marks_after) =
             marks.split_at(marks.partition_point(|mark| mark.span.lane == number as u32));
         (cuts, marks) = (cuts_after, marks_after);
-        sweep(
-            &lane.spans,
-            &mut Cutter::new(run, dependencies, &mut out, (cuts_here, marks_here)),
-        );
+        Cutter::new(run, dependencies, &mut out, (cuts_here, marks_here)).cut(&lane.spans);
     }
     out.lane_first.push(out.len() as u32);
     join_elastic(&mut out);
@@ -159,12 +156,12 @@ fn keep<T>(values: &mut Vec<T>, gone: &[u32]) {
     });
 }
 
-/// What a dependency wants to know about an instant of a lane.
+/// A question of a dependency about an instant of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
     /// The segment that ended then; the dependency comes from it.
     Ended,
-    /// What the interval was doing then; the dependency comes from it.
+    /// The segment that the interval ran then; the dependency comes from it.
     Running,
     /// The first segment of the wait after that, or the first after the wait;
     /// the dependency leads there. What the wait did since [`waits_since`] was waiting.

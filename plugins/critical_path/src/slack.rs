@@ -5,6 +5,8 @@
 //! which the last end of the run would still be where it was. It holds for one
 //! delay at a time.
 
+use trueno_analysis::sweep::{OpenIntervals, Step};
+
 use crate::graph::Graph;
 use crate::schedule::{self, Scenario};
 use crate::walk::PieceKind;
@@ -80,31 +82,30 @@ pub fn slack_of_spans(graph: &Graph<'_>, slack: &[i64], lane: usize) -> Vec<i64>
     }
     // Parents come before children, so children are settled first.
     let mut within = vec![i64::MAX; spans.len()];
-    let mut parents: Vec<u32> = Vec::new();
-    for (index, span) in spans.iter().enumerate() {
-        while let Some(&top) = parents.last() {
-            if spans[top as usize].end_ns > span.start_ns {
-                break;
+    let mut open: OpenIntervals<u32> = OpenIntervals::default();
+    let mut close = |open: &mut OpenIntervals<u32>, until_ns| {
+        while let Some(step) = open.step(until_ns) {
+            if let Step::Ended(index) = step {
+                settle(index, open.innermost(), &mut out, &mut within);
             }
-            parents.pop();
-            settle(top, parents.last().copied(), &mut out, &mut within);
         }
-        parents.push(index as u32);
+    };
+    for (index, span) in (0..).zip(spans) {
+        close(&mut open, span.start_ns);
+        open.open(span.end_ns, index);
     }
-    while let Some(top) = parents.pop() {
-        settle(top, parents.last().copied(), &mut out, &mut within);
-    }
+    close(&mut open, i64::MAX);
     out
 }
 
 /// An interval has ended: what it found goes to the one around it.
-fn settle(index: u32, around: Option<u32>, out: &mut [i64], within: &mut [i64]) {
+fn settle(index: u32, parent: Option<u32>, out: &mut [i64], within: &mut [i64]) {
     let index = index as usize;
     let least = within[index].min(out[index]);
     if out[index] == i64::MAX {
         out[index] = least;
     }
-    if let Some(around) = around {
-        within[around as usize] = within[around as usize].min(least);
+    if let Some(parent) = parent {
+        within[parent as usize] = within[parent as usize].min(least);
     }
 }

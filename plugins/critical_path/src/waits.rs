@@ -5,7 +5,7 @@ use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
 use crate::edges::Edge;
-use crate::lanes::FastMap;
+use trueno_analysis::hash::FastMap;
 
 /// Waits for a device, a stream or an event, and when their call began.
 pub const WAITS: Input = Input::sql(
@@ -30,11 +30,11 @@ pub const UNLAUNCHED: Input = Input::sql(
      WHERE c.id IS NULL AND t.correlation IS NOT NULL AND t.device IS NOT NULL",
 )
 .optional();
-/// What kinds of streams there are.
+/// Kinds of streams.
 pub const STREAMS: Input =
     Input::sql("stream_kinds", "SELECT device, stream, kind FROM streams").optional();
 
-/// What is waited for, and by whom.
+/// Target of a wait, and who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitKind {
     /// The host, for all streams of a device.
@@ -54,7 +54,7 @@ pub struct Wait {
     pub called_ns: i64,
     /// Its row in `syncs`.
     pub id: u64,
-    /// What is waited for.
+    /// Target of the wait.
     pub kind: WaitKind,
     /// Where; `None`: not recorded.
     pub device: Option<i64>,
@@ -226,7 +226,7 @@ impl Launched {
     }
 }
 
-/// Which streams order each other through the legacy default stream.
+/// Streams that order each other through the legacy default stream.
 ///
 /// # Errors
 /// As [`waits`].

@@ -5,11 +5,11 @@
 //! the window, to the nanosecond.
 
 use crate::graph::{Graph, Link};
-use crate::lag;
-use crate::lanes::Class;
+use crate::lag_kind;
 use crate::segments::NONE;
+use trueno_analysis::lanes::Class;
 
-/// What a piece of the path is.
+/// The kind of a piece of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PieceKind {
     /// An interval was running.
@@ -18,7 +18,7 @@ pub enum PieceKind {
     Transfer,
     /// From the host call to the start on the device.
     LaunchDelay,
-    /// What it depended on had ended, and it had not begun; behind work of its stream only if its launch is recorded.
+    /// Its dependencies had ended, and it had not begun; behind work of its stream only if its launch is recorded.
     Queue,
     /// The host waited, and nothing recorded says for what.
     SyncWait,
@@ -57,7 +57,7 @@ pub struct Piece {
     pub start_ns: i64,
     /// The segment that ran, or that was held up; [`NONE`] in a run without any.
     pub segment: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: PieceKind,
 }
 
@@ -134,7 +134,7 @@ pub fn walk_back(
             path.back_to(0, segment, PieceKind::Gap);
             break;
         };
-        let lag = lag::kind(graph, source, link, segment, lane);
+        let lag = lag_kind::lag_kind(graph, source, link, segment, lane);
         path.back_to(timing.free_ns(source), segment, lag);
         if link != Link::Lane {
             lane = segments.lane(source);

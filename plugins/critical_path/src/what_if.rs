@@ -1,38 +1,38 @@
 //! Rules turned into durations of segments and lags.
 //!
-//! A rule about intervals covers all that belongs to them ([`Around`]): a brick's nested bricks, the
+//! A rule about intervals covers all that belongs to them ([`Ownership`]): a brick's nested bricks, the
 //! kernels it launched, the tasks it spawned. The innermost interval with a rule decides; of several
 //! rules for one interval the last. Waits are covered by rules about waits only: they last as long as
 //! what they wait for.
 
-use crate::around::{Around, Own};
 use crate::graph::{Graph, Link};
-use crate::lag;
-use crate::lanes::{Class, Label};
+use crate::lag_kind;
+use crate::ownership::{Own, Ownership};
 use crate::rule::{Change, Rule, Target, stretched};
 use crate::schedule::{Scenario, needed, tail};
 use crate::walk::{PieceKind, Timing};
+use trueno_analysis::lanes::{Class, Label};
 
-/// What rules mean for a run.
+/// Rules applied to a run.
 pub struct Assumption<'a> {
     graph: &'a Graph<'a>,
-    around: &'a Around,
+    ownership: &'a Ownership,
     /// For every interval an index into `factors`.
     factor: Vec<u32>,
     factors: Vec<f64>,
     lags: [Option<Change>; PieceKind::ALL.len()],
     /// For each rule how many intervals have it themselves.
     pub matched: Vec<u64>,
-    /// Whether each rule is about lags too.
+    /// True if each rule is about lags too.
     pub about_lags: Vec<bool>,
 }
 
 impl<'a> Assumption<'a> {
     /// Applies the rules.
-    pub fn new(graph: &'a Graph<'a>, around: &'a Around, rules: &[Rule]) -> Self {
+    pub fn new(graph: &'a Graph<'a>, ownership: &'a Ownership, rules: &[Rule]) -> Self {
         let mut out = Self {
             graph,
-            around,
+            ownership,
             factor: Vec::new(),
             factors: vec![1.0],
             lags: [None; PieceKind::ALL.len()],
@@ -82,7 +82,7 @@ impl<'a> Assumption<'a> {
             })
             .collect();
         const NONE: u32 = u32::MAX;
-        let mut own = vec![NONE; self.around.len()];
+        let mut own = vec![NONE; self.ownership.len()];
         let mut number = 0;
         for lane in &run.lanes {
             for span in &lane.spans {
@@ -110,12 +110,12 @@ impl<'a> Assumption<'a> {
                 number += 1;
             }
         }
-        self.factor = self.around.inherit(0, |number| {
+        self.factor = self.ownership.inherit(0, |number| {
             let factor = own[number as usize];
             if factor != NONE {
                 return Own::Has(factor);
             }
-            let at = self.around.place(number);
+            let at = self.ownership.place(number);
             let span = &run.lanes[at.lane as usize].spans[at.index as usize];
             match run.labels.get(span.label).class {
                 Class::Wait => Own::Alone,
@@ -124,13 +124,13 @@ impl<'a> Assumption<'a> {
         });
     }
 
-    /// Whether a rule is about nothing that is there.
+    /// True if a rule is about nothing that is there.
     pub fn is_idle(&self, rule: usize) -> bool {
         self.matched[rule] == 0 && !self.about_lags[rule]
     }
 }
 
-/// Whether a rule is about intervals of a label.
+/// True if a rule is about intervals of a label.
 fn fits(graph: &Graph<'_>, rule: &Rule, label: &Label) -> bool {
     let text = |number: u32| graph.run.texts.text(number);
     match &rule.target {
@@ -154,7 +154,7 @@ impl Scenario<1> for Assumption<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 1] {
         let span = self.graph.segments.span[segment as usize];
-        let factor = self.factor[(self.around.first(lane) + span) as usize];
+        let factor = self.factor[(self.ownership.first(lane) + span) as usize];
         let (start_ns, end_ns) = self.graph.needs_ns(segment);
         [stretched(start_ns, end_ns, self.factors[factor as usize])]
     }
@@ -169,9 +169,9 @@ impl Scenario<1> for Assumption<'_> {
 pub struct Predicted<'a, S> {
     /// The graph.
     pub graph: &'a Graph<'a>,
-    /// What is assumed.
+    /// The assumption.
     pub scenario: &'a S,
-    /// What [`retime`](crate::schedule::retime) made of it.
+    /// Times that [`retime`](crate::schedule::retime) gave.
     pub free_ns: &'a [[i64; 1]],
 }
 
@@ -224,7 +224,7 @@ impl<S: Scenario<1>> Timing for Predicted<'_, S> {
             let lag_ns = match self.graph.lag_ns(segment, source, &measured) {
                 0 => 0,
                 lag_ns => {
-                    let kind = lag::kind(self.graph, source, link, segment, lane);
+                    let kind = lag_kind::lag_kind(self.graph, source, link, segment, lane);
                     self.scenario.lag_ns(kind, lag_ns)[0]
                 }
             };

@@ -1,8 +1,9 @@
 //! Cuts lanes to the window `0..wall_ns`.
 
-use crate::lanes::{Class, Lanes, by_start};
+use trueno_analysis::lanes::{Class, Lanes};
+use trueno_analysis::start_order::sort_by_start;
 
-/// What cutting changed.
+/// Changes made by cutting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// Intervals wholly outside the window, which are gone.
@@ -43,7 +44,7 @@ pub fn cut(run: &mut Lanes) -> Cut {
             inside
         });
         if before != (cut, lane.spans.len()) {
-            by_start(&mut lane.spans);
+            sort_by_start(&mut lane.spans);
         }
     }
     cut

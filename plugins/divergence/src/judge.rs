@@ -1,12 +1,12 @@
 //! Verdict of each pair: identical, within tolerance, diverged, or not to be compared.
 
 use crate::align::Item;
-use crate::hash::FastMap;
 use crate::order::Groups;
 use crate::origin::Origin;
 use crate::rows::{NONE, Side, Texts};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance, longest};
+use trueno_analysis::hash::FastMap;
 
 /// Verdict of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

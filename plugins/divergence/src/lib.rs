@@ -26,13 +26,6 @@ pub mod statistics;
 pub mod tables;
 pub mod tolerance;
 
-// One fast hash for all plugins that need it.
-#[path = "../../category/src/lanes/hash.rs"]
-pub mod hash;
-// Names fit patterns here as in assertions.
-#[path = "../../../analyzer/src/check/pattern.rs"]
-pub mod pattern;
-
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
 

@@ -5,8 +5,8 @@
 //! vocabulary is. Ranks work side by side: the rank comes last.
 
 use crate::align::Item;
-use crate::hash::FastMap;
 use crate::rows::{NONE, Side};
+use trueno_analysis::hash::FastMap;
 
 /// Place of rows: rank, iteration, position, layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

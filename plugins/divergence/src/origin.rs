@@ -4,10 +4,10 @@
 //! group (iteration, position, layer) on the same thread, or else the latest of its rank.
 
 use crate::align::Item;
-use crate::hash::FastMap;
 use crate::judge::{Judged, Verdict};
 use crate::order::Groups;
 use crate::rows::{NONE, Side};
+use trueno_analysis::hash::FastMap;
 
 /// Origin of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use trueno_plugin::{Column, ColumnType, Error, I64Column, Result, Run, Table, U64Column};
 
-use crate::hash::FastMap;
 use crate::inputs::{Names, TEXT_COLUMNS};
 use crate::samples::Samples;
 use crate::spans::Spans;
 use crate::statistics::Statistics;
+use trueno_analysis::hash::FastMap;
 
 /// No text, or no row.
 pub const NONE: u32 = u32::MAX;

@@ -2,7 +2,7 @@
 
 use trueno_plugin::{Result, Table};
 
-use crate::hash::FastMap;
+use trueno_analysis::hash::FastMap;
 
 /// Columns `sample_0` to `sample_15`.
 const MAX_SAMPLES: usize = 16;

@@ -5,9 +5,9 @@
 use trueno_plugin::{F64Column, Result, Run, Table, U64Column};
 
 use crate::align::Item;
-use crate::hash::FastMap;
 use crate::inputs::Names;
 use crate::rows::{NONE, Side};
+use trueno_analysis::hash::FastMap;
 
 /// Statistics by row; what was not read is as if it was not recorded.
 #[derive(Default)]

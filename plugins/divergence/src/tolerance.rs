@@ -21,7 +21,7 @@ use serde::Deserialize;
 use trueno_plugin::{Error, Result};
 
 use crate::Options;
-use crate::pattern::fits;
+use trueno_analysis::name_pattern::matches;
 
 /// Choice of the bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -94,7 +94,7 @@ impl Tolerance {
     /// The entry for each of these names.
     pub fn rules(&self, names: &[String]) -> Vec<Rule> {
         let rule = |name: &String| {
-            let first = self.by_name.iter().position(|of| fits(&of.name, name));
+            let first = self.by_name.iter().position(|of| matches(&of.name, name));
             first.map(|at| at as u32)
         };
         names.iter().map(rule).collect()

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::instruction_set::width_rank;
 use crate::label::{Provenance, Source};
-use crate::nest::Standing;
+use crate::nesting::Standing;
 use crate::points::Point;
 use crate::rows::{NONE, Rows};
+use trueno_analysis::quantiles::lower_median;
+use trueno_analysis::roofline::instruction_set::width_rank;
 
 /// A gain of less than this over the narrower instruction set is said to be none.
 pub const PAYS: f64 = 1.1;
@@ -27,7 +28,7 @@ pub struct Entry {
     pub name: String,
     /// As recorded.
     pub backend: Option<String>,
-    /// Whether it is the baseline's.
+    /// True if it is the baseline's.
     pub is_baseline: bool,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
@@ -45,13 +46,13 @@ pub struct Entry {
     pub efficiency: Option<f64>,
     /// The entry it is compared with: backend, and whether the baseline's.
     pub reference: Option<(Option<String>, bool)>,
-    /// How many times as fast as that.
+    /// Speed-up over that.
     pub speed_up: Option<f64>,
     /// `time` where a call is the same work, else `flops_per_s`.
     pub compared_by: &'static str,
-    /// How many times as fast as the fastest narrower instruction set, and which that is.
+    /// Speed-up over the fastest narrower instruction set, and which that is.
     pub gain: Option<(f64, Option<String>)>,
-    /// Whether that is worth anything.
+    /// True if that is worth anything.
     pub pays: Option<bool>,
 }
 
@@ -66,18 +67,19 @@ pub fn entries(
     let mut durations: Vec<Vec<i64>> = vec![Vec::new(); points.len()];
     for (lane, standing) in rows.lanes.values().zip(standing) {
         for (row, standing) in lane.work.iter().zip(standing) {
-            if row.label != NONE && !matches!(standing, Standing::Refused(_)) {
+            if row.label != NONE && !matches!(standing, Standing::Excluded(_)) {
                 durations[row.label as usize].push(row.end_ns - row.start_ns);
             }
         }
     }
     let mut out = Vec::new();
     for (point, mut durations) in points.iter().zip(durations) {
-        if point.label.provenance != Provenance::Declared || durations.is_empty() {
+        if point.label.provenance != Provenance::Declared {
             continue;
         }
-        let middle = (durations.len() - 1) / 2;
-        let (_, &mut median_ns, _) = durations.select_nth_unstable(middle);
+        let Some(median_ns) = lower_median(&mut durations) else {
+            continue;
+        };
         out.push(Entry {
             source: point.label.source,
             name: text(point.label.name),

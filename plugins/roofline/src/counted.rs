@@ -2,11 +2,12 @@
 
 use trueno_plugin::{Result, Run};
 
-use crate::hash::FastMap;
-use crate::label::{Provenance, Texts};
-use crate::place::Reason;
+use crate::label::Provenance;
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::interner::Texts;
+use trueno_analysis::roofline::model::Reason;
 
-/// What was counted for one kernel or brick.
+/// Counters of one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
     /// All precisions together; `None`: none was counted.

@@ -1,11 +1,11 @@
-//! What a reader should know.
+//! Findings on points, ceilings and backends.
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::backends::{Entry, PAYS};
-use crate::ceilings::Ceilings;
-use crate::label::Texts;
 use crate::points::{Point, doubt_of_ceiling};
+use trueno_analysis::interner::Texts;
+use trueno_analysis::roofline::ceilings::Ceilings;
 
 /// Names in a title, at most.
 const NAMED: usize = 3;

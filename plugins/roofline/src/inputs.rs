@@ -1,8 +1,10 @@
-//! What is asked of the run, and the same of the baseline.
+//! The queries to the run, and the same to the baseline.
 
 use trueno_plugin::Input;
 
-use crate::ceilings::{BASELINE_CEILINGS, CEILINGS};
+use trueno_analysis::lanes::CATEGORY_RULES;
+use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
+use trueno_analysis::window::Window;
 
 const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
      bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \
@@ -36,16 +38,8 @@ pub const INPUTS: [Input; 22] = [
     Input::sql("kernel_backends", KERNEL_BACKENDS),
     Input::sql("counters", COUNTERS),
     CEILINGS,
-    Input::sql(
-        "category_rules",
-        "SELECT name, category FROM category_rules",
-    )
-    .optional(),
-    Input::sql(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    )
-    .optional(),
+    CATEGORY_RULES,
+    Window::INPUT,
     baseline("baseline_bricks", BRICKS),
     baseline("baseline_tasks", TASKS),
     baseline("baseline_brick_names", BRICK_NAMES),

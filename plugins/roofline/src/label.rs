@@ -1,35 +1,6 @@
-//! What rows are called, and what of them belongs together.
+//! Labels of rows: their names, and the point or group that they belong to.
 
-use std::collections::BTreeMap;
-use std::hash::Hash;
-
-use crate::hash::FastMap;
-use crate::place::Reason;
-
-/// Numbered texts.
-#[derive(Default)]
-pub struct Texts {
-    texts: Vec<String>,
-    numbers: BTreeMap<String, u32>,
-}
-
-impl Texts {
-    /// The number of a text; a new one when it was not seen before.
-    pub fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
-
-    /// The text of a number.
-    pub fn text(&self, number: u32) -> &str {
-        &self.texts[number as usize]
-    }
-}
+use trueno_analysis::roofline::model::Reason;
 
 /// The table a row is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,7 +42,7 @@ impl Provenance {
         }
     }
 
-    /// Whether FLOPs were counted.
+    /// True if FLOPs were counted.
     pub fn is_counted(self) -> bool {
         self != Self::Declared
     }
@@ -107,7 +78,7 @@ pub struct OneFigure {
     pub device: Option<i64>,
     /// Of the figure.
     pub provenance: Provenance,
-    /// Why there is no intensity.
+    /// The reason for a missing intensity.
     pub reason: Reason,
 }
 
@@ -118,44 +89,4 @@ pub struct Group {
     pub brick: Option<u32>,
     /// Of that brick.
     pub category: u32,
-}
-
-/// Numbers things in the order they are first seen.
-pub struct Numbers<T> {
-    all: Vec<T>,
-    numbers: FastMap<T, u32>,
-    last: Option<(T, u32)>,
-}
-
-impl<T> Default for Numbers<T> {
-    fn default() -> Self {
-        Self {
-            all: Vec::new(),
-            numbers: FastMap::default(),
-            last: None,
-        }
-    }
-}
-
-impl<T: Copy + Eq + Hash> Numbers<T> {
-    /// The number of one; neighbouring rows often ask for the same.
-    pub fn number(&mut self, of: T) -> u32 {
-        if let Some((last, number)) = self.last
-            && last == of
-        {
-            return number;
-        }
-        let next = self.all.len() as u32;
-        let number = *self.numbers.entry(of).or_insert(next);
-        if number == next {
-            self.all.push(of);
-        }
-        self.last = Some((of, number));
-        number
-    }
-
-    /// All, by number.
-    pub fn all(&self) -> &[T] {
-        &self.all
-    }
 }

@@ -1,4 +1,4 @@
-//! How far work is from what the machine can do.
+//! Distance of work from what the machine can do.
 //!
 //! FLOPs and bytes are what the program *declared*, or what a profiler *counted* (`counters` of source
 //! `ncu`); both stand side by side. FLOPs that the CPU counted around a brick (`counters` of source `measured`; not
@@ -6,50 +6,40 @@
 //! ones are asked for: the compute ceiling of the row's instruction set and precision, and the bandwidth of
 //! the stated level of memory, both of one thread. That is the bandwidth of plain loads and stores; only
 //! work that is faster is held against stores that pass the caches by. What was not recorded and had to be
-//! assumed stands in a column. The model: [`place`].
+//! assumed stands in a column. The model: [`trueno_analysis::roofline::model`].
 //!
 //! A point is the sum of all calls of a name and backend, inclusive of what is nested. Sums over the run,
-//! bricks and categories take innermost rows with work only ([`nest`]), so that nothing counts twice.
-//! Rows without figures, and points above the roof ([`above`]), are listed with their reason and part of no
+//! bricks and categories take innermost rows with work only ([`nesting`]), so that nothing counts twice.
+//! Rows without figures, and points above the roof ([`above_roof`]), are listed with their reason and part of no
 //! efficiency; what says only its bytes, as a copy does, or only its FLOPs, has the rate of that ([`rates`]).
 
-pub mod above;
+pub mod above_roof;
 pub mod backends;
-// One list of ids, and one hash, for all plugins that need them.
-#[path = "../../category/src/lanes/by_id.rs"]
-pub mod by_id;
-pub mod ceilings;
 pub mod counted;
+pub mod excluded;
 pub mod findings;
-#[path = "../../category/src/lanes/hash.rs"]
-pub mod hash;
 pub mod inputs;
-pub mod instruction_set;
 pub mod label;
-pub mod nest;
+pub mod nesting;
 pub mod not_measurable;
-// One order of lanes for all plugins that need it.
-#[path = "../../category/src/lanes/order.rs"]
-pub mod order;
-pub mod place;
 pub mod points;
 pub mod rates;
-pub mod refused;
 pub mod rows;
 pub mod summary;
 pub mod tables;
 
 use serde::Deserialize;
+use trueno_analysis::roofline::ceilings;
 use trueno_plugin::{Chart, Error, Input, Plugin, Result, Run, Scale, export};
 
 /// The plugin.
 pub struct Roofline;
 
-/// What a user may set.
+/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Whether nominal ceilings may be used.
+    /// True if nominal ceilings may be used.
     pub nominal: bool,
     /// Of work whose precision is neither counted nor said with its backend (`avx512 f64`).
     pub precision: String,
@@ -90,7 +80,7 @@ impl Plugin for Roofline {
         let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
         let mut rows = rows::load(run, "")?;
         run.check_cancelled()?;
-        let standing = nest::nest(&mut rows);
+        let standing = nesting::nesting(&mut rows);
         let points = points::points(&mut rows, &standing, &limits, &options);
         run.check_cancelled()?;
         let mut compared = backends::entries(&rows, &standing, &points, false);
@@ -107,7 +97,7 @@ impl Plugin for Roofline {
         let rates = rates::rates(&rows, &standing);
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();
-        let refused = not_measurable::rows(&mut rows, &points);
+        let excluded = not_measurable::rows(&mut rows, &points);
         compared.extend(of_baseline(run, &options)?);
         let compared = backends::compare(compared);
 
@@ -117,7 +107,7 @@ impl Plugin for Roofline {
         run.emit(tables::points(&ordered, &limits, &rows.texts, &memory))?;
         run.emit(tables::bricks(&summary, &rows.texts))?;
         run.emit(tables::categories(&summary, &rows.texts))?;
-        run.emit(tables::not_measurable(&refused))?;
+        run.emit(tables::not_measurable(&excluded))?;
         run.emit(tables::rates(&rates, &rows.texts))?;
         run.emit(tables::ceilings_used(&ordered, &limits))?;
         run.emit(tables::backends(&compared))?;
@@ -151,7 +141,7 @@ fn of_baseline(run: &mut Run, options: &Options) -> Result<Vec<backends::Entry>>
     let input = ceilings::BASELINE_CEILINGS.name();
     let limits = ceilings::Ceilings::read(run, input, options.nominal)?;
     let mut rows = rows::load(run, "baseline_")?;
-    let standing = nest::nest(&mut rows);
+    let standing = nesting::nesting(&mut rows);
     let points = points::points(&mut rows, &standing, &limits, options);
     Ok(backends::entries(&rows, &standing, &points, true))
 }

@@ -1,12 +1,12 @@
-//! What has no efficiency, and why.
+//! Rows and points without an efficiency, and the reasons.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::label::Source;
-use crate::place::Reason;
 use crate::points::Point;
 use crate::rows::Rows;
+use trueno_analysis::roofline::model::Reason;
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Row {
     pub calls: u64,
     /// Their durations; `None` where those mean nothing.
     pub dur_ns: Option<i64>,
-    /// How many names.
+    /// Number of names.
     pub names: u64,
     /// The name with the most time.
     pub example: String,
@@ -36,7 +36,7 @@ pub fn rows(rows: &mut Rows, points: &[Point]) -> Vec<Row> {
         sum.1 += dur_ns;
     };
     let sums: Vec<_> = rows
-        .refused
+        .excluded
         .sums()
         .iter()
         .map(|(key, sum)| (*key, *sum))

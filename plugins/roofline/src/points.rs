@@ -1,13 +1,13 @@
 //! One point of the roofline for each label: sums of its calls against the ceilings that fit.
 
 use crate::Options;
-use crate::above::{give_places, is_most};
-use crate::ceilings::{Ceilings, Choice, Need};
-use crate::instruction_set::{Backend, backend, precision as said_precision};
+use crate::above_roof::{give_places, is_most};
 use crate::label::Label;
-use crate::nest::Standing;
-use crate::place::{Achieved, Place, Roof, Work, achieved};
+use crate::nesting::Standing;
 use crate::rows::{NONE, Rows, WorkRow};
+use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
+use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
+use trueno_analysis::roofline::model::{Achieved, Place, Roof, Work, achieved};
 use trueno_plugin::{agreeing, counted};
 
 /// Sums over calls.
@@ -45,7 +45,7 @@ impl Sum {
 /// One label with what became of it.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// What it is.
+    /// Its label.
     pub label: Label,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
@@ -59,7 +59,7 @@ pub struct Point {
     pub choice: Result<Choice, String>,
     /// Where it lies; `None` without ceilings.
     pub place: Option<Place>,
-    /// Why it has no place, or cannot be right.
+    /// The reason why it has no place, or cannot be right.
     pub reason: Option<String>,
     /// Its calls that lie above the roof by themselves.
     pub above: Sum,
@@ -74,7 +74,7 @@ impl Point {
         (!place.is_above() && !self.is_mostly_above()).then_some(place)
     }
 
-    /// Whether at least half of its calls lie above the roof.
+    /// True if at least half of its calls lie above the roof.
     pub fn is_mostly_above(&self) -> bool {
         is_most(self.above.calls, self.sum.calls)
     }
@@ -109,7 +109,7 @@ pub fn points(
     for (lane, standing) in rows.lanes.values().zip(standing) {
         for (row, standing) in lane.work.iter().zip(standing) {
             let dur_ns = row.end_ns - row.start_ns;
-            if let Standing::Refused(reason) = standing {
+            if let Standing::Excluded(reason) = standing {
                 if row.label != NONE {
                     let label = rows.labels.all()[row.label as usize];
                     refused.push((label.source, *reason, label.name, dur_ns));
@@ -122,7 +122,7 @@ pub fn points(
         }
     }
     for (source, reason, name, dur_ns) in refused {
-        rows.refused.add(source, reason, name, dur_ns);
+        rows.excluded.add(source, reason, name, dur_ns);
     }
     let mut out: Vec<Point> = rows
         .labels
@@ -198,13 +198,13 @@ fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Opt
     out
 }
 
-/// What is doubtful of the ceiling that binds a point.
+/// Doubt about the ceiling that binds a point.
 pub fn doubt_of_ceiling(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (choice, place) = (point.choice.as_ref().ok()?, point.place?);
     ceilings.binding(choice, place.bound).doubt()
 }
 
-/// Why the efficiency of a point may be off: what is doubtful of the ceiling that binds it, and
+/// Reasons why the efficiency of a point may be off: what is doubtful of the ceiling that binds it, and
 /// calls, fewer than half, that lie above the roof.
 pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (above, calls) = (point.above.calls, point.sum.calls);

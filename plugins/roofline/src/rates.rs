@@ -3,15 +3,15 @@
 use std::cmp::Reverse;
 
 use crate::label::OneFigure;
-use crate::nest::Standing;
-use crate::place::Reason;
+use crate::nesting::Standing;
 use crate::points::Sum;
 use crate::rows::Rows;
+use trueno_analysis::roofline::model::Reason;
 
 /// Rows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// What they are.
+    /// Their label.
     pub of: OneFigure,
     /// Sums over them.
     pub sum: Sum,
@@ -40,7 +40,7 @@ pub fn rates(rows: &Rows, standing: &[Vec<Standing>]) -> Vec<Rate> {
     let mut sums = vec![Sum::default(); rows.one_figure.all().len()];
     for (lane, standing) in rows.lanes.values().zip(standing) {
         for (row, standing) in lane.work.iter().zip(standing) {
-            if row.has_one_figure() && !matches!(standing, Standing::Refused(_)) {
+            if row.has_one_figure() && !matches!(standing, Standing::Excluded(_)) {
                 let dur_ns = row.end_ns - row.start_ns;
                 sums[row.group as usize].add(dur_ns, row.flops, row.bytes);
             }

@@ -8,14 +8,18 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run};
 
-use crate::by_id::ById;
 use crate::counted::{self, Counted};
-use crate::hash::{FastMap, FastSet};
-use crate::instruction_set::{Backend, backend};
-use crate::label::{Group, Label, Numbers, OneFigure, Provenance, Source, Texts};
-use crate::order::Timed;
-use crate::place::{Reason, Work, achieved};
-use crate::refused::Refused;
+use crate::excluded::Excluded;
+use crate::label::{Group, Label, OneFigure, Provenance, Source};
+use trueno_analysis::hash::{FastMap, FastSet};
+use trueno_analysis::id_index::IdIndex;
+use trueno_analysis::interner::{Interner, Texts};
+use trueno_analysis::intervals::IntervalSetBuilder;
+use trueno_analysis::lanes::category_rules;
+use trueno_analysis::roofline::instruction_set::{Backend, backend};
+use trueno_analysis::roofline::model::{Reason, Work, achieved};
+use trueno_analysis::start_order::Interval;
+use trueno_analysis::window::Window;
 
 /// Nothing of the kind.
 pub const NONE: u32 = u32::MAX;
@@ -46,14 +50,14 @@ pub struct WorkRow {
 }
 
 impl WorkRow {
-    /// Whether it says FLOPs or bytes and has no other use for the roofline.
+    /// True if it says FLOPs or bytes and has no other use for the roofline.
     pub fn has_one_figure(&self) -> bool {
         let is_work = self.label != NONE || self.counted != NONE;
         !is_work && (self.flops > 0.0 || self.bytes > 0.0)
     }
 }
 
-impl Timed for WorkRow {
+impl Interval for WorkRow {
     #[inline]
     fn times(&self) -> (i64, i64, u64) {
         (self.start_ns, self.end_ns, self.id)
@@ -76,19 +80,8 @@ pub struct CountedWork {
 pub struct Lane {
     /// Rows with work.
     pub work: Vec<WorkRow>,
-    /// Start and end of bricks and kernels; their union is when the lane was busy.
-    pub top: Vec<(i64, i64)>,
-}
-
-impl Lane {
-    /// Adds an interval. Rows come as they ended, children before parents, which so replace them.
-    fn cover(&mut self, (start_ns, end_ns): (i64, i64)) {
-        let is_inside = |last: &(i64, i64)| start_ns <= last.0 && last.1 <= end_ns;
-        while self.top.last().is_some_and(is_inside) {
-            self.top.pop();
-        }
-        self.top.push((start_ns, end_ns));
-    }
+    /// Bricks and kernels; their union is when the lane was busy.
+    pub top: IntervalSetBuilder<i64>,
 }
 
 /// Device and stream, or `-1` and the thread.
@@ -99,23 +92,23 @@ pub type LaneKey = (i64, i64);
 pub struct Rows {
     /// Names, categories, backends, precisions.
     pub texts: Texts,
-    /// What [`WorkRow::label`] refers to.
-    pub labels: Numbers<Label>,
-    /// What [`WorkRow::group`] refers to.
-    pub groups: Numbers<Group>,
+    /// Labels that [`WorkRow::label`] refers to.
+    pub labels: Interner<Label>,
+    /// Groups that [`WorkRow::group`] refers to.
+    pub groups: Interner<Group>,
     /// By device and stream, or thread.
     pub lanes: BTreeMap<LaneKey, Lane>,
     /// See [`WorkRow::counted`].
     pub counted: Vec<CountedWork>,
-    /// What rows with one figure only are, by [`WorkRow::group`].
-    pub one_figure: Numbers<OneFigure>,
+    /// Labels of rows with one figure only, by [`WorkRow::group`].
+    pub one_figure: Interner<OneFigure>,
     /// Rows without figures.
-    pub refused: Refused,
+    pub excluded: Excluded,
     /// Bricks whose kernels ran on a device.
     pub on_device: FastSet<u64>,
     /// Bricks with tasks on other threads.
     pub several_threads: FastSet<u64>,
-    window: Option<(i64, i64)>,
+    window: Option<Window>,
     rules: BTreeMap<String, String>,
     /// By text of a backend.
     accelerators: FastMap<u32, bool>,
@@ -148,7 +141,7 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
     let has_work = |row: usize| {
         flops.get(row).is_some() || (!counters.is_empty() && counters.contains_key(&id.value(row)))
     };
-    let mut bricks_of_kernels = ById::new(|| {
+    let mut bricks_of_kernels = IdIndex::new(|| {
         let with_work = with_brick().filter(|(row, _)| has_work(*row));
         with_work.map(|(_, brick)| (brick, NO_GROUP))
     });
@@ -160,45 +153,39 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
 
 impl Rows {
     fn read_settings(&mut self, run: &mut Run) -> Result<()> {
-        let table = run.table("report_window")?;
-        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
-        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
-        self.window = ends.into_iter().next();
-        let table = run.table("category_rules")?;
-        let (name, category) = (table.text("name")?, table.text("category")?);
-        for (name, category) in name.iter().zip(category.iter()) {
-            if let (Some(name), Some(category)) = (name, category) {
-                self.rules.insert(name.to_owned(), category.to_owned());
-            }
-        }
+        self.window = Window::read(run)?;
+        self.rules = category_rules(run)?;
         Ok(())
     }
 
     /// Books one row: as work, or with the reason why not.
     fn row(&mut self, row: &Row, counted: Option<&Counted>) {
         let end_ns = row.start_ns.saturating_add(row.dur_ns);
-        let mut refusal = None;
-        if let Some((from_ns, until_ns)) = self.window {
-            if end_ns <= from_ns || until_ns <= row.start_ns {
+        let mut excluded = None;
+        if let Some(window) = self.window {
+            if !window.overlaps(row.start_ns, end_ns) {
                 return;
             }
-            if row.start_ns < from_ns || until_ns < end_ns {
-                refusal = Some(Reason::Cut);
+            if !window.contains(row.start_ns, end_ns) {
+                excluded = Some(Reason::Cut);
             }
         }
         if row.is_bound {
-            refusal = Some(Reason::BoundRow);
+            excluded = Some(Reason::BoundRow);
         } else if !row.is_valid {
-            refusal = Some(Reason::InvalidRow);
+            excluded = Some(Reason::InvalidRow);
         } else if row.dur_ns < 0 {
-            refusal = Some(Reason::NoTime);
+            excluded = Some(Reason::NoTime);
         } else if row.is_top {
-            let (from_ns, until_ns) = self.window.unwrap_or((i64::MIN, i64::MAX));
-            let top = (row.start_ns.max(from_ns), end_ns.min(until_ns));
-            self.lanes.entry(row.lane).or_default().cover(top);
+            let whole = Some((row.start_ns, end_ns));
+            let inside = self.window.map_or(whole, |w| w.clip(row.start_ns, end_ns));
+            let lane = self.lanes.entry(row.lane).or_default();
+            if let Some((from_ns, to_ns)) = inside {
+                lane.top.add(from_ns, to_ns);
+            }
         }
-        if let Some(reason) = refusal {
-            self.refused.add(row.source, reason, row.name, row.dur_ns);
+        if let Some(reason) = excluded {
+            self.excluded.add(row.source, reason, row.name, row.dur_ns);
             return;
         }
         let host_time = row.device.is_none() && self.is_accelerator(row.backend);
@@ -236,7 +223,7 @@ impl Rows {
                 (Err(reason), _) => reason,
                 (Ok(()), _) => return,
             };
-            self.refused.add(row.source, why, row.name, row.dur_ns);
+            self.excluded.add(row.source, why, row.name, row.dur_ns);
             if !row.tells {
                 let counted = counted.filter(|_| matches!(counted_work, Some(Err(_))));
                 self.keep_one_figure(row, counted, why);
@@ -284,7 +271,7 @@ impl Rows {
         });
     }
 
-    /// Whether a backend is one; its name is looked at once.
+    /// True if a backend is one; its name is looked at once.
     fn is_accelerator(&mut self, name: Option<u32>) -> bool {
         let Some(name) = name else { return false };
         let texts = &self.texts;

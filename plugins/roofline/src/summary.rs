@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::IntervalSetBuilder;
+
 use crate::label::{Group, Source};
-use crate::nest::{Standing, union_ns};
+use crate::nesting::Standing;
 use crate::points::{Point, Sum, of_row};
 use crate::rows::Rows;
 
@@ -86,7 +88,8 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
     let keys: Vec<_> = rows.lanes.keys().copied().collect();
     for (key, standing) in keys.iter().zip(standing) {
         let kind = usize::from(key.0 >= 0);
-        let (mut figures, mut placed) = (Vec::new(), Vec::new());
+        let mut figures = IntervalSetBuilder::default();
+        let mut placed = IntervalSetBuilder::default();
         let lane = &rows.lanes[key];
         let mut booked: BTreeMap<(u32, u32), Sum> = BTreeMap::new();
         for (row, standing) in lane.work.iter().zip(standing) {
@@ -99,9 +102,9 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
                 continue;
             };
             let best = of_row(rows, row).filter(of).last().unwrap_or(last);
-            figures.push((row.start_ns, row.end_ns));
+            figures.add(row.start_ns, row.end_ns);
             if of(&best) {
-                placed.push((row.start_ns, row.end_ns));
+                placed.add(row.start_ns, row.end_ns);
             }
             let (label, flops, bytes) = best;
             let sum = booked.entry((row.group, label)).or_default();
@@ -115,9 +118,9 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
             continue;
         };
         let total = out.lanes[kind].get_or_insert_default();
-        total.busy_ns += union_ns(&mut lane.top);
-        total.figures_ns += union_ns(&mut figures);
-        total.placed_ns += union_ns(&mut placed);
+        total.busy_ns += std::mem::take(&mut lane.top).finish().total_ns();
+        total.figures_ns += figures.finish().total_ns();
+        total.placed_ns += placed.finish().total_ns();
     }
     for ((group, label), sum) in &sums {
         let group = rows.groups.all()[*group as usize];

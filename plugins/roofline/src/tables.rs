@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::backends::Entry;
-use crate::ceilings::Ceilings;
-use crate::label::Texts;
 use crate::not_measurable::Row;
 use crate::points::{Point, doubt, roof};
 use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
+use trueno_analysis::interner::Texts;
+use trueno_analysis::roofline::ceilings::Ceilings;
 
 /// Points in the order of reports: the most time first.
 pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
@@ -332,7 +332,7 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
         };
         let roof = roof(
             ceilings,
-            &crate::ceilings::Choice {
+            &trueno_analysis::roofline::ceilings::Choice {
                 compute,
                 bandwidth,
                 assumed: Vec::new(),

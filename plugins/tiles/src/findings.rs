@@ -1,4 +1,4 @@
-//! What a reader should know.
+//! Findings on levels and outliers.
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 

@@ -1,8 +1,8 @@
 //! One row for each level.
 
 use crate::load::Loaded;
-use crate::place::{Achieved, Place};
 use crate::sweep::Sum;
+use trueno_analysis::roofline::model::{Achieved, Place};
 
 /// A level.
 #[derive(Clone, Debug)]
@@ -31,19 +31,19 @@ pub struct Level {
     pub imbalance: Option<f64>,
     /// One of so many is recorded.
     pub sampled_every: u32,
-    /// What recording cost, over the inclusive time.
+    /// Cost of recording over the inclusive time.
     pub recorder_share: Option<f64>,
     /// The memory whose bandwidth is its roof.
     pub memory: Option<String>,
-    /// What was assumed to find its roof.
+    /// Assumptions made to find its roof.
     pub assumed: Option<String>,
     /// Rates.
     pub achieved: Option<Achieved>,
     /// Below its roof.
     pub place: Option<Place>,
-    /// Why it has no place, or one that cannot be.
+    /// The reason for no place, or one that cannot be.
     pub reason: Option<String>,
-    /// What speaks against the ceiling that binds, as it was measured.
+    /// Doubt about the ceiling that binds, as it was measured.
     pub doubt: Option<String>,
 }
 

@@ -6,7 +6,7 @@
 //! The model of the roof is that of the plugin `roofline`.
 
 pub mod findings;
-pub mod heat;
+pub mod heatmap;
 pub mod levels;
 pub mod load;
 pub mod outliers;
@@ -14,25 +14,18 @@ pub mod roofs;
 pub mod sweep;
 pub mod tables;
 
-// One reader of ceilings and one model for both plugins that need them.
-#[path = "../../roofline/src/ceilings.rs"]
-pub mod ceilings;
-#[path = "../../roofline/src/instruction_set.rs"]
-pub mod instruction_set;
-#[path = "../../roofline/src/place.rs"]
-pub mod place;
-
 use serde::Deserialize;
+use trueno_analysis::roofline::ceilings;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
 /// The plugin.
 pub struct Tiles;
 
-/// What a user may set.
+/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Whether nominal ceilings may be used.
+    /// True if nominal ceilings may be used.
     pub nominal: bool,
     /// Of the arithmetic, which tiles do not record.
     pub precision: String,
@@ -71,7 +64,7 @@ impl Plugin for Tiles {
         run.emit(tables::threads(&loaded, &sums))?;
         run.emit(tables::outliers(&loaded, &outliers))?;
         for level in &levels {
-            let cells = heat::heat(&loaded, level.number, options.heat_cells.max(1));
+            let cells = heatmap::heatmap(&loaded, level.number, options.heat_cells.max(1));
             // One cell says nothing that the level does not.
             if cells.len() > 1 {
                 let name = format!("heat_{}", level.plain_name());

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Error, Input, Result, Run};
 
-use crate::ceilings::CEILINGS;
+use trueno_analysis::roofline::ceilings::CEILINGS;
+use trueno_analysis::start_order::Interval;
+use trueno_analysis::window::Window;
 
 /// All inputs.
 pub const INPUTS: [Input; 6] = [
@@ -26,11 +28,7 @@ pub const INPUTS: [Input; 6] = [
         "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",
     )
     .optional(),
-    Input::sql(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    )
-    .optional(),
+    Window::INPUT,
 ];
 
 /// Levels in the order of reports; others come after them, by name.
@@ -55,12 +53,18 @@ pub struct Tile {
     pub col: u32,
     /// Index into [`Loaded::levels`].
     pub level: u32,
-    /// How many tiles it stands for: it was drawn from as many.
+    /// Number of tiles it stands for: it was drawn from as many.
     pub weight: u32,
 }
 
+impl Interval for Tile {
+    fn times(&self) -> (i64, i64, u64) {
+        (self.start_ns, self.end_ns, self.id)
+    }
+}
+
 impl Tile {
-    /// How long it lasted.
+    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns - self.start_ns
     }
@@ -77,7 +81,7 @@ pub struct Loaded {
     pub backends: Vec<String>,
     /// Rows with an impossible duration, and those that a window cuts.
     pub left_out: u64,
-    /// What a recorded tile cost its thread, as the recorder measured it.
+    /// Cost of a recorded tile to its thread, as the recorder measured it.
     pub cost_ns: Option<f64>,
 }
 
@@ -87,14 +91,7 @@ pub struct Loaded {
 /// An input lacks a column or has it in another type.
 pub fn load(run: &mut Run) -> Result<Loaded> {
     let mut out = Loaded::default();
-    let table = run.table("report_window")?;
-    let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
-    let window = from_ns
-        .iter()
-        .flatten()
-        .zip(until_ns.iter().flatten())
-        .next();
-
+    let window = Window::read(run)?;
     let table = run.table("tile_levels")?;
     let (ids, texts) = (table.i64("id")?, table.text("text")?);
     let mut known: Vec<(i64, String)> = (0..table.rows())
@@ -140,11 +137,11 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
             out.left_out += 1;
             continue;
         };
-        if let Some((from_ns, until_ns)) = window {
-            if end <= from_ns || until_ns <= start {
+        if let Some(window) = window {
+            if !window.overlaps(start, end) {
                 continue;
             }
-            if start < from_ns || until_ns < end {
+            if !window.contains(start, end) {
                 out.left_out += 1;
                 continue;
             }

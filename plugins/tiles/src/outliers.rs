@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::quantiles::lower_median;
+
 use crate::load::{Loaded, Tile};
 
 /// Further above the median than so many times the median absolute deviation.
 pub const FAR: f64 = 5.0;
 /// The deviation counts as at least this share of the median: equal durations would make all others outliers.
-pub const LEAST_SPREAD: f64 = 0.05;
+pub const MIN_SPREAD: f64 = 0.05;
 /// Fewer tiles have no usual duration.
-pub const FEWEST: usize = 8;
+pub const MIN_TILES: usize = 8;
 
 /// One outlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,15 +31,10 @@ pub struct Outlier {
 pub struct Outliers {
     /// The furthest first; not all.
     pub listed: Vec<Outlier>,
-    /// How many there are.
+    /// Number of outliers.
     pub count: u64,
     /// Their time beyond the medians.
     pub excess_ns: i64,
-}
-
-fn median(values: &mut [i64]) -> i64 {
-    let middle = (values.len() - 1) / 2;
-    *values.select_nth_unstable(middle).1
 }
 
 /// Finds them; lists at most `limit`.
@@ -51,14 +48,17 @@ pub fn outliers(loaded: &Loaded, limit: usize) -> Outliers {
     // Median and deviation of each group that has them.
     let mut usual: BTreeMap<Work, (i64, f64)> = BTreeMap::new();
     for (work, mut durations) in groups {
-        if durations.len() < FEWEST {
+        if durations.len() < MIN_TILES {
             continue;
         }
-        let median_ns = median(&mut durations);
+        let Some(median_ns) = lower_median(&mut durations) else {
+            continue;
+        };
         for dur_ns in &mut durations {
             *dur_ns = (*dur_ns - median_ns).abs();
         }
-        let spread = (median(&mut durations) as f64).max(median_ns as f64 * LEAST_SPREAD);
+        let deviation_ns = lower_median(&mut durations).unwrap_or(0);
+        let spread = (deviation_ns as f64).max(median_ns as f64 * MIN_SPREAD);
         if spread > 0.0 {
             usual.insert(work, (median_ns, spread));
         }

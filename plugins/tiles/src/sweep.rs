@@ -1,6 +1,7 @@
 //! Exclusive and inclusive times, in one pass over the tiles of each thread.
 
-use std::cmp::Reverse;
+use trueno_analysis::start_order::sort_by_start;
+use trueno_analysis::sweep::{Open, OpenIntervals, Step};
 
 use crate::load::{Loaded, Tile};
 
@@ -31,7 +32,7 @@ pub fn sweep(loaded: &mut Loaded) -> Vec<Vec<Sum>> {
         .threads
         .values_mut()
         .map(|tiles| {
-            tiles.sort_unstable_by_key(|tile| (tile.start_ns, Reverse(tile.end_ns), tile.id));
+            sort_by_start(tiles);
             thread(tiles, levels, pack)
         })
         .collect()
@@ -41,49 +42,45 @@ fn thread(tiles: &[Tile], levels: usize, pack: Option<usize>) -> Vec<Sum> {
     let mut sums = vec![Sum::default(); levels];
     // How many tiles of each level are open, and how many the last of them stands for.
     let mut open_of = vec![(0_u32, 1_i64); levels];
-    let mut open: Vec<Tile> = Vec::new();
-    let mut now_ns = i64::MIN;
-    let mut book =
-        |open: &mut Vec<Tile>, open_of: &mut Vec<(u32, i64)>, now_ns: &mut i64, until_ns: i64| {
-            while let Some(top) = open.last().copied() {
-                let end_ns = top.end_ns.min(until_ns);
-                if end_ns > *now_ns {
-                    let dur_ns = end_ns - *now_ns;
-                    let innermost = top.level as usize;
-                    let weight = i64::from(top.weight);
-                    sums[innermost].exclusive_ns += weight * dur_ns;
-                    if let Some(around) = open.len().checked_sub(2).map(|at| open[at]) {
-                        let elsewhere_ns = (weight - 1) * dur_ns;
-                        sums[around.level as usize].exclusive_ns -=
-                            i64::from(around.weight) * elsewhere_ns;
-                    }
-                    for (level, (count, of_level)) in open_of.iter().enumerate() {
-                        if *count > 0 {
-                            sums[level].inclusive_ns += of_level * dur_ns;
-                            if Some(innermost) == pack {
-                                let inside = if level == innermost { 1 } else { weight };
-                                sums[level].pack_ns += of_level * inside * dur_ns;
-                            }
-                        }
-                    }
-                    *now_ns = end_ns;
+    let mut open: OpenIntervals<Tile> = OpenIntervals::default();
+    let mut book = |open: &mut OpenIntervals<Tile>, open_of: &mut [(u32, i64)], until_ns: i64| {
+        while let Some(step) = open.step(until_ns) {
+            let (start_ns, end_ns) = match step {
+                Step::Ran { start_ns, end_ns } => (start_ns, end_ns),
+                Step::Ended(tile) => {
+                    open_of[tile.level as usize].0 -= 1;
+                    continue;
                 }
-                if top.end_ns > until_ns {
-                    return;
-                }
-                open_of[top.level as usize].0 -= 1;
-                open.pop();
+            };
+            let [.., Open { item: top, .. }] = open.stack() else {
+                continue;
+            };
+            let dur_ns = end_ns - start_ns;
+            let innermost = top.level as usize;
+            let weight = i64::from(top.weight);
+            sums[innermost].exclusive_ns += weight * dur_ns;
+            if let [.., Open { item: around, .. }, _] = open.stack() {
+                let elsewhere_ns = (weight - 1) * dur_ns;
+                sums[around.level as usize].exclusive_ns -= i64::from(around.weight) * elsewhere_ns;
             }
-            *now_ns = until_ns;
-        };
+            for (level, (count, of_level)) in open_of.iter().enumerate() {
+                if *count > 0 {
+                    sums[level].inclusive_ns += of_level * dur_ns;
+                    if Some(innermost) == pack {
+                        let inside = if level == innermost { 1 } else { weight };
+                        sums[level].pack_ns += of_level * inside * dur_ns;
+                    }
+                }
+            }
+        }
+    };
     for tile in tiles {
-        book(&mut open, &mut open_of, &mut now_ns, tile.start_ns);
-        now_ns = now_ns.max(tile.start_ns);
-        open.push(*tile);
+        book(&mut open, &mut open_of, tile.start_ns);
+        open.open(tile.end_ns, *tile);
         let of_level = &mut open_of[tile.level as usize];
         *of_level = (of_level.0 + 1, i64::from(tile.weight));
     }
-    book(&mut open, &mut open_of, &mut now_ns, i64::MAX);
+    book(&mut open, &mut open_of, i64::MAX);
     for tile in tiles {
         let sum = &mut sums[tile.level as usize];
         sum.tiles += u64::from(tile.weight);

@@ -2,7 +2,7 @@
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::heat::Cell;
+use crate::heatmap::Cell;
 use crate::levels::{Level, share};
 use crate::load::Loaded;
 use crate::outliers::Outliers;

@@ -80,7 +80,7 @@ impl Path {
         out.pieces = pieces(&run.table("path_pieces")?)?;
         let table = run.table("opportunity")?;
         let (name, path) = (table.text("name")?, table.i64("path_ns")?);
-        let (half, all) = (table.i64("gain_50_ns")?, table.i64("gain_100_ns")?);
+        let (half, all) = (table.i64("gain_50pct_ns")?, table.i64("gain_100pct_ns")?);
         for row in 0..table.rows() {
             let (Some(name), Some(path_ns)) = (name.get(row), path.get(row)) else {
                 continue;

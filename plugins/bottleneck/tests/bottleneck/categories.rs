@@ -31,8 +31,8 @@ fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Ou
     let opportunity = Table::build("opportunity")
         .text("name", names())
         .i64("path_ns", time())
-        .i64("gain_50_ns", time().map(|ns| ns / 2))
-        .i64("gain_100_ns", time());
+        .i64("gain_50pct_ns", time().map(|ns| ns / 2))
+        .i64("gain_100pct_ns", time());
     let points = Table::build("points")
         .text("source", of().map(|_| "brick"))
         .text("name", names())

@@ -167,8 +167,8 @@ fn results_known_in_part_are_not_the_same_again() {
         let opportunity = Table::build("opportunity")
             .text("name", ["make mask"])
             .i64("path_ns", [640 * US])
-            .i64("gain_50_ns", [320 * US])
-            .i64("gain_100_ns", [640 * US]);
+            .i64("gain_50pct_ns", [320 * US])
+            .i64("gain_100pct_ns", [640 * US]);
         let inputs = [facts(800 * US), opportunity, equal_tensors(known)];
         let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
         texts(&output, "bottlenecks", "class")

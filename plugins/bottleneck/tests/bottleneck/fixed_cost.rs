@@ -26,8 +26,8 @@ fn of(table: TableBuilder) -> Output {
     let opportunity = Table::build("opportunity")
         .text("name", ["encode"])
         .i64("path_ns", all)
-        .i64("gain_50_ns", [50_000 * US])
-        .i64("gain_100_ns", all);
+        .i64("gain_50pct_ns", [50_000 * US])
+        .i64("gain_100pct_ns", all);
     run::<Bottleneck>([facts(100_000), table, opportunity], "{}").expect("it ends well")
 }
 

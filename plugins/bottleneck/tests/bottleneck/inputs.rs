@@ -203,7 +203,7 @@ pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [Tabl
     let opportunity = Table::build("opportunity")
         .text("name", [name])
         .i64("path_ns", [900 * US])
-        .i64("gain_50_ns", [450 * US])
-        .i64("gain_100_ns", [900 * US]);
+        .i64("gain_50pct_ns", [450 * US])
+        .i64("gain_100pct_ns", [900 * US]);
     [points, opportunity]
 }

@@ -38,8 +38,8 @@ fn loads_beside(
     let opportunity = Table::build("opportunity")
         .text("name", on_path.iter().map(|row| row.0))
         .i64("path_ns", on_path.iter().map(|row| row.1 * US))
-        .i64("gain_50_ns", on_path.iter().map(|row| row.1 * US / 2))
-        .i64("gain_100_ns", on_path.iter().map(|row| row.1 * US));
+        .i64("gain_50pct_ns", on_path.iter().map(|row| row.1 * US / 2))
+        .i64("gain_100pct_ns", on_path.iter().map(|row| row.1 * US));
     let mut inputs: Vec<TableBuilder> = vec![facts(1_000), path(&[("work", 1_000)])];
     inputs.extend([brick_names, loader_rows, opportunity]);
     inputs.extend(others);

@@ -42,7 +42,7 @@ const TABLES: [Columns; 27] = [
     ),
     (
         "opportunity",
-        &["path_ns", "gain_50_ns", "gain_100_ns"],
+        &["path_ns", "gain_50pct_ns", "gain_100pct_ns"],
         &[],
         &["name"],
         &[],

@@ -139,8 +139,8 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
         Table::build("opportunity")
             .text("name", ["kind:sync_wait"])
             .i64("path_ns", [200 * US])
-            .i64("gain_50_ns", [100 * US])
-            .i64("gain_100_ns", [200 * US])
+            .i64("gain_50pct_ns", [100 * US])
+            .i64("gain_100pct_ns", [200 * US])
     };
     let [tasks, joins, waits] = of();
     let told = [facts(1_000), tasks, joins, waits, on_path(), opportunity()];

@@ -28,8 +28,8 @@ fn at_77(bound_by: &str, memory: &str, above: u64, doubt: Option<&str>) -> Outpu
     let opportunity = Table::build("opportunity")
         .text("name", ["project"])
         .i64("path_ns", [900 * US])
-        .i64("gain_50_ns", [450 * US])
-        .i64("gain_100_ns", [900 * US]);
+        .i64("gain_50pct_ns", [450 * US])
+        .i64("gain_100pct_ns", [900 * US]);
     let inputs = [facts(1_000), path(&[("work", 1_000)]), points, opportunity];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }

@@ -101,8 +101,8 @@ fn opportunity(name: &str) -> TableBuilder {
     Table::build("opportunity")
         .text("name", [name])
         .i64("path_ns", [1_000 * US])
-        .i64("gain_50_ns", [500 * US])
-        .i64("gain_100_ns", [1_000 * US])
+        .i64("gain_50pct_ns", [500 * US])
+        .i64("gain_100pct_ns", [1_000 * US])
 }
 
 /// A brick of which every `repeats`-th result is that of the first.

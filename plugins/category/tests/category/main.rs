@@ -1,6 +1,5 @@
 //! The plugin through its door: input tables in, output tables out.
 
-mod made;
 mod paint;
 mod ranks;
 mod rules;

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::made::{Made, Row, at};
 use proptest::prelude::*;
+use trueno_analysis::testing::{Row, RunFixture, interval};
 use trueno_plugin::testing::run;
 use trueno_plugin_category::Category;
 
@@ -14,7 +14,7 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 const CATEGORIES: [Option<&str>; 3] = [None, Some("FFN"), Some("Norm")];
 
 /// Intervals in any position, nested or not, some outside the window, on three threads and two streams.
-fn runs() -> impl Strategy<Value = Made> {
+fn runs() -> impl Strategy<Value = RunFixture> {
     let row = (
         0..3_usize,
         0..3_usize,
@@ -40,7 +40,7 @@ fn runs() -> impl Strategy<Value = Made> {
             category: CATEGORIES[category],
             elements,
             // Ids in no relation to the order of rows.
-            ..at(
+            ..interval(
                 (id as u64 * 5 + shuffle % 13) % 13 + 1,
                 KINDS[kind],
                 NAMES[name],
@@ -73,11 +73,11 @@ fn runs() -> impl Strategy<Value = Made> {
                         row
                     }
                 });
-        Made {
+        RunFixture {
             wall_ns: Some(WALL_NS),
             bricks: bricks.collect(),
             kernels: kernels.collect(),
-            ..Made::default()
+            ..RunFixture::default()
         }
     })
 }
@@ -121,12 +121,12 @@ fn brick_category(row: &Row) -> String {
 }
 
 /// The definition, cell by cell.
-fn paint(made: &Made) -> Painted {
-    let all: Vec<(&Row, bool)> = made
+fn paint(fixture: &RunFixture) -> Painted {
+    let all: Vec<(&Row, bool)> = fixture
         .bricks
         .iter()
         .map(|row| (row, false))
-        .chain(made.kernels.iter().map(|row| (row, true)))
+        .chain(fixture.kernels.iter().map(|row| (row, true)))
         .collect();
     // Of those that cover an instant the innermost is the largest by this.
     let order = |row: &Row| (row.start_ns, Reverse(row.start_ns + row.dur_ns), row.id);
@@ -137,7 +137,7 @@ fn paint(made: &Made) -> Painted {
             if !kernel {
                 return brick_category(row);
             }
-            if let Some(brick) = made
+            if let Some(brick) = fixture
                 .bricks
                 .iter()
                 .rev()
@@ -261,9 +261,9 @@ fn paint(made: &Made) -> Painted {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
-    fn sums_are_those_of_the_painted_lanes(made in runs()) {
-        let out = run::<Category>(made.inputs(), "{}").unwrap();
-        let painted = paint(&made);
+    fn sums_are_those_of_the_painted_lanes(fixture in runs()) {
+        let out = run::<Category>(fixture.inputs(), "{}").unwrap();
+        let painted = paint(&fixture);
 
         let lanes = out.table("by_lane");
         prop_assert_eq!(lanes.rows(), painted.by_lane.len());
@@ -317,10 +317,10 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_rows_does_not_matter(made in runs(), swap in 0..12_usize) {
-        let out = run::<Category>(made.inputs(), "{}").unwrap();
-        let mut turned = made.clone();
-        turned.bricks.rotate_left(swap.min(made.bricks.len()));
+    fn the_order_of_rows_does_not_matter(fixture in runs(), swap in 0..12_usize) {
+        let out = run::<Category>(fixture.inputs(), "{}").unwrap();
+        let mut turned = fixture.clone();
+        turned.bricks.rotate_left(swap.min(fixture.bricks.len()));
         turned.kernels.reverse();
         prop_assert_eq!(run::<Category>(turned.inputs(), "{}").unwrap(), out);
     }

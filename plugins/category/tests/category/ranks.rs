@@ -5,35 +5,35 @@ use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::testing::run;
 use trueno_plugin_category::Category;
 
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 /// The same recording in ranks 0 and 3: a brick on thread 0, kernels on a stream, and a kernel
 /// of which neither thread nor device was recorded.
-fn two() -> Made {
-    let mut made = Made {
+fn two() -> RunFixture {
+    let mut fixture = RunFixture {
         wall_ns: Some(1000),
-        ..Made::default()
+        ..RunFixture::default()
     };
     for rank in [0_i64, 3] {
         let key = |id: u64| (rank.cast_unsigned() << KEY_BITS) + id;
         let place = |number: i64| (rank << PLACE_BITS) + number;
-        made.threads.push((place(0), Some("main")));
-        let brick = at(key(1), "brick", "Gate", 0, 100).thread(place(0));
-        made.bricks.push(brick.category("FFN"));
-        let kernel = at(key(2), "", "gemm", 20, 90 + rank).stream(place(1), 7);
-        made.kernels.push(kernel);
-        made.kernels.push(Row {
+        fixture.threads.push((place(0), Some("main")));
+        let brick = interval(key(1), "brick", "Gate", 0, 100).thread(place(0));
+        fixture.bricks.push(brick.category("FFN"));
+        let kernel = interval(key(2), "", "gemm", 20, 90 + rank).stream(place(1), 7);
+        fixture.kernels.push(kernel);
+        fixture.kernels.push(Row {
             thread: None,
-            ..at(key(3), "", "lost", 500, 510)
+            ..interval(key(3), "", "lost", 500, 510)
         });
     }
-    made
+    fixture
 }
 
 #[test]
 fn ranks_share_no_lane_and_lanes_say_their_rank() {
-    let made = two();
-    let mut inputs = made.inputs();
+    let fixture = two();
+    let mut inputs = fixture.inputs();
     inputs.push(Table::build("ranks").i64("rank", [0_i64, 3]));
     let out = run::<Category>(inputs, "{}").unwrap();
     assert_eq!(

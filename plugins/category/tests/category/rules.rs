@@ -1,11 +1,11 @@
 //! Categories from rules on names.
 
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_category::Category;
 
-fn by_brick(made: &Made) -> Vec<String> {
-    let out: Output = run::<Category>(made.inputs(), "{}").unwrap();
+fn by_brick(fixture: &RunFixture) -> Vec<String> {
+    let out: Output = run::<Category>(fixture.inputs(), "{}").unwrap();
     let mut rows = lines(out.table("by_brick"), &["name", "category", "calls"]);
     rows.sort();
     rows
@@ -14,18 +14,18 @@ fn by_brick(made: &Made) -> Vec<String> {
 fn kernel(id: u64, brick: u64, name: &'static str, start_ns: i64) -> Row {
     Row {
         brick: Some(brick),
-        ..at(id, "", name, start_ns, start_ns + 10).stream(0, 7)
+        ..interval(id, "", name, start_ns, start_ns + 10).stream(0, 7)
     }
 }
 
 /// Three bricks: with a category, with a rule, with neither; two kernels of each.
-fn made() -> Made {
-    Made {
+fn fixture() -> RunFixture {
+    RunFixture {
         wall_ns: Some(100),
         bricks: vec![
-            at(1, "brick", "recorded", 0, 10).category("mine"),
-            at(2, "brick", "aten::conv", 10, 20),
-            at(3, "brick", "other", 20, 30),
+            interval(1, "brick", "recorded", 0, 10).category("mine"),
+            interval(2, "brick", "aten::conv", 10, 20),
+            interval(3, "brick", "other", 20, 30),
         ],
         kernels: vec![
             kernel(11, 1, "gemm", 0),
@@ -40,14 +40,14 @@ fn made() -> Made {
             ("aten::conv", "convolution"),
             ("gemm", "GEMM"),
         ],
-        ..Made::default()
+        ..RunFixture::default()
     }
 }
 
 #[test]
 fn what_was_recorded_comes_first_then_the_own_name_then_the_bricks() {
     assert_eq!(
-        by_brick(&made()),
+        by_brick(&fixture()),
         [
             "aten::conv | convolution | 1",
             "gemm | GEMM | 2",
@@ -63,11 +63,11 @@ fn what_was_recorded_comes_first_then_the_own_name_then_the_bricks() {
 
 #[test]
 fn calls_follow_the_same_order_in_what_they_began_in() {
-    let made = Made {
+    let fixture = RunFixture {
         bricks: vec![
-            at(1, "brick", "recorded", 0, 30).category("mine"),
-            at(2, "brick", "aten::conv", 40, 70),
-            at(3, "layer", "gemm", 80, 110),
+            interval(1, "brick", "recorded", 0, 30).category("mine"),
+            interval(2, "brick", "aten::conv", 40, 70),
+            interval(3, "layer", "gemm", 80, 110),
         ],
         kernels: vec![],
         calls: [0, 40, 80, 120]
@@ -76,15 +76,15 @@ fn calls_follow_the_same_order_in_what_they_began_in() {
             .flat_map(|(i, from)| {
                 let id = 20 + 2 * i as u64;
                 [
-                    at(id, "", "gemm", from + 1, from + 5),
-                    at(id + 1, "", "launch", from + 6, from + 9),
+                    interval(id, "", "gemm", from + 1, from + 5),
+                    interval(id + 1, "", "launch", from + 6, from + 9),
                 ]
             })
             .collect(),
-        ..made()
+        ..fixture()
     };
     assert_eq!(
-        by_brick(&made),
+        by_brick(&fixture),
         [
             "aten::conv | convolution | 1",
             "gemm | GEMM | 3",
@@ -100,22 +100,22 @@ fn calls_follow_the_same_order_in_what_they_began_in() {
 
 #[test]
 fn bound_rows_have_a_category_too() {
-    let made = Made {
+    let fixture = RunFixture {
         bricks: vec![],
         kernels: vec![Row {
             bound: true,
-            ..at(1, "", "gemm", 0, 10).stream(0, 7)
+            ..interval(1, "", "gemm", 0, 10).stream(0, 7)
         }],
-        ..made()
+        ..fixture()
     };
-    assert_eq!(by_brick(&made), ["gemm | GEMM | 0"]);
+    assert_eq!(by_brick(&fixture), ["gemm | GEMM | 0"]);
 }
 
 #[test]
 fn without_rules_nothing_changes() {
-    let made = Made {
+    let fixture = RunFixture {
         rules: vec![],
-        ..made()
+        ..fixture()
     };
-    assert!(by_brick(&made).contains(&"gemm | uncategorised | 2".to_owned()));
+    assert!(by_brick(&fixture).contains(&"gemm | uncategorised | 2".to_owned()));
 }

@@ -1,12 +1,12 @@
 //! Small runs, and the tables a reader would expect of them.
 
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_category::Category;
 
-fn analyse(made: &Made) -> Output {
-    run::<Category>(made.inputs(), "{}").unwrap()
+fn analyse(fixture: &RunFixture) -> Output {
+    run::<Category>(fixture.inputs(), "{}").unwrap()
 }
 
 /// Two layers, a brick in each, a kernel with a link and a tile without.
@@ -16,24 +16,24 @@ fn analyse(made: &Made) -> Output {
 ///             ├ Qkv 10..60 ────┤           ├ mine 120..180 ─┤
 ///               ├ gemv 20..50 ┤              ├ micro 130..140 ┤
 /// ```
-fn decode() -> Made {
-    Made {
+fn decode() -> RunFixture {
+    RunFixture {
         wall_ns: Some(250),
         threads: vec![(0, Some("main"))],
         bricks: vec![
-            at(2, "brick", "Qkv", 10, 60)
+            interval(2, "brick", "Qkv", 10, 60)
                 .category("Attention")
                 .elements(1000),
-            at(1, "layer", "layer", 0, 100),
-            at(5, "brick", "mine", 120, 180),
-            at(4, "layer", "layer", 110, 200),
+            interval(1, "layer", "layer", 0, 100),
+            interval(5, "brick", "mine", 120, 180),
+            interval(4, "layer", "layer", 110, 200),
         ],
         kernels: vec![Row {
             brick: Some(2),
-            ..at(3, "", "gemv", 20, 50)
+            ..interval(3, "", "gemv", 20, 50)
         }],
-        tiles: vec![at(6, "", "micro", 130, 140)],
-        ..Made::default()
+        tiles: vec![interval(6, "", "micro", 130, 140)],
+        ..RunFixture::default()
     }
 }
 
@@ -94,14 +94,16 @@ fn a_brick_is_apart_from_the_kernel_and_the_tile_in_it() {
 
 #[test]
 fn shares_of_a_kind_of_lane_add_up_to_one() {
-    let mut made = decode();
-    made.bricks.push(
-        at(7, "task", "head", 30, 90)
+    let mut fixture = decode();
+    fixture.bricks.push(
+        interval(7, "task", "head", 30, 90)
             .thread(3)
             .category("Attention"),
     );
-    made.kernels.push(at(8, "", "gemm", 40, 140).stream(0, 7));
-    let out = analyse(&made);
+    fixture
+        .kernels
+        .push(interval(8, "", "gemm", 40, 140).stream(0, 7));
+    let out = analyse(&fixture);
     let table = out.table("by_category");
     for kind in ["host", "device"] {
         let rows: Vec<usize> = (0..table.rows())
@@ -133,14 +135,14 @@ fn shares_of_a_kind_of_lane_add_up_to_one() {
 
 #[test]
 fn a_recursive_brick_counts_once() {
-    let out = analyse(&Made {
+    let out = analyse(&RunFixture {
         wall_ns: Some(100),
         bricks: vec![
-            at(1, "brick", "f", 0, 100).elements(3),
-            at(2, "brick", "f", 20, 60).elements(4),
-            at(3, "brick", "f", 30, 40),
+            interval(1, "brick", "f", 0, 100).elements(3),
+            interval(2, "brick", "f", 20, 60).elements(4),
+            interval(3, "brick", "f", 30, 40),
         ],
-        ..Made::default()
+        ..RunFixture::default()
     });
     let columns = [
         "calls",
@@ -157,31 +159,31 @@ fn a_recursive_brick_counts_once() {
 
 #[test]
 fn a_kernel_has_the_category_of_the_brick_it_names_on_any_lane() {
-    let brick = at(1, "brick", "Gate", 0, 10).category("FFN");
-    let out = analyse(&Made {
+    let brick = interval(1, "brick", "Gate", 0, 10).category("FFN");
+    let out = analyse(&RunFixture {
         wall_ns: Some(100),
         bricks: vec![
             Row {
                 bound: true,
                 ..brick
             },
-            at(4, "task", "other", 0, 50).thread(1),
+            interval(4, "task", "other", 0, 50).thread(1),
         ],
         kernels: vec![
             Row {
                 brick: Some(1),
-                ..at(2, "", "gemm", 20, 90).stream(0, 7)
+                ..interval(2, "", "gemm", 20, 90).stream(0, 7)
             },
             Row {
                 brick: Some(1),
-                ..at(3, "", "gemm", 5, 15).thread(1)
+                ..interval(3, "", "gemm", 5, 15).thread(1)
             },
             Row {
                 brick: Some(99),
-                ..at(5, "", "lost", 20, 30).thread(1)
+                ..interval(5, "", "lost", 20, 30).thread(1)
             },
         ],
-        ..Made::default()
+        ..RunFixture::default()
     });
     let columns = ["lane_kind", "name", "category", "self_ns", "bound_calls"];
     assert_eq!(
@@ -198,22 +200,22 @@ fn a_kernel_has_the_category_of_the_brick_it_names_on_any_lane() {
 
 #[test]
 fn what_cannot_be_timed_is_counted_and_not_added() {
-    let out = analyse(&Made {
+    let out = analyse(&RunFixture {
         wall_ns: Some(100),
         bricks: vec![
-            at(1, "brick", "ok", 0, 40).category("FFN"),
+            interval(1, "brick", "ok", 0, 40).category("FFN"),
             Row {
                 bound: true,
-                ..at(2, "brick", "ok", 0, 90).category("FFN")
+                ..interval(2, "brick", "ok", 0, 90).category("FFN")
             },
-            at(3, "brick", "backwards", 50, 20),
-            at(4, "brick", "endless", i64::MAX - 5, i64::MAX - 5),
+            interval(3, "brick", "backwards", 50, 20),
+            interval(4, "brick", "endless", i64::MAX - 5, i64::MAX - 5),
         ],
         kernels: vec![Row {
             invalid: true,
-            ..at(5, "", "bad", 0, 40)
+            ..interval(5, "", "bad", 0, 40)
         }],
-        ..Made::default()
+        ..RunFixture::default()
     });
     assert_eq!(
         lines(
@@ -229,13 +231,13 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
 
 #[test]
 fn time_outside_the_window_is_not_in_it() {
-    let out = analyse(&Made {
+    let out = analyse(&RunFixture {
         wall_ns: Some(100),
         bricks: vec![
-            at(1, "brick", "early", -30, 20),
-            at(2, "brick", "late", 90, 140),
+            interval(1, "brick", "early", -30, 20),
+            interval(2, "brick", "late", 90, 140),
         ],
-        ..Made::default()
+        ..RunFixture::default()
     });
     let columns = ["name", "self_ns", "inclusive_ns", "max_ns"];
     assert_eq!(
@@ -254,9 +256,9 @@ fn time_outside_the_window_is_not_in_it() {
 #[test]
 fn an_empty_run_has_empty_tables() {
     for wall_ns in [None, Some(0), Some(5)] {
-        let out = analyse(&Made {
+        let out = analyse(&RunFixture {
             wall_ns,
-            ..Made::default()
+            ..RunFixture::default()
         });
         for table in ["by_category", "by_brick", "by_lane"] {
             assert_eq!(out.table(table).rows(), 0);
@@ -267,9 +269,9 @@ fn an_empty_run_has_empty_tables() {
 
 #[test]
 fn a_run_without_a_wall_time_lasts_until_its_last_end() {
-    let out = analyse(&Made {
-        bricks: vec![at(1, "brick", "a", 10, 40)],
-        ..Made::default()
+    let out = analyse(&RunFixture {
+        bricks: vec![interval(1, "brick", "a", 10, 40)],
+        ..RunFixture::default()
     });
     assert_eq!(
         lines(out.table("by_lane"), &["busy_ns", "wall_ns"]),
@@ -279,34 +281,34 @@ fn a_run_without_a_wall_time_lasts_until_its_last_end() {
 
 #[test]
 fn a_large_part_without_a_category_or_without_rows_is_said() {
-    let made = |end_ns, own_ns| Made {
+    let fixture = |end_ns, own_ns| RunFixture {
         wall_ns: Some(1000),
         bricks: vec![
-            at(1, "brick", "mine", 0, own_ns),
-            at(2, "brick", "Qkv", own_ns, 100).category("Attention"),
-            at(3, "brick", "Qkv", end_ns, end_ns).category("Attention"),
+            interval(1, "brick", "mine", 0, own_ns),
+            interval(2, "brick", "Qkv", own_ns, 100).category("Attention"),
+            interval(3, "brick", "Qkv", end_ns, end_ns).category("Attention"),
         ],
-        ..Made::default()
+        ..RunFixture::default()
     };
-    let codes = |made: &Made| {
-        analyse(made)
+    let codes = |fixture: &RunFixture| {
+        analyse(fixture)
             .findings
             .into_iter()
             .map(|f| f.code)
             .collect::<Vec<_>>()
     };
-    assert_eq!(codes(&made(200, 20)), [""; 0]);
-    assert_eq!(codes(&made(200, 21)), ["uncategorised"]);
-    assert_eq!(codes(&made(201, 20)), ["unaccounted"]);
+    assert_eq!(codes(&fixture(200, 20)), [""; 0]);
+    assert_eq!(codes(&fixture(200, 21)), ["uncategorised"]);
+    assert_eq!(codes(&fixture(201, 20)), ["unaccounted"]);
 }
 
 #[test]
 fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
-    let mut made = decode();
-    made.bricks.push(at(7, "brick", "join", 200, 240));
-    made.syncs.push(at(8, "", "join", 205, 240));
-    made.tiles.push(at(9, "", "helped", 210, 220));
-    let out = analyse(&made);
+    let mut fixture = decode();
+    fixture.bricks.push(interval(7, "brick", "join", 200, 240));
+    fixture.syncs.push(interval(8, "", "join", 205, 240));
+    fixture.tiles.push(interval(9, "", "helped", 210, 220));
+    let out = analyse(&fixture);
     let columns = ["lane_kind", "category", "calls", "self_ns", "inclusive_ns"];
     assert_eq!(
         lines(out.table("by_category"), &columns),
@@ -322,21 +324,21 @@ fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
 }
 
 /// A main thread that works all the time but for its last tenth, and so many workers, each alive for 8 ns and busy for 4.
-fn short_lived(workers: i64) -> Made {
+fn short_lived(workers: i64) -> RunFixture {
     let bricks = (1..=workers).flat_map(|worker| {
         let (id, start_ns) = (10 * worker as u64, 20 * worker);
         [
-            at(id, "task", "head", start_ns, start_ns + 2).thread(worker),
-            at(id + 1, "task", "head", start_ns + 6, start_ns + 8).thread(worker),
+            interval(id, "task", "head", start_ns, start_ns + 2).thread(worker),
+            interval(id + 1, "task", "head", start_ns + 6, start_ns + 8).thread(worker),
         ]
     });
-    Made {
+    RunFixture {
         wall_ns: Some(1000),
-        bricks: [at(1, "brick", "Qkv", 0, 900).category("Attention")]
+        bricks: [interval(1, "brick", "Qkv", 0, 900).category("Attention")]
             .into_iter()
             .chain(bricks)
             .collect(),
-        ..Made::default()
+        ..RunFixture::default()
     }
 }
 
@@ -359,11 +361,15 @@ fn before_its_first_row_and_after_its_last_a_lane_is_no_unexplained_work() {
 
 #[test]
 fn of_several_lanes_it_is_said_what_shares_are_of() {
-    let mut made = short_lived(2);
-    made.bricks.push(at(2, "brick", "late", 950, 960).thread(1));
-    made.bricks.push(at(3, "brick", "late", 950, 960).thread(2));
-    let found = |made: &Made| analyse(made).finding("unaccounted").cloned().unwrap();
-    let finding = found(&made);
+    let mut fixture = short_lived(2);
+    fixture
+        .bricks
+        .push(interval(2, "brick", "late", 950, 960).thread(1));
+    fixture
+        .bricks
+        .push(interval(3, "brick", "late", 950, 960).thread(2));
+    let found = |fixture: &RunFixture| analyse(fixture).finding("unaccounted").cloned().unwrap();
+    let finding = found(&fixture);
     assert!(
         finding
             .title
@@ -381,25 +387,25 @@ fn of_several_lanes_it_is_said_what_shares_are_of() {
 
 #[test]
 fn in_a_window_a_lane_lives_from_its_first_row_of_the_run_to_its_last() {
-    let made = Made {
+    let fixture = RunFixture {
         wall_ns: Some(1000),
         bricks: vec![
-            at(1, "brick", "a", 0, 100),
-            at(2, "brick", "a", 450, 500),
-            at(3, "brick", "a", 900, 1000),
+            interval(1, "brick", "a", 0, 100),
+            interval(2, "brick", "a", 450, 500),
+            interval(3, "brick", "a", 900, 1000),
             // Begins in the window; and one that ended before it.
-            at(4, "brick", "b", 550, 560).thread(1),
-            at(5, "brick", "b", 700, 800).thread(1),
-            at(6, "brick", "c", 0, 300).thread(2),
+            interval(4, "brick", "b", 550, 560).thread(1),
+            interval(5, "brick", "b", 700, 800).thread(1),
+            interval(6, "brick", "c", 0, 300).thread(2),
             // Whatever a row is good for, its thread was there.
             Row {
                 bound: true,
-                ..at(7, "brick", "d", 410, 590).thread(3)
+                ..interval(7, "brick", "d", 410, 590).thread(3)
             },
         ],
-        ..Made::default()
+        ..RunFixture::default()
     };
-    let mut inputs = made.inputs();
+    let mut inputs = fixture.inputs();
     inputs.push(
         Table::build("report_window")
             .i64("from_ns", [400])

@@ -9,9 +9,9 @@ use crate::opportunity::Opportunity;
 /// Table `opportunity`: what less time would buy end to end, most first.
 ///
 /// `name` as `--what-if` takes it; `path_ns` its time on the path with all that belongs to it;
-/// `gain_10_ns`, `gain_50_ns`, `gain_100_ns` how much shorter the window would be with 10 %, 50 %
+/// `gain_10pct_ns`, `gain_50pct_ns`, `gain_100pct_ns` how much shorter the window would be with 10 %, 50 %
 /// and 100 % less of it, null where that was not computed, or where a lane that nothing connects with the path leaves no
-/// telling; `gain_100_share` of the window.
+/// telling; `gain_100pct_share` of the window.
 /// Gains do not add up.
 pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
     let gain = |k: usize| {
@@ -21,11 +21,11 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
     Table::build("opportunity")
         .text("name", rows.iter().map(|row| &row.name))
         .i64("path_ns", rows.iter().map(|row| row.path_ns))
-        .i64("gain_10_ns", gain(0))
-        .i64("gain_50_ns", gain(1))
-        .i64("gain_100_ns", gain(2))
+        .i64("gain_10pct_ns", gain(0))
+        .i64("gain_50pct_ns", gain(1))
+        .i64("gain_100pct_ns", gain(2))
         .f64(
-            "gain_100_share",
+            "gain_100pct_share",
             gain(2).map(|gain| gain.and_then(|gain| share(gain, wall_ns))),
         )
 }
@@ -55,7 +55,7 @@ pub struct Prediction {
     pub assumption: String,
     /// Intervals that a rule is about; those that belong to them are not counted.
     pub matched: u64,
-    /// How long the window would be; `None` when the rules are about nothing that is there.
+    /// Length the window would have; `None` when the rules are about nothing that is there.
     pub predicted_ns: Option<i64>,
 }
 

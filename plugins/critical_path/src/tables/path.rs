@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::fold::{Of, fold};
+use crate::condense::{Of, condense};
 use crate::graph::Graph;
-use crate::lanes::Label;
 use crate::segments::NONE;
 use crate::walk::{Piece, PieceKind};
+use trueno_analysis::lanes::Label;
 
 /// Durations of the pieces: each ends where the next begins.
 pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
@@ -33,7 +33,7 @@ pub fn share(part_ns: i64, wall_ns: i64) -> Option<f64> {
 /// was held up, `lane` alone for a gap; `start_ns`; `dur_ns`. Beyond `limit`
 /// pieces the shorter ones stand in sums, named by their number.
 pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
-    let rows = fold(path, graph.run.wall_ns, limit);
+    let rows = condense(path, graph.run.wall_ns, limit);
     let text = |number: u32| graph.run.texts.text(number).to_owned();
     let place = |of: Of| match of {
         Of::Segment(NONE) | Of::Pieces(_) => None,

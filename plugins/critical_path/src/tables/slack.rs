@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::graph::Graph;
@@ -86,9 +87,7 @@ fn by_name(graph: &Graph<'_>, by_label: Vec<Vec<i64>>) -> TableBuilder {
         .into_iter()
         .map(|((name, kind), mut slack_ns)| {
             let least = slack_ns.iter().copied().min().unwrap_or(0);
-            let middle = (slack_ns.len() - 1) / 2;
-            let (_, median, _) = slack_ns.select_nth_unstable(middle);
-            let median = *median;
+            let median = lower_median(&mut slack_ns).unwrap_or(0);
             (median, least, name, kind, slack_ns.len() as u64)
         })
         .collect();

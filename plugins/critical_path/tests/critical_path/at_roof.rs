@@ -3,21 +3,21 @@
 use proptest::prelude::*;
 
 use crate::linked::Linked;
-use crate::made::{Made, at, lines};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// `qkv` 0–20, then `ffn` 70–100 with its kernel `gemv` 75–95; on another thread `side` 0–30, which
 /// nothing waits for.
 fn two_bricks(at_roof: Option<Vec<(&'static str, &'static str, i64, i64)>>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "qkv", 0, 20),
-                at(2, "brick", "ffn", 70, 100),
-                at(3, "brick", "side", 0, 30).thread(1),
+                interval(1, "brick", "qkv", 0, 20),
+                interval(2, "brick", "ffn", 70, 100),
+                interval(3, "brick", "side", 0, 30).thread(1),
             ],
-            kernels: vec![at(4, "", "gemv", 75, 95)],
-            ..Made::default()
+            kernels: vec![interval(4, "", "gemv", 75, 95)],
+            ..RunFixture::default()
         },
         at_roof,
         ..Linked::default()
@@ -107,16 +107,16 @@ proptest! {
     #[test]
     fn everything_gains_no_less_than_any_of_its_parts((rows, left, spawned) in runs()) {
         const NAMES: [&str; 4] = ["a", "b", "c", "d"];
-        let mut made = Made { wall_ns: Some(150), ..Made::default() };
+        let mut fixture = RunFixture { wall_ns: Some(150), ..RunFixture::default() };
         let mut of_name = [0_i64; 8];
         for (id, &(lane, name, start_ns, dur_ns)) in (1..).zip(&rows) {
-            let row = at(id, ["brick", "task", ""][lane], NAMES[name], start_ns, start_ns + dur_ns);
+            let row = interval(id, ["brick", "task", ""][lane], NAMES[name], start_ns, start_ns + dur_ns);
             if lane == 2 {
                 of_name[4 + name] += dur_ns;
-                made.kernels.push(row.stream(0, 7));
+                fixture.kernels.push(row.stream(0, 7));
             } else {
                 of_name[name] += dur_ns;
-                made.bricks.push(row.thread(lane as i64));
+                fixture.bricks.push(row.thread(lane as i64));
             }
         }
         let mut roofs: Vec<_> = left
@@ -131,7 +131,7 @@ proptest! {
         roofs.sort_unstable();
         roofs.dedup_by_key(|row| (row.0, row.1));
         let linked = Linked {
-            made,
+            fixture,
             tasks: spawned.clone(),
             launches: spawned,
             at_roof: Some(roofs.clone()),

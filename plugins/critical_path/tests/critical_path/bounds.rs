@@ -4,14 +4,14 @@ use trueno_plugin::Severity;
 use trueno_plugin::testing::Output;
 
 use crate::linked::{Linked, codes, path};
-use crate::made::{Made, at, lines};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
-fn run(wall_ns: i64, bricks: Vec<crate::made::Row>) -> Linked {
+fn run(wall_ns: i64, bricks: Vec<trueno_analysis::testing::Row>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(wall_ns),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -20,9 +20,9 @@ fn run(wall_ns: i64, bricks: Vec<crate::made::Row>) -> Linked {
 #[test]
 fn rows_are_cut_to_the_window() {
     let late = vec![
-        at(1, "brick", "a", -10, 20),
-        at(2, "brick", "b", 30, 80),
-        at(3, "brick", "c", 60, 90).thread(1),
+        interval(1, "brick", "a", -10, 20),
+        interval(2, "brick", "b", 30, 80),
+        interval(3, "brick", "c", 60, 90).thread(1),
     ];
     let out = run(50, late).analyse();
     assert_eq!(path(&out), ["work a 0-20", "gap - 20-30", "work b 30-50"]);
@@ -37,11 +37,11 @@ fn in_a_window(from_ns: i64, until_ns: i64, last_end_ns: i64) -> Output {
     let mut linked = run(
         100,
         vec![
-            at(1, "iteration", "iteration", 0, 100),
-            at(2, "brick", "a", 0, 40),
-            at(3, "brick", "b", 40, 60),
-            at(4, "brick", "c", 60, 80),
-            at(5, "brick", "d", 80, last_end_ns).thread(1),
+            interval(1, "iteration", "iteration", 0, 100),
+            interval(2, "brick", "a", 0, 40),
+            interval(3, "brick", "b", 40, 60),
+            interval(4, "brick", "c", 60, 80),
+            interval(5, "brick", "d", 80, last_end_ns).thread(1),
         ],
     );
     linked.window = Some((from_ns, until_ns));
@@ -85,7 +85,7 @@ fn rows_of_a_window_that_reach_beyond_the_recording_warn() {
 fn a_long_path_is_listed_in_part_and_sums_up() {
     let bricks: Vec<_> = (0..10)
         .map(|i| {
-            at(
+            interval(
                 i + 1,
                 "brick",
                 "a",
@@ -120,8 +120,8 @@ fn a_long_path_is_listed_in_part_and_sums_up() {
 
 #[test]
 fn an_unknown_option_is_refused() {
-    let made = run(10, vec![]).made;
-    let inputs = made.inputs();
+    let fixture = run(10, vec![]).fixture;
+    let inputs = fixture.inputs();
     let error = trueno_plugin::testing::run::<trueno_plugin_critical_path::CriticalPath>(
         inputs,
         r#"{"rows": 1}"#,

@@ -1,7 +1,7 @@
 //! Device streams: their order, and the calls that launched what ran there.
 
 use crate::linked::{Linked, path, slack};
-use crate::made::{Made, at};
+use trueno_analysis::testing::{RunFixture, interval};
 
 /// ```text
 /// thread 0    ├ launch 0..5 ┤├ launch 5..9 ┤├ launch 9..12 ┤
@@ -10,19 +10,19 @@ use crate::made::{Made, at};
 #[test]
 fn a_stream_is_followed_back_to_its_launch() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(80),
             calls: vec![
-                at(1, "", "launch", 0, 5),
-                at(2, "", "launch", 5, 9),
-                at(3, "", "launch", 9, 12),
+                interval(1, "", "launch", 0, 5),
+                interval(2, "", "launch", 5, 9),
+                interval(3, "", "launch", 9, 12),
             ],
-            transfers: vec![at(4, "", "h2d", 8, 20).stream(0, 7)],
+            transfers: vec![interval(4, "", "h2d", 8, 20).stream(0, 7)],
             kernels: vec![
-                at(5, "", "a", 20, 50).stream(0, 7),
-                at(6, "", "b", 53, 80).stream(0, 7),
+                interval(5, "", "a", 20, 50).stream(0, 7),
+                interval(6, "", "b", 53, 80).stream(0, 7),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         launches: vec![(2, 5), (3, 6)],
         copies: vec![(1, 4)],
@@ -49,11 +49,11 @@ fn a_stream_is_followed_back_to_its_launch() {
 #[test]
 fn a_kernel_may_begin_inside_its_call() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(40),
-            calls: vec![at(1, "", "launch", 0, 20)],
-            kernels: vec![at(2, "", "k", 12, 40).stream(0, 7)],
-            ..Made::default()
+            calls: vec![interval(1, "", "launch", 0, 20)],
+            kernels: vec![interval(2, "", "k", 12, 40).stream(0, 7)],
+            ..RunFixture::default()
         },
         launches: vec![(1, 2)],
         ..Linked::default()

@@ -3,18 +3,18 @@
 use trueno_plugin::{Evidence, Severity};
 
 use crate::linked::{Linked, codes, path};
-use crate::made::{Made, Row, at};
+use trueno_analysis::testing::{Row, RunFixture, interval};
 
 fn two(edges: Vec<(u64, u64, &'static str)>) -> Linked {
     let bricks = vec![
-        at(1, "brick", "a", 0, 100),
-        at(2, "brick", "b", 100, 300).thread(1),
+        interval(1, "brick", "a", 0, 100),
+        interval(2, "brick", "b", 100, 300).thread(1),
     ];
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(300),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         edges,
         ..Linked::default()
@@ -55,7 +55,7 @@ fn one_that_waits_for_itself_is_a_cycle() {
 fn one_nanosecond_too_early_is_a_contradiction() {
     let mut run = two(vec![(1, 2, "depends_on")]);
     assert_eq!(codes(&run.analyse()), [""; 0]);
-    run.made.bricks[0].dur_ns += 1;
+    run.fixture.bricks[0].dur_ns += 1;
     assert_eq!(codes(&run.analyse()), ["edge_contradicts_times"]);
     run.edges = vec![(2, 1, "spawns")];
     assert_eq!(codes(&run.analyse()), ["edge_contradicts_times"]);
@@ -69,9 +69,9 @@ fn ids_and_kinds_that_are_not_known_are_counted() {
         (1, 2, "near"),
         (1, 2, "joins"),
     ]);
-    run.made.kernels = vec![Row {
+    run.fixture.kernels = vec![Row {
         bound: true,
-        ..at(7, "", "k", 0, 10)
+        ..interval(7, "", "k", 0, 10)
     }];
     run.edges.push((1, 7, "depends_on"));
     let out = run.analyse();
@@ -91,15 +91,15 @@ fn ids_and_kinds_that_are_not_known_are_counted() {
 /// Times do not order what happens at one instant; a circle there is still one.
 #[test]
 fn a_circle_at_one_instant_is_named() {
-    let mark = |id, thread| at(id, "brick", "mark", 50, 50).thread(thread);
-    let made = Made {
+    let mark = |id, thread| interval(id, "brick", "mark", 50, 50).thread(thread);
+    let fixture = RunFixture {
         wall_ns: Some(100),
         bricks: vec![mark(1, 0), mark(2, 0), mark(3, 1), mark(4, 1)],
-        ..Made::default()
+        ..RunFixture::default()
     };
     let run = |edges| {
         Linked {
-            made: made.clone(),
+            fixture: fixture.clone(),
             edges,
             ..Linked::default()
         }
@@ -121,7 +121,7 @@ fn a_circle_at_one_instant_is_named() {
 #[test]
 fn many_cycles_are_counted_after_the_first_ten() {
     let bricks = (0..24)
-        .map(|i| at(i + 1, "brick", "a", i as i64 * 10, i as i64 * 10 + 5))
+        .map(|i| interval(i + 1, "brick", "a", i as i64 * 10, i as i64 * 10 + 5))
         .collect();
     let pairs = (0..12).flat_map(|i| {
         [
@@ -129,13 +129,13 @@ fn many_cycles_are_counted_after_the_first_ten() {
             (2 * i + 2, 2 * i + 1, "depends_on"),
         ]
     });
-    let made = Made {
+    let fixture = RunFixture {
         wall_ns: Some(240),
         bricks,
-        ..Made::default()
+        ..RunFixture::default()
     };
     let out = Linked {
-        made,
+        fixture,
         edges: pairs.collect(),
         ..Linked::default()
     }

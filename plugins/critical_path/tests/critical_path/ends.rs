@@ -1,14 +1,14 @@
 //! Where the path ends.
 
 use crate::linked::{Linked, path, slack};
-use crate::made::{Made, Row, at};
+use trueno_analysis::testing::{Row, RunFixture, interval};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(wall_ns),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -23,10 +23,10 @@ fn a_watchdog_that_ends_last_does_not_hold_the_path() {
     let out = run(
         40,
         vec![
-            at(1, "brick", "a", 0, 10),
-            at(2, "brick", "a", 10, 20),
-            at(3, "brick", "a", 20, 30),
-            at(4, "brick", "poll", 38, 40).thread(1),
+            interval(1, "brick", "a", 0, 10),
+            interval(2, "brick", "a", 10, 20),
+            interval(3, "brick", "a", 20, 30),
+            interval(4, "brick", "poll", 38, 40).thread(1),
         ],
     )
     .analyse();
@@ -43,9 +43,9 @@ fn a_sleeper_without_gaps_does_not_hold_it_either() {
     let out = run(
         100,
         vec![
-            at(1, "brick", "a", 0, 30),
-            at(2, "brick", "b", 40, 95),
-            at(3, "function", "wait", 0, 100).thread(1),
+            interval(1, "brick", "a", 0, 30),
+            interval(2, "brick", "b", 40, 95),
+            interval(3, "function", "wait", 0, 100).thread(1),
         ],
     )
     .analyse();
@@ -60,9 +60,9 @@ fn where_most_events_explain_little_the_least_gap_wins() {
     let out = run(
         100,
         vec![
-            at(1, "brick", "a", 0, 1),
-            at(2, "brick", "a", 98, 99),
-            at(3, "brick", "b", 5, 90).thread(1),
+            interval(1, "brick", "a", 0, 1),
+            interval(2, "brick", "a", 98, 99),
+            interval(3, "brick", "b", 5, 90).thread(1),
         ],
     )
     .analyse();
@@ -71,9 +71,9 @@ fn where_most_events_explain_little_the_least_gap_wins() {
 
 #[test]
 fn of_equals_the_device_comes_first() {
-    let mut run = run(50, vec![at(1, "brick", "host", 0, 50)]);
-    run.made.calls = vec![at(2, "", "launch", 0, 10)];
-    run.made.kernels = vec![at(3, "", "k", 10, 50).stream(0, 7)];
+    let mut run = run(50, vec![interval(1, "brick", "host", 0, 50)]);
+    run.fixture.calls = vec![interval(2, "", "launch", 0, 10)];
+    run.fixture.kernels = vec![interval(3, "", "k", 10, 50).stream(0, 7)];
     run.launches = vec![(2, 3)];
     let out = run.analyse();
     assert_eq!(path(&out), ["work launch 0-10", "work k 10-50"]);

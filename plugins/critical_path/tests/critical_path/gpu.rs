@@ -1,7 +1,7 @@
 //! Dependencies of device work that nothing records as such.
 
 use crate::linked::{Linked, Waiting, codes, path, slack};
-use crate::made::{Made, at, lines};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// ```text
 /// thread 0  ├ launch ┤       ├──── cudaStreamSynchronize ────┤├ after ┤
@@ -11,21 +11,21 @@ use crate::made::{Made, at, lines};
 /// ```
 fn stream_sync(kind: &'static str, stream: Option<i64>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             calls: vec![
-                at(1, "", "launch", 0, 5),
-                at(2, "", "launch", 5, 10),
-                at(3, "", "sync", 20, 85),
+                interval(1, "", "launch", 0, 5),
+                interval(2, "", "launch", 5, 10),
+                interval(3, "", "sync", 20, 85),
             ],
             // The wait has the times of its call, and a lower id than it might.
-            syncs: vec![at(30, "", kind, 20, 85)],
+            syncs: vec![interval(30, "", kind, 20, 85)],
             kernels: vec![
-                at(4, "", "k", 10, 80).stream(0, 7),
-                at(5, "", "other", 12, 40).stream(0, 8),
+                interval(4, "", "k", 10, 80).stream(0, 7),
+                interval(5, "", "other", 12, 40).stream(0, 8),
             ],
-            bricks: vec![at(6, "brick", "after", 85, 100)],
-            ..Made::default()
+            bricks: vec![interval(6, "brick", "after", 85, 100)],
+            ..RunFixture::default()
         },
         launches: vec![(1, 4), (2, 5)],
         waits: vec![Waiting {
@@ -88,8 +88,8 @@ fn a_wait_that_names_no_stream_stays_unexplained() {
 #[test]
 fn what_was_launched_after_the_wait_began_is_not_waited_for() {
     let mut run = stream_sync("stream", Some(7));
-    run.made.calls[0] = at(1, "", "launch", 30, 35).thread(1);
-    run.made.kernels[0] = at(4, "", "k", 40, 80).stream(0, 7);
+    run.fixture.calls[0] = interval(1, "", "launch", 30, 35).thread(1);
+    run.fixture.kernels[0] = interval(4, "", "k", 40, 80).stream(0, 7);
     let out = run.analyse();
     assert!(
         path(&out).contains(&"sync_wait stream 20-85".to_owned()),
@@ -105,22 +105,25 @@ fn what_was_launched_after_the_wait_began_is_not_waited_for() {
 /// ```
 fn events() -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             calls: vec![
-                at(1, "", "launch a", 0, 5),
-                at(2, "", "record", 5, 7),
-                at(3, "", "wait event", 7, 9),
-                at(4, "", "launch b", 9, 12),
-                at(5, "", "launch c", 12, 15),
+                interval(1, "", "launch a", 0, 5),
+                interval(2, "", "record", 5, 7),
+                interval(3, "", "wait event", 7, 9),
+                interval(4, "", "launch b", 9, 12),
+                interval(5, "", "launch c", 12, 15),
             ],
-            syncs: vec![at(20, "", "stream_wait", 7, 9), at(21, "", "event", 20, 62)],
+            syncs: vec![
+                interval(20, "", "stream_wait", 7, 9),
+                interval(21, "", "event", 20, 62),
+            ],
             kernels: vec![
-                at(10, "", "a", 6, 60).stream(0, 7),
-                at(11, "", "c", 60, 70).stream(0, 7),
-                at(12, "", "b", 61, 100).stream(0, 8),
+                interval(10, "", "a", 6, 60).stream(0, 7),
+                interval(11, "", "c", 60, 70).stream(0, 7),
+                interval(12, "", "b", 61, 100).stream(0, 8),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         launches: vec![(1, 10), (4, 12), (5, 11)],
         waits: vec![
@@ -193,12 +196,12 @@ fn an_edge_says_which_record_a_wait_is_for() {
 #[test]
 fn a_blocking_copy_is_the_copy_on_the_path_and_not_its_call() {
     let run = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(60),
-            calls: vec![at(1, "", "cudaMemcpy", 0, 50)],
-            transfers: vec![at(2, "", "h2d", 10, 45).stream(0, 7)],
-            bricks: vec![at(3, "brick", "after", 50, 60)],
-            ..Made::default()
+            calls: vec![interval(1, "", "cudaMemcpy", 0, 50)],
+            transfers: vec![interval(2, "", "h2d", 10, 45).stream(0, 7)],
+            bricks: vec![interval(3, "brick", "after", 50, 60)],
+            ..RunFixture::default()
         },
         copies: vec![(1, 2)],
         blocking: vec![(2, 1)],
@@ -232,18 +235,18 @@ fn a_blocking_copy_is_the_copy_on_the_path_and_not_its_call() {
 #[test]
 fn the_legacy_default_stream_waits_for_all_and_all_for_it() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             calls: (0..4)
-                .map(|i| at(i + 1, "", "launch", i as i64, i as i64 + 1))
+                .map(|i| interval(i + 1, "", "launch", i as i64, i as i64 + 1))
                 .collect(),
             kernels: vec![
-                at(11, "", "a", 5, 30).stream(0, 7),
-                at(12, "", "b", 31, 60).stream(0, 0),
-                at(13, "", "c", 62, 100).stream(0, 7),
-                at(14, "", "d", 5, 90).stream(0, 9),
+                interval(11, "", "a", 5, 30).stream(0, 7),
+                interval(12, "", "b", 31, 60).stream(0, 0),
+                interval(13, "", "c", 62, 100).stream(0, 7),
+                interval(14, "", "d", 5, 90).stream(0, 9),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         launches: vec![(1, 11), (2, 12), (3, 13), (4, 14)],
         streams: vec![(0, 0, "null"), (0, 7, "blocking"), (0, 9, "non_blocking")],
@@ -273,15 +276,15 @@ fn the_legacy_default_stream_waits_for_all_and_all_for_it() {
 #[test]
 fn nodes_of_a_graph_hang_on_its_one_launch() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(50),
-            calls: vec![at(1, "", "cudaGraphLaunch", 0, 8)],
+            calls: vec![interval(1, "", "cudaGraphLaunch", 0, 8)],
             kernels: vec![
-                at(2, "", "a", 10, 20).stream(0, 7),
-                at(3, "", "b", 21, 50).stream(0, 7),
-                at(4, "", "c", 12, 30).stream(0, 8),
+                interval(2, "", "a", 10, 20).stream(0, 7),
+                interval(3, "", "b", 21, 50).stream(0, 7),
+                interval(4, "", "c", 12, 30).stream(0, 8),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         launches: vec![(1, 2), (1, 3), (1, 4)],
         ..Linked::default()
@@ -323,7 +326,7 @@ fn correlations_tell_what_was_launched_before_a_wait() {
     let mut run = stream_sync("stream", Some(7));
     run.launches.clear();
     run.waits[0].correlation = Some(90);
-    run.made.kernels = vec![at(4, "", "k", 30, 80).stream(0, 7)];
+    run.fixture.kernels = vec![interval(4, "", "k", 30, 80).stream(0, 7)];
     run.unlaunched = vec![(4, 91)];
     let later = run.analyse();
     assert!(
@@ -348,13 +351,13 @@ fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
     let alone = path(&run.analyse());
     assert!(alone.contains(&"work k 10-80".to_owned()), "{alone:?}");
     // A stream of rank 1 beside it: the wait is still for the one device of its own rank.
-    let other = at(1 << 48, "", "far", 12, 84).stream(1 << 16, 7);
-    run.made.kernels.push(other);
+    let other = interval(1 << 48, "", "far", 12, 84).stream(1 << 16, 7);
+    run.fixture.kernels.push(other);
     assert_eq!(path(&run.analyse()), alone);
     // A call of rank 1 says nothing about when work of rank 0 was launched.
     let mut run = stream_sync("stream", Some(7));
     run.launches.clear();
-    run.made.kernels = vec![at(4, "", "k", 30, 80).stream(0, 7)];
+    run.fixture.kernels = vec![interval(4, "", "k", 30, 80).stream(0, 7)];
     run.waits[0].correlation = Some((1 << 48) | 90);
     run.unlaunched = vec![(4, 91)];
     let out = path(&run.analyse());
@@ -368,14 +371,17 @@ fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
 #[test]
 fn before_work_without_a_launch_is_a_gap() {
     let run = |launches: &[(u64, u64)]| Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
-            calls: vec![at(1, "", "launch", 0, 5), at(2, "", "launch", 5, 10)],
-            kernels: vec![
-                at(3, "", "a", 10, 30).stream(0, 7),
-                at(4, "", "b", 70, 100).stream(0, 7),
+            calls: vec![
+                interval(1, "", "launch", 0, 5),
+                interval(2, "", "launch", 5, 10),
             ],
-            ..Made::default()
+            kernels: vec![
+                interval(3, "", "a", 10, 30).stream(0, 7),
+                interval(4, "", "b", 70, 100).stream(0, 7),
+            ],
+            ..RunFixture::default()
         },
         launches: launches.to_vec(),
         ..Linked::default()

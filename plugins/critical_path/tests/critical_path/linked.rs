@@ -4,12 +4,12 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_critical_path::CriticalPath;
 
-use crate::made::{Made, lines};
+use trueno_analysis::testing::{RunFixture, lines};
 
 /// A run and what depends on what, by ids.
 #[derive(Clone, Debug, Default)]
 pub struct Linked {
-    pub made: Made,
+    pub fixture: RunFixture,
     pub edges: Vec<(u64, u64, &'static str)>,
     /// Parent and task.
     pub tasks: Vec<(u64, u64)>,
@@ -55,7 +55,7 @@ impl Linked {
     }
 
     pub fn inputs(&self) -> Vec<TableBuilder> {
-        let mut inputs = self.made.inputs();
+        let mut inputs = self.fixture.inputs();
         inputs.push(
             Table::build("edges")
                 .u64("from_id", self.edges.iter().map(|edge| edge.0))
@@ -126,7 +126,7 @@ impl Linked {
         let window_ns = self.window.map(|(from_ns, until_ns)| until_ns - from_ns);
         assert_eq!(
             Some(sum),
-            window_ns.or(self.made.wall_ns),
+            window_ns.or(self.fixture.wall_ns),
             "the path adds up to the window:\n{path}"
         );
         out

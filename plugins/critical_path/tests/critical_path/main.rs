@@ -7,9 +7,6 @@ mod edges;
 mod ends;
 mod gpu;
 mod linked;
-// Runs by hand, as the other reader of lanes writes them.
-#[path = "../../../category/tests/category/made.rs"]
-mod made;
 mod nested;
 mod predecessor;
 mod random;

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use trueno_plugin_critical_path::around::Around;
+use trueno_analysis::lanes::{Class, Label, Lanes};
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::graph::Graph;
-use trueno_plugin_critical_path::lanes::{Class, Label, Lanes};
-use trueno_plugin_critical_path::named::named;
+use trueno_plugin_critical_path::ownership::Ownership;
+use trueno_plugin_critical_path::path_time_by_name::path_time_by_name;
 use trueno_plugin_critical_path::segments::segments;
 use trueno_plugin_critical_path::walk::{PieceKind, walk};
 use trueno_plugin_critical_path::window::cut;
 
 use crate::linked::Linked;
-use crate::made::{Made, at, lines};
 use crate::random::{edges, lanes, runs};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// Gives the intervals one of three names.
 fn rename(run: &mut Lanes) {
@@ -29,7 +29,7 @@ fn rename(run: &mut Lanes) {
 }
 
 /// Time on the path and own part by name: from every piece all the way up.
-fn slowly(graph: &Graph<'_>, around: &Around) -> BTreeMap<u32, (i64, i64)> {
+fn slowly(graph: &Graph<'_>, around: &Ownership) -> BTreeMap<u32, (i64, i64)> {
     let path = walk(graph, graph.run.wall_ns);
     let mut sums: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
     for (at, piece) in path.iter().enumerate() {
@@ -56,7 +56,7 @@ fn slowly(graph: &Graph<'_>, around: &Around) -> BTreeMap<u32, (i64, i64)> {
                 sum.0 += dur_ns;
                 sum.1 += if number == innermost { dur_ns } else { 0 };
             }
-            up = around.of(number);
+            up = around.owner(number);
             steps += 1;
         }
     }
@@ -73,9 +73,9 @@ proptest! {
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
         let let_go = graph.let_go().to_vec();
         found.contradict(&run, &let_go);
-        let around = Around::new(&run, &found.good);
+        let around = Ownership::new(&run, &found.good);
         let path = walk(&graph, run.wall_ns);
-        let fast: BTreeMap<u32, (i64, i64)> = named(&graph, &around, &path)
+        let fast: BTreeMap<u32, (i64, i64)> = path_time_by_name(&graph, &around, &path)
             .into_iter()
             .map(|named| (named.name, (named.path_ns, named.own_ns)))
             .collect();
@@ -89,13 +89,13 @@ fn as_many_levels_as_there_are_rows() {
     const LEVELS: i64 = 64_000;
     let brick = |level: i64| {
         let name = ["even", "odd"][level as usize % 2];
-        at(1 + level as u64, "brick", name, level, 2 * LEVELS - level)
+        interval(1 + level as u64, "brick", name, level, 2 * LEVELS - level)
     };
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(2 * LEVELS),
             bricks: (0..LEVELS).map(brick).collect(),
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -103,7 +103,7 @@ fn as_many_levels_as_there_are_rows() {
     assert_eq!(
         lines(
             out.table("opportunity"),
-            &["name", "path_ns", "gain_100_ns"]
+            &["name", "path_ns", "gain_100pct_ns"]
         ),
         ["even | 128000 | 128000", "odd | 127998 | 127998"]
     );

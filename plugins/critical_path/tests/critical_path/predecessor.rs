@@ -1,16 +1,16 @@
-//! What another profiler of the same programs got wrong, with the true answers.
+//! Errors of another profiler of the same programs, with the true answers.
 //!
 //! Serial siblings, parents beside their children, and circles stand in `serial` and `edges`.
 
 use crate::linked::{Linked, path, slack};
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(wall_ns),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -22,9 +22,9 @@ fn a_dependency_may_lead_to_a_row_that_was_numbered_before() {
     let mut run = run(
         150,
         vec![
-            at(3, "brick", "first", 0, 100),
-            at(1, "task", "last", 100, 150).thread(1),
-            at(2, "task", "beside", 40, 60).thread(2),
+            interval(3, "brick", "first", 0, 100),
+            interval(1, "task", "last", 100, 150).thread(1),
+            interval(2, "task", "beside", 40, 60).thread(2),
         ],
     );
     run.edges = vec![(3, 1, "depends_on"), (2, 1, "depends_on")];
@@ -37,7 +37,7 @@ fn a_dependency_may_lead_to_a_row_that_was_numbered_before() {
 #[test]
 fn tasks_functions_and_layers_take_their_time() {
     for kind in ["task", "function", "layer", "iteration", "run", "anything"] {
-        let out = run(9_000_000, vec![at(1, kind, "x", 0, 9_000_000)]).analyse();
+        let out = run(9_000_000, vec![interval(1, kind, "x", 0, 9_000_000)]).analyse();
         assert_eq!(path(&out), ["work x 0-9000000"], "{kind}");
     }
 }
@@ -45,7 +45,8 @@ fn tasks_functions_and_layers_take_their_time() {
 /// A map from names to rows kept the last of several.
 #[test]
 fn rows_of_one_name_are_several_rows() {
-    let layers = (0..3).map(|i| at(i + 1, "layer", "layer", 10 * i as i64, 10 * i as i64 + 10));
+    let layers =
+        (0..3).map(|i| interval(i + 1, "layer", "layer", 10 * i as i64, 10 * i as i64 + 10));
     let out = run(30, layers.collect()).analyse();
     assert_eq!(
         lines(out.table("by_name"), &["name", "dur_ns", "pieces"]),
@@ -59,8 +60,8 @@ fn rows_of_one_name_are_several_rows() {
 fn the_same_run_gives_the_same_tables_whatever_the_order_of_rows() {
     let bricks = || -> Vec<Row> {
         (0..12)
-            .map(|i| at(i + 1, "task", "t", 0, 50).thread(1 + i as i64))
-            .chain([at(100, "brick", "main", 0, 80)])
+            .map(|i| interval(i + 1, "task", "t", 0, 50).thread(1 + i as i64))
+            .chain([interval(100, "brick", "main", 0, 80)])
             .collect()
     };
     let tables = |bricks: Vec<Row>| -> Vec<String> {

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 
 use proptest::prelude::*;
-use trueno_plugin_critical_path::around::Around;
+use trueno_analysis::lanes::{
+    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
+};
+use trueno_analysis::start_order::sort_by_start;
 use trueno_plugin_critical_path::dependencies::{dependencies, span};
 use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::graph::{Graph, Link};
-use trueno_plugin_critical_path::lanes::{
-    Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, by_start,
-};
+use trueno_plugin_critical_path::ownership::Ownership;
 use trueno_plugin_critical_path::rule::{Change, Rule, Target};
 use trueno_plugin_critical_path::schedule::{self, Scenario};
 use trueno_plugin_critical_path::segments::{NONE, segments};
@@ -66,7 +67,7 @@ pub fn lanes(rows: &[(usize, usize, i64, i64)]) -> Lanes {
                 elements: NO_ELEMENTS,
             });
         let mut spans: Vec<Span> = spans.collect();
-        by_start(&mut spans);
+        sort_by_start(&mut spans);
         let kind = if lane == 2 {
             LaneKind::Device
         } else {
@@ -202,7 +203,7 @@ proptest! {
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
     }
 
-    /// What keeps few of the times gives the same walls as what has all of them.
+    /// Re-timing that keeps few of the times gives the same walls as that which keeps all.
     #[test]
     fn kept_times_are_those_of_the_whole_graph(
         (rows, raw) in runs(),
@@ -230,7 +231,7 @@ proptest! {
         schedule::retime_kept(&graph, &scaled, &mut kept);
         prop_assert_eq!(kept.len(), graph.kept().len());
         for (segment, free_ns) in (0..).zip(&all) {
-            if let Some(place) = graph.kept().place(segment) {
+            if let Some(place) = graph.kept().rank(segment) {
                 prop_assert_eq!(&kept[place], free_ns);
             }
         }
@@ -379,7 +380,7 @@ fn renumbered(rows: &[(usize, usize, i64, i64)]) -> Lanes {
             span.id = 1000 - span.id;
         }
         lane.spans.reverse();
-        by_start(&mut lane.spans);
+        sort_by_start(&mut lane.spans);
     }
     run
 }
@@ -454,7 +455,7 @@ proptest! {
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
         let good: Vec<_> = found.good.iter().zip(0..).filter(|(_, n)| !graph.let_go().contains(n)).map(|(d, _)| *d).collect();
-        let around = Around::new(&run, &good);
+        let around = Ownership::new(&run, &good);
         let scale = f64::from(scale) / 2.0;
         let rules = [Rule { text: String::new(), target: Target::Id(which), change: Change::Scale(scale) }];
         let assumption = Assumption::new(&graph, &around, &rules);

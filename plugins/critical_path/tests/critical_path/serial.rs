@@ -1,14 +1,14 @@
 //! One thread: everything is on the path, nothing counts twice.
 
 use crate::linked::{Linked, codes, path, slack};
-use crate::made::{Made, at, lines};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
-fn serial(wall_ns: i64, bricks: Vec<crate::made::Row>) -> Linked {
+fn serial(wall_ns: i64, bricks: Vec<trueno_analysis::testing::Row>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(wall_ns),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -19,12 +19,12 @@ fn two_serial_layers_are_as_long_as_both() {
     let out = serial(
         1_400_000,
         vec![
-            at(2, "brick", "attention", 0, 300_000).category("Attention"),
-            at(3, "brick", "ffn", 300_000, 690_000).category("FFN"),
-            at(1, "layer", "layer", 0, 700_000),
-            at(5, "brick", "attention", 700_000, 1_000_000).category("Attention"),
-            at(6, "brick", "ffn", 1_000_000, 1_400_000).category("FFN"),
-            at(4, "layer", "layer", 700_000, 1_400_000),
+            interval(2, "brick", "attention", 0, 300_000).category("Attention"),
+            interval(3, "brick", "ffn", 300_000, 690_000).category("FFN"),
+            interval(1, "layer", "layer", 0, 700_000),
+            interval(5, "brick", "attention", 700_000, 1_000_000).category("Attention"),
+            interval(6, "brick", "ffn", 1_000_000, 1_400_000).category("FFN"),
+            interval(4, "layer", "layer", 700_000, 1_400_000),
         ],
     )
     .analyse();
@@ -52,8 +52,8 @@ fn two_serial_layers_are_as_long_as_both() {
 
 #[test]
 fn a_parent_and_its_kernel_share_their_time() {
-    let mut run = serial(300_000, vec![at(1, "brick", "ffn", 0, 300_000)]);
-    run.made.kernels = vec![at(2, "", "gemm", 20_000, 290_000)];
+    let mut run = serial(300_000, vec![interval(1, "brick", "ffn", 0, 300_000)]);
+    run.fixture.kernels = vec![interval(2, "", "gemm", 20_000, 290_000)];
     let out = run.analyse();
     assert_eq!(
         path(&out),
@@ -73,7 +73,10 @@ fn a_parent_and_its_kernel_share_their_time() {
 fn what_is_not_covered_is_a_gap() {
     let out = serial(
         100,
-        vec![at(1, "brick", "a", 10, 30), at(2, "brick", "b", 40, 80)],
+        vec![
+            interval(1, "brick", "a", 10, 30),
+            interval(2, "brick", "b", 40, 80),
+        ],
     )
     .analyse();
     assert_eq!(
@@ -124,7 +127,10 @@ fn an_empty_run_has_empty_tables() {
 fn a_span_without_duration_takes_no_time_and_has_its_slack() {
     let out = serial(
         20,
-        vec![at(1, "brick", "a", 0, 20), at(2, "brick", "mark", 10, 10)],
+        vec![
+            interval(1, "brick", "a", 0, 20),
+            interval(2, "brick", "mark", 10, 10),
+        ],
     )
     .analyse();
     assert_eq!(path(&out), ["work a 0-20"]);
@@ -133,10 +139,10 @@ fn a_span_without_duration_takes_no_time_and_has_its_slack() {
 
 #[test]
 fn waits_and_copies_on_the_path_are_named() {
-    let mut run = serial(100, vec![at(1, "brick", "a", 0, 100)]);
-    run.made.syncs = vec![at(2, "", "device", 10, 30)];
-    run.made.transfers = vec![at(3, "", "h2h", 40, 60)];
-    run.made.calls = vec![at(4, "", "read", 70, 80)];
+    let mut run = serial(100, vec![interval(1, "brick", "a", 0, 100)]);
+    run.fixture.syncs = vec![interval(2, "", "device", 10, 30)];
+    run.fixture.transfers = vec![interval(3, "", "h2h", 40, 60)];
+    run.fixture.calls = vec![interval(4, "", "read", 70, 80)];
     let out = run.analyse();
     let expected = [
         "work a 0-10",

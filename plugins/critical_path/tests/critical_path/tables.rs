@@ -1,14 +1,14 @@
 //! Windows, iterations, names and what ran alone.
 
 use crate::linked::{Linked, path};
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(wall_ns),
             bricks,
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -18,10 +18,10 @@ fn iterations() -> Linked {
     run(
         100,
         vec![
-            at(1, "iteration", "step", 10, 40),
-            at(2, "brick", "a", 10, 30).category("X"),
-            at(3, "iteration", "step", 50, 90),
-            at(4, "brick", "a", 60, 90).category("Y"),
+            interval(1, "iteration", "step", 10, 40),
+            interval(2, "brick", "a", 10, 30).category("X"),
+            interval(3, "iteration", "step", 50, 90),
+            interval(4, "brick", "a", 60, 90).category("Y"),
         ],
     )
 }
@@ -37,7 +37,7 @@ fn every_iteration_has_its_part_of_the_path() {
         ["step | 10 | 30 | 30 | 0 | 1", "step | 50 | 40 | 40 | 0 | 3"]
     );
     assert!(
-        run(10, vec![at(1, "brick", "a", 0, 10)])
+        run(10, vec![interval(1, "brick", "a", 0, 10)])
             .analyse()
             .tables
             .iter()
@@ -94,10 +94,10 @@ fn slack_has_its_least_and_its_median_by_name() {
     let mut run = run(
         100,
         vec![
-            at(1, "brick", "main", 0, 100),
-            at(2, "task", "t", 0, 90).thread(1),
-            at(3, "task", "t", 0, 70).thread(2),
-            at(4, "task", "t", 0, 40).thread(3),
+            interval(1, "brick", "main", 0, 100),
+            interval(2, "task", "t", 0, 90).thread(1),
+            interval(3, "task", "t", 0, 70).thread(2),
+            interval(4, "task", "t", 0, 40).thread(3),
         ],
     );
     run.tasks = vec![(1, 2), (1, 3), (1, 4)];
@@ -120,17 +120,17 @@ fn what_ran_while_all_others_were_idle_stands_apart() {
     let mut run = run(
         60,
         vec![
-            at(1, "brick", "a", 0, 20),
-            at(2, "brick", "b", 50, 60),
-            at(3, "task", "t", 10, 45).thread(1),
+            interval(1, "brick", "a", 0, 20),
+            interval(2, "brick", "b", 50, 60),
+            interval(3, "task", "t", 10, 45).thread(1),
         ],
     );
-    run.made.syncs = vec![at(4, "", "join", 20, 50)];
+    run.fixture.syncs = vec![interval(4, "", "join", 20, 50)];
     run.edges = vec![(3, 4, "joins")];
     run.tasks = vec![(1, 3)];
     let out = run.analyse();
     assert_eq!(
-        lines(out.table("alone"), &["name", "alone_ns"]),
+        lines(out.table("serial_work"), &["name", "alone_ns"]),
         ["t | 25", "a | 10", "b | 10"]
     );
 }

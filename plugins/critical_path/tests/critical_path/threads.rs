@@ -1,10 +1,10 @@
 //! Several threads: spawned, joined, queued.
 
 use crate::linked::{Linked, codes, path, slack};
-use crate::made::{Made, Row, at, lines};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 fn join(id: u64, start_ns: i64, end_ns: i64) -> Row {
-    at(id, "", "join", start_ns, end_ns)
+    interval(id, "", "join", start_ns, end_ns)
 }
 
 /// ```text
@@ -14,17 +14,17 @@ fn join(id: u64, start_ns: i64, end_ns: i64) -> Row {
 /// ```
 fn fork() -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(70),
             bricks: vec![
-                at(2, "brick", "prepare", 0, 10),
-                at(1, "function", "run", 0, 70),
-                at(3, "task", "short", 6, 26).thread(1),
-                at(4, "task", "long", 8, 60).thread(2),
-                at(6, "brick", "finish", 62, 70),
+                interval(2, "brick", "prepare", 0, 10),
+                interval(1, "function", "run", 0, 70),
+                interval(3, "task", "short", 6, 26).thread(1),
+                interval(4, "task", "long", 8, 60).thread(2),
+                interval(6, "brick", "finish", 62, 70),
             ],
             syncs: vec![join(5, 10, 62)],
-            ..Made::default()
+            ..RunFixture::default()
         },
         edges: vec![(3, 5, "joins"), (4, 5, "joins")],
         tasks: vec![(1, 3), (1, 4)],
@@ -95,15 +95,15 @@ fn without_edges_a_task_has_slack_to_the_end() {
 #[test]
 fn tasks_of_one_worker_follow_each_other() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(91),
             bricks: vec![
-                at(1, "brick", "a", 0, 91),
-                at(2, "task", "one", 8, 50).thread(1),
-                at(3, "task", "two", 51, 90).thread(1),
+                interval(1, "brick", "a", 0, 91),
+                interval(2, "task", "one", 8, 50).thread(1),
+                interval(3, "task", "two", 51, 90).thread(1),
             ],
             syncs: vec![join(4, 5, 91)],
-            ..Made::default()
+            ..RunFixture::default()
         },
         edges: vec![(2, 4, "joins"), (3, 4, "joins")],
         tasks: vec![(1, 2), (1, 3)],
@@ -127,14 +127,14 @@ fn tasks_of_one_worker_follow_each_other() {
 #[test]
 fn a_parent_that_takes_part_spawned_before_that() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "all", 0, 100),
-                at(2, "task", "own", 4, 90),
-                at(3, "task", "other", 20, 100).thread(1),
+                interval(1, "brick", "all", 0, 100),
+                interval(2, "task", "own", 4, 90),
+                interval(3, "task", "other", 20, 100).thread(1),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         tasks: vec![(1, 2), (1, 3)],
         ..Linked::default()
@@ -151,14 +151,14 @@ fn a_parent_that_takes_part_spawned_before_that() {
 #[test]
 fn a_dependency_between_lanes_is_followed() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(60),
             bricks: vec![
-                at(1, "brick", "first", 0, 30),
-                at(2, "brick", "before", 0, 10).thread(1),
-                at(3, "brick", "after", 35, 60).thread(1),
+                interval(1, "brick", "first", 0, 30),
+                interval(2, "brick", "before", 0, 10).thread(1),
+                interval(3, "brick", "after", 35, 60).thread(1),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         edges: vec![(1, 3, "depends_on")],
         ..Linked::default()
@@ -176,15 +176,15 @@ fn a_dependency_between_lanes_is_followed() {
 #[test]
 fn a_wait_that_helps_is_cut_around_the_help() {
     let out = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(50),
             bricks: vec![
-                at(1, "function", "main", 0, 50),
-                at(2, "task", "far", 2, 30).thread(1),
-                at(3, "task", "help", 10, 20),
+                interval(1, "function", "main", 0, 50),
+                interval(2, "task", "far", 2, 30).thread(1),
+                interval(3, "task", "help", 10, 20),
             ],
             syncs: vec![join(4, 5, 32)],
-            ..Made::default()
+            ..RunFixture::default()
         },
         edges: vec![(2, 4, "joins")],
         tasks: vec![(1, 2)],

@@ -3,7 +3,7 @@
 use trueno_plugin::testing::Output;
 
 use crate::linked::{Linked, Waiting};
-use crate::made::{Made, at, lines};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// ```text
 /// thread 0   ├──────────────── layer ─────────────────┤
@@ -13,20 +13,20 @@ use crate::made::{Made, at, lines};
 /// ```
 fn threaded() -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "layer", "layer", 0, 100),
-                at(2, "brick", "qkv", 0, 20).category("Attention"),
-                at(3, "brick", "heads", 20, 70).category("Attention"),
-                at(4, "brick", "ffn", 70, 100).category("FFN"),
-                at(5, "task", "head", 25, 65)
+                interval(1, "layer", "layer", 0, 100),
+                interval(2, "brick", "qkv", 0, 20).category("Attention"),
+                interval(3, "brick", "heads", 20, 70).category("Attention"),
+                interval(4, "brick", "ffn", 70, 100).category("FFN"),
+                interval(5, "task", "head", 25, 65)
                     .thread(1)
                     .category("Attention"),
             ],
-            kernels: vec![at(6, "", "gemv", 75, 95)],
-            syncs: vec![at(7, "", "join", 24, 66)],
-            ..Made::default()
+            kernels: vec![interval(6, "", "gemv", 75, 95)],
+            syncs: vec![interval(7, "", "join", 24, 66)],
+            ..RunFixture::default()
         },
         tasks: vec![(3, 5)],
         edges: vec![(5, 7, "joins")],
@@ -108,14 +108,17 @@ fn the_path_changes_with_what_is_assumed() {
 #[test]
 fn kinds_of_lag_can_be_assumed_away() {
     let run = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
-            calls: vec![at(1, "", "launch", 0, 10), at(2, "", "launch", 10, 20)],
-            kernels: vec![
-                at(3, "", "a", 30, 50).stream(0, 7),
-                at(4, "", "b", 60, 100).stream(0, 7),
+            calls: vec![
+                interval(1, "", "launch", 0, 10),
+                interval(2, "", "launch", 10, 20),
             ],
-            ..Made::default()
+            kernels: vec![
+                interval(3, "", "a", 30, 50).stream(0, 7),
+                interval(4, "", "b", 60, 100).stream(0, 7),
+            ],
+            ..RunFixture::default()
         },
         launches: vec![(1, 3), (2, 4)],
         ..Linked::default()
@@ -173,14 +176,14 @@ fn an_unexplained_wait_is_no_work_that_a_brick_could_do_faster() {
 #[test]
 fn background_neither_hides_a_gain_nor_promises_one() {
     let run = |busy_ns: i64| Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "a", 0, 40),
-                at(2, "brick", "b", 40, 98),
-                at(3, "brick", "watch", 99 - busy_ns, 99).thread(1),
+                interval(1, "brick", "a", 0, 40),
+                interval(2, "brick", "b", 40, 98),
+                interval(3, "brick", "watch", 99 - busy_ns, 99).thread(1),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     };
@@ -194,7 +197,13 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     assert_eq!(
         lines(
             out.table("opportunity"),
-            &["name", "path_ns", "gain_10_ns", "gain_50_ns", "gain_100_ns"]
+            &[
+                "name",
+                "path_ns",
+                "gain_10pct_ns",
+                "gain_50pct_ns",
+                "gain_100pct_ns"
+            ]
         ),
         [
             "heads | 48 | 4 | 24 | 48",
@@ -219,7 +228,7 @@ fn opportunities_are_ranked_and_add_nothing_up() {
         "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
-    let rows = lines(out.table("opportunity"), &["name", "gain_50_ns"]);
+    let rows = lines(out.table("opportunity"), &["name", "gain_50pct_ns"]);
     assert!(
         rows.contains(&"heads | 24".to_owned()) && rows.contains(&"ffn | -".to_owned()),
         "{rows:?}"
@@ -231,15 +240,15 @@ fn opportunities_are_ranked_and_add_nothing_up() {
 #[test]
 fn a_gain_ends_where_another_path_is_the_longest() {
     let run = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "main", 0, 100),
-                at(2, "task", "slow", 10, 90).thread(1),
-                at(3, "task", "fast", 10, 70).thread(2),
+                interval(1, "brick", "main", 0, 100),
+                interval(2, "task", "slow", 10, 90).thread(1),
+                interval(3, "task", "fast", 10, 70).thread(2),
             ],
-            syncs: vec![at(4, "", "join", 10, 90)],
-            ..Made::default()
+            syncs: vec![interval(4, "", "join", 10, 90)],
+            ..RunFixture::default()
         },
         tasks: vec![(1, 2), (1, 3)],
         edges: vec![(2, 4, "joins"), (3, 4, "joins")],
@@ -269,12 +278,12 @@ fn a_wrong_rule_is_refused() {
 #[test]
 fn host_waits_shrink_with_the_device() {
     let run = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
-            calls: vec![at(1, "", "launch", 0, 10)],
-            kernels: vec![at(2, "", "k", 10, 90).stream(0, 7)],
-            syncs: vec![at(3, "", "device", 10, 95)],
-            ..Made::default()
+            calls: vec![interval(1, "", "launch", 0, 10)],
+            kernels: vec![interval(2, "", "k", 10, 90).stream(0, 7)],
+            syncs: vec![interval(3, "", "device", 10, 95)],
+            ..RunFixture::default()
         },
         launches: vec![(1, 2)],
         waits: vec![Waiting {
@@ -298,15 +307,15 @@ fn host_waits_shrink_with_the_device() {
 #[test]
 fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
     let run = |late_from: i64| Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "main", 0, 100),
-                at(2, "task", "early", 2, 10).thread(1),
-                at(3, "task", "late", late_from, 95).thread(2),
+                interval(1, "brick", "main", 0, 100),
+                interval(2, "task", "early", 2, 10).thread(1),
+                interval(3, "task", "late", late_from, 95).thread(2),
             ],
-            syncs: vec![at(4, "", "join", 2, 96)],
-            ..Made::default()
+            syncs: vec![interval(4, "", "join", 2, 96)],
+            ..RunFixture::default()
         },
         tasks: vec![(1, 2), (1, 3)],
         edges: vec![(2, 4, "joins"), (3, 4, "joins")],
@@ -317,7 +326,7 @@ fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
     // It begins while the other still runs: 2, 87 and 5.
     assert_eq!(predicted(&run(8), "kind:queue=0"), "94");
     let out = run(90).analyse();
-    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    let rows = lines(out.table("opportunity"), &["name", "gain_100pct_ns"]);
     assert!(rows.contains(&"kind:queue | 85".to_owned()), "{rows:?}");
 }
 
@@ -327,18 +336,18 @@ fn a_join_lasts_as_long_as_its_tasks_whenever_they_begin() {
 /// ```
 fn with_a_monitor(innermost: &'static str) -> Linked {
     Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
             bricks: vec![
-                at(1, "brick", "work", 0, 25),
-                at(5, "brick", "work", 25, 50),
-                at(6, "brick", "work", 50, 75),
-                at(7, "brick", "work", 75, 100),
-                at(2, "function", "threading.py(1032): _bootstrap", 0, 100).thread(1),
-                at(3, "function", "tqdm/_monitor.py(60): run", 1, 100).thread(1),
-                at(4, "function", innermost, 2, 100).thread(1),
+                interval(1, "brick", "work", 0, 25),
+                interval(5, "brick", "work", 25, 50),
+                interval(6, "brick", "work", 50, 75),
+                interval(7, "brick", "work", 75, 100),
+                interval(2, "function", "threading.py(1032): _bootstrap", 0, 100).thread(1),
+                interval(3, "function", "tqdm/_monitor.py(60): run", 1, 100).thread(1),
+                interval(4, "function", innermost, 2, 100).thread(1),
             ],
-            ..Made::default()
+            ..RunFixture::default()
         },
         ..Linked::default()
     }
@@ -351,7 +360,7 @@ fn a_frame_that_only_waits_holds_no_prediction_up() {
     // What is left are the two frames around it.
     assert_eq!(predicted(&run, "work=0"), "2");
     let out = run.analyse();
-    let rows = lines(out.table("opportunity"), &["name", "gain_100_ns"]);
+    let rows = lines(out.table("opportunity"), &["name", "gain_100pct_ns"]);
     assert_eq!(rows, ["work | 98"]);
     assert!(out.finding("prediction_bounded").is_none());
 }
@@ -363,7 +372,7 @@ fn a_lane_that_leaves_no_telling_is_named() {
     let out = run.analyse();
     let rows = lines(
         out.table("opportunity"),
-        &["name", "path_ns", "gain_10_ns", "gain_100_ns"],
+        &["name", "path_ns", "gain_10pct_ns", "gain_100pct_ns"],
     );
     assert_eq!(rows, ["work | 100 | - | -"]);
     let finding = out.finding("prediction_bounded").unwrap();
@@ -389,13 +398,13 @@ fn a_lane_that_leaves_no_telling_is_named() {
 #[test]
 fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     let launched = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(1_000),
-            bricks: vec![at(1, "brick", "step", 0, 1_000)],
-            calls: vec![at(2, "", "cudaLaunchKernel", 2, 6)],
-            kernels: vec![at(3, "", "gemm", 100, 900).stream(0, 7)],
-            syncs: vec![at(4, "", "stream", 500, 900)],
-            ..Made::default()
+            bricks: vec![interval(1, "brick", "step", 0, 1_000)],
+            calls: vec![interval(2, "", "cudaLaunchKernel", 2, 6)],
+            kernels: vec![interval(3, "", "gemm", 100, 900).stream(0, 7)],
+            syncs: vec![interval(4, "", "stream", 500, 900)],
+            ..RunFixture::default()
         },
         launches: vec![(2, 3)],
         waits: vec![Waiting {
@@ -420,11 +429,11 @@ fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     );
 
     let blocked = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(100),
-            calls: vec![at(1, "", "cudaMemcpy", 0, 100)],
-            transfers: vec![at(2, "", "h2d", 10, 90).stream(0, 7)],
-            ..Made::default()
+            calls: vec![interval(1, "", "cudaMemcpy", 0, 100)],
+            transfers: vec![interval(2, "", "h2d", 10, 90).stream(0, 7)],
+            ..RunFixture::default()
         },
         copies: vec![(1, 2)],
         blocking: vec![(2, 1)],
@@ -433,14 +442,14 @@ fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     assert_eq!(predicted(&blocked, "cudaMemcpy=0.5"), "50");
 }
 
-/// What would not be seen in the figure is not worth a line.
+/// A gain that would not be seen in the figure is not worth a line.
 #[test]
 fn a_lever_of_nothing_is_not_told() {
     let run = Linked {
-        made: Made {
+        fixture: RunFixture {
             wall_ns: Some(10_000),
-            bricks: vec![at(1, "brick", "small", 0, 90)],
-            ..Made::default()
+            bricks: vec![interval(1, "brick", "small", 0, 90)],
+            ..RunFixture::default()
         },
         ..Linked::default()
     };

@@ -6,17 +6,17 @@ use trueno_plugin::{I64Column, Result, Run, U64Column};
 
 use super::texts::{self, known};
 use super::{NONE, Row, Rows};
-use crate::by_id::ById;
 use crate::counted::Counted;
-use crate::hash::FastMap;
 use crate::label::Source;
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
 
 impl Rows {
     pub(super) fn bricks(
         &mut self,
         run: &mut Run,
         prefix: &str,
-        of_kernels: &mut ById,
+        of_kernels: &mut IdIndex<u32>,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
@@ -30,7 +30,7 @@ impl Rows {
         spawned.sort();
         spawned.dedup();
         // By parent one past its last thread in the list.
-        let past = ById::new(|| {
+        let past = IdIndex::new(|| {
             spawned
                 .iter()
                 .zip(1..)

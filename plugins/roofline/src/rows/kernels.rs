@@ -4,10 +4,10 @@ use trueno_plugin::{Result, Run, Table};
 
 use super::texts::{self, known};
 use super::{NO_GROUP, Row, Rows, UNCATEGORISED};
-use crate::by_id::ById;
 use crate::counted::Counted;
-use crate::hash::FastMap;
 use crate::label::{Group, Source};
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
 
 impl Rows {
     pub(super) fn kernels(
@@ -15,7 +15,7 @@ impl Rows {
         run: &mut Run,
         prefix: &str,
         table: Table,
-        groups: &ById,
+        groups: &IdIndex<u32>,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;

@@ -3,23 +3,16 @@
 use trueno_plugin::{Error, I64Column, Result, Run, Table};
 
 use super::Rows;
-use crate::hash::FastMap;
+use trueno_analysis::hash::FastMap;
 
 /// By the number in a column, ours.
 pub(super) type TextsById = FastMap<Option<i64>, Option<u32>>;
 
 impl Rows {
     pub(super) fn read_texts(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
-        let table = run.table(input)?;
-        let (id, text) = (table.i64("id")?, table.text("text")?);
-        let mut out = TextsById::default();
-        out.insert(None, None);
-        for row in 0..table.rows() {
-            if let (Some(id), Some(text)) = (id.get(row), text.get(row)) {
-                out.insert(Some(id), Some(self.texts.number(text)));
-            }
-        }
-        Ok(out)
+        let known = self.texts.read_distinct(run, input)?.into_iter();
+        let both = known.map(|(id, number)| (Some(id), Some(number)));
+        Ok(both.chain([(None, None)]).collect())
     }
 }
 
@@ -32,7 +25,7 @@ pub(super) fn known(texts: &TextsById, id: Option<i64>) -> Result<Option<u32>> {
     })
 }
 
-/// What the columns hold together: for each row a number, and for each number what `of` makes of it.
+/// The columns packed into one number a row, and for each number what `of` makes of it.
 pub(super) fn packed<const N: usize, T>(
     table: &Table,
     columns: [&str; N],

@@ -1,6 +1,6 @@
 //! The same name under several backends.
 
-use crate::made::{Made, Row, at, ceiling, lines};
+use crate::fixture::{Fixture, Row, at, ceiling, lines};
 
 fn calls(
     first: u64,
@@ -18,7 +18,7 @@ fn calls(
         .collect()
 }
 
-fn ceilings() -> Vec<crate::made::Ceiling> {
+fn ceilings() -> Vec<crate::fixture::Ceiling> {
     vec![
         ceiling("bandwidth", "dram", 100e9),
         ceiling("compute", "scalar", 10e9),
@@ -39,7 +39,7 @@ const COLUMNS: [&str; 8] = [
 
 #[test]
 fn each_against_its_own_ceiling_and_the_narrowest() {
-    let run = Made {
+    let run = Fixture {
         kernels: [
             calls(1, "dot", "avx2", 1000, 8000),
             calls(11, "dot", "scalar", 4000, 8000),
@@ -49,7 +49,7 @@ fn each_against_its_own_ceiling_and_the_narrowest() {
         ]
         .concat(),
         ceilings: ceilings(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -78,7 +78,7 @@ fn each_against_its_own_ceiling_and_the_narrowest() {
 
 #[test]
 fn the_widest_has_to_beat_those_in_between() {
-    let run = Made {
+    let run = Fixture {
         kernels: [
             calls(1, "dot", "scalar", 4000, 8000),
             calls(11, "dot", "avx2", 1000, 8000),
@@ -86,7 +86,7 @@ fn the_widest_has_to_beat_those_in_between() {
         ]
         .concat(),
         ceilings: ceilings(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -111,10 +111,10 @@ const COMPARE: &str = r#"{"compare_backends": true}"#;
 #[test]
 fn a_comparison_that_was_asked_for_always_says_something() {
     let of = |kernels: Vec<Row>| {
-        let run = Made {
+        let run = Fixture {
             kernels,
             ceilings: ceilings(),
-            ..Made::default()
+            ..Fixture::default()
         };
         let out = run.analyse_with(COMPARE);
         (out.table("backends").rows(), out.findings[0].title.clone())
@@ -137,18 +137,18 @@ fn a_comparison_that_was_asked_for_always_says_something() {
 
 #[test]
 fn the_baseline_has_its_own_ceilings() {
-    let run = Made {
+    let run = Fixture {
         kernels: calls(1, "dot", "avx2", 1000, 8000),
         ceilings: ceilings(),
-        baseline: Some(Box::new(Made {
+        baseline: Some(Box::new(Fixture {
             kernels: calls(1, "dot", "scalar", 3000, 8000),
             ceilings: vec![
                 ceiling("bandwidth", "dram", 100e9),
                 ceiling("compute", "scalar", 5e9),
             ],
-            ..Made::default()
+            ..Fixture::default()
         })),
-        ..Made::default()
+        ..Fixture::default()
     };
     assert_eq!(
         lines(run.analyse().table("backends"), &COLUMNS),
@@ -161,14 +161,14 @@ fn the_baseline_has_its_own_ceilings() {
 
 #[test]
 fn other_work_is_compared_by_rate() {
-    let run = Made {
+    let run = Fixture {
         kernels: [
             calls(1, "dot", "avx2", 1000, 8000),
             calls(11, "dot", "scalar", 1000, 4000),
         ]
         .concat(),
         ceilings: ceilings(),
-        ..Made::default()
+        ..Fixture::default()
     };
     assert_eq!(
         lines(
@@ -185,7 +185,7 @@ fn few_or_short_calls_say_nothing() {
         .into_iter()
         .take(4)
         .collect();
-    let run = Made {
+    let run = Fixture {
         kernels: [
             few,
             calls(11, "dot", "scalar", 1000, 80),
@@ -194,7 +194,7 @@ fn few_or_short_calls_say_nothing() {
         ]
         .concat(),
         ceilings: ceilings(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert!(

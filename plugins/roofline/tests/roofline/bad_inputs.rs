@@ -2,13 +2,13 @@
 
 use trueno_plugin::testing::Output;
 
-use crate::made::{Made, Row, at, ceiling, lines, usual};
+use crate::fixture::{Fixture, Row, at, ceiling, lines, usual};
 
-fn of(row: Row) -> Made {
-    Made {
+fn of(row: Row) -> Fixture {
+    Fixture {
         kernels: vec![Row { kind: "", ..row }],
         ceilings: usual(),
-        ..Made::default()
+        ..Fixture::default()
     }
 }
 
@@ -248,7 +248,7 @@ fn wrong_options_say_what_there_is() {
 
 #[test]
 fn an_empty_run_is_empty() {
-    let out = Made::default().analyse();
+    let out = Fixture::default().analyse();
     for table in &out.tables {
         assert_eq!(table.rows(), 0, "{}", table.name());
     }
@@ -257,7 +257,7 @@ fn an_empty_run_is_empty() {
 }
 
 /// Calls of 100 FLOPs and 1000 bytes below 10 GB/s: 100 ns each at the roof.
-fn calls(durations: &[i64]) -> Made {
+fn calls(durations: &[i64]) -> Fixture {
     let mut start_ns = 0;
     let call = |(id, dur_ns): (u64, &i64)| {
         start_ns += dur_ns;
@@ -265,10 +265,10 @@ fn calls(durations: &[i64]) -> Made {
             .work(100, 1000)
             .backend("avx2")
     };
-    Made {
+    Fixture {
         kernels: (1..).zip(durations).map(call).collect(),
         ceilings: [usual(), vec![ceiling("bandwidth", "l3", 50e9)]].concat(),
-        ..Made::default()
+        ..Fixture::default()
     }
 }
 

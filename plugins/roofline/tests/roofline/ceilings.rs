@@ -1,19 +1,19 @@
-//! Which ceiling is taken.
+//! Choice of ceilings.
 
-use crate::made::{Made, at, ceiling, lines};
+use crate::fixture::{Fixture, at, ceiling, lines};
 
 fn one(
     backend: Option<&'static str>,
-    ceilings: Vec<crate::made::Ceiling>,
+    ceilings: Vec<crate::fixture::Ceiling>,
     options: &str,
 ) -> String {
-    let run = Made {
-        kernels: vec![crate::made::Row {
+    let run = Fixture {
+        kernels: vec![crate::fixture::Row {
             backend,
             ..at(1, "k", 0, 10_000).work(40_000, 1000)
         }],
         ceilings,
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse_with(options);
     lines(
@@ -149,12 +149,12 @@ fn nominal_ones_only_when_asked_for() {
 
 #[test]
 fn those_used_are_listed_with_the_time_below_them() {
-    let mut run = Made {
+    let mut run = Fixture {
         kernels: vec![
             at(1, "a", 0, 1000).work(40_000, 1000).backend("avx2"),
             at(2, "b", 1000, 500).work(400, 1000).backend("avx2"),
         ],
-        ..Made::default()
+        ..Fixture::default()
     };
     run.ceilings = vec![
         ceiling("bandwidth", "dram", DRAM),
@@ -185,19 +185,19 @@ fn those_used_are_listed_with_the_time_below_them() {
 }
 
 /// Two points, of which memory binds the first and arithmetic the second.
-fn doubts(how: Vec<(usize, crate::made::How)>) -> (Vec<String>, Vec<String>, Option<String>) {
-    let on = |id, name, work: (u64, u64)| crate::made::Row {
+fn doubts(how: Vec<(usize, crate::fixture::How)>) -> (Vec<String>, Vec<String>, Option<String>) {
+    let on = |id, name, work: (u64, u64)| crate::fixture::Row {
         backend: Some("avx2"),
         ..at(id, name, id as i64 * 20_000, 10_000).work(work.0, work.1)
     };
-    let run = Made {
+    let run = Fixture {
         kernels: vec![
             on(1, "copies", (1_000, 10_000)),
             on(2, "computes", (100_000, 1_000)),
         ],
-        ceilings: crate::made::usual(),
+        ceilings: crate::fixture::usual(),
         how,
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     let finding = out
@@ -217,7 +217,7 @@ fn doubts(how: Vec<(usize, crate::made::How)>) -> (Vec<String>, Vec<String>, Opt
 /// An efficiency is as good as the one ceiling that binds it; the other one does not matter to it.
 #[test]
 fn a_doubtful_ceiling_is_said_where_it_binds() {
-    use crate::made::How;
+    use crate::fixture::How;
     let fine = How {
         spread: Some(0.1),
         settled: Some(true),

@@ -3,8 +3,7 @@
 mod backends;
 mod bad_inputs;
 mod ceilings;
-mod made;
-mod model;
+mod fixture;
 mod nesting;
 mod points;
 mod pure;

@@ -2,18 +2,18 @@
 
 use proptest::prelude::*;
 
-use crate::made::{Made, Row, at, ceiling, lines, usual};
+use crate::fixture::{Fixture, Row, at, ceiling, lines, usual};
 
 #[test]
 fn a_point_is_the_sum_of_its_calls() {
-    let run = Made {
+    let run = Fixture {
         kernels: vec![
             at(1, "k", 0, 1000).work(4000, 1000).backend("avx2"),
             at(2, "k", 1000, 3000).work(12_000, 3000).backend("avx2"),
             at(3, "k", 4000, 1000).work(100, 1000).backend("scalar"),
         ],
         ceilings: [usual(), vec![ceiling("compute", "scalar", 1e9)]].concat(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_point_is_the_sum_of_its_calls() {
 
 #[test]
 fn counted_and_declared_stand_side_by_side() {
-    let run = Made {
+    let run = Fixture {
         kernels: vec![Row {
             thread: None,
             ..at(1, "k", 0, 1000)
@@ -66,7 +66,7 @@ fn counted_and_declared_stand_side_by_side() {
             ("gpu:0", "compute", "", Some("f32"), None, 100e9, "measured"),
             ("gpu:0", "compute", "", Some("f64"), None, 10e9, "measured"),
         ],
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -110,7 +110,7 @@ fn flops_that_the_cpu_counted_stand_beside_declared_ones() {
             .work(4000, 1000)
             .backend("avx2")
     };
-    let run = Made {
+    let run = Fixture {
         bricks: vec![
             declared(1, "by precision"),
             declared(2, "together"),
@@ -130,7 +130,7 @@ fn flops_that_the_cpu_counted_stand_beside_declared_ones() {
             (6, "flops", 3000.0),
         ],
         ceilings: usual(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     let columns = ["name", "provenance", "assumed", "flops", "bytes"];
@@ -160,7 +160,7 @@ fn flops_that_the_cpu_counted_stand_beside_declared_ones() {
 
 #[test]
 fn a_brick_and_its_kernels_count_once() {
-    let run = Made {
+    let run = Fixture {
         bricks: vec![
             at(1, "layer", 0, 10_000).kind("layer"),
             at(2, "qkv", 0, 4000)
@@ -182,7 +182,7 @@ fn a_brick_and_its_kernels_count_once() {
         ],
         ceilings: usual(),
         rules: vec![("ffn", "FFN")],
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -232,7 +232,7 @@ fn a_brick_and_its_kernels_count_once() {
 
 #[test]
 fn work_of_other_threads_and_devices_is_not_the_bricks_own() {
-    let run = Made {
+    let run = Fixture {
         bricks: vec![
             at(1, "outer", 0, 10_000).work(1, 1),
             at(2, "heads", 0, 4000).inside(1).work(8000, 2000),
@@ -251,7 +251,7 @@ fn work_of_other_threads_and_devices_is_not_the_bricks_own() {
                 .work(4000, 1000)
         }],
         ceilings: usual(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -278,7 +278,7 @@ fn only(flops: Option<u64>, bytes: Option<u64>, row: Row) -> Row {
 
 #[test]
 fn one_figure_gives_a_rate_and_no_place() {
-    let run = Made {
+    let run = Fixture {
         kernels: vec![
             only(None, Some(2000), at(1, "copy", 0, 1000)),
             only(None, Some(4000), at(2, "copy", 1000, 1000).backend("avx2")),
@@ -296,7 +296,7 @@ fn one_figure_gives_a_rate_and_no_place() {
         ],
         counters: vec![(10, "dram_bytes", 100.0)],
         ceilings: usual(),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     let columns = [
@@ -327,7 +327,7 @@ fn one_figure_gives_a_rate_and_no_place() {
 
 #[test]
 fn a_rate_is_of_the_time_of_the_work() {
-    let run = Made {
+    let run = Fixture {
         bricks: vec![
             // The time of the first two is that of tasks elsewhere, or of a launch.
             only(None, Some(100), at(1, "outer", 0, 6000)),
@@ -348,7 +348,7 @@ fn a_rate_is_of_the_time_of_the_work() {
                 at(5, "gpu", 5005, 1000).inside(4).device(0),
             )
         }],
-        ..Made::default()
+        ..Fixture::default()
     };
     let columns = ["source", "name", "device", "bytes_per_s"];
     assert_eq!(
@@ -359,7 +359,7 @@ fn a_rate_is_of_the_time_of_the_work() {
             "brick | own | cpu | 1000000000",
         ]
     );
-    let cut = Made {
+    let cut = Fixture {
         window: Some((7050, 8000)),
         ..run
     };
@@ -368,13 +368,13 @@ fn a_rate_is_of_the_time_of_the_work() {
 
 #[test]
 fn a_window_takes_whole_rows() {
-    let run = Made {
+    let run = Fixture {
         kernels: (0..4)
             .map(|i| at(i, "k", i as i64 * 1000, 1000).work(4000, 1000))
             .collect(),
         ceilings: usual(),
         window: Some((500, 3000)),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(lines(out.table("points"), &["calls"]), ["2"]);
@@ -390,9 +390,9 @@ fn a_window_takes_whole_rows() {
 
 #[test]
 fn without_ceilings_what_was_achieved_is_still_told() {
-    let run = Made {
+    let run = Fixture {
         kernels: vec![at(1, "k", 0, 1000).work(4000, 1000).backend("avx2")],
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -451,7 +451,7 @@ proptest! {
         for (row, id) in rows.iter_mut().zip(1..) {
             row.id = id;
         }
-        let run = Made { kernels: rows.clone(), ceilings: usual(), ..Made::default() };
+        let run = Fixture { kernels: rows.clone(), ceilings: usual(), ..Fixture::default() };
         let out = run.analyse();
         let is_good = |row: &&Row| {
             !row.is_bound && !row.is_invalid && row.dur_ns > 0 && row.backend != Some("cuda")

@@ -1,8 +1,8 @@
 //! Work that does one thing only, against ceilings as `trueno-record peaks` writes them.
 
-use crate::made::{Made, Row, at, ceiling, lines};
+use crate::fixture::{Fixture, Row, at, ceiling, lines};
 
-/// What `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles and `n` fused operations in
+/// The run that `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles and `n` fused operations in
 /// f32, in so many ns.
 fn triad(id: u64, n: u64, dur_ns: i64) -> Row {
     at(id, "triad", 0, dur_ns)
@@ -16,7 +16,7 @@ fn fma(id: u64, n: u64, dur_ns: i64) -> Row {
 
 /// 40 GB/s by plain loops, 60 GB/s by streaming stores, 250 GFLOP/s.
 fn placed(kernels: Vec<Row>) -> Vec<String> {
-    let run = Made {
+    let run = Fixture {
         kernels,
         ceilings: vec![
             ceiling("bandwidth", "DRAM read", 39e9),
@@ -26,7 +26,7 @@ fn placed(kernels: Vec<Row>) -> Vec<String> {
             ceiling("bandwidth", "L3 triad", 100e9),
             ceiling("compute", "avx512 fma", 250e9),
         ],
-        ..Made::default()
+        ..Fixture::default()
     };
     lines(
         run.analyse().table("points"),
@@ -66,10 +66,10 @@ fn a_loop_of_fma_in_f64_has_the_roof_of_f64() {
     };
     // 100 GFLOP/s: of f64 0.8 of the roof, of f32 0.4 of it.
     let found = |backend, ceilings: Vec<_>| {
-        let run = Made {
+        let run = Fixture {
             kernels: vec![of_f64(backend)],
             ceilings: [vec![ceiling("bandwidth", "DRAM read", 39e9)], ceilings].concat(),
-            ..Made::default()
+            ..Fixture::default()
         };
         lines(
             run.analyse().table("points"),

@@ -1,6 +1,6 @@
 //! Levels with known answers.
 
-use crate::made::{Made, lines};
+use crate::fixture::{Fixture, lines};
 
 /// ```text
 /// thread 0  ├──────────── macro 0–100 ────────────┤
@@ -8,8 +8,8 @@ use crate::made::{Made, lines};
 ///                        ├ pack 20–30 ┤├ micro 30–60 ┤├ micro 60–80 ┤
 /// thread 1  ├── macro 0–60 ──┤
 /// ```
-fn blocked() -> Made {
-    Made {
+fn blocked() -> Fixture {
+    Fixture {
         tiles: vec![
             ("macro", 0, 0, 100, Some(2000), Some(1000), 0, 0),
             ("pack", 0, 0, 20, Some(0), Some(500), 0, 0),
@@ -21,7 +21,7 @@ fn blocked() -> Made {
         ],
         backends: vec!["avx2"],
         ceilings: vec![("avx2", 200e9), ("dram", 50e9), ("l2", 100e9), ("l1", 40e9)],
-        ..Made::default()
+        ..Fixture::default()
     }
 }
 
@@ -201,12 +201,12 @@ fn missing_and_impossible_figures_are_said() {
 
 #[test]
 fn packing_is_said_where_it_takes_much() {
-    let run = Made {
+    let run = Fixture {
         tiles: vec![
             ("macro", 0, 0, 100, None, None, 0, 0),
             ("pack", 0, 0, 40, None, None, 0, 0),
         ],
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -234,9 +234,9 @@ fn heat_maps_are_limited() {
         let tile = move |i: i64| ("micro", 0, i * 10, 5, None, None, i / n, i % n);
         (0..n * n).map(tile).collect()
     };
-    let run = Made {
+    let run = Fixture {
         tiles: tiles(4),
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(out.table("heat_micro").rows(), 16);
@@ -251,16 +251,16 @@ fn heat_maps_are_limited() {
             "2 | 2 | 4 | 20"
         ]
     );
-    let run = Made {
+    let run = Fixture {
         tiles: tiles(100),
-        ..Made::default()
+        ..Fixture::default()
     };
     assert_eq!(run.analyse().table("heat_micro").rows(), 50 * 50);
 }
 
 #[test]
 fn an_empty_run_is_empty() {
-    let out = Made::default().analyse();
+    let out = Fixture::default().analyse();
     assert!(out.tables.iter().all(|table| table.rows() == 0));
     assert!(out.findings.is_empty() && out.charts.is_empty());
 }
@@ -269,11 +269,11 @@ fn an_empty_run_is_empty() {
 #[test]
 fn a_doubtful_ceiling_is_said_where_it_binds() {
     let doubts = |spread| {
-        let made = Made {
+        let fixture = Fixture {
             spread: Some(spread),
             ..blocked()
         };
-        lines(made.analyse().table("levels"), &["level", "doubt"])
+        lines(fixture.analyse().table("levels"), &["level", "doubt"])
     };
     assert!(doubts(0.1).iter().all(|line| line.ends_with("| -")));
     let spans = "the middle half of its repetitions spans 20 % of their median";

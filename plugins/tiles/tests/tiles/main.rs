@@ -1,7 +1,7 @@
 //! The plugin through its door, and its passes against slow oracles.
 
+mod fixture;
 mod levels;
-mod made;
 mod outliers;
 mod sampled;
 mod sweep;

@@ -2,7 +2,7 @@
 
 use trueno_plugin::Evidence;
 
-use crate::made::{Made, Row, lines};
+use crate::fixture::{Fixture, Row, lines};
 
 fn micro(at: i64, dur_ns: i64, flops: u64) -> Row {
     ("micro", 0, at * 1000, dur_ns, Some(flops), Some(64), 0, at)
@@ -17,9 +17,9 @@ fn far_above_the_median_of_equal_work() {
     tiles.push(micro(11, 900, 8));
     // Ten times the work may take ten times as long; three of them have no usual duration.
     tiles.extend((12..15).map(|at| micro(at, 1000 * at, 80)));
-    let run = Made {
+    let run = Fixture {
         tiles,
-        ..Made::default()
+        ..Fixture::default()
     };
     let out = run.analyse();
     assert_eq!(
@@ -51,9 +51,9 @@ fn far_above_the_median_of_equal_work() {
 #[test]
 fn where_durations_scatter_few_are_far() {
     let tiles = (0..50).map(|at| micro(at, 100 + at * 10, 8)).collect();
-    let run = Made {
+    let run = Fixture {
         tiles,
-        ..Made::default()
+        ..Fixture::default()
     };
     assert_eq!(run.analyse().table("outliers").rows(), 0);
 }

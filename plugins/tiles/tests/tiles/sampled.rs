@@ -1,23 +1,24 @@
 //! A sample of equal tiles gives the figures of all of them.
 
-use crate::made::{Made, lines};
+use crate::fixture::{Fixture, lines};
 
 /// 64 micro tiles of 10 ns in a macro tile of 1000 ns, of which every so-manyth has a row.
-fn blocked(every: i64) -> Made {
-    let mut made = Made {
+fn blocked(every: i64) -> Fixture {
+    let mut fixture = Fixture {
         tiles: vec![("macro", 0, 0, 1000, None, None, 0, 0)],
         backends: vec!["avx2"],
         ceilings: vec![("avx2", 200e9), ("l1", 100e9)],
         micro_every: (every > 1).then_some(every),
         cost_ns: Some(2.0),
-        ..Made::default()
+        ..Fixture::default()
     };
-    made.tiles
+    fixture
+        .tiles
         .extend((0..64).filter(|at| at % every == 3 % every).map(|at| {
             let (row, col) = (at / 8, at % 8);
             ("micro", 0, 15 * at, 10, Some(1000), Some(500), row, col)
         }));
-    made
+    fixture
 }
 
 const COLUMNS: [&str; 9] = [
@@ -76,7 +77,7 @@ fn what_recording_costs_is_said_where_it_is_much() {
         ["0.002", "0.025"]
     );
     assert!(sampled.finding("perturbed").is_none());
-    let unknown = Made {
+    let unknown = Fixture {
         cost_ns: None,
         ..blocked(1)
     };

@@ -1,0 +1,167 @@
+//! A value for each of many ids.
+//!
+//! Ids of a recorder count up within a thread, those of an import from 0: a list for each upper half of the ids
+//! is nearly dense, and finding one is one look into it, beside that of the row before. Ids that are far apart go
+//! into a map.
+
+use std::collections::BTreeMap;
+
+use crate::hash::FastMap;
+
+/// A value that stands for none, so that a list of values needs no second list.
+pub trait Vacant: Copy + PartialEq {
+    /// No id has it.
+    const VACANT: Self;
+}
+
+impl Vacant for u32 {
+    const VACANT: Self = Self::MAX;
+}
+
+/// A list may be this many times as long as it has entries, and a bit.
+const SPARSE: u64 = 8;
+const SMALL: u64 = 1 << 12;
+
+/// Ids of one upper half.
+struct Half<V> {
+    upper: u32,
+    count: u64,
+    min: u32,
+    max: u32,
+    /// By lower half from `min` on; empty when the ids are far apart.
+    values: Vec<V>,
+}
+
+/// Values by id, for ids that are all known before the first is looked up.
+///
+/// ```
+/// use trueno_analysis::id_index::IdIndex;
+///
+/// let ids = [7_u64, 9, (3 << 32) | 1];
+/// let rows: IdIndex<u32> = IdIndex::new(|| ids.iter().copied().zip(0..));
+/// assert_eq!((rows.get(9), rows.get(8)), (Some(1), None));
+/// ```
+pub struct IdIndex<V> {
+    /// Sorted by upper half.
+    halves: Vec<Half<V>>,
+    sparse: FastMap<u64, V>,
+}
+
+impl<V> Default for IdIndex<V> {
+    fn default() -> Self {
+        Self {
+            halves: Vec::new(),
+            sparse: FastMap::default(),
+        }
+    }
+}
+
+fn upper(id: u64) -> u32 {
+    (id >> 32) as u32
+}
+
+impl<V: Vacant> IdIndex<V> {
+    /// Gives each id of the list its value, none of which is [`VACANT`](Vacant::VACANT); of an id that stands there
+    /// twice the last counts. The list is walked twice.
+    pub fn new<I: Iterator<Item = (u64, V)>>(ids: impl Fn() -> I) -> Self {
+        let mut halves: BTreeMap<u32, Half<V>> = BTreeMap::new();
+        let mut current: Option<Half<V>> = None;
+        for (id, _) in ids() {
+            let lower = id as u32;
+            match &mut current {
+                Some(half) if half.upper == upper(id) => {
+                    half.count += 1;
+                    (half.min, half.max) = (half.min.min(lower), half.max.max(lower));
+                }
+                _ => {
+                    let next = Half {
+                        upper: upper(id),
+                        count: 1,
+                        min: lower,
+                        max: lower,
+                        values: Vec::new(),
+                    };
+                    merge(&mut halves, current.replace(next));
+                }
+            }
+        }
+        merge(&mut halves, current);
+        let mut out = Self {
+            halves: halves.into_values().collect(),
+            sparse: FastMap::default(),
+        };
+        for half in &mut out.halves {
+            let length = u64::from(half.max - half.min) + 1;
+            if length <= half.count * SPARSE + SMALL {
+                half.values = vec![V::VACANT; length as usize];
+            }
+        }
+        for (id, value) in ids() {
+            match out.slot(id) {
+                Some(slot) => *slot = value,
+                None => _ = out.sparse.insert(id, value),
+            }
+        }
+        out
+    }
+
+    /// True if no id has a value.
+    pub fn is_empty(&self) -> bool {
+        self.halves.is_empty()
+    }
+
+    #[inline]
+    fn half(&self, id: u64) -> Option<usize> {
+        let upper = upper(id);
+        self.halves
+            .binary_search_by_key(&upper, |half| half.upper)
+            .ok()
+    }
+
+    /// Where the value of an id is, if it lies in a list.
+    #[inline]
+    fn slot(&mut self, id: u64) -> Option<&mut V> {
+        let at = self.half(id)?;
+        let half = &mut self.halves[at];
+        let at = (id as u32).checked_sub(half.min)?;
+        half.values.get_mut(at as usize)
+    }
+
+    /// The value of an id.
+    #[inline]
+    pub fn get(&self, id: u64) -> Option<V> {
+        let half = &self.halves[self.half(id)?];
+        if half.values.is_empty() {
+            return self.sparse.get(&id).copied();
+        }
+        let at = (id as u32).checked_sub(half.min)?;
+        let value = half.values.get(at as usize).copied();
+        value.filter(|value| *value != V::VACANT)
+    }
+
+    /// Gives an id that has a value another one.
+    #[inline]
+    pub fn set(&mut self, id: u64, value: V) {
+        match self.slot(id) {
+            Some(slot) if *slot != V::VACANT => *slot = value,
+            Some(_) => {}
+            None => {
+                if let Some(slot) = self.sparse.get_mut(&id) {
+                    *slot = value;
+                }
+            }
+        }
+    }
+}
+
+fn merge<V>(halves: &mut BTreeMap<u32, Half<V>>, half: Option<Half<V>>) {
+    let Some(half) = half else { return };
+    match halves.get_mut(&half.upper) {
+        Some(known) => {
+            known.count += half.count;
+            known.min = known.min.min(half.min);
+            known.max = known.max.max(half.max);
+        }
+        None => _ = halves.insert(half.upper, half),
+    }
+}

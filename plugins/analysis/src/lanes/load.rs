@@ -1,0 +1,455 @@
+//! From the published tables to lanes.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::rank::of_key;
+use trueno_plugin::{Result, Run, Table};
+
+use super::categories::{INHERITED, OUTSIDE, RESERVED, WAITING};
+use super::inherit::inherit;
+use super::rows::{Filler, Filling, Rows};
+use super::rules::{Rules, plain};
+use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};
+use crate::hash::FastMap;
+use crate::id_index::IdIndex;
+use crate::interner::Texts;
+use crate::start_order::sort_by_start;
+use crate::window::Window;
+
+/// Rows that became no interval, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// `timing = bound`: only known to contain the work.
+    pub bound: u64,
+    /// Kernels with `valid = false`.
+    pub invalid: u64,
+    /// A negative duration, or an end beyond the range of times.
+    pub impossible: u64,
+}
+
+/// A run as lanes.
+pub struct Lanes {
+    /// Host threads by number, then device streams.
+    pub lanes: Vec<Lane>,
+    /// Labels that [`Span::label`] refers to.
+    pub labels: Labels,
+    /// Texts that labels refer to; the first four are categories ([`OUTSIDE`] and its neighbours).
+    pub texts: Texts,
+    /// Declared elements; see [`Span::elements`].
+    pub elements: Vec<u64>,
+    /// When the window begins on the run's timeline; times here are counted from it.
+    pub origin_ns: i64,
+    /// True if the window is a part that was asked for.
+    pub is_part: bool,
+    /// Length of the window; up to the last end where the run has no end.
+    pub wall_ns: i64,
+    /// Length of the whole recording, counted from its own start; `None`: not recorded.
+    pub recorded_ns: Option<i64>,
+    /// Rows wholly outside the part that was asked for.
+    pub outside: u64,
+    /// Rows that became no interval.
+    pub left_out: LeftOut,
+    /// Bound rows by kind of lane and label.
+    pub bound: BTreeMap<(LaneKind, u32), u64>,
+}
+
+impl Default for Lanes {
+    fn default() -> Self {
+        Self {
+            lanes: Vec::new(),
+            labels: Labels::default(),
+            texts: Texts::from_iter(RESERVED),
+            elements: Vec::new(),
+            origin_ns: 0,
+            is_part: false,
+            wall_ns: 0,
+            recorded_ns: None,
+            outside: 0,
+            left_out: LeftOut::default(),
+            bound: BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads all of [`INPUTS`](super::INPUTS).
+///
+/// Bound, invalid and impossible rows become no intervals and are counted. A
+/// row with a device lies on its stream; a wait lies on the thread that waited.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn load(run: &mut Run) -> Result<Lanes> {
+    let mut loader = Loader {
+        rules: Rules::read(run)?,
+        window: Window::read(run)?,
+        of_ranks: !run.table("ranks")?.is_missing(),
+        ..Loader::default()
+    };
+    if let Some(window) = loader.window {
+        (loader.out.origin_ns, loader.out.is_part) = (window.from_ns, true);
+    }
+    loader.bricks(run)?;
+    let linked = std::mem::take(&mut loader.linked);
+    for source in &WORK {
+        loader.work(run, source, &linked)?;
+    }
+    loader.finish(run)
+}
+
+/// Columns of the tables other than bricks.
+struct Source {
+    input: &'static str,
+    texts: &'static str,
+    name_id: &'static str,
+    kind: &'static str,
+    class: Class,
+}
+
+const WORK: [Source; 5] = [
+    Source {
+        input: "kernels",
+        texts: "kernel_names",
+        name_id: "name_id",
+        kind: "kernel",
+        class: Class::Kernel,
+    },
+    Source {
+        input: "tiles",
+        texts: "tile_levels",
+        name_id: "level_id",
+        kind: "tile",
+        class: Class::Tile,
+    },
+    Source {
+        input: "syncs",
+        texts: "sync_kinds",
+        name_id: "kind_id",
+        kind: "sync",
+        class: Class::Wait,
+    },
+    Source {
+        input: "calls",
+        texts: "call_names",
+        name_id: "name_id",
+        kind: "call",
+        class: Class::Call,
+    },
+    Source {
+        input: "transfers",
+        texts: "transfer_directions",
+        name_id: "direction_id",
+        kind: "transfer",
+        class: Class::Transfer,
+    },
+];
+
+#[derive(Default)]
+struct Loader {
+    out: Lanes,
+    rules: Rules,
+    window: Option<Window>,
+    /// True if the run holds ranks.
+    of_ranks: bool,
+    lanes: BTreeMap<LaneKey, Filling>,
+    /// Tables read ahead, because their links say which bricks to remember.
+    tables: FastMap<&'static str, Table>,
+    /// Category of every brick that a row of another table names.
+    linked: IdIndex<u32>,
+}
+
+impl Loader {
+    fn bricks(&mut self, run: &mut Run) -> Result<()> {
+        for source in &WORK {
+            let table = run.table(source.input)?;
+            self.tables.insert(source.input, table);
+        }
+        let mut links = Vec::new();
+        for table in WORK
+            .iter()
+            .filter_map(|source| self.tables.get(source.input))
+        {
+            if table.has("brick") {
+                links.push(table.u64("brick")?);
+            }
+        }
+        // A link that turns out to name no row of bricks leaves it to nesting.
+        let linked = || links.iter().flat_map(|column| column.iter().flatten());
+        self.linked = IdIndex::new(|| linked().map(|brick| (brick, INHERITED)));
+        let kinds = self.out.texts.read_distinct(run, "brick_kinds")?;
+        let names = self.out.texts.read_distinct(run, "brick_names")?;
+        let categories = self.out.texts.read_distinct(run, "brick_categories")?;
+        let table = run.table("bricks")?;
+        let rows = Rows::of(&table)?;
+        let (kind_id, name_id) = (table.i64("kind_id")?, table.i64("name_id")?);
+        let category_id = table.i64("category_id")?;
+        self.reserve(&rows);
+        let mut labels: FastMap<(i64, i64, Option<i64>), u32> = FastMap::default();
+        let mut lane = Filler::default();
+        for row in 0..table.rows() {
+            let found = (kind_id.value(row), name_id.value(row), category_id.get(row));
+            let label = match labels.get(&found) {
+                Some(&label) => label,
+                None => {
+                    let kind = self.known(&kinds, found.0, "brick_kinds")?;
+                    let name = self.known(&names, found.1, "brick_names")?;
+                    let class = match self.out.texts.text(kind) {
+                        "run" | "iteration" | "layer" => Class::Scope,
+                        "task" => Class::Task,
+                        _ => Class::Brick,
+                    };
+                    let category = match (class, found.2) {
+                        (Class::Scope, _) => OUTSIDE,
+                        (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
+                        (_, None) => self.rules.of_brick(name, &mut self.out.texts),
+                    };
+                    let label = self.out.labels.number(Label {
+                        class,
+                        kind,
+                        name,
+                        category,
+                    });
+                    labels.insert(found, label);
+                    label
+                }
+            };
+            if !self.linked.is_empty() {
+                let category = self.out.labels.get(label).category;
+                self.linked.set(rows.id.value(row), category);
+            }
+            self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
+        }
+        lane.back(&mut self.lanes);
+        Ok(())
+    }
+
+    fn work(&mut self, run: &mut Run, source: &Source, linked: &IdIndex<u32>) -> Result<()> {
+        let names = self.out.texts.read_distinct(run, source.texts)?;
+        let kind = self.out.texts.number(source.kind);
+        let Some(table) = self.tables.remove(source.input) else {
+            return Ok(());
+        };
+        let rows = Rows::of(&table)?;
+        let name_id = table.i64(source.name_id)?;
+        let brick = if table.has("brick") {
+            Some(table.u64("brick")?)
+        } else {
+            None
+        };
+        let valid = if table.has("valid") {
+            Some(table.bool("valid")?)
+        } else {
+            None
+        };
+        self.reserve(&rows);
+        let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
+        let mut lane = Filler::default();
+        for row in 0..table.rows() {
+            let link = brick
+                .and_then(|column| column.get(row))
+                .and_then(|brick| linked.get(brick));
+            let around = match source.class {
+                Class::Wait => WAITING,
+                _ => link.unwrap_or(INHERITED),
+            };
+            let found = (name_id.value(row), around);
+            let label = match labels.get(&found) {
+                Some(&label) => label,
+                None => {
+                    let name = self.known(&names, found.0, source.texts)?;
+                    let category = match around {
+                        INHERITED => INHERITED,
+                        _ => {
+                            let texts = &mut self.out.texts;
+                            self.rules.of_work(source.class, name, around, texts)
+                        }
+                    };
+                    let label = Label {
+                        class: source.class,
+                        kind,
+                        name,
+                        category,
+                    };
+                    let label = self.out.labels.number(label);
+                    labels.insert(found, label);
+                    label
+                }
+            };
+            let device = rows.device.and_then(|column| column.get(row));
+            let thread = rows.thread.get(row);
+            let key = match device {
+                Some(device) if source.class != Class::Wait || thread.is_none() => {
+                    LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
+                }
+                _ => self.thread(&rows, row),
+            };
+            let valid = valid.is_none_or(|column| column.value(row));
+            self.row(&rows, row, key, label, valid, &mut lane);
+        }
+        lane.back(&mut self.lanes);
+        Ok(())
+    }
+
+    /// The host lane of a row. Threads that were not recorded are another one in each rank.
+    fn thread(&self, rows: &Rows<'_>, row: usize) -> LaneKey {
+        match rows.thread.get(row) {
+            None if self.of_ranks => {
+                LaneKey::ThreadOfRank(of_key(rows.id.value(row)).cast_signed())
+            }
+            thread => LaneKey::Thread(thread),
+        }
+    }
+
+    /// Books one row as an interval, or counts why it is none.
+    fn row(
+        &mut self,
+        rows: &Rows<'_>,
+        row: usize,
+        key: LaneKey,
+        label: u32,
+        valid: bool,
+        lane: &mut Filler,
+    ) {
+        let lane = lane.of(key, &mut self.lanes);
+        let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
+        lane.lived(start_ns, dur_ns);
+        if let Some(window) = self.window {
+            let end_ns = start_ns.saturating_add(dur_ns);
+            let is_instant = start_ns == end_ns && window.clip(start_ns, end_ns).is_some();
+            if !is_instant && !window.overlaps(start_ns, end_ns) {
+                self.out.outside += 1;
+                return;
+            }
+        }
+        if rows.is_bound.is_some_and(|column| column.value(row)) {
+            self.out.left_out.bound += 1;
+            *self.out.bound.entry((key.kind(), label)).or_default() += 1;
+            return;
+        }
+        if !valid {
+            self.out.left_out.invalid += 1;
+            return;
+        }
+        let times = start_ns.checked_sub(self.out.origin_ns).and_then(|start| {
+            let end = start.checked_add(dur_ns).filter(|_| dur_ns >= 0)?;
+            Some((start, end))
+        });
+        let Some((start_ns, end_ns)) = times else {
+            self.out.left_out.impossible += 1;
+            return;
+        };
+        let elements = match rows.elements.and_then(|column| column.get(row)) {
+            Some(elements) => {
+                self.out.elements.push(elements);
+                (self.out.elements.len() - 1) as u32
+            }
+            None => NO_ELEMENTS,
+        };
+        lane.spans.push(Span {
+            start_ns,
+            end_ns,
+            id: rows.id.value(row),
+            label,
+            elements,
+        });
+    }
+
+    /// Makes room for the rows of host lanes, so that large lanes are not moved while they grow.
+    fn reserve(&mut self, rows: &Rows<'_>) {
+        if rows.device.is_some() {
+            return; // these tables spread over many lanes
+        }
+        let mut counts: BTreeMap<Option<i64>, usize> = BTreeMap::new();
+        let (mut last, mut run_length) = (None, 0);
+        for thread in rows.thread.iter() {
+            if thread != last {
+                *counts.entry(last).or_default() += run_length;
+                (last, run_length) = (thread, 0);
+            }
+            run_length += 1;
+        }
+        *counts.entry(last).or_default() += run_length;
+        let is_one_lane = |thread: Option<i64>| thread.is_some() || !self.of_ranks;
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        for (thread, count) in counts.filter(|(thread, _)| is_one_lane(*thread)) {
+            self.lanes
+                .entry(LaneKey::Thread(thread))
+                .or_default()
+                .spans
+                .reserve_exact(count);
+        }
+    }
+
+    fn finish(mut self, run: &mut Run) -> Result<Lanes> {
+        let threads = run.table("threads")?;
+        let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
+        let mut thread_names: BTreeMap<i64, String> = BTreeMap::new();
+        for row in 0..threads.rows() {
+            if let (Some(thread), Some(name)) = (thread.get(row), name.get(row)) {
+                thread_names.insert(thread, name.to_owned());
+            }
+        }
+        for (key, Filling { mut spans, life }) in self.lanes {
+            sort_by_start(&mut spans);
+            let thread_name = match key {
+                LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
+                _ => None,
+            };
+            let mut lane = Lane {
+                key,
+                name: match self.of_ranks {
+                    true => key.name_in_rank(thread_name),
+                    false => key.name(thread_name),
+                },
+                kind: key.kind(),
+                life: life.map(|(first_ns, last_ns)| {
+                    let counted = |ns: i64| ns.saturating_sub(self.out.origin_ns);
+                    (counted(first_ns), counted(last_ns))
+                }),
+                spans,
+            };
+            let out = &mut self.out;
+            inherit(&mut lane, &mut out.labels, &self.rules, &mut out.texts);
+            self.out.lanes.push(lane);
+            run.check_cancelled()?;
+        }
+        // A bound row lies in no sorted lane, so it can inherit nothing.
+        let mut bound: BTreeMap<(LaneKind, u32), u64> = BTreeMap::new();
+        for ((kind, label), count) in self.out.bound {
+            let mut found = self.out.labels.get(label);
+            if found.category == INHERITED {
+                let texts = &mut self.out.texts;
+                found.category = self.rules.of_work(found.class, found.name, OUTSIDE, texts);
+            }
+            found.category = plain(found.category);
+            *bound
+                .entry((kind, self.out.labels.number(found)))
+                .or_default() += count;
+        }
+        self.out.bound = bound;
+        let table = run.table("run")?;
+        let recorded = table.i64("wall_ns")?.iter().next().flatten();
+        self.out.recorded_ns = recorded;
+        let last_end = || {
+            self.out
+                .lanes
+                .iter()
+                .flat_map(|lane| &lane.spans)
+                .map(|span| span.end_ns)
+                .max()
+        };
+        let all_ns = || recorded.or_else(last_end).unwrap_or(0).max(0);
+        self.out.wall_ns = match self.window {
+            Some(window) => window.length_ns(),
+            None => all_ns(),
+        };
+        Ok(self.out)
+    }
+
+    fn known(&self, texts: &FastMap<i64, u32>, id: i64, input: &str) -> Result<u32> {
+        texts.get(&id).copied().ok_or_else(|| {
+            trueno_plugin::Error::bad_input(format!(
+                "text number {id} is not in `{input}`, which should list all of them"
+            ))
+        })
+    }
+}

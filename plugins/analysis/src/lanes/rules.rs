@@ -1,0 +1,76 @@
+//! Categories from rules on names, for rows that have none of their own.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run};
+
+use super::categories::{INHERITED, OUTSIDE, UNCATEGORISED, WAITING};
+use super::inputs::CATEGORY_RULES;
+use super::span::Class;
+use crate::interner::Texts;
+
+/// Set in a category that a rule gave, until the lanes are sorted: what lies in
+/// such a row prefers a rule on its own name, but keeps a category that was recorded.
+const RULED: u32 = 1 << 31;
+
+/// The category without the note that a rule gave it.
+pub(super) fn plain(category: u32) -> u32 {
+    category & !RULED
+}
+
+/// True if a rule gave it.
+pub(super) fn is_ruled(category: u32) -> bool {
+    category & RULED != 0
+}
+
+/// Categories by name, as the host matched them: the input [`CATEGORY_RULES`]; none where it has no rules.
+///
+/// # Errors
+/// The input lacks a column or has it in another type.
+pub fn category_rules(run: &mut Run) -> Result<BTreeMap<String, String>> {
+    let table = run.table(CATEGORY_RULES.name())?;
+    let (names, categories) = (table.text("name")?, table.text("category")?);
+    let both = names.iter().zip(categories.iter());
+    Ok(both
+        .filter_map(|(name, category)| Some((name?.to_owned(), category?.to_owned())))
+        .collect())
+}
+
+/// The rules, applied to rows.
+#[derive(Default)]
+pub(super) struct Rules {
+    by_name: BTreeMap<String, String>,
+}
+
+impl Rules {
+    pub fn read(run: &mut Run) -> Result<Self> {
+        let by_name = category_rules(run)?;
+        Ok(Self { by_name })
+    }
+
+    /// The category of a brick that has none recorded.
+    pub fn of_brick(&self, name: u32, texts: &mut Texts) -> u32 {
+        self.of_name(name, texts).unwrap_or(UNCATEGORISED)
+    }
+
+    /// The category of a row that is no brick, in or from something of category `around`:
+    /// one that was recorded holds; else a rule on the row's name; else what is around.
+    pub fn of_work(&self, class: Class, name: u32, around: u32, texts: &mut Texts) -> u32 {
+        match class {
+            Class::Wait => WAITING,
+            // What a tile goes by is its level.
+            Class::Tile => around,
+            _ if was_recorded(around) => around,
+            _ => self.of_name(name, texts).unwrap_or(around),
+        }
+    }
+
+    fn of_name(&self, name: u32, texts: &mut Texts) -> Option<u32> {
+        let category = self.by_name.get(texts.text(name))?;
+        Some(texts.number(category) | RULED)
+    }
+}
+
+fn was_recorded(category: u32) -> bool {
+    !is_ruled(category) && !matches!(category, OUTSIDE | UNCATEGORISED | INHERITED)
+}

@@ -1,0 +1,38 @@
+//! Shared parts of analyses, each idea once: plugins of this repository use it, and so may yours.
+//!
+//! | module | for |
+//! | --- | --- |
+//! | [`lanes`] | a run as host threads and device streams with their intervals, labels and categories |
+//! | [`sweep`] | which interval is the innermost at each instant: self times, enclosing intervals |
+//! | [`start_order`] | the order of a lane, restored from the order of ends in one pass |
+//! | [`intervals`] | sets of times or addresses: union, intersection, difference, length |
+//! | [`quantiles`] | medians and percentiles, each by a named definition |
+//! | [`window`] | the part of a run that a report is about |
+//! | [`id_index`] | a value for each of many ids |
+//! | [`interner`] | numbers for texts and labels |
+//! | [`hash`] | a fast hash for ids and numbers |
+//! | [`roofline`] | ceilings of a machine, the instruction set of a backend, the roofline model |
+//! | [`name_pattern`] | names by `*` and `?` |
+//! | [`testing`] | runs written by hand, as inputs of [`lanes::load`] |
+//!
+//! It knows tables ([`trueno_plugin`]) and nothing of files, Arrow or the query engine. Two readers of
+//! one table would come to differ, and so would two definitions of a median: what more than one
+//! analysis needs belongs here.
+
+pub mod hash;
+pub mod id_index;
+#[cfg(test)]
+mod id_index_tests;
+pub mod interner;
+pub mod intervals;
+pub mod lanes;
+pub mod name_pattern;
+pub mod quantiles;
+pub mod roofline;
+pub mod start_order;
+#[cfg(test)]
+mod start_order_tests;
+pub mod sweep;
+pub mod testing;
+pub mod unions;
+pub mod window;

@@ -1,0 +1,56 @@
+//! Tables of iterations, and of serial work.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use super::path::share;
+use crate::graph::Graph;
+use crate::iterations::Iteration;
+use crate::walk::PieceKind;
+
+/// Table `by_iteration`: what the path of the run did during each iteration: `name`, `dur_ns`, and the
+/// time by kind, which adds up to `dur_ns`; `start_ns`, `lane` and `id` of its row.
+pub fn by_iteration(graph: &Graph<'_>, rows: &[Iteration]) -> TableBuilder {
+    let run = graph.run;
+    let table = Table::build("by_iteration")
+        .text("name", rows.iter().map(|row| run.texts.text(row.name)))
+        .i64("dur_ns", rows.iter().map(|row| row.dur_ns));
+    let table = PieceKind::ALL.into_iter().fold(table, |table, kind| {
+        let ns = rows.iter().map(|row| row.by_kind_ns[kind as usize]);
+        table.i64(&format!("{}_ns", kind.name()), ns)
+    });
+    table
+        .i64(
+            "start_ns",
+            rows.iter().map(|row| row.start_ns + run.origin_ns),
+        )
+        .text("lane", rows.iter().map(|row| &run.lanes[row.lane].name))
+        .u64("id", rows.iter().map(|row| row.id))
+}
+
+/// Table `serial_work`: work of the path while every other lane was idle or waited, longest first: what
+/// there is to run side by side, where nothing speaks against it. `alone_ns` in all, `wall_share`.
+pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBuilder {
+    let run = graph.run;
+    let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for (label, ns) in by_label {
+        let label = run.labels.get(*label);
+        let key = (run.texts.text(label.name), run.texts.text(label.category));
+        *sums.entry(key).or_default() += ns;
+    }
+    let mut rows: Vec<_> = sums
+        .into_iter()
+        .map(|((name, category), ns)| (Reverse(ns), name, category))
+        .collect();
+    rows.sort_unstable();
+    Table::build("serial_work")
+        .text("name", rows.iter().map(|row| row.1))
+        .text("category", rows.iter().map(|row| row.2))
+        .i64("alone_ns", rows.iter().map(|row| row.0.0))
+        .f64(
+            "wall_share",
+            rows.iter().map(|row| share(row.0.0, run.wall_ns)),
+        )
+}

@@ -1,0 +1,127 @@
+//! Tiles by hand.
+
+use trueno_plugin::Table;
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin_tiles::Tiles;
+
+/// Level, thread, start, duration, FLOPs, bytes, row, column; ids count from 1.
+pub type Row = (
+    &'static str,
+    i64,
+    i64,
+    i64,
+    Option<u64>,
+    Option<u64>,
+    i64,
+    i64,
+);
+
+/// Level (instruction set or memory) and value; of one thread, measured.
+pub type Ceiling = (&'static str, f64);
+
+#[derive(Clone, Debug, Default)]
+pub struct Fixture {
+    pub tiles: Vec<Row>,
+    pub backends: Vec<&'static str>,
+    pub ceilings: Vec<Ceiling>,
+    pub window: Option<(i64, i64)>,
+    /// Micro tiles were drawn from so many.
+    pub micro_every: Option<i64>,
+    pub cost_ns: Option<f64>,
+    /// Of the repetitions of each ceiling.
+    pub spread: Option<f64>,
+}
+
+const LEVELS: [&str; 5] = ["pack", "micro", "midi", "macro", "other"];
+
+impl Fixture {
+    pub fn analyse(&self) -> Output {
+        self.analyse_with("{}")
+    }
+
+    pub fn analyse_with(&self, options: &str) -> Output {
+        let tiles = || self.tiles.iter();
+        let number = |level: &str| LEVELS.iter().position(|known| *known == level).unwrap() as i64;
+        let used: Vec<&str> = LEVELS
+            .into_iter()
+            .filter(|level| tiles().any(|row| row.0 == *level))
+            .collect();
+        let is_memory = |level: &str| ["dram", "l3", "l2", "l1"].contains(&level);
+        let ceilings = || self.ceilings.iter();
+        let mut inputs = vec![
+            Table::build("tiles")
+                .u64("id", 1..=self.tiles.len() as u64)
+                .i64("level_id", tiles().map(|row| number(row.0)))
+                .i64("at_row", tiles().map(|row| row.6))
+                .i64("at_col", tiles().map(|row| row.7))
+                .i64("thread", tiles().map(|row| row.1))
+                .i64("start_ns", tiles().map(|row| row.2))
+                .i64("dur_ns", tiles().map(|row| row.3))
+                .u64("flops", tiles().map(|row| row.4))
+                .u64("bytes", tiles().map(|row| row.5))
+                .i64(
+                    "sampled_every",
+                    tiles().map(|row| self.micro_every.filter(|_| row.0 == "micro")),
+                ),
+            Table::build("recorder").f64("cost_ns_per_span", self.cost_ns),
+            Table::build("tile_levels")
+                .i64("id", used.iter().map(|level| number(level)))
+                .text("text", &used),
+            Table::build("tile_backends").text("backend", &self.backends),
+            Table::build("ceilings")
+                .text("device", ceilings().map(|_| "cpu"))
+                .text(
+                    "kind",
+                    ceilings().map(|row| {
+                        if is_memory(row.0) {
+                            "bandwidth"
+                        } else {
+                            "compute"
+                        }
+                    }),
+                )
+                .text("level", ceilings().map(|row| row.0))
+                .text(
+                    "precision",
+                    ceilings().map(|row| (!is_memory(row.0)).then_some("f32")),
+                )
+                .i64("threads", ceilings().map(|_| 1))
+                .f64("value", ceilings().map(|row| row.1))
+                .text("unit", ceilings().map(|_| ""))
+                .text("source", ceilings().map(|_| "measured"))
+                .text("operation", ceilings().map(|_| None::<&str>))
+                .f64("spread", ceilings().map(|_| self.spread))
+                .bool("settled", ceilings().map(|_| None::<bool>))
+                .f64("earlier", ceilings().map(|_| None::<f64>)),
+        ];
+        if let Some((from_ns, until_ns)) = self.window {
+            inputs.push(
+                Table::build("report_window")
+                    .i64("from_ns", [from_ns])
+                    .i64("until_ns", [until_ns]),
+            );
+        }
+        run::<Tiles>(inputs, options).unwrap()
+    }
+}
+
+/// Rows of a table as `a | b | c`; null is `-`, doubles with four significant digits.
+pub fn lines(table: &Table, columns: &[&str]) -> Vec<String> {
+    let cell = |column: &str, row: usize| {
+        let text = table.column(column).unwrap().cell_text(row);
+        match (table.f64(column), text) {
+            (_, None) => "-".to_owned(),
+            (Ok(values), Some(_)) => {
+                let value: f64 = format!("{:.3e}", values.value(row)).parse().unwrap();
+                format!("{value}")
+            }
+            (Err(_), Some(text)) => text,
+        }
+    };
+    (0..table.rows())
+        .map(|row| {
+            let cells: Vec<String> = columns.iter().map(|column| cell(column, row)).collect();
+            cells.join(" | ")
+        })
+        .collect()
+}
