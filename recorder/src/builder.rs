@@ -9,13 +9,13 @@ use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::MAX_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
+use trueno_format::run_directory::make_directory;
 use crate::recorder::Recorder;
 use crate::reentrancy::ReentrancyGuard;
-use crate::rest;
-use crate::run_json::RUN_JSON;
-use crate::schema;
+use trueno_format::run_json::RUN_JSON;
+use trueno_format::schema;
 use crate::sync_mode::SyncMode;
-use crate::tile::TileLevel;
+use trueno_format::TileLevel;
 use crate::tile_sampling;
 use crate::writer;
 
@@ -270,24 +270,4 @@ impl Builder {
         };
         self.checksum_baseline.as_ref().map(read).transpose()
     }
-}
-
-/// Makes a run directory. A run that is there is removed if that is allowed; anything else never.
-pub(crate) fn make_directory(path: &Path, overwrite: bool) -> Result<(), Error> {
-    if path.join(RUN_JSON).is_file() {
-        if !overwrite {
-            return Err(Error::RunExists { path: path.into() });
-        }
-        if rest::is_recording(path) == Some(true) {
-            return Err(Error::RunInUse { path: path.into() });
-        }
-        fs::remove_dir_all(path).map_err(|e| Error::io(path, "remove the run that is there", e))?;
-    } else if let Ok(mut entries) = fs::read_dir(path) {
-        if entries.next().is_some() {
-            return Err(Error::NotARun { path: path.into() });
-        }
-    } else if path.symlink_metadata().is_ok() {
-        return Err(Error::NotARun { path: path.into() });
-    }
-    fs::create_dir_all(path).map_err(|e| Error::io(path, "make the run directory", e))
 }

@@ -2,8 +2,9 @@
 
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use crate::ptx::PtxHash;
-use crate::record::{Record, TableNumber, extension, kind, pair};
+use trueno_format::PtxHash;
+use trueno_format::record::{Record, extension, kind, pair};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{Labels, Span, Work};
 use crate::span_id::SpanId;
@@ -136,12 +137,12 @@ fn close(mut span: Span<'_>, name: Name, labels: Labels, work: Work, launch: Lau
         backend: labels.short_backend(),
         m: work.m,
     };
-    if !recorder.records(TableNumber::Kernels) {
+    if !recorder.records(TableId::Kernels) {
         recorder.too_late();
     } else if labels.need_extension() || launch.given != 0 {
         push_extended(lane, record, labels, launch);
     } else {
-        lane.push(TableNumber::Kernels, record);
+        lane.push(TableId::Kernels, record);
     }
 }
 
@@ -159,7 +160,7 @@ fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, launch: La
     }
     record.flags |= (count as u8 - 1) << 4;
     group[0] = record;
-    lane.push_group(TableNumber::Kernels, 1, &group[..count]);
+    lane.push_group(TableId::Kernels, 1, &group[..count]);
 }
 
 impl Recorder {
@@ -172,9 +173,9 @@ impl Recorder {
     /// ```
     #[inline]
     pub fn kernel(&self, name: impl Into<Name>) -> KernelGuard<'_> {
-        let (name, span) = if self.records(TableNumber::Kernels) {
+        let (name, span) = if self.records(TableId::Kernels) {
             let name = name.into();
-            (name, Span::begin(self, Class::Kernel, TableNumber::Kernels))
+            (name, Span::begin(self, Class::Kernel, TableId::Kernels))
         } else {
             (Name::from_number(0), Span::off(self))
         };

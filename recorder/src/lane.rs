@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
-use crate::record::{Context, Record, TableNumber};
+use trueno_format::record::{Context, Record};
+use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
-use crate::ring::{Producer, Ring};
+use trueno_format::ring::{Producer, Ring};
 use crate::session_state::{SessionState, ThreadInfo};
 use crate::tile_sampling::TileSampling;
 
@@ -172,7 +173,7 @@ impl Lane {
 
     /// Opens a row: its sequence number, or `None` when the thread has used up all of them.
     #[inline(always)]
-    pub fn open(&mut self, class: Class, table: TableNumber) -> Option<u32> {
+    pub fn open(&mut self, class: Class, table: TableId) -> Option<u32> {
         let seq = self.next_seq;
         if seq == u32::MAX {
             return self.exhausted(table);
@@ -198,7 +199,7 @@ impl Lane {
     }
 
     #[cold]
-    fn exhausted(&mut self, table: TableNumber) -> Option<u32> {
+    fn exhausted(&mut self, table: TableId) -> Option<u32> {
         self.drop_rows(table, 1);
         None
     }
@@ -287,7 +288,7 @@ impl Lane {
 
     /// Publishes a row of one record.
     #[inline(always)]
-    pub fn push(&mut self, table: TableNumber, record: Record) {
+    pub fn push(&mut self, table: TableId, record: Record) {
         if self.producer.must_reserve() {
             let copy = record;
             self.push_slowly(table, &copy);
@@ -301,13 +302,13 @@ impl Lane {
     /// Out of line, with a copy: the caller keeps its record in registers.
     #[cold]
     #[inline(never)]
-    fn push_slowly(&mut self, table: TableNumber, record: &Record) {
+    fn push_slowly(&mut self, table: TableId, record: &Record) {
         self.push_group(table, 1, std::slice::from_ref(record));
     }
 
     /// Publishes a row of one record; false: it was dropped, and counted.
     #[cfg(feature = "alloc")]
-    pub fn try_push(&mut self, table: TableNumber, record: Record) -> bool {
+    pub fn try_push(&mut self, table: TableId, record: Record) -> bool {
         if self.producer.must_reserve() {
             return self.push_group(table, 1, std::slice::from_ref(&record));
         }
@@ -318,7 +319,7 @@ impl Lane {
     }
 
     /// Publishes a group standing for `rows` rows: all its records or none. False: none.
-    pub fn push_group(&mut self, table: TableNumber, rows: u64, records: &[Record]) -> bool {
+    pub fn push_group(&mut self, table: TableId, rows: u64, records: &[Record]) -> bool {
         let needed = records.len() as u64 + u64::from(self.context_unsent);
         if !self.producer.has_room(needed) && !self.make_room(needed) {
             self.drop_rows(table, rows);
@@ -369,7 +370,7 @@ impl Lane {
         }
     }
 
-    fn drop_rows(&mut self, table: TableNumber, rows: u64) {
+    fn drop_rows(&mut self, table: TableId, rows: u64) {
         self.thread.dropped.add_alone(table, rows);
         // And where it survives a kill.
         self.ring().header().dropped.add_alone(table, rows);

@@ -67,20 +67,17 @@
 //!
 //! # The run directory
 //!
-//! [`schema`] lists the tables, [`segment`] describes their files, [`journal`] and
-//! [`run_json`] the two files beside them. The columns are plain Arrow IPC files, readable
+//! [`schema`] lists the tables, [`run_json`] is the file that describes the run, and the crate
+//! `trueno-format` has the rest. The columns are plain Arrow IPC files, readable
 //! with pandas, polars, `DuckDB` and R as they are.
 
 #![warn(missing_docs)]
 
 #[cfg(feature = "alloc")]
 pub mod alloc;
-mod brick;
-mod brick_spellings;
 mod builder;
 #[cfg(feature = "capture")]
 pub mod capture;
-pub mod carried;
 mod ceiling;
 mod checksum;
 mod clock;
@@ -88,9 +85,6 @@ mod device;
 mod error;
 pub mod finished;
 mod fork;
-#[doc(hidden)]
-pub mod host;
-pub mod journal;
 mod kernel;
 mod lane;
 mod live;
@@ -99,20 +93,11 @@ mod open_rows;
 mod overhead;
 pub mod perf;
 mod ptx;
-mod record;
 mod recorder;
 mod reentrancy;
-pub mod rest;
-mod ring;
-mod row_counters;
-pub mod run_json;
-pub mod run_writer;
 mod samples;
-pub mod schema;
 mod scope;
-pub mod segment;
 mod session_state;
-mod source;
 mod span;
 mod span_id;
 mod status;
@@ -126,26 +111,26 @@ pub mod tracing;
 mod wait;
 mod writer;
 
-pub use brick::{BrickCategory, BrickId};
 pub use builder::{Builder, Overflow};
-pub use ceiling::{Ceiling, CeilingKind, CeilingSource, RecordedCeilings};
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };
-pub use clock::calendar::utc;
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use kernel::KernelGuard;
 pub use names::Name;
 pub use perf::PerfEvent;
-pub use ptx::PtxHash;
 pub use recorder::Recorder;
 pub use scope::ScopeGuard;
-pub use source::Source;
 pub use span::BrickGuard;
 pub use span_id::SpanId;
 pub use status::{Status, Summary, TableStatus};
 pub use sync_mode::SyncMode;
 pub use task::Detached;
-pub use tile::{TileGuard, TileLevel};
+pub use tile::TileGuard;
+pub use trueno_format::{
+    BrickCategory, BrickId, Ceiling, CeilingKind, CeilingSource, PtxHash, RecordedCeilings, Source,
+    TileLevel, run_json, schema, utc,
+};
+pub use trueno_format::{journal, run_writer, segment};
 pub use wait::WaitGuard;

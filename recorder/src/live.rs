@@ -1,22 +1,7 @@
-//! The folder `live/` of a run: what a recording needs to survive the death of its process.
-//!
-//! | file | holds |
-//! |---|---|
-//! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer |
-//! | `<table>.rows` | rows that wait for their batch |
-//! | `counts` | rows lost without a ring of their own |
-//! | `log.jsonl` | names, clocks, and other rare things; locked while the writer lives |
-//!
-//! Rings, rows and counts are mapped and shared: a store is in the file at once, at the cost
-//! of a store. (It survives the process, not a loss of power.) The folder is removed when
-//! the run ends. [`crate::rest`] reads it after a crash.
+//! The folder `live/` of the run that is being recorded: see [`trueno_format::live`].
 //!
 //! Where a file cannot be had, memory of the process takes its place, recording goes on, and
 //! the first reason is kept in [`Live::trouble`].
-
-mod layout;
-mod log;
-mod mapping;
 
 use std::fs;
 use std::io;
@@ -25,30 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-pub(crate) use layout::{
-    COLUMN_STRIDE, FIRST_WORDS, HEADER_BYTES, Identity, Kind, MAGIC_RING, MAGIC_ROWS, RingHeader,
-    RowOrigin, RowsHeader, VALUES_AT, rows_words,
-};
-pub(crate) use log::{Entry, LOG, Log, read as read_log};
-pub(crate) use mapping::Mapping;
+use trueno_format::live::{COUNTS, Entry, LIVE, LOG, Log, LostRows, ring_name, rows_name};
+use trueno_format::mapped_file::HEADER_BYTES;
+use trueno_format::mapping::Mapping;
+use trueno_format::ring::Ring;
 
-use crate::ring::Ring;
-use crate::row_counters::RowCounters;
 use crate::session_state::lock;
-
-/// Name of the folder in the run directory.
-pub const LIVE: &str = "live";
-/// Name of the counts in it.
-pub(crate) const COUNTS: &str = "counts";
-
-/// What `counts` holds.
-#[repr(C)]
-pub(crate) struct LostCounts {
-    /// Events of threads that could not get a ring.
-    pub no_ring: RowCounters,
-    /// Rows that could not be written after the writer had failed.
-    pub unwritten: RowCounters,
-}
 
 /// The folder while recording.
 pub(crate) struct Live {
@@ -124,7 +91,7 @@ impl Live {
 
     /// Removes the file of a ring that is not used again.
     pub fn remove_ring(&self, ring: &Ring) {
-        if let (Some(folder), true) = (&self.folder, ring.in_file()) {
+        if let (Some(folder), true) = (&self.folder, ring.is_in_file()) {
             // If it stays: it says that no thread uses it.
             let _ = fs::remove_file(folder.join(ring_name(ring.number())));
         }
@@ -135,7 +102,7 @@ impl Live {
         self.memory(&rows_name(table), bytes)
     }
 
-    pub fn counts(&self) -> Option<&LostCounts> {
+    pub fn counts(&self) -> Option<&LostRows> {
         // SAFETY: a page of zeros is a valid state of the counts, and it lives as long as self.
         self.counts
             .as_ref()
@@ -165,30 +132,5 @@ impl Live {
             // If it stays: run.json says that the run has ended.
             let _ = fs::remove_dir_all(folder);
         }
-    }
-}
-
-/// File name of a ring.
-pub(crate) fn ring_name(number: u32) -> String {
-    format!("{number:06}.ring")
-}
-
-/// File name of a table's waiting rows.
-pub(crate) fn rows_name(table: &str) -> String {
-    format!("{table}.rows")
-}
-
-/// Whether a process is recording into this run: it holds the lock of the log. `None`: there
-/// is no log, or this system has no locks.
-pub fn is_recording(run: &Path) -> Option<bool> {
-    let log = fs::File::open(run.join(LIVE).join(LOG)).ok()?;
-    match log.try_lock_shared() {
-        Ok(()) => {
-            // Closing it is not enough: a child that another thread is starting has it open as well for a moment.
-            let _ = log.unlock();
-            Some(false)
-        }
-        Err(fs::TryLockError::WouldBlock) => Some(true),
-        Err(fs::TryLockError::Error(_)) => None,
     }
 }

@@ -4,21 +4,17 @@
 //! recorder, and looking up a text that is already there takes no lock and
 //! allocates nothing. Texts stay for the life of the process.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::brick::{BrickCategory, BrickId};
-use crate::live::{self, Live};
+use trueno_format::live::Entry;
+use trueno_format::text::{Text, Texts};
+use trueno_format::{BrickId, fixed_texts};
+use crate::live::Live;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{Locked, lock};
-
-/// Number of the first known brick; 0 is the empty name.
-pub(crate) const FIRST_BRICK: u32 = 1;
-/// Number of the first category, right after the bricks.
-pub(crate) const FIRST_CATEGORY: u32 = FIRST_BRICK + BrickId::COUNT as u32;
 
 /// A text that was interned: 4 bytes, copied freely, the same in every recorder.
 ///
@@ -49,6 +45,11 @@ impl Name {
     pub(crate) const fn number(self) -> u32 {
         self.0
     }
+
+    /// As it stands in cells.
+    pub(crate) const fn text(self) -> Text {
+        Text::from_number(self.0)
+    }
 }
 
 impl From<&str> for Name {
@@ -75,7 +76,7 @@ impl From<String> for Name {
 impl From<BrickId> for Name {
     #[inline]
     fn from(brick: BrickId) -> Self {
-        brick.interned()
+        Self(brick.text().number())
     }
 }
 
@@ -146,8 +147,8 @@ struct Interner {
 pub(crate) fn attach(run: &Arc<Live>) {
     let mut interner = interner();
     let entry =
-        |(number, text): (usize, &&str)| live::Entry::Name(number as u32, (*text).to_owned());
-    let entries: Vec<live::Entry> = interner.texts.iter().enumerate().map(entry).collect();
+        |(number, text): (usize, &&str)| Entry::Name(number as u32, (*text).to_owned());
+    let entries: Vec<Entry> = interner.texts.iter().enumerate().map(entry).collect();
     run.log(&entries);
     interner.lives.push(run.clone());
 }
@@ -197,9 +198,7 @@ pub(crate) fn forked() {
 impl Interner {
     /// Of a process that has given no name.
     fn first() -> Self {
-        let mut texts = vec![""];
-        texts.extend(BrickId::all().map(BrickId::name));
-        texts.extend(BrickCategory::ALL.map(BrickCategory::name));
+        let texts: Vec<&'static str> = fixed_texts().collect();
         Self {
             table: Table::publish(1024, &texts),
             texts,
@@ -232,7 +231,7 @@ fn insert(hash: u64, text: &str) -> Name {
     let name = Name(interner.texts.len() as u32);
     interner.texts.push(kept);
     for run in &interner.lives {
-        run.log(&[live::Entry::Name(name.0, text.to_owned())]);
+        run.log(&[Entry::Name(name.0, text.to_owned())]);
     }
     if interner.texts.len() * 2 > interner.table.slots.len() {
         interner.table = Table::publish(interner.table.slots.len() * 2, &interner.texts);
@@ -242,71 +241,22 @@ fn insert(hash: u64, text: &str) -> Name {
     name
 }
 
-/// Texts by number: of this process, or of one that is gone.
-pub(crate) enum Texts {
-    /// A copy of the process's list, so that it is locked only for new names.
-    Process(Vec<&'static str>),
-    Gone {
-        texts: Vec<Option<Arc<str>>>,
-        numbers: HashMap<Arc<str>, u32>,
-    },
-}
+/// The texts of this process, by number: a copy of its list, so that it is locked only for new names.
+#[derive(Default)]
+pub(crate) struct ProcessTexts(Vec<&'static str>);
 
-impl Default for Texts {
-    fn default() -> Self {
-        Self::Process(Vec::new())
-    }
-}
-
-impl Texts {
-    /// The names that another process had given, by number.
-    pub fn gone(names: impl IntoIterator<Item = (u32, String)>) -> Self {
-        let mut texts = Vec::new();
-        let mut numbers = HashMap::new();
-        for (number, text) in names {
-            let (at, text) = (number as usize, Arc::<str>::from(text));
-            if at >= texts.len() {
-                texts.resize(at + 1, None);
-            }
-            texts[at] = Some(text.clone());
-            numbers.insert(text, number);
+impl Texts for ProcessTexts {
+    fn get(&mut self, text: Text) -> Option<&str> {
+        let at = text.number() as usize;
+        if at >= self.0.len() {
+            let interner = interner();
+            self.0.extend_from_slice(&interner.texts[self.0.len()..]);
         }
-        Self::Gone { texts, numbers }
+        self.0.get(at).copied()
     }
 
-    pub fn get(&mut self, name: Name) -> Option<&str> {
-        let at = name.0 as usize;
-        match self {
-            Self::Process(texts) => {
-                if at >= texts.len() {
-                    let interner = interner();
-                    texts.extend_from_slice(&interner.texts[texts.len()..]);
-                }
-                texts.get(at).copied()
-            }
-            Self::Gone { texts, .. } => texts.get(at)?.as_deref(),
-        }
-    }
-
-    /// The text, empty where there is none.
-    pub fn text(&mut self, name: Name) -> &str {
-        self.get(name).unwrap_or("")
-    }
-
-    /// The number of a text among these.
-    pub fn name(&mut self, text: &str) -> Name {
-        match self {
-            Self::Process(_) => Name::new(text),
-            Self::Gone { texts, numbers } => {
-                if let Some(number) = numbers.get(text) {
-                    return Name(*number);
-                }
-                let (number, text) = (texts.len() as u32, Arc::<str>::from(text));
-                texts.push(Some(text.clone()));
-                numbers.insert(text, number);
-                Name(number)
-            }
-        }
+    fn intern(&mut self, text: &str) -> Text {
+        Name::new(text).text()
     }
 }
 

@@ -6,8 +6,9 @@ use crate::builder::Overflow;
 use crate::clock::{Clock, monotonic_ns};
 use crate::lane::{Class, Lane};
 use crate::live::Live;
-use crate::record::{Record, TableNumber, kind};
-use crate::ring::Ring;
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
+use trueno_format::ring::Ring;
 use crate::session_state::SessionState;
 
 const SPANS: u64 = 1000;
@@ -36,7 +37,7 @@ pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
 /// What a guard does between `brick()` and its drop.
 #[inline(always)]
 fn span(lane: &mut Lane) {
-    let Some(seq) = lane.open(Class::Brick, TableNumber::Bricks) else {
+    let Some(seq) = lane.open(Class::Brick, TableId::Bricks) else {
         return;
     };
     let start = lane.now();
@@ -52,7 +53,7 @@ fn span(lane: &mut Lane) {
         kind: kind::BRICK,
         ..Record::default()
     };
-    lane.push(TableNumber::Bricks, record);
+    lane.push(TableId::Bricks, record);
 }
 
 fn consume(ring: &Arc<Ring>) {

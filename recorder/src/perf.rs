@@ -45,7 +45,7 @@ pub(crate) use status::PerfShared;
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::recorder::Recorder;
-use crate::run_json;
+use trueno_format::run_json;
 
 /// What can be counted; [`PerfEvent::name`] is the name of its rows in `counters`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

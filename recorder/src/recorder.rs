@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 
 use crate::builder::{Builder, Overflow};
 use crate::clock::Clock;
-use crate::clock::pairs::Pair;
+use trueno_format::timeline::ClockReading;
 use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Watched};
 use crate::live::Live;
 use crate::names::Name;
 use crate::open_rows::OfThread;
-use crate::record::TableNumber;
+use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 use crate::status::{Status, Summary};
@@ -93,7 +93,7 @@ impl Recorder {
     }
 
     /// Adds the device of `builder`, before anything is recorded.
-    pub(crate) fn attach(&mut self, builder: &Builder, earlier: Pair) {
+    pub(crate) fn attach(&mut self, builder: &Builder, earlier: ClockReading) {
         // Nobody else has the new recorder yet.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             let tables = inner.tables.get_mut();
@@ -131,7 +131,7 @@ impl Recorder {
     }
 
     #[inline(always)]
-    pub(crate) fn records(&self, table: TableNumber) -> bool {
+    pub(crate) fn records(&self, table: TableId) -> bool {
         !COMPILED_OUT && self.inner.tables.load(Ordering::Relaxed) & table.bit() != 0
     }
 
@@ -148,7 +148,7 @@ impl Recorder {
 
     /// Counts an event of a thread that could not get a ring.
     #[cold]
-    pub(crate) fn no_ring(&self, table: TableNumber) {
+    pub(crate) fn no_ring(&self, table: TableId) {
         self.shared().no_ring(table);
     }
 
@@ -212,7 +212,7 @@ pub(crate) struct Tables(u32);
 
 impl Tables {
     #[inline(always)]
-    pub fn has(self, table: TableNumber) -> bool {
+    pub fn has(self, table: TableId) -> bool {
         self.0 & table.bit() != 0
     }
 

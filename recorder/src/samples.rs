@@ -2,9 +2,10 @@
 
 use crate::lane::Lane;
 use crate::names::Name;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
-use crate::source::Source;
+use trueno_format::Source;
 use crate::threads;
 
 impl Recorder {
@@ -38,12 +39,12 @@ impl Recorder {
         bytes: i64,
         address: impl Into<Option<u64>>,
     ) {
-        if !self.records(TableNumber::Allocations) {
+        if !self.records(TableId::Allocations) {
             return;
         }
         let (name, address) = (tag.into().number(), address.into());
         let place = device.map_or(0, |device| u64::from(device) + 1);
-        self.event(TableNumber::Allocations, |lane| Record {
+        self.event(TableId::Allocations, |lane| Record {
             start: lane.now(),
             end: place,
             parent: lane.brick_below(lane.depth()),
@@ -63,11 +64,11 @@ impl Recorder {
         unit: impl Into<Name>,
         source: Source,
     ) {
-        if !self.records(TableNumber::Counters) {
+        if !self.records(TableId::Counters) {
             return;
         }
         let (name, unit) = (name.into().number(), unit.into().number());
-        self.event(TableNumber::Counters, |lane| Record {
+        self.event(TableId::Counters, |lane| Record {
             start: lane.now(),
             parent: lane.brick_below(lane.depth()),
             name,
@@ -78,14 +79,14 @@ impl Recorder {
     }
 
     /// Publishes one record that `make` fills on the calling thread's lane.
-    pub(crate) fn event(&self, table: TableNumber, make: impl FnOnce(&mut Lane) -> Record) {
+    pub(crate) fn event(&self, table: TableId, make: impl FnOnce(&mut Lane) -> Record) {
         self.events(table, |lane| [make(lane)]);
     }
 
     /// Publishes one row made of a group of records.
     pub(crate) fn events<G: AsRef<[Record]>>(
         &self,
-        table: TableNumber,
+        table: TableId,
         make: impl FnOnce(&mut Lane) -> G,
     ) {
         if !self.records(table) {

@@ -2,7 +2,8 @@
 
 use crate::lane::{Class, Scope};
 use crate::names::Name;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Span;
 use crate::span_id::SpanId;
@@ -31,12 +32,12 @@ impl<'r> ScopeGuard<'r> {
         }
         let name = Name::new(text);
         // Where bricks are left out, no row may name this one as its parent.
-        let class = if recorder.records(TableNumber::Bricks) {
+        let class = if recorder.records(TableId::Bricks) {
             Class::Brick
         } else {
             Class::Label
         };
-        let mut span = Span::begin(recorder, class, TableNumber::Bricks);
+        let mut span = Span::begin(recorder, class, TableId::Bricks);
         let seq = span.seq;
         if let Some(lane) = span.lane() {
             let scope = match kind {
@@ -73,8 +74,8 @@ impl Drop for ScopeGuard<'_> {
             m: [self.number, 0, 0, 0],
             ..Record::default()
         };
-        if recorder.records(TableNumber::Bricks) {
-            lane.push(TableNumber::Bricks, record);
+        if recorder.records(TableId::Bricks) {
+            lane.push(TableId::Bricks, record);
         } else if recorder.is_off() {
             recorder.too_late();
         }

@@ -7,18 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use crate::builder::Overflow;
-use crate::ceiling::Ceiling;
+use trueno_format::Ceiling;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
-use crate::clock::pairs::Pair;
+use trueno_format::timeline::ClockReading;
 use crate::lane::Lane;
-use crate::live::{Entry, Identity, Live};
+use crate::live::Live;
+use trueno_format::live::Entry;
+use trueno_format::ring::Identity;
 use crate::perf::PerfShared;
-use crate::record::{TABLE_COUNT, TableNumber};
+use trueno_format::schema::{TABLES, TableId};
 use crate::reentrancy::ReentrancyGuard;
-use crate::ring::Ring;
-use crate::row_counters::RowCounters;
-use crate::schema::TABLES;
+use trueno_format::ring::Ring;
+use trueno_format::row_counters::RowCounters;
+use trueno_format::schema::TABLES;
 use crate::tile_sampling;
 
 /// Rings kept for the next threads when theirs have ended.
@@ -82,7 +84,7 @@ pub(crate) enum Request {
     Ceiling(Ceiling),
     /// The clocks of host and device at one moment.
     DevicePair {
-        pair: Pair,
+        pair: ClockReading,
         device: u32,
         device_ns: u64,
     },
@@ -140,7 +142,7 @@ fn unread_events(ring: &Arc<Ring>) -> u64 {
     loop {
         let events = ring
             .unread_records()
-            .filter(|record| TableNumber::from_record(record).is_some());
+            .filter(|record| record.table().is_some());
         count += events.map(|record| record.rows() as u64).sum::<u64>();
         match ring.next().cloned() {
             Some(next) => ring = next,
@@ -248,7 +250,7 @@ impl SessionState {
         if header.dropped.sum() == 0 {
             return;
         }
-        let rows = (0..TABLE_COUNT).map(|table| (table, header.dropped.get(table)));
+        let rows = (0..TABLES.len()).map(|table| (table, header.dropped.get(table)));
         self.live.log(&[Entry::Dropped {
             ring: ring.number(),
             uses: header.uses.load(Ordering::Relaxed),
@@ -291,7 +293,7 @@ impl SessionState {
     }
 
     /// RowCounters an event of a thread that could not get a ring.
-    pub fn no_ring(&self, table: TableNumber) {
+    pub fn no_ring(&self, table: TableId) {
         if let Some(counts) = self.live.counts() {
             counts.no_ring.add(table as usize, 1);
         }
@@ -341,7 +343,7 @@ impl SessionState {
     pub fn retire(&self, thread: &Arc<ThreadInfo>) {
         let mut threads = lock(&self.threads);
         threads.retain(|other| !Arc::ptr_eq(other, thread));
-        for table in 0..TABLE_COUNT {
+        for table in 0..TABLES.len() {
             self.ended_dropped.add(table, thread.dropped.get(table));
         }
     }

@@ -3,12 +3,13 @@
 use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use crate::record::{Record, TableNumber, extension, kind};
+use trueno_format::record::{Record, extension, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use crate::task::Detached;
 use crate::threads;
-use crate::tile::TileLevel;
+use trueno_format::TileLevel;
 
 #[cfg(feature = "tracing")]
 mod owned;
@@ -41,7 +42,7 @@ impl<'r> Span<'r> {
 
     /// Opens an interval on the calling thread; the clock is read last.
     #[inline(always)]
-    pub fn begin(recorder: &'r Recorder, class: Class, table: TableNumber) -> Self {
+    pub fn begin(recorder: &'r Recorder, class: Class, table: TableId) -> Self {
         let lane = threads::lane(recorder.shared());
         if lane.is_null() {
             recorder.no_ring(table);
@@ -79,7 +80,7 @@ impl<'r> Span<'r> {
         // SAFETY: null, or as in `begin`; the reference ends before the lane is used again.
         let sampling = unsafe { lane.as_mut() }.and_then(|lane| lane.tile_sampling.as_mut());
         if sampling.is_none_or(|sampling| sampling.takes(level)) {
-            Self::begin(recorder, Class::Tile, TableNumber::Tiles)
+            Self::begin(recorder, Class::Tile, TableId::Tiles)
         } else {
             Self::off(recorder)
         }
@@ -195,12 +196,12 @@ impl<'r> BrickGuard<'r> {
     #[inline(always)]
     pub(crate) fn begin(recorder: &'r Recorder, name: impl Into<Name>, kind: u8) -> Self {
         let tables = recorder.tables();
-        let (name, span) = if tables.has(TableNumber::Bricks) {
+        let (name, span) = if tables.has(TableId::Bricks) {
             let name = name.into();
             if tables.has_device() && kind == kind::BRICK {
                 recorder.device_before_brick();
             }
-            let span = Span::begin(recorder, Class::Brick, TableNumber::Bricks);
+            let span = Span::begin(recorder, Class::Brick, TableId::Bricks);
             #[cfg(feature = "perf")]
             let span = if tables.has_perf() {
                 span.counted()
@@ -330,14 +331,14 @@ fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, p
         backend: labels.short_backend(),
         m: work.m,
     };
-    if !recorder.records(TableNumber::Bricks) {
+    if !recorder.records(TableId::Bricks) {
         // Of a task; where there is no scope nothing happens.
         lane.leave(seq);
         recorder.too_late();
     } else if labels.need_extension() || kind == kind::TASK {
         push_extended(lane, record, labels, parent);
     } else {
-        lane.push(TableNumber::Bricks, record);
+        lane.push(TableId::Bricks, record);
     }
 }
 
@@ -360,7 +361,7 @@ fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, parent: u6
     }
     record.flags |= (count as u8 - 1) << 4;
     group[0] = record;
-    lane.push_group(TableNumber::Bricks, 1, &group[..count]);
+    lane.push_group(TableId::Bricks, 1, &group[..count]);
     if record.kind == kind::TASK {
         lane.leave(record.seq);
     }

@@ -1,6 +1,6 @@
 //! What names a row.
 
-use crate::record::{Context, row_id};
+use trueno_format::record::{Context, row_id};
 
 /// Names one row of the run: take it from an open guard, hand it to other threads.
 ///

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::record::TABLE_COUNT;
-use crate::schema::TABLES;
+use trueno_format::schema::TABLES;
+use trueno_format::schema::TABLES;
 use crate::session_state::{SessionState, lock};
 
 /// One table of a [`Status`] or [`Summary`].
@@ -58,7 +58,7 @@ pub struct Summary {
 pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStatus>, u64, u64) {
     let mut tables = BTreeMap::new();
     let (mut rows, mut dropped) = (0, 0);
-    for (number, table) in TABLES.iter().enumerate().take(TABLE_COUNT) {
+    for (number, table) in TABLES.iter().enumerate().take(TABLES.len()) {
         let status = TableStatus {
             rows: shared.rows.get(number),
             dropped: shared.dropped(number),

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
-use crate::record::{Record, TableNumber, extension, kind};
+use trueno_format::record::{Record, extension, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{BrickGuard, Labels, Work};
 use crate::span_id::SpanId;
@@ -56,7 +57,7 @@ impl Detached {
             if detached.parent == 0 {
                 detached.parent = match lane.brick_below(below) {
                     0 => 0,
-                    parent => crate::record::row_id(detached.thread, parent),
+                    parent => trueno_format::record::row_id(detached.thread, parent),
                 };
             }
             let recorder = guard.span.recorder.clone();
@@ -125,7 +126,7 @@ impl Drop for Detached {
             return;
         };
         recorder.shared().detached.fetch_sub(1, Ordering::Relaxed);
-        if !recorder.records(TableNumber::Bricks) {
+        if !recorder.records(TableId::Bricks) {
             recorder.too_late();
             return;
         }
@@ -137,11 +138,11 @@ impl Drop for Detached {
         // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
         // reference to it exists now.
         let Some(lane) = (unsafe { lane.as_mut() }) else {
-            recorder.no_ring(TableNumber::Bricks);
+            recorder.no_ring(TableId::Bricks);
             return;
         };
         let (group, count) = self.record(lane.now());
-        lane.push_group(TableNumber::Bricks, 1, &group[..count]);
+        lane.push_group(TableId::Bricks, 1, &group[..count]);
     }
 }
 

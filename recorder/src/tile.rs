@@ -1,40 +1,12 @@
 //! Tiles of blocked algorithms.
 
 use crate::lane::Class;
-use crate::record::{Record, TableNumber, kind, pair};
+use trueno_format::record::{Record, kind, pair};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{Span, Work};
 use crate::span_id::SpanId;
-use crate::tile_sampling::packed;
-
-/// What a tile is held in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum TileLevel {
-    /// Blocks for the last-level cache, or a device's global memory.
-    Macro = 0,
-    /// Blocks for L2, or a device's shared memory.
-    Midi = 1,
-    /// Blocks for registers.
-    Micro = 2,
-    /// Copying into the layout that the kernel wants.
-    Pack = 3,
-}
-
-impl TileLevel {
-    /// Every level, by number.
-    pub const ALL: [Self; 4] = [Self::Macro, Self::Midi, Self::Micro, Self::Pack];
-
-    /// As it stands in column `tiles.level`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Macro => "macro",
-            Self::Midi => "midi",
-            Self::Micro => "micro",
-            Self::Pack => "pack",
-        }
-    }
-}
+use crate::tile::pack;
 
 /// An open row of `tiles`. Recorded when dropped, under the tile, kernel or brick that encloses it.
 #[must_use = "the interval lasts until the guard is dropped"]
@@ -115,8 +87,8 @@ fn close(mut span: Span<'_>, level: u16, depth: u32, work: Work) {
         backend: level,
         m: work.m,
     };
-    if recorder.records(TableNumber::Tiles) {
-        lane.push(TableNumber::Tiles, record);
+    if recorder.records(TableId::Tiles) {
+        lane.push(TableId::Tiles, record);
     } else {
         recorder.too_late();
     }
@@ -127,13 +99,13 @@ impl Recorder {
     #[inline]
     pub fn tile(&self, level: TileLevel, row: u32, col: u32) -> TileGuard<'_> {
         let mut every = 0;
-        let span = if !self.records(TableNumber::Tiles) {
+        let span = if !self.records(TableId::Tiles) {
             Span::off(self)
         } else if let Some(sampled) = self.shared().tiles_every.get() {
             every = sampled[level as usize];
             Span::begin_sampled(self, level)
         } else {
-            Span::begin(self, Class::Tile, TableNumber::Tiles)
+            Span::begin(self, Class::Tile, TableId::Tiles)
         };
         let work = Work {
             m: [0, 0, 0, pair(row, col)],

@@ -4,10 +4,7 @@
 //! puts it. So every tile has the same chance of 1/N, sums times N are not biased, and a blocked loop
 //! whose length is a multiple of N does not show the same column for ever.
 
-use crate::tile::TileLevel;
-
-/// Beside the level there are 14 bits for it in a record.
-pub(crate) const MAX: u32 = (1 << 14) - 1;
+use trueno_format::TileLevel;
 
 /// N by level.
 pub(crate) type Every = [u16; TileLevel::ALL.len()];
@@ -60,29 +57,10 @@ impl TileSampling {
     }
 }
 
-/// Level and N as they stand in a record.
-pub(crate) fn packed(level: TileLevel, every: u16) -> u16 {
-    level as u16 | (every << 2)
-}
-
-/// The number of the level, and N; 0: nobody asked.
-pub(crate) fn unpacked(word: u16) -> (usize, u16) {
-    (usize::from(word & 3), word >> 2)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn words_are_unpacked_as_they_were_packed() {
-        for level in TileLevel::ALL {
-            for every in [0, 1, 64, MAX as u16] {
-                assert_eq!(unpacked(packed(level, every)), (level as usize, every));
-            }
-        }
-    }
 
     proptest! {
         /// One of every N, in every stratum, and over many strata every place.

@@ -73,7 +73,7 @@ use entered::Entered;
 use fields::{Fields, Gauges};
 
 #[cfg(doc)]
-use crate::brick::BrickId;
+use trueno_format::BrickId;
 
 /// A layer for `tracing-subscriber` that records spans; see [the module](self).
 #[derive(Debug)]

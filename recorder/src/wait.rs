@@ -2,7 +2,8 @@
 
 use crate::lane::Class;
 use crate::names::Name;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Span;
 use crate::span_id::SpanId;
@@ -32,7 +33,7 @@ impl WaitGuard<'_> {
 
     fn joins(&mut self, rows: &[SpanId]) {
         let seq = self.span.seq;
-        if !self.span.recorder.records(TableNumber::Edges) {
+        if !self.span.recorder.records(TableId::Edges) {
             return;
         }
         let Some(lane) = self.span.lane() else { return };
@@ -56,7 +57,7 @@ impl WaitGuard<'_> {
                 flags: count as u8,
                 ..Record::default()
             };
-            lane.push_group(TableNumber::Edges, count as u64, &[record]);
+            lane.push_group(TableId::Edges, count as u64, &[record]);
         }
     }
 }
@@ -75,8 +76,8 @@ impl Drop for WaitGuard<'_> {
             kind: kind::WAIT,
             ..Record::default()
         };
-        if recorder.records(TableNumber::Syncs) {
-            lane.push(TableNumber::Syncs, record);
+        if recorder.records(TableId::Syncs) {
+            lane.push(TableId::Syncs, record);
         } else {
             recorder.too_late();
         }
@@ -96,7 +97,7 @@ impl Recorder {
     /// drop(wait);
     /// ```
     pub fn wait(&self, name: impl Into<Name>, waited_for: &[SpanId]) -> WaitGuard<'_> {
-        if !self.records(TableNumber::Syncs) {
+        if !self.records(TableId::Syncs) {
             return WaitGuard {
                 span: Span::off(self),
                 name: Name::from_number(0),
@@ -104,7 +105,7 @@ impl Recorder {
         }
         let name = name.into();
         let mut wait = WaitGuard {
-            span: Span::begin(self, Class::Wait, TableNumber::Syncs),
+            span: Span::begin(self, Class::Wait, TableId::Syncs),
             name,
         };
         wait.joins(waited_for);
@@ -117,7 +118,7 @@ impl Recorder {
             return;
         }
         let m = [from.get(), to.get(), 0, 0];
-        self.event(TableNumber::Edges, |_| Record {
+        self.event(TableId::Edges, |_| Record {
             kind: kind::DEPENDS,
             m,
             ..Record::default()

@@ -1,43 +1,34 @@
 //! The writer thread: rings to rows to segments.
 
-pub(crate) mod columns;
-mod device_rows;
-pub(crate) mod dictionary;
 mod end;
-pub(crate) mod facts;
-mod files;
-pub(crate) mod lanes;
-pub(crate) mod rows;
-mod segments;
+mod lanes;
 mod session;
-mod waiting;
-mod words;
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "capture")]
-pub(crate) use session::random_number;
 pub(crate) use session::{Session, start};
 
-use crate::clock::pairs::Pair;
+use trueno_format::columns::Columns;
+use trueno_format::live::{Entry, LoggedThread};
+use trueno_format::record::Record;
+use trueno_format::record_rows::Rows;
+use trueno_format::ring::Origin;
+use trueno_format::run_files::RunFiles;
+use trueno_format::run_json::{RunJson, State};
+use trueno_format::schema::{TABLES, TableId};
+use trueno_format::segment::BatchEncoder;
+use trueno_format::table_writer::TableWriter;
+use trueno_format::timeline::ClockReading;
+use trueno_format::waiting_rows::RowOrigin;
+
 use crate::error::Error;
-use crate::live::{Entry, RowOrigin};
-use crate::names::Texts;
+use crate::names::ProcessTexts;
 use crate::open_rows::OfThread;
-use crate::record::{Record, TableNumber};
-use crate::run_json::{RunJson, State};
-use crate::schema::TABLES;
-use crate::segment::BatchEncoder;
 use crate::session_state::{Request, SessionState, lock};
-use columns::Columns;
-pub(crate) use facts::ThreadRow;
-pub(crate) use files::RunFiles;
 use lanes::LaneReader;
-use rows::{Origin, Rows};
-pub(crate) use segments::TableWriter;
 
 /// How long the writer sleeps when no ring fills up.
 const POLL: Duration = Duration::from_millis(20);
@@ -73,10 +64,10 @@ pub(super) struct Writer {
     lanes: Vec<LaneReader>,
     tables: Tables,
     rows: Rows,
-    pairs: Vec<Pair>,
+    pairs: Vec<ClockReading>,
     next_pair: Instant,
     /// Rows of `threads` for those that have ended.
-    ended: Vec<ThreadRow>,
+    ended: Vec<LoggedThread>,
     /// Kernel sources that were stored, with their names.
     sources: HashSet<(u64, String)>,
 }
@@ -85,7 +76,7 @@ pub(super) struct Writer {
 struct Tables {
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
-    texts: Texts,
+    texts: ProcessTexts,
     shared: Arc<SessionState>,
     failure: Option<Error>,
     /// A segment was sealed since `run.json` was last written.
@@ -119,7 +110,7 @@ impl Writer {
         if !now && Instant::now() < self.next_pair {
             return;
         }
-        let pair = Pair::read(self.shared.clock);
+        let pair = self.shared.clock.read_pair();
         let knot = self.rows.timeline.add(pair);
         // Known to the log before any time is converted so.
         self.shared.live.log(&[Entry::Clock { pair, knot }]);
@@ -139,14 +130,14 @@ impl Writer {
         let mut at = 0;
         while at < self.lanes.len() {
             let take = |origin: &Origin, place: RowOrigin, group: &[Record]| {
-                let Some(number) = TableNumber::from_record(&group[0]) else {
+                let Some(number) = group[0].table() else {
                     return;
                 };
                 // The whole group at once: a batch on disk never holds part of one.
                 let Some((columns, texts)) = tables.room(number, group[0].rows(), files) else {
                     return;
                 };
-                columns.from(place);
+                columns.set_origin(place);
                 for nth in 0..group[0].rows() {
                     rows.add(number, origin, group, nth, columns, texts);
                 }
@@ -154,7 +145,7 @@ impl Writer {
             let ended = self.lanes[at].drain(take, |ring| shared.give_back(ring));
             if ended {
                 let lane = self.lanes.swap_remove(at);
-                let thread = ThreadRow::new(&lane.thread);
+                let thread = lane.thread.logged();
                 shared.live.log(&[Entry::Thread(thread.clone())]);
                 self.ended.push(thread);
                 shared.retire(&lane.thread);
@@ -191,7 +182,7 @@ impl Writer {
         };
         self.describe();
         if let Err(error) = self.files.run_json(&self.run) {
-            self.tables.fail(error);
+            self.tables.fail(error.into());
         }
     }
 }
@@ -201,7 +192,7 @@ impl Tables {
         Self {
             tables: TABLES.iter().map(TableWriter::new).collect(),
             encoder: BatchEncoder::new(),
-            texts: Texts::default(),
+            texts: ProcessTexts::default(),
             shared,
             failure: None,
             sealed: false,
@@ -213,10 +204,10 @@ impl Tables {
     #[inline(always)]
     fn room(
         &mut self,
-        number: TableNumber,
+        number: TableId,
         rows: usize,
         files: &mut RunFiles,
-    ) -> Option<(&mut Columns, &mut Texts)> {
+    ) -> Option<(&mut Columns, &mut ProcessTexts)> {
         let number = number as usize;
         if self.tables[number].room(rows).is_none() {
             self.make_room(number, rows, files);
@@ -228,7 +219,9 @@ impl Tables {
     #[cold]
     fn make_room(&mut self, number: usize, rows: usize, files: &mut RunFiles) {
         self.flush(number, files);
-        if self.tables[number].columns(&self.shared.live).is_none() {
+        let (live, name) = (&self.shared.live, TABLES[number].name);
+        let table = &mut self.tables[number];
+        if table.columns(|bytes| live.rows(name, bytes)).is_none() {
             self.shared.lose(number, rows as u64);
         }
     }
@@ -238,7 +231,7 @@ impl Tables {
         if self.failure.is_none() {
             match self.tables[number].flush(files, &mut self.encoder, &mut self.texts) {
                 Ok(sealed) => self.sealed |= sealed,
-                Err(error) => self.fail(error),
+                Err(error) => self.fail(error.into()),
             }
         }
         self.shared.lose(number, self.tables[number].give_up());

@@ -1,6 +1,19 @@
 //! The known bricks and their categories.
 
-use crate::names::{FIRST_BRICK, FIRST_CATEGORY, Name};
+use crate::text::Text;
+
+/// Number of the first known brick; 0 is the empty text.
+const FIRST_BRICK: u32 = 1;
+/// Number of the first category, right after the bricks.
+const FIRST_CATEGORY: u32 = FIRST_BRICK + BrickId::COUNT as u32;
+
+/// The texts that have a fixed number, 0 and on: the empty text, known bricks, categories. Processes count on from
+/// there, so that an event needs no look at a table for these.
+pub fn fixed_texts() -> impl Iterator<Item = &'static str> {
+    std::iter::once("")
+        .chain(BrickId::all().map(BrickId::name))
+        .chain(BrickCategory::ALL.map(BrickCategory::name))
+}
 
 /// Groups of known bricks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,8 +60,9 @@ impl BrickCategory {
         }
     }
 
-    pub(crate) const fn interned(self) -> Name {
-        Name::from_number(FIRST_CATEGORY + self as u32)
+    /// Its fixed text.
+    pub const fn text(self) -> Text {
+        Text::from_number(FIRST_CATEGORY + self as u32)
     }
 }
 
@@ -203,8 +217,9 @@ impl BrickId {
             .map(|row| row.0)
     }
 
-    pub(crate) const fn interned(self) -> Name {
-        Name::from_number(FIRST_BRICK + self as u32)
+    /// Its fixed text.
+    pub const fn text(self) -> Text {
+        Text::from_number(FIRST_BRICK + self as u32)
     }
 }
 
@@ -216,11 +231,10 @@ mod tests {
     fn numbers_follow_the_rows() {
         for (number, brick) in BrickId::all().enumerate() {
             assert_eq!(brick as usize, number);
-            assert_eq!(brick.interned().as_str(), brick.name());
-            assert_eq!(
-                brick.category().interned().as_str(),
-                brick.category().name()
-            );
+            let fixed: Vec<&str> = fixed_texts().collect();
+            assert_eq!(fixed[brick.text().number() as usize], brick.name());
+            let category = brick.category();
+            assert_eq!(fixed[category.text().number() as usize], category.name());
         }
     }
 

@@ -1,4 +1,4 @@
-//! When something was, for people.
+//! Dates for people.
 
 /// Date and time of day, UTC, of seconds since the Unix epoch: `2000-02-29 00:00:00 UTC`.
 ///

@@ -1,16 +1,46 @@
-//! What the machine can do at most, as the program found it.
+//! Ceilings: what a machine can do at most, and where such a value comes from.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::TableNumber;
-use crate::recorder::Recorder;
-use crate::session_state::Request;
-use crate::source::Source;
+/// Provenance of a value, as columns named `source` have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Source {
+    /// A clock or a counter read it.
+    Measured = 0,
+    /// The program states it.
+    Declared = 1,
+    /// A formula over measured and declared values.
+    Computed = 2,
+    /// From a data sheet.
+    Nominal = 3,
+}
 
-/// What a ceiling limits.
+impl Source {
+    /// Every source, by number.
+    pub const ALL: [Self; 4] = [
+        Self::Measured,
+        Self::Declared,
+        Self::Computed,
+        Self::Nominal,
+    ];
+
+    /// As it stands in columns named `source`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Declared => "declared",
+            Self::Computed => "computed",
+            Self::Nominal => "nominal",
+        }
+    }
+}
+
+/// The resource that a ceiling limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CeilingKind {
@@ -69,7 +99,7 @@ impl Ceiling {
     /// A ceiling of which no more is known.
     ///
     /// ```
-    /// use trueno_recorder::{Ceiling, CeilingKind, Source};
+    /// use trueno_format::{Ceiling, CeilingKind, Source};
     /// let nominal = Ceiling {
     ///     level: Some("DRAM".into()),
     ///     ..Ceiling::new("gpu:0", CeilingKind::Bandwidth, 3.35e12, Source::Nominal)
@@ -124,27 +154,4 @@ pub trait CeilingSource: fmt::Debug + Send + Sync {
     /// Gives them; may take seconds, where they are measured now. Why there are none is one of the values: that
     /// never keeps a run from being recorded.
     fn recorded(&self) -> RecordedCeilings;
-}
-
-impl Recorder {
-    /// Records ceilings, and in `run.json` what they are.
-    pub fn ceilings(&self, source: &dyn CeilingSource) {
-        self.recorded_ceilings(source.recorded());
-    }
-
-    pub(crate) fn recorded_ceilings(&self, recorded: RecordedCeilings) {
-        for ceiling in recorded.ceilings {
-            self.ceiling(ceiling);
-        }
-        for (key, text) in recorded.values {
-            self.value(key, text);
-        }
-    }
-
-    /// Records a ceiling of the machine.
-    pub fn ceiling(&self, ceiling: Ceiling) {
-        if self.records(TableNumber::Ceilings) {
-            self.shared().request(Request::Ceiling(ceiling));
-        }
-    }
 }

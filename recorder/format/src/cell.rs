@@ -1,12 +1,8 @@
 //! The cells of a row.
 
 use crate::error::Error;
-use crate::names::Name;
 use crate::schema::{ColumnType, Table};
-
-/// A text of a [`RunWriter`](super::RunWriter), interned in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Text(pub(super) Name);
+use crate::text::Text;
 
 /// One cell. Integers and texts fit their own column types only.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +17,7 @@ pub enum Cell {
     F64(f64),
     /// Yes or no.
     Bool(bool),
-    /// From [`RunWriter::text`](super::RunWriter::text).
+    /// From [`RunWriter::text`](crate::run_writer::RunWriter::text).
     Text(Text),
 }
 
@@ -51,14 +47,14 @@ impl From<Option<Text>> for Cell {
 
 impl Cell {
     /// As it waits for its batch.
-    pub(super) fn word(self) -> Option<u64> {
+    pub(crate) fn word(self) -> Option<u64> {
         Some(match self {
             Self::Null => return None,
             Self::U64(value) => value,
             Self::I64(value) => value as u64,
             Self::F64(value) => value.to_bits(),
             Self::Bool(value) => u64::from(value),
-            Self::Text(text) => u64::from(text.0.number()),
+            Self::Text(text) => u64::from(text.number()),
         })
     }
 
@@ -76,8 +72,8 @@ impl Cell {
     }
 }
 
-/// Whether the cells make a row of the table.
-pub(super) fn check(table: &Table, cells: &[Cell]) -> Result<(), Error> {
+/// Refuses cells that make no row of the table.
+pub(crate) fn check(table: &Table, cells: &[Cell]) -> Result<(), Error> {
     let wrong = |problem: String| Error::Row {
         table: table.name,
         problem,
@@ -106,7 +102,7 @@ mod tests {
     #[test]
     fn rows_that_do_not_fit_are_refused_with_the_column() {
         let edges = table("edges").unwrap();
-        let kind = Cell::Text(Text(Name::from_number(0)));
+        let kind = Cell::Text(Text::default());
         for (cells, word) in [
             (&[Cell::U64(1), Cell::U64(2)][..], "3 cells"),
             (&[Cell::U64(1), Cell::Null, kind], "to"),

@@ -3,17 +3,16 @@
 //! Most columns of most batches hold one value all through. A value is stored only from the
 //! first one on that differs: until then the column is its first value and the count of rows.
 
-use super::waiting::Waiting;
-use crate::live::{COLUMN_STRIDE, FIRST_WORDS, Live, RowOrigin};
-use crate::names::Name;
-use crate::schema::Table;
+use crate::mapping::Mapping;
+use crate::schema::{CellSink, Table, TableRow};
 use crate::segment::{BATCH_ROWS, BatchView, Cells};
+use crate::waiting_rows::{COLUMN_STRIDE, FIRST_WORDS, RowOrigin, WaitingRows};
 
 /// Up to [`BATCH_ROWS`] rows of a table. Every value is 64 bits, whatever its type; a text is
 /// the number of its name.
 ///
 /// The last column is not of the table: it has a bit for every cell of the row that is there.
-pub(crate) struct Columns {
+pub struct Columns {
     table: &'static Table,
     rows: usize,
     /// Where the rows come from.
@@ -21,7 +20,7 @@ pub(crate) struct Columns {
     /// A bit for each column that has its values in the waiting rows' `values`, one a row;
     /// all others hold the same value, `first`, in every row.
     varies: u64,
-    waiting: Waiting,
+    waiting: WaitingRows,
 }
 
 /// A row being filled, left to right in the order of the schema.
@@ -35,40 +34,61 @@ pub(crate) struct Row<'a> {
 }
 
 impl Columns {
-    /// `None`: there is no memory.
-    pub fn new(table: &'static Table, live: &Live) -> Option<Self> {
+    /// Without rows, in zeroed memory of [`WaitingRows::bytes`].
+    pub fn new(table: &'static Table, memory: Mapping) -> Self {
         debug_assert!(
             table.columns.len() < FIRST_WORDS,
             "a table has too many columns"
         );
-        Some(Self {
+        Self {
             table,
             rows: 0,
             origin: RowOrigin::OWN,
             varies: 0,
-            waiting: Waiting::live(live, table)?,
-        })
+            waiting: WaitingRows::new(table, memory),
+        }
+    }
+
+    /// Without rows, in memory that ends with the process. `None`: there is none.
+    pub fn anonymous(table: &'static Table) -> Option<Self> {
+        let memory = Mapping::anonymous(WaitingRows::bytes(table)).ok()?;
+        Some(Self::new(table, memory))
     }
 
     /// The rows that follow come from there.
     #[inline(always)]
-    pub fn from(&mut self, origin: RowOrigin) {
+    pub fn set_origin(&mut self, origin: RowOrigin) {
         self.origin = origin;
     }
 
+    /// Rows that wait.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Adds a row of the writer's own.
-    pub fn own_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
-        self.from(RowOrigin::OWN);
-        self.row(fill);
+    /// Adds a row. There must be room.
+    #[inline(always)]
+    pub fn push<R: TableRow>(&mut self, row: &R) {
+        debug_assert_eq!(self.table.name, R::TABLE.schema().name);
+        self.fill_row(|cells| row.put_into(cells));
     }
 
-    /// Adds a row: `fill` must put every column. There must be room.
+    /// Adds a row of the writer's own.
+    pub fn push_own<R: TableRow>(&mut self, row: &R) {
+        self.set_origin(RowOrigin::OWN);
+        self.push(row);
+    }
+
+    /// Adds a row of the writer's own: `fill` must give every cell.
+    pub(crate) fn fill_own_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
+        self.set_origin(RowOrigin::OWN);
+        self.fill_row(fill);
+    }
+
+    /// Adds a row: `fill` must give every cell. There must be room.
     #[inline(always)]
-    pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
+    fn fill_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
         let (first, values) = self.waiting.split();
         let mut row = Row {
             next: 0,
@@ -85,7 +105,7 @@ impl Columns {
             "a row has as many cells as its table columns"
         );
         let present = row.present;
-        row.put(present);
+        row.value(present);
         let varies = row.varies;
         if varies != self.varies {
             self.set_varies(varies);
@@ -149,50 +169,23 @@ impl Row<'_> {
             self.varies |= begin_to_vary(self.first, self.values, column, self.at, value);
         }
     }
+}
 
-    /// The next cell, which is there.
+impl CellSink for Row<'_> {
     #[inline(always)]
-    pub fn put(&mut self, value: u64) -> &mut Self {
-        self.store(self.next, value);
+    fn value(&mut self, word: u64) {
+        self.store(self.next, word);
         self.present |= 1 << self.next;
         self.next += 1;
-        self
     }
 
-    /// The next cell, which may be null.
     #[inline(always)]
-    pub fn put_if(&mut self, value: Option<u64>) -> &mut Self {
-        if let Some(value) = value {
-            self.store(self.next, value);
+    fn optional(&mut self, word: Option<u64>) {
+        if let Some(word) = word {
+            self.store(self.next, word);
         }
-        self.present |= u64::from(value.is_some()) << self.next;
+        self.present |= u64::from(word.is_some()) << self.next;
         self.next += 1;
-        self
-    }
-
-    /// The next so many cells are null.
-    #[inline(always)]
-    pub fn nulls(&mut self, count: usize) -> &mut Self {
-        self.next += count;
-        self
-    }
-
-    /// The next cell, a text.
-    #[inline(always)]
-    pub fn text(&mut self, name: Name) -> &mut Self {
-        self.put(u64::from(name.number()))
-    }
-
-    /// The next cell, a text that may be null.
-    #[inline(always)]
-    pub fn text_if(&mut self, name: Option<Name>) -> &mut Self {
-        self.put_if(name.map(|name| u64::from(name.number())))
-    }
-
-    /// The next cell, a signed number.
-    #[inline(always)]
-    pub fn signed(&mut self, value: i64) -> &mut Self {
-        self.put(value as u64)
     }
 }
 
@@ -220,6 +213,8 @@ fn begin_to_vary(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::EdgeRow;
+    use crate::text::Text;
     use proptest::prelude::*;
 
     type Cell = Option<u64>;
@@ -253,16 +248,15 @@ mod tests {
             batches in prop::collection::vec(rows(crate::schema::table("allocations").unwrap()), 1..5),
         ) {
             let table = crate::schema::table("allocations").unwrap();
-            let mut columns = Columns::new(table, &Live::none()).unwrap();
+            let mut columns = Columns::anonymous(table).unwrap();
             for rows in batches {
                 for cells in &rows {
-                    columns.row(|row| {
+                    columns.fill_row(|row| {
                         for (cell, column) in cells.iter().zip(table.columns) {
                             match cell {
-                                Some(value) if !column.nullable => row.put(*value),
-                                None => row.nulls(1),
-                                cell => row.put_if(*cell),
-                            };
+                                Some(value) if !column.nullable => row.value(*value),
+                                cell => row.optional(*cell),
+                            }
                         }
                     });
                 }
@@ -285,19 +279,23 @@ mod tests {
     #[test]
     fn a_column_of_one_value_stays_one_value() {
         let table = crate::schema::table("edges").unwrap();
-        let mut columns = Columns::new(table, &Live::none()).unwrap();
+        let mut columns = Columns::anonymous(table).unwrap();
         for batch in 0..3 {
             for row in 0..100 {
                 // The second column varies in the first batch only.
-                columns.row(|cells| {
-                    cells.put(7).put(if batch == 0 { row } else { 3 }).put(row);
+                columns.push(&EdgeRow {
+                    from: 7,
+                    to: if batch == 0 { row } else { 3 },
+                    kind: Text::from_number(row as u32),
                 });
             }
             columns.view(|batch| assert!(matches!(batch.columns[0], Cells::Same(7))));
             columns.clear(true);
         }
-        columns.row(|cells| {
-            cells.put(7).put(3).put(0);
+        columns.push(&EdgeRow {
+            from: 7,
+            to: 3,
+            kind: Text::default(),
         });
         columns.view(|batch| {
             assert!(matches!(batch.columns[1], Cells::Same(3)));

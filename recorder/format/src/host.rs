@@ -29,7 +29,7 @@ pub fn facts() -> Host {
 }
 
 /// The value of the first `key : value` line.
-pub(crate) fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
         (found.trim() == key).then_some(value.trim())

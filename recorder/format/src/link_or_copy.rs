@@ -9,7 +9,7 @@ use thiserror::Error;
 /// What could not be done with which file.
 #[derive(Debug, Error)]
 #[error("{}: cannot {doing}: {source}", .path.display())]
-pub struct NotCarried {
+pub struct LinkError {
     /// The file or folder.
     pub path: PathBuf,
     /// What was tried.
@@ -18,9 +18,9 @@ pub struct NotCarried {
     pub source: io::Error,
 }
 
-fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> NotCarried {
+fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> LinkError {
     let path = path.to_owned();
-    move |source| NotCarried {
+    move |source| LinkError {
         path,
         doing,
         source,
@@ -32,7 +32,7 @@ fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> NotCarr
 ///
 /// # Errors
 /// The first file that cannot be read or made.
-pub fn carry(from: &Path, to: &Path, left_out: &dyn Fn(&OsStr) -> bool) -> Result<(), NotCarried> {
+pub fn link_or_copy(from: &Path, to: &Path, left_out: &dyn Fn(&OsStr) -> bool) -> Result<(), LinkError> {
     let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     for entry in entries.map_err(failed(from, "list the folder"))? {
         let name = entry.file_name();
@@ -43,7 +43,7 @@ pub fn carry(from: &Path, to: &Path, left_out: &dyn Fn(&OsStr) -> bool) -> Resul
         let kind = entry.file_type().map_err(failed(&was, "look at it"))?;
         if kind.is_dir() {
             fs::create_dir(&new).map_err(failed(&new, "make the folder"))?;
-            carry(&was, &new, &|_| false)?;
+            link_or_copy(&was, &new, &|_| false)?;
         } else if fs::hard_link(&was, &new).is_err() {
             fs::copy(&was, &new).map_err(failed(&new, "copy it"))?;
         }
@@ -55,7 +55,7 @@ pub fn carry(from: &Path, to: &Path, left_out: &dyn Fn(&OsStr) -> bool) -> Resul
 ///
 /// # Errors
 /// The folder cannot be listed.
-pub fn next_segment(folder: &Path) -> Result<u64, NotCarried> {
+pub fn next_segment(folder: &Path) -> Result<u64, LinkError> {
     let entries = fs::read_dir(folder).map_err(failed(folder, "list the folder"))?;
     let number = |name: &str| name.split('.').next()?.parse::<u64>().ok();
     let last = entries

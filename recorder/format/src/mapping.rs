@@ -7,7 +7,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 /// Zeroed memory in whole pages, every one of them mapped before it is used.
-pub(crate) struct Mapping {
+pub struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
     in_file: bool,
@@ -96,12 +96,14 @@ impl Mapping {
         Ok(())
     }
 
+    /// Where it begins.
+    #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
     /// Whether it is kept when the process is killed.
-    pub fn in_file(&self) -> bool {
+    pub fn is_in_file(&self) -> bool {
         self.in_file
     }
 }
@@ -132,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         let mapping = Mapping::create(&path, 8192).unwrap();
-        assert!(mapping.in_file());
+        assert!(mapping.is_in_file());
         // SAFETY: inside the mapping.
         unsafe { mapping.base().as_ptr().add(5000).write(7) };
         let bytes = std::fs::read(&path).unwrap();

@@ -2,12 +2,14 @@
 //!
 //! An event is a *group*: one primary record and up to 15 extension records
 //! right behind it, published together or not at all. Names are numbers of
-//! [`crate::names`]; times are raw ticks.
+//! texts ([`crate::text::Text`]); times are raw ticks.
 
-/// One cache line. What `m` holds depends on `kind`.
+use crate::schema::TableId;
+
+/// One record: a cache line. Its `kind` says what `m` holds.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
-pub(crate) struct Record {
+pub struct Record {
     pub start: u64,
     pub end: u64,
     /// Sequence number within the thread; 0 where the row has no id.
@@ -16,7 +18,7 @@ pub(crate) struct Record {
     pub parent: u32,
     pub name: u32,
     pub kind: u8,
-    /// Low half: which of `m` were given. High half: extension records that follow.
+    /// Low half: a bit for each of `m` that was given. High half: extension records that follow.
     pub flags: u8,
     /// Name number of the backend; 0: not given.
     pub backend: u16,
@@ -26,7 +28,7 @@ pub(crate) struct Record {
 const _: () = assert!(size_of::<Record>() == 64 && align_of::<Record>() == 64);
 
 /// Kinds of primary records.
-pub(crate) mod kind {
+pub mod kind {
     /// `m[0]` the number of the iteration.
     pub const ITERATION: u8 = 1;
     /// `m[0]` the number of the layer.
@@ -66,8 +68,8 @@ pub(crate) mod kind {
     pub const CONTEXT: u8 = 32;
 }
 
-/// What the times of [`kind::DEVICE_WORK`] are.
-pub(crate) mod device_timing {
+/// Provenance of the times of [`kind::DEVICE_WORK`].
+pub mod device_timing {
     /// Stamped by the device.
     pub const STAMPED: u8 = 0;
     /// The work lies between them.
@@ -81,7 +83,7 @@ pub(crate) mod device_timing {
 }
 
 /// Kinds of extension records.
-pub(crate) mod extension {
+pub mod extension {
     /// `m[0]` the backend where its number needs more than 16 bits, `m[1]` the category; 0: not given.
     pub const LABELS: u8 = 64;
     /// `m[0]` the full id of a parent that lies anywhere.
@@ -109,19 +111,22 @@ pub(crate) mod extension {
 
 /// The iteration and layer that rows of a thread belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Context {
+pub struct Context {
     pub iteration: Option<u64>,
     pub layer: Option<u32>,
 }
 
 impl Context {
     /// Puts the context into `flags` (bit 0 and 1), `m[1]` and `m[2]`.
+    #[inline]
     pub fn store(self, record: &mut Record) {
         record.flags |= u8::from(self.iteration.is_some()) | u8::from(self.layer.is_some()) << 1;
         record.m[1] = self.iteration.unwrap_or(0);
         record.m[2] = u64::from(self.layer.unwrap_or(0));
     }
 
+    /// The context that a record holds.
+    #[inline]
     pub fn load(record: &Record) -> Self {
         Self {
             iteration: (record.flags & 1 != 0).then_some(record.m[1]),
@@ -129,6 +134,7 @@ impl Context {
         }
     }
 
+    /// A record of its own for it.
     pub fn record(self) -> Record {
         let mut record = Record {
             kind: kind::CONTEXT,
@@ -140,7 +146,8 @@ impl Context {
 }
 
 impl Record {
-    /// How many extension records follow a primary one.
+    /// Extension records that follow a primary one.
+    #[inline]
     pub fn extensions(&self) -> usize {
         if self.kind == kind::CONTEXT {
             0
@@ -149,7 +156,7 @@ impl Record {
         }
     }
 
-    /// How many rows a primary record makes.
+    /// Rows that a primary record makes.
     #[inline(always)]
     pub fn rows(&self) -> usize {
         if self.kind == kind::JOINS {
@@ -159,101 +166,50 @@ impl Record {
         }
     }
 
+    /// The table a primary record makes rows of.
+    #[inline]
+    pub fn table(&self) -> Option<TableId> {
+        Some(match self.kind {
+            kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
+                TableId::Bricks
+            }
+            kind::KERNEL | kind::DEVICE_WORK => TableId::Kernels,
+            kind::TILE => TableId::Tiles,
+            kind::TRANSFER => TableId::Transfers,
+            kind::WAIT | kind::DEVICE_WAIT => TableId::Syncs,
+            kind::DEPENDS | kind::JOINS => TableId::Edges,
+            kind::CHECKSUM => TableId::Checksums,
+            kind::ALLOCATION => TableId::Allocations,
+            kind::COUNTER => TableId::Counters,
+            _ => return None,
+        })
+    }
+
     /// Metric `at`, where it was given.
+    #[inline]
     pub fn metric(&self, at: usize) -> Option<u64> {
         (self.flags & 1 << at != 0).then_some(self.m[at])
     }
 }
 
 /// Two 32-bit numbers in one word.
-pub(crate) const fn pair(low: u32, high: u32) -> u64 {
+pub const fn pair(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
 }
 
 /// The reverse of [`pair`].
-pub(crate) const fn unpair(word: u64) -> (u32, u32) {
+pub const fn unpair(word: u64) -> (u32, u32) {
     (word as u32, (word >> 32) as u32)
 }
 
 /// Unique id of a row: thread and sequence number.
-pub(crate) const fn row_id(thread: u32, seq: u32) -> u64 {
+pub const fn row_id(thread: u32, seq: u32) -> u64 {
     (thread as u64 + 1) << 32 | seq as u64
 }
-
-/// Tables by their place in [`crate::schema::TABLES`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum TableNumber {
-    Bricks = 0,
-    Kernels = 1,
-    Tiles = 2,
-    Transfers = 3,
-    Syncs = 5,
-    Edges = 7,
-    Checksums = 8,
-    Allocations = 9,
-    Counters = 10,
-    Ceilings = 11,
-    Ptx = 12,
-    Threads = 13,
-    ClockPairs = 14,
-    Diagnostics = 15,
-}
-
-impl TableNumber {
-    /// The bit of this table in a mask of tables.
-    pub const fn bit(self) -> u32 {
-        1 << self as u32
-    }
-
-    /// The table a primary record makes rows of.
-    pub fn from_record(record: &Record) -> Option<Self> {
-        Some(match record.kind {
-            kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
-                Self::Bricks
-            }
-            kind::KERNEL | kind::DEVICE_WORK => Self::Kernels,
-            kind::TILE => Self::Tiles,
-            kind::TRANSFER => Self::Transfers,
-            kind::WAIT | kind::DEVICE_WAIT => Self::Syncs,
-            kind::DEPENDS | kind::JOINS => Self::Edges,
-            kind::CHECKSUM => Self::Checksums,
-            kind::ALLOCATION => Self::Allocations,
-            kind::COUNTER => Self::Counters,
-            _ => return None,
-        })
-    }
-}
-
-/// How many tables there are.
-pub(crate) const TABLE_COUNT: usize = crate::schema::TABLES.len();
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::TABLES;
-
-    #[test]
-    fn numbers_point_at_their_tables() {
-        for (number, name) in [
-            (TableNumber::Bricks, "bricks"),
-            (TableNumber::Kernels, "kernels"),
-            (TableNumber::Tiles, "tiles"),
-            (TableNumber::Transfers, "transfers"),
-            (TableNumber::Syncs, "syncs"),
-            (TableNumber::Edges, "edges"),
-            (TableNumber::Checksums, "checksums"),
-            (TableNumber::Allocations, "allocations"),
-            (TableNumber::Counters, "counters"),
-            (TableNumber::Ceilings, "ceilings"),
-            (TableNumber::Ptx, "ptx"),
-            (TableNumber::Threads, "threads"),
-            (TableNumber::ClockPairs, "clock_pairs"),
-            (TableNumber::Diagnostics, "diagnostics"),
-        ] {
-            assert_eq!(TABLES[number as usize].name, name);
-        }
-    }
 
     #[test]
     fn a_context_survives_its_record() {

@@ -1,56 +1,57 @@
 //! Groups of records to rows of tables.
 
-use super::columns::Columns;
-use super::words::Words;
-use crate::checksum::sampling::MAX_SAMPLES;
-use crate::clock::timeline::Timeline;
-use crate::names::{Name, Texts};
-use crate::ptx::PtxHash;
-use crate::record::{Context, Record, TableNumber, extension, kind, row_id, unpair};
-use crate::tile_sampling;
+mod device;
+mod fixed_texts;
+pub mod run_facts;
 
-/// Where a group comes from.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin {
-    pub thread: u32,
-    pub context: Context,
-}
+use crate::columns::Columns;
+use crate::kernel_source::PtxHash;
+use crate::record::{Context, Record, extension, kind, row_id, unpair};
+use crate::ring::Origin;
+use crate::schema::{
+    AllocationRow, BrickRow, ChecksumRow, CounterRow, EdgeRow, KernelRow, SyncRow, TableId, TileRow,
+};
+use crate::text::{Text, Texts};
+use crate::tile;
+use crate::timeline::Timeline;
+use fixed_texts::FixedTexts;
 
-/// What all rows need.
-pub(crate) struct Rows {
+/// Values kept of one tensor; columns `sample_0` to `sample_15`.
+pub const MAX_SAMPLES: usize = 16;
+
+/// Turns groups into rows: what all of them need.
+pub struct Rows {
+    /// Ticks to times.
     pub timeline: Timeline,
-    pub words: Words,
+    texts: FixedTexts,
     /// The source hash last turned into text.
-    ptx: Option<(u64, Name)>,
-}
-
-/// A name that may be missing.
-pub(super) fn given(number: u64) -> Option<Name> {
-    (number != 0).then(|| Name::from_number(number as u32))
+    ptx: Option<(u64, Text)>,
 }
 
 /// A row on the same thread that may be missing.
+#[inline]
 fn on_thread(thread: u32, seq: u32) -> Option<u64> {
     (seq != 0).then(|| row_id(thread, seq))
 }
 
 /// The extension of that kind in a group.
-pub(super) fn find(group: &[Record], kind: u8) -> Option<&Record> {
+fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
 }
 
 impl Rows {
-    pub fn new(timeline: Timeline, texts: &mut Texts) -> Self {
+    /// Without rows so far.
+    pub fn new(timeline: Timeline, texts: &mut dyn Texts) -> Self {
         Self {
             timeline,
-            words: Words::new(texts),
+            texts: FixedTexts::new(texts),
             ptx: None,
         }
     }
 
     /// Start and duration. Both ends go through one monotone function, so nesting is kept.
     #[inline(always)]
-    pub(super) fn interval(&mut self, record: &Record) -> (i64, i64) {
+    fn interval(&mut self, record: &Record) -> (i64, i64) {
         let start = self.timeline.ns(record.start);
         let end = self.timeline.ns(record.end);
         (start, end - start)
@@ -60,42 +61,45 @@ impl Rows {
     #[inline(always)]
     pub fn add(
         &mut self,
-        table: TableNumber,
+        table: TableId,
         origin: &Origin,
         group: &[Record],
         nth: usize,
         to: &mut Columns,
-        texts: &mut Texts,
+        texts: &mut dyn Texts,
     ) {
         match table {
-            TableNumber::Kernels if group[0].kind == kind::DEVICE_WORK => {
+            TableId::Kernels if group[0].kind == kind::DEVICE_WORK => {
                 self.device_work(origin, group, to, texts)
             }
-            TableNumber::Syncs if group[0].kind == kind::DEVICE_WAIT => {
+            TableId::Syncs if group[0].kind == kind::DEVICE_WAIT => {
                 self.device_wait(origin, &group[0], to)
             }
-            TableNumber::Bricks => self.brick(origin, group, to, texts),
-            TableNumber::Kernels => self.kernel(origin, group, to, texts),
-            TableNumber::Tiles => self.tile(origin, &group[0], to),
-            TableNumber::Transfers => self.transfer(origin, group, to),
-            TableNumber::Syncs => self.wait(origin, &group[0], to),
-            TableNumber::Edges => self.edge(origin, &group[0], nth, to),
-            TableNumber::Checksums => self.checksum(origin, group, to),
-            TableNumber::Allocations => self.allocation(origin, &group[0], to),
-            TableNumber::Counters => self.counter(origin, &group[0], to),
+            TableId::Bricks => self.brick(origin, group, to, texts),
+            TableId::Kernels => self.kernel(origin, group, to, texts),
+            TableId::Tiles => self.tile(origin, &group[0], to),
+            TableId::Transfers => self.transfer(origin, group, to),
+            TableId::Syncs => self.wait(origin, &group[0], to),
+            TableId::Edges => self.edge(origin, &group[0], nth, to),
+            TableId::Checksums => self.checksum(origin, group, to),
+            TableId::Allocations => self.allocation(origin, &group[0], to),
+            TableId::Counters => self.counter(origin, &group[0], to),
             // Their rows do not come through rings.
-            TableNumber::Ceilings
-            | TableNumber::Ptx
-            | TableNumber::Threads
-            | TableNumber::ClockPairs
-            | TableNumber::Diagnostics => {}
+            TableId::Calls
+            | TableId::DeviceEvents
+            | TableId::Ceilings
+            | TableId::Ptx
+            | TableId::Threads
+            | TableId::ClockPairs
+            | TableId::Diagnostics
+            | TableId::Streams => {}
         }
     }
 
     /// Out of line: most rows of most runs come through here, and alone it keeps its values in
     /// registers.
     #[inline(never)]
-    fn brick(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
+    fn brick(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut dyn Texts) {
         let record = &group[0];
         let (mut thread, mut context) = (origin.thread, origin.context);
         let mut parent = on_thread(thread, record.parent);
@@ -111,15 +115,14 @@ impl Rows {
                 _ => {}
             }
         }
-        let name = Name::from_number(record.name);
+        let name = Text::from_number(record.name);
         let known = if record.kind == kind::BRICK {
-            self.words.brick(name, texts)
+            self.texts.brick(name, texts)
         } else {
             None
         };
-        let category = given(category).or(known.map(|(_, category)| category));
-        let (start, dur) = self.interval(record);
-        let metric = |at| record.metric(at);
+        let category = Text::given(category).or(known.map(|(_, category)| category));
+        let (start_ns, dur_ns) = self.interval(record);
         match record.kind {
             kind::ITERATION => {
                 context = Context {
@@ -130,28 +133,28 @@ impl Rows {
             kind::LAYER => context.layer = Some(record.m[0] as u32),
             _ => {}
         }
-        to.row(|row| {
-            row.put(row_id(thread, record.seq))
-                .put_if(parent)
-                .text(self.words.kind(record.kind))
-                .text(name)
-                .put_if(known.map(|(brick, _)| brick as u64))
-                .text_if(category)
-                .text_if(given(backend))
-                .put(u64::from(thread))
-                .signed(start)
-                .signed(dur)
-                .text(self.words.host)
-                .put_if(context.iteration)
-                .put_if(context.layer.map(u64::from))
-                .put_if(metric(0))
-                .put_if(metric(1))
-                .put_if(metric(2))
-                .put_if(metric(3));
+        to.push(&BrickRow {
+            id: row_id(thread, record.seq),
+            parent,
+            kind: self.texts.kind(record.kind),
+            name,
+            brick_id: known.map(|(brick, _)| brick as u32),
+            category,
+            backend: Text::given(backend),
+            thread,
+            start_ns,
+            dur_ns,
+            timing: self.texts.host,
+            iteration: context.iteration,
+            layer: context.layer,
+            elements: record.metric(0),
+            flops: record.metric(1),
+            bytes_read: record.metric(2),
+            bytes_written: record.metric(3),
         });
     }
 
-    fn kernel(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut Texts) {
+    fn kernel(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut dyn Texts) {
         let record = &group[0];
         let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
         let backend =
@@ -163,38 +166,33 @@ impl Rows {
         let declared = record
             .metric(1)
             .or(record.metric(2))
-            .map(|_| self.words.declared);
-        let (start, dur) = self.interval(record);
-        to.row(|row| {
-            row.put(row_id(origin.thread, record.seq))
-                .put_if(on_thread(origin.thread, record.parent))
-                .text(Name::from_number(record.name))
-                .text_if(given(backend))
-                .put_if(Some(u64::from(origin.thread)))
-                .nulls(3) // device, stream, correlation
-                .signed(start)
-                .signed(dur)
-                .text(self.words.host)
-                .nulls(2); // queued, submitted
-            for size in [grid_x, grid_y, grid_z] {
-                row.put_if(grid.then_some(u64::from(size)));
-            }
-            for size in [block_x, block_y, block_z] {
-                row.put_if(block.then_some(u64::from(size)));
-            }
-            row.nulls(3) // registers, shared memory
-                .text_if(source)
-                .nulls(1) // graph node
-                .put_if(record.metric(0))
-                .put_if(record.metric(1))
-                .put_if(record.metric(2))
-                .text_if(declared)
-                .put(1)
-                .nulls(1); // reason
+            .map(|_| self.texts.declared);
+        let (start_ns, dur_ns) = self.interval(record);
+        to.push(&KernelRow {
+            id: row_id(origin.thread, record.seq),
+            brick: on_thread(origin.thread, record.parent),
+            name: Text::from_number(record.name),
+            backend: Text::given(backend),
+            thread: Some(origin.thread),
+            start_ns,
+            dur_ns,
+            timing: self.texts.host,
+            grid_x: grid.then_some(grid_x),
+            grid_y: grid.then_some(grid_y),
+            grid_z: grid.then_some(grid_z),
+            block_x: block.then_some(block_x),
+            block_y: block.then_some(block_y),
+            block_z: block.then_some(block_z),
+            ptx_hash: source,
+            elements: record.metric(0),
+            flops: record.metric(1),
+            bytes: record.metric(2),
+            work_source: declared,
+            ..KernelRow::default()
         });
     }
 
-    pub(super) fn source_name(&mut self, hash: u64, texts: &mut Texts) -> Name {
+    fn source_name(&mut self, hash: u64, texts: &mut dyn Texts) -> Text {
         match self.ptx {
             Some((of, name)) if of == hash => name,
             _ => {
@@ -206,58 +204,52 @@ impl Rows {
     }
 
     fn tile(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
-        let (tile_row, col) = unpair(record.m[3]);
-        let (level, every) = tile_sampling::unpacked(record.backend);
-        let level = self.words.levels[level];
-        let sampled_every = (every > 1).then_some(u64::from(every));
-        let depth = (record.flags & 8 != 0).then_some(u64::from(record.name));
-        let (start, dur) = self.interval(record);
-        to.row(|row| {
-            row.put(row_id(origin.thread, record.seq))
-                .put_if(on_thread(origin.thread, record.parent))
-                .text(level)
-                .put(u64::from(tile_row))
-                .put(u64::from(col))
-                .put_if(depth)
-                .put(u64::from(origin.thread))
-                .signed(start)
-                .signed(dur)
-                .put_if(record.metric(0))
-                .put_if(record.metric(1))
-                .put_if(record.metric(2))
-                .put_if(sampled_every);
+        let (row, col) = unpair(record.m[3]);
+        let (level, every) = tile::unpack(record.backend);
+        let level = self.texts.levels[level];
+        let sampled_every = (every > 1).then_some(u32::from(every));
+        let depth = (record.flags & 8 != 0).then_some(record.name);
+        let (start_ns, dur_ns) = self.interval(record);
+        to.push(&TileRow {
+            id: row_id(origin.thread, record.seq),
+            parent: on_thread(origin.thread, record.parent),
+            level,
+            row,
+            col,
+            depth,
+            thread: origin.thread,
+            start_ns,
+            dur_ns,
+            elements: record.metric(0),
+            flops: record.metric(1),
+            bytes: record.metric(2),
+            sampled_every,
         });
     }
 
     fn wait(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
-        let (start, dur) = self.interval(record);
-        to.row(|row| {
-            row.put(row_id(origin.thread, record.seq))
-                .text(self.words.join)
-                .text_if(given(u64::from(record.name)))
-                .put_if(Some(u64::from(origin.thread)))
-                .nulls(3) // device, stream, event
-                .signed(start)
-                .signed(dur)
-                .nulls(1); // correlation
+        let (start_ns, dur_ns) = self.interval(record);
+        to.push(&SyncRow {
+            id: row_id(origin.thread, record.seq),
+            kind: self.texts.join,
+            name: Text::given(u64::from(record.name)),
+            thread: Some(origin.thread),
+            start_ns,
+            dur_ns,
+            ..SyncRow::default()
         });
     }
 
-    fn edge(&mut self, origin: &Origin, record: &Record, nth: usize, to: &mut Columns) {
+    fn edge(&mut self, origin: &Origin, record: &Record, nth: usize, edges: &mut Columns) {
         let [m0, m1, m2, m3] = record.m;
-        let (from, target, kind) = if record.kind == kind::DEPENDS {
-            (m0, m1, self.words.depends_on)
+        let (from, to, kind) = if record.kind == kind::DEPENDS {
+            (m0, m1, self.texts.depends_on)
         } else {
             let ids = [record.start, record.end, m0, m1, m2, m3];
-            (
-                ids[nth],
-                row_id(origin.thread, record.seq),
-                self.words.joins,
-            )
+            let wait = row_id(origin.thread, record.seq);
+            (ids[nth], wait, self.texts.joins)
         };
-        to.row(|row| {
-            row.put(from).put(target).text(kind);
-        });
+        edges.push(&EdgeRow { from, to, kind });
     }
 
     fn checksum(&mut self, origin: &Origin, group: &[Record], to: &mut Columns) {
@@ -269,75 +261,86 @@ impl Rows {
             Some(of) => ((of.m[0] != 0).then_some(of.m[0]), Context::load(of)),
             None => (on_thread(origin.thread, record.parent), origin.context),
         };
-        let time = self.timeline.ns(record.start);
-        to.row(|row| {
-            row.text(Name::from_number(record.name))
-                .put_if(span)
-                .put_if(context.layer.map(u64::from))
-                .put_if(context.iteration)
-                .put_if(record.metric(3))
-                .nulls(1) // backend
-                .put(u64::from(origin.thread))
-                .signed(time)
-                .text(Name::from_number(dtype))
-                .text(Name::from_number(shape))
-                .put(record.m[1])
-                .put(record.end)
-                .put(record.m[0]);
-            for at in 0..3 {
-                row.put_if(counts.map(|counts| counts.m[at]));
+        let count = |at: usize| counts.map(|counts| counts.m[at]);
+        let moment = |at: usize| {
+            let moments = moments.filter(|moments| moments.flags & 1 << at != 0)?;
+            let [m0, m1, m2, _] = moments.m;
+            Some(f64::from_bits([moments.start, moments.end, m0, m1, m2][at]))
+        };
+        let mut samples = [None; MAX_SAMPLES];
+        let mut places = samples.iter_mut();
+        for more in group.iter().filter(|more| more.kind == extension::SAMPLES) {
+            let [m0, m1, m2, m3] = more.m;
+            let six = [more.start, more.end, m0, m1, m2, m3];
+            let given = six.iter().take(usize::from(more.flags));
+            for (value, place) in given.zip(places.by_ref()) {
+                *place = Some(f64::from_bits(*value));
             }
-            for at in 0..5 {
-                row.put_if(moments.and_then(|moments| {
-                    let all = [
-                        moments.start,
-                        moments.end,
-                        moments.m[0],
-                        moments.m[1],
-                        moments.m[2],
-                    ];
-                    (moments.flags & 1 << at != 0).then_some(all[at])
-                }));
-            }
-            let mut nulls = MAX_SAMPLES;
-            for more in group.iter().filter(|more| more.kind == extension::SAMPLES) {
-                let [m0, m1, m2, m3] = more.m;
-                let six = [more.start, more.end, m0, m1, m2, m3];
-                for value in six.iter().take(usize::from(more.flags).min(nulls)) {
-                    row.put(*value);
-                    nulls -= 1;
-                }
-            }
-            row.nulls(nulls);
+        }
+        to.push(&ChecksumRow {
+            name: Text::from_number(record.name),
+            span,
+            layer: context.layer,
+            iteration: context.iteration,
+            position: record.metric(3),
+            backend: None,
+            thread: origin.thread,
+            time_ns: self.timeline.ns(record.start),
+            dtype: Text::from_number(dtype),
+            shape: Text::from_number(shape),
+            elements: record.m[1],
+            hash: record.end,
+            hash_fnv64: record.m[0],
+            nan_count: count(0),
+            inf_count: count(1),
+            zero_count: count(2),
+            min: moment(0),
+            max: moment(1),
+            absmax: moment(2),
+            mean: moment(3),
+            l2: moment(4),
+            sample_0: samples[0],
+            sample_1: samples[1],
+            sample_2: samples[2],
+            sample_3: samples[3],
+            sample_4: samples[4],
+            sample_5: samples[5],
+            sample_6: samples[6],
+            sample_7: samples[7],
+            sample_8: samples[8],
+            sample_9: samples[9],
+            sample_10: samples[10],
+            sample_11: samples[11],
+            sample_12: samples[12],
+            sample_13: samples[13],
+            sample_14: samples[14],
+            sample_15: samples[15],
         });
     }
 
     fn allocation(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
-        let time = self.timeline.ns(record.start);
-        to.row(|row| {
-            row.signed(time)
-                .put_if(Some(u64::from(origin.thread)))
-                .put_if(on_thread(origin.thread, record.parent))
-                .put_if(record.end.checked_sub(1))
-                .put(record.m[0])
-                .text_if(given(u64::from(record.name)))
-                .put_if(record.metric(1))
-                .put_if(record.metric(2))
-                .put_if(record.metric(3));
+        to.push(&AllocationRow {
+            time_ns: self.timeline.ns(record.start),
+            thread: Some(origin.thread),
+            span: on_thread(origin.thread, record.parent),
+            device: record.end.checked_sub(1).map(|device| device as u32),
+            bytes: record.m[0].cast_signed(),
+            tag: Text::given(u64::from(record.name)),
+            address: record.metric(1),
+            weight: record.metric(2).map(f64::from_bits),
+            sample_bytes: record.metric(3),
         });
     }
 
     fn counter(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
-        let time = self.timeline.ns(record.start);
-        let source = self.words.sources[(record.m[2] & 3) as usize];
-        to.row(|row| {
-            row.signed(time)
-                .put_if(on_thread(origin.thread, record.parent))
-                .put_if(Some(u64::from(origin.thread)))
-                .text(Name::from_number(record.name))
-                .put(record.m[0])
-                .text_if(given(record.m[1]))
-                .text(source);
+        to.push(&CounterRow {
+            time_ns: self.timeline.ns(record.start),
+            span: on_thread(origin.thread, record.parent),
+            thread: Some(origin.thread),
+            name: Text::from_number(record.name),
+            value: f64::from_bits(record.m[0]),
+            unit: Text::given(record.m[1]),
+            source: self.texts.sources[(record.m[2] & 3) as usize],
         });
     }
 }

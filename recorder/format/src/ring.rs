@@ -5,7 +5,9 @@
 //! memory that outlives the process (see [`crate::live`]) where that can be had. A ring that
 //! may grow is followed by another one, found through `next`.
 
+mod header;
 mod positions;
+mod reader;
 
 /// Where the positions come from: a model of the protocol puts its own here.
 mod sync {
@@ -14,14 +16,17 @@ mod sync {
 
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use positions::Positions;
-use positions::{Cursor, Seen};
+pub use header::{Identity, RingHeader};
+pub use positions::{Cursor, Positions, Seen};
+pub use reader::{Origin, RingReader};
 
-use crate::live::{HEADER_BYTES, MAGIC_RING, Mapping, RingHeader};
+use crate::mapped_file::HEADER_BYTES;
+use crate::mapping::Mapping;
 use crate::record::Record;
+use header::MAGIC_RING;
 
 /// One ring; shared by its producer and the writer.
-pub(crate) struct Ring {
+pub struct Ring {
     memory: Mapping,
     /// Names its file; never used twice in a run.
     number: u32,
@@ -87,19 +92,22 @@ impl Ring {
         let _ = self.next.set(next);
     }
 
+    /// Its number in the run.
     pub fn number(&self) -> u32 {
         self.number
     }
 
+    /// Records that it has room for.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// Whether what it holds survives a kill.
-    pub fn in_file(&self) -> bool {
-        self.memory.in_file()
+    /// Whether a kill leaves its records.
+    pub fn is_in_file(&self) -> bool {
+        self.memory.is_in_file()
     }
 
+    /// Its first page.
     #[inline(always)]
     pub fn header(&self) -> &RingHeader {
         // SAFETY: the memory begins with a header, zeroed at first (a valid state of
@@ -107,6 +115,7 @@ impl Ring {
         unsafe { self.memory.base().cast::<RingHeader>().as_ref() }
     }
 
+    #[inline]
     fn records(&self) -> *mut Record {
         // SAFETY: the records follow the header's page inside the same mapping.
         unsafe { self.memory.base().as_ptr().add(HEADER_BYTES).cast() }
@@ -122,7 +131,8 @@ impl Ring {
         self.next.get()
     }
 
-    /// What the one consumer may act on; `ended` says whether the producer is gone.
+    /// State that the one consumer may act on; `ended` says whether the producer is gone.
+    #[inline]
     pub fn look(&self, ended: impl FnOnce() -> bool) -> Seen<Arc<Ring>> {
         self.header().positions.look(ended, || self.next().cloned())
     }
@@ -139,6 +149,7 @@ impl Ring {
 
     /// The contiguous records from position `from` on, up to position `end`; both lie
     /// between tail and head. Only the one consumer may call it.
+    #[inline]
     pub fn readable(&self, from: u64, end: u64) -> &[Record] {
         let (at, count) = Positions::readable(from, end, self.capacity);
         // SAFETY: records in [tail, head) are written, were published before `head` was read
@@ -146,7 +157,7 @@ impl Ring {
         unsafe { std::slice::from_raw_parts(self.records().add(at), count) }
     }
 
-    /// What was published and not read. Only when there is no consumer any more.
+    /// Records that were published and not read. Only when there is no consumer any more.
     pub fn unread_records(&self) -> impl Iterator<Item = Record> + '_ {
         let positions = &self.header().positions;
         (positions.tail()..positions.head()).map(|at| {
@@ -158,7 +169,7 @@ impl Ring {
 }
 
 /// The writing end of a ring.
-pub(crate) struct Producer {
+pub struct Producer {
     records: *mut Record,
     cursor: Cursor,
     ring: Arc<Ring>,
@@ -174,6 +185,7 @@ impl Producer {
         }
     }
 
+    /// The ring it writes to.
     pub fn ring(&self) -> &Arc<Ring> {
         &self.ring
     }

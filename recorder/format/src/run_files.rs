@@ -8,13 +8,18 @@ use crate::error::Error;
 use crate::journal::{JOURNAL, Line};
 use crate::run_json::{RUN_JSON, RunJson};
 
-pub(crate) struct RunFiles {
+/// The open journal, and the places of the other files.
+pub struct RunFiles {
     path: PathBuf,
     journal: File,
     journal_bytes: u64,
 }
 
 impl RunFiles {
+    /// Makes the journal in a run directory.
+    ///
+    /// # Errors
+    /// It is there already, or cannot be made.
     pub fn create(path: &Path) -> Result<Self, Error> {
         let journal = path.join(JOURNAL);
         let journal =
@@ -32,6 +37,9 @@ impl RunFiles {
     }
 
     /// Appends a line; it has left this process when this returns.
+    ///
+    /// # Errors
+    /// The disk is full.
     pub fn journal(&mut self, line: &Line) -> Result<(), Error> {
         let mut write = || -> std::io::Result<u64> {
             let text = line.encode()?;
@@ -56,6 +64,9 @@ impl RunFiles {
     }
 
     /// Writes `run.json` anew: readers see the old one or the new one.
+    ///
+    /// # Errors
+    /// It cannot be written; the old one stands.
     pub fn run_json(&self, run: &RunJson) -> Result<(), Error> {
         let path = self.path.join(RUN_JSON);
         let temporary = self.path.join("run.json.tmp");
@@ -73,6 +84,9 @@ impl RunFiles {
     }
 
     /// Keeps a kernel source.
+    ///
+    /// # Errors
+    /// It cannot be written.
     pub fn ptx(&self, hash: &str, source: &str) -> Result<(), Error> {
         let folder = self.path.join("ptx");
         if !folder.is_dir() {

@@ -4,35 +4,40 @@
 //! order in which they come, with memory for one batch a table.
 //!
 //! ```
-//! use trueno_recorder::run_json::RunJson;
-//! use trueno_recorder::run_writer::{Cell, RunWriter};
+//! use trueno_format::run_json::RunJson;
+//! use trueno_format::run_writer::RunWriter;
+//! use trueno_format::schema::EdgeRow;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("imported.run");
 //! let mut run = RunWriter::create(&path, RunJson::default())?;
-//! let edges = run.table("edges").ok_or("no such table")?;
 //! let kind = run.text("depends_on");
-//! run.row(edges, &[Cell::U64(1), Cell::U64(2), Cell::Text(kind)])?;
+//! run.add(&EdgeRow { from: 1, to: 2, kind })?;
 //! let written = run.finish(Some(1_000))?;
 //! assert_eq!(written.tables["edges"].rows, 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cell;
-
 use std::path::Path;
 
-pub use cell::{Cell, Text};
+pub use crate::cell::Cell;
+pub use crate::schema::TableId;
+pub use crate::text::Text;
 
-use crate::builder::make_directory;
+use crate::cell;
+use crate::columns::Columns;
 use crate::error::Error;
-use crate::live::Live;
-use crate::names::Texts;
-use crate::ptx::PtxHash;
+use crate::kernel_source::PtxHash;
+use crate::mapping::Mapping;
+use crate::run_directory::make_directory;
+use crate::run_files::RunFiles;
 use crate::run_json::{Format, RunJson, State};
-use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, Table};
+use crate::schema::{
+    CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow,
+};
 use crate::segment::BatchEncoder;
-use crate::writer::{RunFiles, TableWriter};
+use crate::table_writer::TableWriter;
+use crate::text::{TextTable, Texts};
 
 /// A run being written. Dropped without [`RunWriter::finish`], it stays unfinished.
 pub struct RunWriter {
@@ -40,19 +45,7 @@ pub struct RunWriter {
     run: RunJson,
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
-    texts: Texts,
-    live: Live,
-}
-
-/// A table of a [`RunWriter`], from [`RunWriter::table`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TableId(usize);
-
-impl TableId {
-    /// Its name and columns.
-    pub fn schema(self) -> &'static Table {
-        &TABLES[self.0]
-    }
+    texts: TextTable,
 }
 
 impl RunWriter {
@@ -76,8 +69,7 @@ impl RunWriter {
             run,
             tables: TABLES.iter().map(TableWriter::new).collect(),
             encoder: BatchEncoder::new(),
-            texts: Texts::gone([(0, String::new())]),
-            live: Live::none(),
+            texts: TextTable::default(),
         })
     }
 
@@ -88,20 +80,17 @@ impl RunWriter {
 
     /// The table of that name.
     pub fn table(&self, name: &str) -> Option<TableId> {
-        TABLES
-            .iter()
-            .position(|table| table.name == name)
-            .map(TableId)
+        TableId::from_name(name)
     }
 
     /// Interns a text for this run.
     pub fn text(&mut self, text: &str) -> Text {
-        Text(self.texts.name(text))
+        self.texts.intern(text)
     }
 
     /// The text behind it.
     pub fn str(&mut self, text: Text) -> &str {
-        self.texts.text(text.0)
+        self.texts.str(text)
     }
 
     /// What `run.json` will say; may be added to until the end.
@@ -109,36 +98,49 @@ impl RunWriter {
         &mut self.run
     }
 
-    /// Adds a row: a cell for each column of the schema, in order.
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`Error::Row`]: there is no memory for it. Or the disk is full.
+    pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
+        self.room(R::TABLE)?.push_own(row);
+        Ok(())
+    }
+
+    /// Adds a row of a table that is known only when the program runs: a cell for each column of the schema, in order.
     ///
     /// # Errors
     /// [`Error::Row`]: too many or too few cells, a cell of another type, or a null where
     /// there can be none; the row is not written then. Or the disk is full.
     pub fn row(&mut self, table: TableId, cells: &[Cell]) -> Result<(), Error> {
         cell::check(table.schema(), cells)?;
-        let writer = &mut self.tables[table.0];
-        if writer.room(1).is_none() {
-            writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
-        }
-        let columns = writer.columns(&self.live).ok_or_else(|| Error::Row {
-            table: table.schema().name,
-            problem: "no memory for its rows".to_owned(),
-        })?;
-        columns.own_row(|row| {
+        self.room(table)?.fill_own_row(|row| {
             for (cell, column) in cells.iter().zip(table.schema().columns) {
                 match cell.word() {
-                    Some(word) if column.nullable => row.put_if(Some(word)),
-                    Some(word) => row.put(word),
-                    None => row.nulls(1),
-                };
+                    Some(word) if !column.nullable => row.value(word),
+                    word => row.optional(word),
+                }
             }
         });
         Ok(())
     }
 
+    /// The columns of a table, with room for a row.
+    fn room(&mut self, table: TableId) -> Result<&mut Columns, Error> {
+        let writer = &mut self.tables[table as usize];
+        if writer.room(1).is_none() {
+            writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
+        }
+        let columns = writer.columns(|bytes| Mapping::anonymous(bytes).ok());
+        columns.ok_or_else(|| Error::Row {
+            table: table.schema().name,
+            problem: "no memory for its rows".to_owned(),
+        })
+    }
+
     /// Rows of a table so far.
     pub fn rows(&self, table: TableId) -> u64 {
-        let writer = &self.tables[table.0];
+        let writer = &self.tables[table as usize];
         writer.written.rows + writer.waiting() as u64
     }
 

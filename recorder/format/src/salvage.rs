@@ -1,4 +1,4 @@
-//! What a recorder whose process died has left in `live/`: rows that were recorded and lie in
+//! Salvage: what a recorder whose process died has left in `live/`, rows that were recorded and lie in
 //! no segment yet.
 //!
 //! [`read`] gives them as whole segments, each the bytes of an Arrow IPC file, so that a
@@ -8,7 +8,7 @@
 
 mod facts;
 mod found;
-mod journal;
+mod on_disk;
 mod rings;
 mod table;
 mod waiting;
@@ -17,27 +17,27 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::clock::timeline::Timeline;
 use crate::error::Error;
 use crate::journal::{Chunk, Line};
 use crate::live::LIVE;
+use crate::record_rows::Rows;
 use crate::run_json::{RUN_JSON, RunJson, State};
 use crate::schema::TABLES;
-use crate::writer::rows::Rows;
+use crate::timeline::Timeline;
 use found::Found;
-use table::RestTables;
+use table::SalvageTables;
 
 pub use crate::live::is_recording;
-pub use journal::CutBatch;
+pub use on_disk::CutBatch;
 
-/// What was left.
+/// What a dead writer left.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Rest {
+pub struct Salvaged {
     /// The rows, by table in the order of the schema. A table may have several segments.
-    pub segments: Vec<RestSegment>,
+    pub segments: Vec<SalvagedSegment>,
     /// Batches that the journal announces and that were not written whole: their rows are
-    /// in [`Rest::segments`].
+    /// in [`Salvaged::segments`].
     pub cut: Vec<CutBatch>,
     /// Rows not kept until the process died, by table; exact.
     pub dropped: BTreeMap<&'static str, u64>,
@@ -47,14 +47,14 @@ pub struct Rest {
     pub sources: BTreeMap<String, String>,
     /// Of the recorder's clock, measured over the whole run.
     pub ticks_per_second: Option<f64>,
-    /// What was left and cannot be used, and why; in words.
+    /// Things that were left and cannot be used, and why; in words.
     pub problems: Vec<String>,
 }
 
 /// Rows of one table.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RestSegment {
+pub struct SalvagedSegment {
     /// Name of the table.
     pub table: &'static str,
     /// A whole segment: what stands in `<table>/<number>.arrow`.
@@ -62,13 +62,13 @@ pub struct RestSegment {
     /// Rows in it.
     pub rows: u64,
     /// Its chunks, for the journal: offset, length and rows of each batch.
-    pub batches: Vec<RestBatch>,
+    pub batches: Vec<SalvagedBatch>,
 }
 
-/// One batch of a [`RestSegment`].
+/// One batch of a [`SalvagedSegment`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct RestBatch {
+pub struct SalvagedBatch {
     /// Where it begins in the segment.
     pub offset: u64,
     /// Its length.
@@ -79,14 +79,14 @@ pub struct RestBatch {
     pub new: BTreeMap<String, Vec<String>>,
 }
 
-impl RestSegment {
+impl SalvagedSegment {
     /// Its lines for the journal, under the name that it gets there.
     pub fn lines(&self, name: &str) -> Vec<Line> {
         let chunk = |chunk, from: u64, to: u64| {
             let bytes = self.bytes.get(from as usize..to as usize);
             Line::new(name, chunk, from, bytes.unwrap_or_default())
         };
-        let end = |batch: &RestBatch| batch.offset + batch.bytes;
+        let end = |batch: &SalvagedBatch| batch.offset + batch.bytes;
         let head_end = self.batches.first().map_or(0, |batch| batch.offset);
         let mut lines = vec![chunk(Chunk::Head, 0, head_end)];
         lines.extend(self.batches.iter().map(|batch| Line {
@@ -103,9 +103,9 @@ impl RestSegment {
     }
 }
 
-impl std::fmt::Debug for RestSegment {
+impl std::fmt::Debug for SalvagedSegment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RestSegment")
+        f.debug_struct("SalvagedSegment")
             .field("table", &self.table)
             .field("rows", &self.rows)
             .finish_non_exhaustive()
@@ -116,12 +116,12 @@ impl std::fmt::Debug for RestSegment {
 ///
 /// `None`: nothing was left, because the run has ended, says that its writer failed, or was
 /// recorded by a version that leaves nothing. The process must be gone ([`is_recording`]):
-/// while it lives, rows wander from ring to segment under the reader's eyes.
+/// while it lives, rows still move from rings to segments.
 ///
 /// # Errors
 /// `run.json` or `live/` cannot be read. Damage inside is no error but a problem in words, and
 /// what is not damaged is there.
-pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
+pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     let path = run.join(RUN_JSON);
     let text = fs::read(&path).map_err(|e| Error::io(&path, "read it", e))?;
     let json: RunJson =
@@ -131,17 +131,17 @@ pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
         return Ok(None);
     }
     let mut found = Found::read(&live)?;
-    let (disk, cut) = journal::read(run);
-    let mut rest = Rest {
+    let (disk, cut) = on_disk::read(run);
+    let mut salvaged = Salvaged {
         ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),
-        ..Rest::default()
+        ..Salvaged::default()
     };
-    let mut tables = RestTables::new(std::mem::take(&mut found.texts));
+    let mut tables = SalvageTables::new(std::mem::take(&mut found.texts));
 
     let waiting = waiting::take(&live, &mut found, &disk, &mut tables);
     // Of a batch whose rows do not wait any more it is not known to be cut, but damaged since.
     let waits = |batch: &CutBatch| waiting.contains(batch.table());
-    rest.cut = cut.into_iter().filter(waits).collect();
+    salvaged.cut = cut.into_iter().filter(waits).collect();
     match Timeline::restored(&found.pairs, found.knots.clone()) {
         Some(timeline) => {
             let mut rows = Rows::new(timeline, &mut tables.texts);
@@ -158,11 +158,11 @@ pub fn read(run: &Path) -> Result<Option<Rest>, Error> {
     for (number, table) in TABLES.iter().enumerate() {
         let dropped = found.dropped(number);
         if dropped > 0 {
-            rest.dropped.insert(table.name, dropped);
+            salvaged.dropped.insert(table.name, dropped);
         }
     }
-    (rest.values, rest.sources) = (found.values, found.sources);
-    rest.problems = found.problems;
-    rest.segments = tables.finish(&mut rest.problems);
-    Ok(Some(rest))
+    (salvaged.values, salvaged.sources) = (found.values, found.sources);
+    salvaged.problems = found.problems;
+    salvaged.segments = tables.finish(&mut salvaged.problems);
+    Ok(Some(salvaged))
 }

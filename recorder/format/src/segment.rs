@@ -8,11 +8,11 @@
 //! [`STREAM_OFFSET`] on that is an Arrow IPC stream. [`SegmentBuilder`] makes a sealed segment
 //! of them.
 
-mod builder;
-
 mod batch;
 mod bits;
+mod builder;
 mod dictionaries;
+mod dictionary;
 mod lz4;
 mod tail;
 
@@ -20,14 +20,14 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWriteOptions, write_message};
 use arrow_schema::{DataType, Field, Schema};
 
-pub(crate) use batch::{BatchEncoder, BatchView, Cells};
+pub use batch::{BatchEncoder, BatchView, Cells};
+pub use builder::SegmentBuilder;
 pub use dictionaries::dictionary_bytes;
 pub(crate) use dictionaries::text_columns;
+pub(crate) use dictionary::Dictionary;
 pub(crate) use tail::tail_bytes;
 
 use crate::schema::{Column, ColumnType, Table};
-
-pub use builder::SegmentBuilder;
 
 /// Rows of a batch; those at the end of a run or a second may have fewer.
 pub const BATCH_ROWS: usize = 8192;

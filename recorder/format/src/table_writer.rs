@@ -8,22 +8,23 @@ use std::time::Instant;
 use arrow_ipc::Block;
 use arrow_schema::ArrowError;
 
-use super::columns::Columns;
-use super::dictionary::Dictionary;
-use super::files::RunFiles;
+use crate::columns::Columns;
 use crate::error::Error;
 use crate::journal::{Chunk, Line};
-use crate::live::Live;
-use crate::names::{Name, Texts};
+use crate::mapping::Mapping;
+use crate::run_files::RunFiles;
 use crate::run_json;
 use crate::schema::Table;
-use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, Dictionary, SEGMENT_ROWS};
+use crate::text::{Text, Texts};
+use crate::waiting_rows::WaitingRows;
 
 /// Batches of a segment at most; only short ones, written on the timer, come to that.
 const SEGMENT_BATCHES: usize = 4096;
 
 /// Rows waiting for a batch, and the files before them.
-pub(crate) struct TableWriter {
+pub struct TableWriter {
+    /// Its table.
     pub table: &'static Table,
     /// `None`: no row came yet.
     columns: Option<Columns>,
@@ -31,9 +32,9 @@ pub(crate) struct TableWriter {
     next_number: u32,
     /// One a text column.
     dictionaries: Vec<Dictionary>,
-    /// What is on disk.
+    /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
-    /// When the oldest waiting row came, or the last batch went.
+    /// Time at which the oldest waiting row came, or the last batch went.
     pub waiting_since: Instant,
 }
 
@@ -48,6 +49,7 @@ struct OpenSegment {
 }
 
 impl TableWriter {
+    /// Without rows.
     pub fn new(table: &'static Table) -> Self {
         Self {
             table,
@@ -74,15 +76,20 @@ impl TableWriter {
         (columns.rows() + rows <= BATCH_ROWS).then_some(columns)
     }
 
-    /// The columns, made where there are none. `None`: there is no memory.
-    pub fn columns(&mut self, live: &Live) -> Option<&mut Columns> {
+    /// The columns, made where there are none, in zeroed memory of so many bytes that `memory` gives.
+    /// `None`: there is no memory.
+    pub fn columns(
+        &mut self,
+        memory: impl FnOnce(usize) -> Option<Mapping>,
+    ) -> Option<&mut Columns> {
         if self.columns.is_none() {
-            self.columns = Columns::new(self.table, live);
+            let memory = memory(WaitingRows::bytes(self.table))?;
+            self.columns = Some(Columns::new(self.table, memory));
         }
         self.columns.as_mut()
     }
 
-    /// Forgets the waiting rows, which cannot be written; how many they were.
+    /// Forgets the waiting rows, which cannot be written, and counts them.
     pub fn give_up(&mut self) -> u64 {
         let rows = self.waiting();
         if let Some(columns) = &mut self.columns {
@@ -91,12 +98,15 @@ impl TableWriter {
         rows as u64
     }
 
-    /// Writes the waiting rows as one batch. Whether a segment was sealed with it.
+    /// Writes the waiting rows as one batch. True: a segment was sealed with it.
+    ///
+    /// # Errors
+    /// The files cannot be written.
     pub fn flush(
         &mut self,
         files: &mut RunFiles,
         encoder: &mut BatchEncoder,
-        texts: &mut Texts,
+        texts: &mut dyn Texts,
     ) -> Result<bool, Error> {
         if self.waiting() == 0 {
             return Ok(false);
@@ -114,7 +124,7 @@ impl TableWriter {
         let rows = columns.rows() as u64;
         let (bytes, block) = columns.view(|batch| {
             encoder.encode(batch, segment.bytes, |column, text| {
-                dictionaries[column].key(Name::from_number(text as u32))
+                dictionaries[column].key(Text::from_number(text as u32))
             })
         });
         let mut line = Line::new(&segment.name, Chunk::Batch, segment.bytes, bytes);
@@ -123,11 +133,11 @@ impl TableWriter {
             .zip(&self.dictionaries)
             .zip(before)
         {
-            let new = &dictionary.names()[from..];
+            let new = &dictionary.texts()[from..];
             if !new.is_empty() {
                 let new = new
                     .iter()
-                    .map(|name| texts.text(*name).to_owned())
+                    .map(|text| texts.str(*text).to_owned())
                     .collect();
                 line.new.insert(column.name.to_owned(), new);
             }
@@ -176,7 +186,10 @@ impl TableWriter {
     }
 
     /// Ends the open segment, if there is one.
-    pub fn seal(&mut self, files: &mut RunFiles, texts: &mut Texts) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// As of [`TableWriter::flush`].
+    pub fn seal(&mut self, files: &mut RunFiles, texts: &mut dyn Texts) -> Result<(), Error> {
         let Some(mut segment) = self.open.take() else {
             return Ok(());
         };
@@ -187,7 +200,7 @@ impl TableWriter {
                 dictionary
                     .names()
                     .iter()
-                    .map(|name| texts.text(*name).to_owned())
+                    .map(|text| texts.str(*text).to_owned())
                     .collect()
             })
             .collect();

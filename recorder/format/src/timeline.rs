@@ -8,19 +8,27 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Clock;
-use super::pairs::Pair;
-
 /// Fraction bits of a rate.
 const SHIFT: u32 = 40;
 /// The function is bent so that an error is gone after this long.
 const CATCH_UP_NS: f64 = 1e9;
-/// Pairs closer together than this say too little about the rate.
+/// Readings closer together than this say too little about the rate.
 const MIN_BASE_NS: u64 = 1_000_000;
 
-/// Where the function bends.
+/// One moment on three clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Knot {
+pub struct ClockReading {
+    /// Raw counter.
+    pub ticks: u64,
+    /// `CLOCK_MONOTONIC`.
+    pub monotonic_ns: u64,
+    /// `CLOCK_REALTIME`.
+    pub realtime_ns: i64,
+}
+
+/// A point at which the function bends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knot {
     ticks: u64,
     ns: u64,
     /// Nanoseconds a tick, scaled by 2^SHIFT.
@@ -28,6 +36,7 @@ pub(crate) struct Knot {
 }
 
 impl Knot {
+    #[inline]
     fn at(&self, ticks: u64) -> u64 {
         let ns = (u128::from(ticks.saturating_sub(self.ticks)) * u128::from(self.rate)) >> SHIFT;
         self.ns
@@ -36,11 +45,12 @@ impl Knot {
 }
 
 /// The function and the pairs it was made from.
-pub(crate) struct Timeline {
-    clock: Clock,
-    earlier: Pair,
-    origin: Pair,
-    last: Pair,
+pub struct Timeline {
+    /// Ticks are nanoseconds of the monotonic clock, and nothing is bent.
+    is_exact: bool,
+    earlier: ClockReading,
+    origin: ClockReading,
+    last: ClockReading,
     knots: Vec<Knot>,
     /// The last of them: nearly all ticks lie behind it.
     newest: Knot,
@@ -50,10 +60,13 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// Time 0 is `origin`; `earlier` gives the first rate.
-    pub fn new(clock: Clock, earlier: Pair, origin: Pair) -> Self {
-        let rate = match clock {
-            Clock::Monotonic => 1.0,
-            _ => rate(earlier, origin).unwrap_or(1.0),
+    ///
+    /// `is_exact`: ticks are nanoseconds of the monotonic clock.
+    pub fn new(is_exact: bool, earlier: ClockReading, origin: ClockReading) -> Self {
+        let rate = if is_exact {
+            1.0
+        } else {
+            rate(earlier, origin).unwrap_or(1.0)
         };
         let newest = Knot {
             ticks: origin.ticks,
@@ -61,7 +74,7 @@ impl Timeline {
             rate: fixed(rate),
         };
         Self {
-            clock,
+            is_exact,
             earlier,
             origin,
             last: origin,
@@ -72,12 +85,12 @@ impl Timeline {
     }
 
     /// The function as a process that is gone had made it, from at least two pairs and a knot.
-    pub fn restored(pairs: &[Pair], knots: Vec<Knot>) -> Option<Self> {
+    pub fn restored(pairs: &[ClockReading], knots: Vec<Knot>) -> Option<Self> {
         let (earlier, origin, last) = (*pairs.first()?, *pairs.get(1)?, *pairs.last()?);
         let newest = *knots.last()?;
         Some(Self {
-            // It takes no pairs any more, so that it does not matter which clock it was.
-            clock: Clock::Monotonic,
+            // It takes no readings any more, so that it does not matter.
+            is_exact: true,
             earlier,
             origin,
             last,
@@ -88,7 +101,7 @@ impl Timeline {
     }
 
     /// Measured between the first and the last of these pairs.
-    pub fn ticks_per_second_between(pairs: &[Pair]) -> Option<f64> {
+    pub fn ticks_per_second_between(pairs: &[ClockReading]) -> Option<f64> {
         rate(*pairs.first()?, *pairs.last()?).map(|ns_per_tick| 1e9 / ns_per_tick)
     }
 
@@ -98,8 +111,8 @@ impl Timeline {
     }
 
     /// Takes a new pair into account; the knot it makes, if it makes one.
-    pub fn add(&mut self, pair: Pair) -> Option<Knot> {
-        if self.clock == Clock::Monotonic {
+    pub fn add(&mut self, pair: ClockReading) -> Option<Knot> {
+        if self.is_exact {
             return None;
         }
         let knot = self.newest;
@@ -144,21 +157,21 @@ impl Timeline {
     }
 
     /// The monotonic clock of a pair, on the run's timeline.
-    pub fn host_ns(&self, pair: Pair) -> i64 {
+    pub fn host_ns(&self, pair: ClockReading) -> i64 {
         pair.monotonic_ns as i64 - self.origin.monotonic_ns as i64
     }
 
     /// Ticks a second, from the calibration until the last pair.
     pub fn ticks_per_second(&self) -> Option<f64> {
-        match self.clock {
-            Clock::Monotonic => Some(1e9),
-            _ => rate(self.earlier, self.last).map(|ns_per_tick| 1e9 / ns_per_tick),
+        if self.is_exact {
+            return Some(1e9);
         }
+        rate(self.earlier, self.last).map(|ns_per_tick| 1e9 / ns_per_tick)
     }
 }
 
 /// Nanoseconds a tick between two pairs.
-fn rate(from: Pair, to: Pair) -> Option<f64> {
+fn rate(from: ClockReading, to: ClockReading) -> Option<f64> {
     let ticks = to.ticks.checked_sub(from.ticks)?;
     let ns = to.monotonic_ns.checked_sub(from.monotonic_ns)?;
     (ticks > 0 && ns >= MIN_BASE_NS).then(|| ns as f64 / ticks as f64)
@@ -173,27 +186,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pair(ticks: u64, ns: u64) -> Pair {
-        Pair {
+    fn pair(ticks: u64, ns: u64) -> ClockReading {
+        ClockReading {
             ticks,
             monotonic_ns: ns,
             realtime_ns: 0,
         }
     }
 
-    fn counter() -> Clock {
-        #[cfg(target_arch = "x86_64")]
-        return Clock::Tsc;
-        #[cfg(target_arch = "aarch64")]
-        return Clock::Cntvct;
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        Clock::Monotonic
-    }
-
     #[test]
     fn a_steady_clock_is_met_within_nanoseconds() {
         // 2.5 GHz, first rate off by 100 ppm.
-        let mut timeline = Timeline::new(counter(), pair(1, 1_000), pair(5_000_001, 2_001_200));
+        let mut timeline = Timeline::new(false, pair(1, 1_000), pair(5_000_001, 2_001_200));
         let mut ticks = 5_000_001;
         let mut ns = 2_001_200;
         for _ in 0..5 {
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_monotonic_clock_is_taken_as_it_is() {
-        let mut timeline = Timeline::new(Clock::Monotonic, pair(50, 50), pair(100, 100));
+        let mut timeline = Timeline::new(true, pair(50, 50), pair(100, 100));
         timeline.add(pair(1_000_000_100, 1_000_000_100));
         assert_eq!(timeline.ns(100), 0);
         assert_eq!(timeline.ns(3_000_000_123), 3_000_000_023);
@@ -225,7 +229,7 @@ mod tests {
         /// time given out once is given out again.
         #[test]
         fn order_is_kept(steps in prop::collection::vec((0u64..4_000_000_000, 0u64..3_000_000_000, 0u64..5_000_000_000), 1..40)) {
-            let mut timeline = Timeline::new(counter(), pair(1_000, 1_000), pair(5_001_000, 2_001_000));
+            let mut timeline = Timeline::new(false, pair(1_000, 1_000), pair(5_001_000, 2_001_000));
             let (mut ticks, mut ns) = (5_001_000u64, 2_001_000u64);
             let mut given: Vec<(u64, i64)> = vec![(ticks, timeline.ns(ticks))];
             for (tick_step, ns_step, ahead) in steps {

@@ -1,40 +1,116 @@
-//! The memory of rows that wait for their batch.
+//! The memory of rows that wait for their batch: a mapped file, so that they outlive the process.
+//!
+//! A row counts when its ring's tail has passed its record. Rows wait with the place of their record, and the tail
+//! is stored after the row: so a kill between the two leaves the record in the ring and not twice, without any
+//! undo. The number of batches in the header does the same between rows and disk.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::live::{
-    FIRST_WORDS, HEADER_BYTES, Live, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALUES_AT,
-    rows_words,
-};
-use crate::record::TABLE_COUNT;
+use crate::mapped_file::{FileKind, HEADER_BYTES};
+use crate::mapping::Mapping;
 use crate::schema::{TABLES, Table};
 use crate::segment::BATCH_ROWS;
 
+/// What the file of waiting rows begins with.
+pub const MAGIC_ROWS: u64 = u64::from_le_bytes(*b"trueROWS");
+
+/// The rows of one table that wait for their batch; what comes behind: [`WaitingRows::bytes`].
+#[repr(C)]
+pub struct RowsHeader {
+    /// Kind, version and size.
+    pub kind: FileKind,
+    /// Number of the table.
+    pub table: AtomicU64,
+    /// Batches that were written before these rows: where the journal knows more, these
+    /// rows are on disk already.
+    pub batches: AtomicU64,
+    /// A bit for each column whose values stand one a row; the others have the first in all rows.
+    pub varies: AtomicU64,
+}
+
+const _: () = assert!(size_of::<RowsHeader>() <= HEADER_BYTES);
+
+/// Words for the first value of each column: a table has fewer columns than that.
+pub const FIRST_WORDS: usize = 64;
+/// From a column's values to those of the next: not a power of two, or the same row of all
+/// columns would want the same few places of the cache.
+pub const COLUMN_STRIDE: usize = BATCH_ROWS + 8;
+/// Where the values begin: behind an origin a row and the first values.
+pub const VALUES_AT: usize = BATCH_ROWS + FIRST_WORDS;
+
+/// Words behind the header: an origin a row, the first value of each column, and the
+/// values of each column. Behind the table's own columns comes one with a bit for
+/// every cell of the row that is there.
+pub const fn rows_words(columns: usize) -> usize {
+    VALUES_AT + (columns + 1) * COLUMN_STRIDE
+}
+
+/// Where a waiting row comes from; 0: there is no row.
+///
+/// A row from a ring counts once the ring's tail has passed its record: so it is in exactly
+/// one of both places, whenever the process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowOrigin(u64);
+
+const POSITION_BITS: u32 = 44;
+/// One bit short, so that no row of a ring looks like one of the writer's own.
+const RING_MASK: u64 = (1 << 19) - 1;
+
+impl RowOrigin {
+    /// The writer's own row.
+    pub const OWN: Self = Self(u64::MAX);
+
+    /// The record at a position of a ring.
+    #[inline]
+    pub fn ring(ring: u32, position: u64) -> Self {
+        Self(
+            ((u64::from(ring) & RING_MASK) + 1) << POSITION_BITS
+                | position & ((1 << POSITION_BITS) - 1),
+        )
+    }
+
+    /// As it stands in the file.
+    #[inline]
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Ring and position of the record, unless the row is the writer's own. `word` is not 0.
+    pub fn record_of(word: u64) -> Option<(u32, u64)> {
+        let ring = (word >> POSITION_BITS).wrapping_sub(1) as u32;
+        (word != u64::MAX).then_some((ring, word & ((1 << POSITION_BITS) - 1)))
+    }
+}
+
 /// Memory of one table's waiting rows.
-pub(crate) struct Waiting {
+pub struct WaitingRows {
     memory: Mapping,
     /// Words of values.
     values: usize,
 }
 
-impl Waiting {
-    /// In the files of `live/`. `None`: there is no memory.
-    pub fn live(live: &Live, table: &Table) -> Option<Self> {
-        let words = rows_words(table.columns.len());
+impl WaitingRows {
+    /// Memory that a table needs, in bytes.
+    pub fn bytes(table: &Table) -> usize {
+        HEADER_BYTES + rows_words(table.columns.len()) * size_of::<u64>()
+    }
+
+    /// In zeroed memory of [`WaitingRows::bytes`].
+    pub fn new(table: &Table, memory: Mapping) -> Self {
         let waiting = Self {
-            memory: live.rows(table.name, HEADER_BYTES + words * size_of::<u64>())?,
-            values: words - VALUES_AT,
+            memory,
+            values: rows_words(table.columns.len()) - VALUES_AT,
         };
         let header = waiting.header();
         let number = TABLES.iter().position(|other| other.name == table.name);
         header
             .table
-            .store(number.unwrap_or(TABLE_COUNT) as u64, Ordering::Relaxed);
+            .store(number.unwrap_or(TABLES.len()) as u64, Ordering::Relaxed);
         header
             .kind
             .store(MAGIC_ROWS, table.columns.len() as u32, BATCH_ROWS as u64);
-        Some(waiting)
+        waiting
     }
 
     fn header(&self) -> &RowsHeader {
@@ -75,7 +151,7 @@ impl Waiting {
         unsafe { self.memory.base().add(HEADER_BYTES).cast::<u64>().add(at) }
     }
 
-    /// Which columns have their values one a row.
+    /// Says of each column whether it has its values one a row.
     pub fn set_varies(&self, varies: u64) {
         self.header().varies.store(varies, Ordering::Release);
     }
@@ -87,6 +163,7 @@ impl Waiting {
             .store(origin.word(), Ordering::Release);
     }
 
+    #[inline]
     fn origin(&self, row: usize) -> &AtomicU64 {
         // SAFETY: the origins come first behind the header; the row is below `BATCH_ROWS`.
         unsafe { self.word(row).cast().as_ref() }
@@ -100,5 +177,20 @@ impl Waiting {
         if written {
             self.header().batches.fetch_add(1, Ordering::Release);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_come_back() {
+        for (ring, position) in [(0, 0), (7, 1), ((1 << 19) - 1, (1 << 44) - 1)] {
+            let word = RowOrigin::ring(ring, position).word();
+            assert_ne!(word, 0);
+            assert_eq!(RowOrigin::record_of(word), Some((ring, position)));
+        }
+        assert_eq!(RowOrigin::record_of(RowOrigin::OWN.word()), None);
     }
 }

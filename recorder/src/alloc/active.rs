@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::{Allocations, addresses};
 use crate::error::Error;
 use crate::names::Name;
-use crate::record::TableNumber;
+use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 
@@ -123,7 +123,7 @@ pub(crate) fn stop(shared: &Arc<SessionState>) {
     });
     if let (Some(_), Some(counts)) = (held, shared.live.counts()) {
         let lost = LOST.swap(0, Ordering::Relaxed);
-        counts.no_ring.add(TableNumber::Allocations as usize, lost);
+        counts.no_ring.add(TableId::Allocations as usize, lost);
     }
 }
 

@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::active::{self, ACTIVE, LOST, MEAN, NOT_ASKED, TAG};
 use super::{addresses, sampler};
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::threads;
 
@@ -104,7 +105,7 @@ fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
         };
         lane = threads::lane(&shared);
         if lane.is_null() {
-            shared.no_ring(TableNumber::Allocations);
+            shared.no_ring(TableId::Allocations);
             return false;
         }
     }
@@ -124,5 +125,5 @@ fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
         m: [bytes as u64, address, weight.to_bits(), mean_bytes],
         ..Record::default()
     };
-    lane.try_push(TableNumber::Allocations, record)
+    lane.try_push(TableId::Allocations, record)
 }

@@ -15,7 +15,7 @@ use super::launches::{Launch, Launches};
 use super::streams::{self, Streams};
 use super::words;
 use crate::error::Error;
-use crate::run_writer::{Cell, RunWriter, TableId, Text};
+use trueno_format::run_writer::{Cell, RunWriter, TableId, Text};
 
 /// A run being made.
 pub struct Build {

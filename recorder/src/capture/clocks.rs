@@ -4,7 +4,7 @@ use trueno_cupti::spool::ClockReading;
 
 use super::build::Build;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// A clock that is set moves by more than this a second.
 const STEADY_NS_PER_S: i64 = 1_000;

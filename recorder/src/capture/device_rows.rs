@@ -10,7 +10,7 @@ use super::joins::{self, OfEvent, Wait, Work};
 use super::launches::Launch;
 use super::words;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 impl Build {
     pub fn device_rows(&mut self) -> Result<(), Error> {

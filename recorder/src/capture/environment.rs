@@ -4,7 +4,7 @@ use trueno_cupti::record::Environment;
 
 use super::build::Build;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// Names, values and units of a record; none of what is not known.
 fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {

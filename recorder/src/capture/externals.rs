@@ -4,7 +4,7 @@
 use super::build::Build;
 use super::words;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// The first whole number that a value of `counters` cannot hold with all before it.
 const TOO_LARGE: u64 = 1 << 53;

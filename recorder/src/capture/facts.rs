@@ -8,9 +8,9 @@ use trueno_cupti::spool::Severity;
 use super::build::Build;
 use super::gather::Gathered;
 use crate::error::Error;
-use crate::host;
-use crate::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
-use crate::run_writer::Cell;
+use trueno_format::host;
+use trueno_format::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
+use trueno_format::run_writer::Cell;
 use crate::writer::random_number;
 
 /// What is known from the beginning.

@@ -6,7 +6,7 @@ use super::build::Build;
 use super::host_rows::correlation;
 use super::joins::Work;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// Columns of `kernels` from `grid_x` to `smem_dynamic`, and from `ptx_hash` to `work_source`.
 const SHAPE: usize = 9;

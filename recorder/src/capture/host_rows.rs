@@ -7,7 +7,7 @@ use super::launches::Launch;
 use super::ranges::{Open, Range, pair};
 use super::words;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// What happens on a thread, in order.
 enum Event {

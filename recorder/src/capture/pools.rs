@@ -10,7 +10,7 @@ use trueno_cupti::record::{Memory, MemoryPool};
 
 use super::build::Build;
 use crate::error::Error;
-use crate::run_writer::Cell;
+use trueno_format::run_writer::Cell;
 
 /// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: figures of other pools are not valid.
 const OWN: u32 = 1;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::names::Name;
-use crate::record::Context;
+use trueno_format::record::Context;
 
 /// The format that is read; the analyzer writes it (`trueno-analyze golden save`).
 const FORMAT: &str = "trueno-golden";

@@ -3,7 +3,7 @@
 use super::record::Print;
 use super::{Element, Fingerprint};
 use crate::names::Name;
-use crate::record::TableNumber;
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 
@@ -25,7 +25,7 @@ impl Recorder {
         name: impl Into<Name>,
         position: Option<u64>,
     ) -> Option<ChecksumPlace> {
-        if !self.records(TableNumber::Checksums) {
+        if !self.records(TableId::Checksums) {
             return None;
         }
         let name = name.into();
@@ -60,7 +60,7 @@ impl Recorder {
         let kept = self.shared().sampling.get().map_or(0, |of| of.samples);
         let samples = &samples[..samples.len().min(kept)];
         let print = Print::given::<T>(place.name, place.position, shape, fingerprint, samples);
-        self.events(TableNumber::Checksums, |lane| {
+        self.events(TableId::Checksums, |lane| {
             print.group(lane, Some(place.span), Some(place.start))
         });
     }

@@ -4,7 +4,8 @@ use super::sampling::{self, MAX_SAMPLES};
 use super::{Element, Fingerprint, Strided, fingerprint};
 use crate::lane::Lane;
 use crate::names::Name;
-use crate::record::{Record, TableNumber, extension, kind, pair};
+use trueno_format::record::{Record, extension, kind, pair};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 
@@ -66,7 +67,7 @@ impl Recorder {
         position: Option<u64>,
         source: &impl Source,
     ) {
-        if !self.records(TableNumber::Checksums) {
+        if !self.records(TableId::Checksums) {
             return;
         }
         let name = name.into();
@@ -76,7 +77,7 @@ impl Recorder {
         }
         let samples = sampling.map_or(0, |sampling| sampling.samples);
         let print = Print::new(name, position, source, samples);
-        self.events(TableNumber::Checksums, |lane| print.group(lane, span, None));
+        self.events(TableId::Checksums, |lane| print.group(lane, span, None));
     }
 }
 

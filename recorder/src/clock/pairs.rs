@@ -1,28 +1,20 @@
 //! Readings of the counter beside the system's clocks.
 
-use serde::{Deserialize, Serialize};
+use trueno_format::timeline::ClockReading;
 
 use super::{Clock, monotonic_ns, realtime_ns};
 
-/// One moment on three clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pair {
-    pub ticks: u64,
-    pub monotonic_ns: u64,
-    pub realtime_ns: i64,
-}
-
-impl Pair {
+impl Clock {
     /// The tightest of a few readings: the counter is read before and after the
     /// monotonic clock, and the reading with the smallest gap is kept.
-    pub fn read(clock: Clock) -> Self {
-        let mut best: Option<(u64, Self)> = None;
+    pub fn read_pair(self) -> ClockReading {
+        let mut best: Option<(u64, ClockReading)> = None;
         for _ in 0..8 {
-            let before = clock.ticks();
+            let before = self.ticks();
             let monotonic_ns = monotonic_ns();
-            let after = clock.ticks();
+            let after = self.ticks();
             let gap = after.saturating_sub(before);
-            let ticks = if clock == Clock::Monotonic {
+            let ticks = if self == Clock::Monotonic {
                 monotonic_ns
             } else {
                 before + gap / 2
@@ -30,7 +22,7 @@ impl Pair {
             if best.is_none_or(|(smallest, _)| gap < smallest) {
                 best = Some((
                     gap,
-                    Self {
+                    ClockReading {
                         ticks,
                         monotonic_ns,
                         realtime_ns: realtime_ns(),

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use super::pending::{Marks, Piece, What};
 use super::work::DeviceWork;
 use crate::names::Name;
-use crate::record::{TableNumber, kind};
+use trueno_format::record::kind;
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Labels;
 use crate::span_id::SpanId;
@@ -37,12 +38,12 @@ impl DeviceWork {
         if brick.is_none() || self.pending().open.get(&brick.get()).is_some_and(named) {
             return;
         }
-        let before = self.mark(TableNumber::Kernels, stream);
+        let before = self.mark(TableId::Kernels, stream);
         let mut pending = self.pending();
         let streams = pending.open.entry(brick.get()).or_default();
         streams.push((stream, before));
         drop(pending);
-        if self.records(TableNumber::Kernels) {
+        if self.records(TableId::Kernels) {
             self.shared.open_on_device.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -52,14 +53,14 @@ impl DeviceWork {
         let Some(streams) = self.pending().open.remove(&brick.get()) else {
             return;
         };
-        if self.records(TableNumber::Kernels) {
+        if self.records(TableId::Kernels) {
             let rows = streams.len() as u64;
             self.shared
                 .open_on_device
                 .fetch_sub(rows, Ordering::Relaxed);
         }
         for (stream, before) in streams {
-            let behind = self.mark(TableNumber::Kernels, stream);
+            let behind = self.mark(TableId::Kernels, stream);
             self.push(Piece {
                 what: What::Brick,
                 id: 0,

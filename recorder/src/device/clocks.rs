@@ -3,7 +3,7 @@
 use super::timeline::{DevicePair, DeviceTimeline};
 use super::work::DeviceWork;
 use crate::clock::Clock;
-use crate::clock::pairs::Pair;
+use trueno_format::timeline::ClockReading;
 use crate::session_state::Request;
 
 /// The clocks of host and device are read together at most this often.
@@ -14,7 +14,7 @@ const READINGS: usize = 3;
 impl DeviceWork {
     /// Reads the clocks of host and device together, if it is time; the device's may have none.
     pub(super) fn read_clocks(&self, now: bool) {
-        let host = Pair::read(self.shared.clock);
+        let host = self.shared.clock.read_pair();
         let nominal = self.ticks_per_ns(host);
         let paired = self.pending().paired;
         let due = host.ticks.saturating_sub(paired) as f64 >= PAIR_EVERY_NS * nominal;
@@ -44,7 +44,7 @@ impl DeviceWork {
         // The host's clocks at that tick.
         let since_ns = (read.ticks.saturating_sub(host.ticks) as f64 / nominal) as u64;
         self.shared.request(Request::DevicePair {
-            pair: Pair {
+            pair: ClockReading {
                 ticks: read.ticks,
                 monotonic_ns: host.monotonic_ns + since_ns,
                 realtime_ns: host.realtime_ns + since_ns as i64,
@@ -54,7 +54,7 @@ impl DeviceWork {
         });
     }
 
-    fn ticks_per_ns(&self, now: Pair) -> f64 {
+    fn ticks_per_ns(&self, now: ClockReading) -> f64 {
         let ns = now.monotonic_ns.saturating_sub(self.earlier.monotonic_ns);
         let ticks = now.ticks.saturating_sub(self.earlier.ticks);
         if self.shared.clock == Clock::Monotonic || ns == 0 {

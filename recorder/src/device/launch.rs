@@ -7,8 +7,9 @@ use super::rows::When;
 use crate::kernel::Launch;
 use crate::lane::Class;
 use crate::names::Name;
-use crate::ptx::PtxHash;
-use crate::record::{TableNumber, pair, row_id, unpair};
+use trueno_format::PtxHash;
+use trueno_format::record::{pair, row_id, unpair};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Work;
 use crate::span_id::SpanId;
@@ -325,7 +326,7 @@ impl Recorder {
     /// drop(launch);
     /// ```
     pub fn launch(&self, name: impl Into<Name>, device: u32, stream: u32) -> LaunchGuard<'_> {
-        if !self.records(TableNumber::Kernels) {
+        if !self.records(TableId::Kernels) {
             return LaunchGuard(Given::off(self));
         }
         let what = What::Kernel {
@@ -343,7 +344,7 @@ impl Recorder {
         device: u32,
         stream: u32,
     ) -> TransferGuard<'_> {
-        if !self.records(TableNumber::Transfers) {
+        if !self.records(TableId::Transfers) {
             return TransferGuard(Given::off(self));
         }
         let what = What::Transfer {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use super::timeline::DeviceTimeline;
 use crate::kernel::Launch;
 use crate::names::Name;
-use crate::record::TableNumber;
+use trueno_format::schema::TableId;
 use crate::span::Work;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
@@ -30,10 +30,10 @@ pub(super) enum What {
 
 impl What {
     /// Where its row goes.
-    pub fn table(self) -> TableNumber {
+    pub fn table(self) -> TableId {
         match self {
-            Self::Brick | Self::Kernel { .. } => TableNumber::Kernels,
-            Self::Transfer { .. } => TableNumber::Transfers,
+            Self::Brick | Self::Kernel { .. } => TableId::Kernels,
+            Self::Transfer { .. } => TableId::Transfers,
         }
     }
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use super::pending::{Piece, What};
 use super::rows::When;
 use super::work::DeviceWork;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::sync_mode::SyncMode;
 
 /// Ids in one record of [`kind::JOINS`].
@@ -123,7 +124,7 @@ impl DeviceWork {
 
     /// The wait `seq` of this thread could not end before the rows `ids` had ended.
     pub(super) fn joins(&self, seq: u32, ids: &[u64]) {
-        if !self.records(TableNumber::Edges) {
+        if !self.records(TableId::Edges) {
             return;
         }
         for ids in ids.chunks(JOINS_A_RECORD) {
@@ -139,8 +140,8 @@ impl DeviceWork {
                 flags: ids.len() as u8,
                 ..Record::default()
             };
-            self.on_lane(TableNumber::Edges, |lane| {
-                lane.push_group(TableNumber::Edges, ids.len() as u64, &[record]);
+            self.on_lane(TableId::Edges, |lane| {
+                lane.push_group(TableId::Edges, ids.len() as u64, &[record]);
             });
         }
     }

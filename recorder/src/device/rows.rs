@@ -3,7 +3,7 @@
 use super::pending::{Piece, What};
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use crate::record::{Record, device_timing, extension, kind, pair, row_id};
+use trueno_format::record::{Record, device_timing, extension, kind, pair, row_id};
 
 /// What is known about when a piece of work ran.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,10 @@ use super::pending::{HARVEST, MAX_PENDING, Pending, Piece};
 use super::rows::wait;
 use crate::builder::Builder;
 use crate::clock::Clock;
-use crate::clock::pairs::Pair;
+use trueno_format::timeline::ClockReading;
 use crate::error::Error;
 use crate::lane::{Class, Lane};
-use crate::record::TableNumber;
+use trueno_format::schema::TableId;
 use crate::session_state::{Locked, SessionState, lock};
 use crate::sync_mode::SyncMode;
 use crate::threads;
@@ -27,7 +27,7 @@ pub(crate) struct DeviceWork {
     /// A bit for every table that is recorded.
     tables: u32,
     /// The host's clocks some milliseconds before the run began.
-    pub(super) earlier: Pair,
+    pub(super) earlier: ClockReading,
     pending: Mutex<Pending>,
     ended: Mutex<bool>,
 }
@@ -48,14 +48,14 @@ impl DeviceWork {
     }
 
     /// A first reading of the host's clocks, for their rate; `None` when no device is asked.
-    pub fn before_start(builder: &Builder) -> Option<Pair> {
-        (builder.sync_mode != SyncMode::None).then(|| Pair::read(Clock::detect()))
+    pub fn before_start(builder: &Builder) -> Option<ClockReading> {
+        (builder.sync_mode != SyncMode::None).then(|| Clock::detect().read_pair())
     }
 
     pub fn new(
         builder: &Builder,
         shared: Arc<SessionState>,
-        earlier: Pair,
+        earlier: ClockReading,
         tables: u32,
     ) -> Option<Self> {
         let device = builder.device.clone()?;
@@ -88,7 +88,7 @@ impl DeviceWork {
         self.shared.clock.ticks()
     }
 
-    pub(super) fn records(&self, table: TableNumber) -> bool {
+    pub(super) fn records(&self, table: TableId) -> bool {
         self.tables & table.bit() != 0
     }
 
@@ -102,7 +102,7 @@ impl DeviceWork {
     }
 
     /// A mark on a stream, where rows will be made of it.
-    pub(super) fn mark(&self, table: TableNumber, stream: u32) -> Option<u64> {
+    pub(super) fn mark(&self, table: TableId, stream: u32) -> Option<u64> {
         if !self.records(table) || self.pending().timeline.is_none() {
             return None;
         }
@@ -141,13 +141,13 @@ impl DeviceWork {
     pub fn synchronize(&self) -> Result<(), Error> {
         // What is pending now was submitted before the wait began, so the wait covers it.
         let pieces = std::mem::take(&mut self.pending().pieces);
-        let waited = self.records(TableNumber::Syncs);
+        let waited = self.records(TableId::Syncs);
         let open = |lane: &mut Lane| {
-            let seq = lane.open(Class::Wait, TableNumber::Syncs)?;
+            let seq = lane.open(Class::Wait, TableId::Syncs)?;
             Some((seq, lane.now()))
         };
         let opened = if waited {
-            self.on_lane(TableNumber::Syncs, open).flatten()
+            self.on_lane(TableId::Syncs, open).flatten()
         } else {
             None
         };
@@ -157,10 +157,10 @@ impl DeviceWork {
         let mut end = self.ticks();
         let mut sync_seq = None;
         if let Some((seq, start)) = opened {
-            self.on_lane(TableNumber::Syncs, |lane| {
+            self.on_lane(TableId::Syncs, |lane| {
                 end = lane.now();
                 lane.close(seq);
-                lane.push(TableNumber::Syncs, wait(seq, self.number, start, end));
+                lane.push(TableId::Syncs, wait(seq, self.number, start, end));
                 sync_seq = Some(seq);
             });
         }
@@ -223,7 +223,7 @@ impl DeviceWork {
     /// Runs `work` on the calling thread's lane; `None`, and the row counted, where it has none.
     pub(super) fn on_lane<T>(
         &self,
-        table: TableNumber,
+        table: TableId,
         work: impl FnOnce(&mut Lane) -> T,
     ) -> Option<T> {
         if self.shared.stopped.load(Ordering::Acquire) {

@@ -11,10 +11,11 @@ use super::open::Group;
 use super::status::PerfShared;
 use crate::lane::Lane;
 use crate::names::Name;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{SessionState, lock};
-use crate::source::Source;
+use trueno_format::Source;
 
 /// Groups of a thread at most: hardware, software, FLOPs of three kinds.
 const GROUPS: usize = 5;
@@ -195,7 +196,7 @@ pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
                 m: [value.to_bits(), u64::from(place.unit), source as u64, 0],
                 ..Record::default()
             };
-            lane.push_group(TableNumber::Counters, 1, &[record]);
+            lane.push_group(TableId::Counters, 1, &[record]);
         }
     }
     lane.perf = Some(counting);

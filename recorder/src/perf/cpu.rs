@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use super::PerfEvent;
 use super::group::MAX;
-use crate::host::field;
+use trueno_format::host::field;
 
 const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;

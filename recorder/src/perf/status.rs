@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::PerfEvent;
-use crate::run_json;
+use trueno_format::run_json;
 use crate::session_state::lock;
 
 #[cfg(not(feature = "perf"))]

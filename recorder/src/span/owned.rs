@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 use super::{Labels, Work, push_extended};
 use crate::lane::{Class, Lane, Scope};
 use crate::names::Name;
-use crate::record::{Record, TableNumber, kind};
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use crate::threads;
@@ -46,7 +47,7 @@ impl OwnedSpan {
             kind::LAYER => Some(Scope::Layer(u32::try_from(number).ok()?)),
             _ => None,
         };
-        let recorded = recorder.records(TableNumber::Bricks);
+        let recorded = recorder.records(TableId::Bricks);
         // Without bricks an iteration or layer still labels the rows of other tables.
         if !recorded && (scope.is_none() || recorder.is_off()) {
             return None;
@@ -55,12 +56,12 @@ impl OwnedSpan {
         // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other
         // reference to it exists now, and no code of the program runs while this one does.
         let Some(lane) = (unsafe { lane.as_mut() }) else {
-            recorder.no_ring(TableNumber::Bricks);
+            recorder.no_ring(TableId::Bricks);
             return None;
         };
         // A row that will not be there is nobody's parent.
         let class = if recorded { Class::Brick } else { Class::Label };
-        let seq = lane.open(class, TableNumber::Bricks)?;
+        let seq = lane.open(class, TableId::Bricks)?;
         if let Some(parent) = parent {
             lane.enter(seq, Scope::Task(parent.context()));
         }
@@ -113,20 +114,20 @@ impl Drop for OwnedSpan {
         // SAFETY: as in `begin`.
         let Some(lane) = (unsafe { lane.as_mut() }) else {
             // The thread is ending, and its lane went before this row.
-            self.recorder.no_ring(TableNumber::Bricks);
+            self.recorder.no_ring(TableId::Bricks);
             return;
         };
         let end = lane.now();
         let below = lane.close(self.seq);
         let record = self.record(lane, end, below);
-        if !self.recorder.records(TableNumber::Bricks) {
+        if !self.recorder.records(TableId::Bricks) {
             if self.recorder.is_off() {
                 self.recorder.too_late();
             }
         } else if self.labels.need_extension() || self.parent != 0 {
             push_extended(lane, record, self.labels, self.parent);
         } else {
-            lane.push(TableNumber::Bricks, record);
+            lane.push(TableId::Bricks, record);
         }
         // That of the parent and its own; where there is none nothing happens.
         lane.leave(self.seq);

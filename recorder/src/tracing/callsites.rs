@@ -6,7 +6,7 @@ use std::sync::{PoisonError, RwLock};
 use tracing_core::Metadata;
 use tracing_core::callsite::Identifier;
 
-use crate::brick::BrickId;
+use trueno_format::BrickId;
 use crate::names::Name;
 
 /// Names by callsite, and whether they spell a known brick.

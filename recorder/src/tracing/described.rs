@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use crate::names::Name;
-use crate::record::kind;
+use trueno_format::record::kind;
 use crate::span::OwnedSpan;
 use crate::span_id::SpanId;
 

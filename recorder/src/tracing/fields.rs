@@ -7,7 +7,7 @@ use tracing_core::{Metadata, field};
 
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::source::Source;
+use trueno_format::Source;
 use crate::span::{Labels, Work};
 
 /// Columns that declared numbers go to, as they stand in a row's work.

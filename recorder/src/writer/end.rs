@@ -2,28 +2,30 @@
 
 use std::sync::atomic::Ordering;
 
-use super::columns::Columns;
-use super::facts::{self, ThreadRow};
+use trueno_format::live::LoggedThread;
+use trueno_format::record_rows::run_facts;
+use trueno_format::run_files::RunFiles;
+use trueno_format::run_json::State;
+use trueno_format::schema::{TABLES, TableId, TableRow};
+use trueno_format::text::Texts;
+use trueno_format::timeline::ClockReading;
+use trueno_format::{Ceiling, PtxHash};
+
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
-use crate::ceiling::Ceiling;
-use crate::names::Texts;
 use crate::open_rows::OpenRows;
 use crate::perf::PerfShared;
-use crate::ptx::PtxHash;
-use crate::record::TableNumber;
-use crate::run_json::State;
-use crate::schema::TABLES;
 use crate::session_state::{ThreadInfo, lock};
 
-impl ThreadRow {
-    pub fn new(thread: &ThreadInfo) -> Self {
-        Self {
-            index: thread.index,
-            name: thread.name.clone(),
-            os_id: thread.os_id,
-            start_ticks: thread.start_ticks,
-            dropped: thread.dropped.sum(),
+impl ThreadInfo {
+    /// As the log has it once the thread has ended.
+    pub fn logged(&self) -> LoggedThread {
+        LoggedThread {
+            index: self.index,
+            name: self.name.clone(),
+            os_id: self.os_id,
+            start_ticks: self.start_ticks,
+            dropped: self.dropped.sum(),
         }
     }
 }
@@ -63,7 +65,7 @@ impl Writer {
             self.shared.live.remove();
         }
         if let Err(error) = self.files.run_json(&self.run) {
-            self.tables.fail(error);
+            self.tables.fail(error.into());
         }
         self.shared.live.remove();
     }
@@ -95,77 +97,63 @@ impl Writer {
         self.run.open = open.rows();
         self.ending.open.store(open.rows(), Ordering::Release);
         let Some(text) = open.text() else { return };
-        if !self.is_off(TableNumber::Diagnostics) {
-            self.add(TableNumber::Diagnostics, |to, texts| {
-                facts::warning(to, texts, "open_rows", &text, open.rows());
-            });
-        }
+        self.add(|texts| run_facts::warning(texts, "open_rows", &text, open.rows()));
         lock(&self.shared.problems).push(text);
     }
 
     fn thread_rows(&mut self) {
-        if self.is_off(TableNumber::Threads) {
-            return;
-        }
         let mut threads = std::mem::take(&mut self.ended);
-        threads.extend(self.lanes.iter().map(|lane| ThreadRow::new(&lane.thread)));
+        threads.extend(self.lanes.iter().map(|lane| lane.thread.logged()));
         threads.sort_unstable_by_key(|thread| thread.index);
         for thread in threads {
             let start_ns = self.rows.timeline.ns(thread.start_ticks);
-            self.add(TableNumber::Threads, |to, texts| {
-                facts::thread(to, texts, &thread, start_ns);
-            });
+            self.add(|texts| run_facts::thread(texts, &thread, start_ns));
         }
     }
 
     fn clock_rows(&mut self) {
-        if self.is_off(TableNumber::ClockPairs) {
-            return;
-        }
         for pair in std::mem::take(&mut self.pairs) {
             let host_ns = self.rows.timeline.host_ns(pair);
-            self.add(TableNumber::ClockPairs, |to, _| {
-                facts::clock_pair(to, pair, host_ns, None)
-            });
+            self.add(|_| run_facts::clock_pair(pair, host_ns, None));
         }
     }
 
     fn diagnostic_rows(&mut self) {
-        if self.is_off(TableNumber::Diagnostics) {
-            return;
-        }
         for (number, table) in TABLES.iter().enumerate() {
             let dropped = self.shared.dropped(number);
             if dropped > 0 {
-                let text = facts::dropped_text(dropped, table.name);
-                self.add(TableNumber::Diagnostics, |to, texts| {
-                    facts::warning(to, texts, "dropped_rows", &text, dropped);
-                });
+                let text = run_facts::dropped_text(dropped, table.name);
+                self.add(|texts| run_facts::warning(texts, "dropped_rows", &text, dropped));
             }
         }
         if let Some(text) = self.shared.live.trouble() {
-            self.add(TableNumber::Diagnostics, |to, texts| {
-                facts::warning(to, texts, "not_crash_safe", &text, 1);
-            });
+            self.add(|texts| run_facts::warning(texts, "not_crash_safe", &text, 1));
         }
     }
 
-    /// One row of the writer's own.
-    pub(super) fn add(&mut self, table: TableNumber, fill: impl FnOnce(&mut Columns, &mut Texts)) {
-        if let Some((to, texts)) = self.tables.room(table, 1, &mut self.files) {
-            fill(to, texts);
+    /// One row of the writer's own, unless its table is left out.
+    fn add<R: TableRow>(&mut self, row: impl FnOnce(&mut dyn Texts) -> R) {
+        if self.is_off(R::TABLE) {
+            return;
+        }
+        if let Some((to, texts)) = self.tables.room(R::TABLE, 1, &mut self.files) {
+            to.push_own(&row(texts));
         }
     }
 
-    pub(super) fn is_off(&self, table: TableNumber) -> bool {
-        let name = TABLES[table as usize].name;
+    fn is_off(&self, table: TableId) -> bool {
+        let name = table.schema().name;
         self.run.recorder.tables_off.iter().any(|off| off == name)
     }
 
+    /// A row of `clock_pairs`, with the clock of a device.
+    pub(super) fn keep_device_pair(&mut self, pair: ClockReading, device: u32, device_ns: u64) {
+        let host_ns = self.rows.timeline.host_ns(pair);
+        self.add(|_| run_facts::clock_pair(pair, host_ns, Some((device, device_ns))));
+    }
+
     pub(super) fn keep_ceiling(&mut self, ceiling: &Ceiling) {
-        self.add(TableNumber::Ceilings, |to, texts| {
-            facts::ceiling(to, texts, ceiling)
-        });
+        self.add(|texts| ceiling.row(texts));
     }
 
     /// Stores a source and its row, once for every pair of source and name.
@@ -177,23 +165,21 @@ impl Writer {
         if self.tables.failure.is_none()
             && let Err(error) = self.files.ptx(&text, source)
         {
-            self.tables.fail(error);
+            self.tables.fail(error.into());
         }
-        self.add(TableNumber::Ptx, |to, texts| {
-            facts::ptx(to, texts, hash, name, source.len() as u64);
-        });
+        self.add(|texts| run_facts::ptx(texts, hash, name, source.len() as u64));
     }
 }
 
 impl Tables {
     /// Seals all segments.
-    fn seal(&mut self, files: &mut super::RunFiles) {
+    fn seal(&mut self, files: &mut RunFiles) {
         for number in 0..self.tables.len() {
             if self.failure.is_some() {
                 return;
             }
             if let Err(error) = self.tables[number].seal(files, &mut self.texts) {
-                self.fail(error);
+                self.fail(error.into());
             }
         }
     }

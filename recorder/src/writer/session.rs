@@ -6,27 +6,30 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::files::RunFiles;
-use super::rows::Rows;
 use super::{Ending, Tables, Writer};
 use crate::builder::Builder;
 use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
-use crate::clock::pairs::Pair;
-use crate::clock::timeline::Timeline;
+use trueno_format::timeline::ClockReading;
+use trueno_format::timeline::Timeline;
 use crate::error::Error;
-use crate::live::{Entry, Live};
+use crate::live::Live;
+use trueno_format::live::Entry;
+use trueno_format::record_rows::Rows;
+use trueno_format::run_directory::new_run_id;
+use trueno_format::run_files::RunFiles;
 use crate::names;
 use crate::open_rows::OfThread;
 use crate::perf::PerfShared;
 use crate::recorder::{HAS_PERF, Recorder};
 use crate::reentrancy::ReentrancyGuard;
-use crate::run_json::{self, Format, Options, Producer, Program, RunJson};
-use crate::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
+use trueno_format::run_json::{self, Format, Options, Producer, Program, RunJson};
+use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
 use crate::session_state::{SessionState, lock};
 use crate::status::{self, Summary};
-use crate::{host, overhead};
+use crate::overhead;
+use trueno_format::host;
 
 /// Distance of the two first readings of the clocks.
 const CALIBRATION: Duration = Duration::from_millis(3);
@@ -49,7 +52,7 @@ enum Running {
 /// Starts recording into the empty directory of `builder`.
 pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Recorder, Error> {
     let clock = Clock::detect();
-    let earlier = (Instant::now(), Pair::read(clock));
+    let earlier = (Instant::now(), clock.read_pair());
     let mut run = describe(builder, clock);
     let files = RunFiles::create(&builder.path)?;
     // Before run.json: a run that is being recorded has its locked log from the beginning.
@@ -87,7 +90,7 @@ pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Rec
 
     // Everything is ready before time 0: the thread waits for the first pair.
     let (started, has_started) = mpsc::sync_channel::<()>(1);
-    let (send, receive) = mpsc::sync_channel::<(Timeline, Pair)>(1);
+    let (send, receive) = mpsc::sync_channel::<(Timeline, ClockReading)>(1);
     let (for_writer, its_ending) = (shared.clone(), ending.clone());
     let thread = std::thread::Builder::new()
         .name("trueno-writer".into())
@@ -142,7 +145,7 @@ pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Rec
         Some(session),
     );
     std::thread::sleep(CALIBRATION.saturating_sub(earlier.0.elapsed()));
-    let origin = Pair::read(clock);
+    let origin = clock.read_pair();
     let timeline = Timeline::new(clock, earlier.1, origin);
     // Before any event: without it the times of a run whose process was killed mean nothing.
     let clocks = [(earlier.1, None), (origin, Some(timeline.first_knot()))];
@@ -164,7 +167,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             name: env!("CARGO_PKG_NAME").into(),
             version: env!("CARGO_PKG_VERSION").into(),
         },
-        run_id: format!("{:016x}", random_number()),
+        run_id: new_run_id(),
         label: builder.label.clone(),
         program: Program {
             argv: std::env::args_os()
@@ -200,19 +203,6 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
         },
         ..RunJson::default()
     }
-}
-
-/// Tells runs apart: random where the system has randomness, else time and process.
-pub(crate) fn random_number() -> u64 {
-    let mut bytes = [0u8; 8];
-    // SAFETY: the pointer and the length describe `bytes`.
-    let got =
-        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
-    if got == bytes.len() as isize {
-        return u64::from_le_bytes(bytes);
-    }
-    let seed = format!("{} {}", crate::clock::realtime_ns(), std::process::id());
-    xxhash_rust::xxh3::xxh3_64(seed.as_bytes())
 }
 
 impl Writer {

@@ -10,28 +10,26 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::Ceiling;
-use crate::clock::pairs::Pair;
-use crate::clock::timeline::Knot;
 use crate::journal;
-use crate::writer::ThreadRow;
+use crate::timeline::{ClockReading, Knot};
 
 /// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.
-pub(crate) const LOG: &str = "log.jsonl";
+pub const LOG: &str = "log.jsonl";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Entry {
+pub enum Entry {
     /// A text and its number, before any record has it.
     Name(u32, String),
     /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.
     Clock {
-        pair: Pair,
+        pair: ClockReading,
         knot: Option<Knot>,
     },
     /// The clocks of host and device at one moment.
     DevicePair {
-        pair: Pair,
+        pair: ClockReading,
         device: u32,
         device_ns: u64,
     },
@@ -42,7 +40,7 @@ pub(crate) enum Entry {
         rows: BTreeMap<String, u64>,
     },
     /// A thread that has ended.
-    Thread(ThreadRow),
+    Thread(LoggedThread),
     Value(String, String),
     Ceiling(Ceiling),
     Ptx {
@@ -52,6 +50,21 @@ pub(crate) enum Entry {
     },
 }
 
+/// A thread that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedThread {
+    /// Index of the thread.
+    pub index: u32,
+    /// Name that the program gave it.
+    pub name: Option<String>,
+    /// Number of the thread, by the operating system.
+    pub os_id: u64,
+    /// Clock of its first event.
+    pub start_ticks: u64,
+    /// Rows of all tables that were dropped.
+    pub dropped: u64,
+}
+
 /// A line as it stands there; its seal comes behind.
 #[derive(Serialize, Deserialize)]
 struct Line<E> {
@@ -59,7 +72,7 @@ struct Line<E> {
 }
 
 /// The open log.
-pub(crate) struct Log {
+pub struct Log {
     file: File,
     /// Nothing is appended after a failure: names that follow would lack those before them.
     broken: bool,
@@ -104,7 +117,7 @@ impl Log {
 
 /// Reads a log as far as it goes: the whole lines, and how many are damaged. The last line
 /// may be cut: nothing refers to it then.
-pub(crate) fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
+pub fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
     let bytes = std::fs::read(path)?;
     let mut entries = Vec::new();
     let mut damaged = 0;

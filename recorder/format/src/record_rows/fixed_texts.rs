@@ -1,38 +1,38 @@
-//! The fixed words of text columns, interned once.
+//! The fixed texts of columns such as `kind`, interned once.
 
 use crate::brick::BrickId;
-use crate::names::{Name, Texts};
+use crate::ceiling::Source;
 use crate::record::kind;
-use crate::source::Source;
+use crate::text::{Text, Texts};
 use crate::tile::TileLevel;
 
-pub(crate) struct Words {
-    pub host: Name,
-    pub device: Name,
-    pub bound: Name,
-    pub declared: Name,
-    pub join: Name,
-    pub joins: Name,
-    pub depends_on: Name,
-    pub levels: [Name; 4],
-    pub sources: [Name; 4],
-    kinds: [Name; 6],
-    /// By name number: what is known about it.
+pub(super) struct FixedTexts {
+    pub host: Text,
+    pub device: Text,
+    pub bound: Text,
+    pub declared: Text,
+    pub join: Text,
+    pub joins: Text,
+    pub depends_on: Text,
+    pub levels: [Text; 4],
+    pub sources: [Text; 4],
+    kinds: [Text; 6],
+    /// By number of the name.
     known: Vec<Known>,
 }
 
-/// Whether a name spells a known brick.
+/// The known brick that a name spells.
 #[derive(Clone, Copy)]
 enum Known {
     NotAsked,
     No,
     /// With the name of its category.
-    Yes(BrickId, Name),
+    Yes(BrickId, Text),
 }
 
-impl Words {
-    pub fn new(texts: &mut Texts) -> Self {
-        let mut name = |text: &str| texts.name(text);
+impl FixedTexts {
+    pub fn new(texts: &mut dyn Texts) -> Self {
+        let mut name = |text: &str| texts.intern(text);
         Self {
             host: name("host"),
             device: name("device"),
@@ -50,13 +50,13 @@ impl Words {
 
     /// Column `bricks.kind`.
     #[inline]
-    pub fn kind(&self, number: u8) -> Name {
+    pub fn kind(&self, number: u8) -> Text {
         self.kinds[usize::from(number.min(kind::TASK))]
     }
 
     /// The known brick that a name spells, and its category.
     #[inline]
-    pub fn brick(&mut self, name: Name, texts: &mut Texts) -> Option<(BrickId, Name)> {
+    pub fn brick(&mut self, name: Text, texts: &mut dyn Texts) -> Option<(BrickId, Text)> {
         match self.known.get(name.number() as usize) {
             Some(Known::Yes(brick, category)) => Some((*brick, *category)),
             Some(Known::No) => None,
@@ -65,14 +65,14 @@ impl Words {
     }
 
     #[cold]
-    fn ask(&mut self, name: Name, texts: &mut Texts) -> Option<(BrickId, Name)> {
+    fn ask(&mut self, name: Text, texts: &mut dyn Texts) -> Option<(BrickId, Text)> {
         let at = name.number() as usize;
         if at >= self.known.len() {
             self.known
                 .resize((at + 1).next_power_of_two(), Known::NotAsked);
         }
         let brick = texts.get(name).and_then(BrickId::from_name);
-        let brick = brick.map(|brick| (brick, brick.category().interned()));
+        let brick = brick.map(|brick| (brick, brick.category().text()));
         self.known[at] = brick.map_or(Known::No, |(brick, category)| Known::Yes(brick, category));
         brick
     }

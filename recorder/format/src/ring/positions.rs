@@ -1,4 +1,4 @@
-//! Where the two ends of a ring stand: all that its producer and its consumer say to one another.
+//! Positions of the two ends of a ring: all that its producer and its consumer say to one another.
 //!
 //! Nothing here touches records, and the atomics come from `super::sync`: so the same source
 //! also runs under loom (`recorder/model`), which tries every interleaving.
@@ -13,13 +13,13 @@ struct Apart<T>(T);
 /// The two positions, counted in records since the beginning. They never wrap (2^64 records).
 #[derive(Default)]
 #[repr(C)]
-pub(crate) struct Positions {
+pub struct Positions {
     head: Apart<AtomicU64>,
     tail: Apart<AtomicU64>,
 }
 
-/// What a consumer may act on, see [`Positions::look`].
-pub(crate) struct Seen<N> {
+/// State that a consumer may act on, see [`Positions::look`].
+pub struct Seen<N> {
     /// The producer has ended: nothing comes after `head` and what follows in `next`.
     pub ended: bool,
     /// The ring that carries on; nothing comes after `head` in this one.
@@ -50,6 +50,7 @@ impl Positions {
 
     /// For the consumer: what there is, in the order that loses nothing. `ended` and `next`
     /// are asked before the head: once either is there, the head does not move any more.
+    #[inline]
     pub fn look<N>(
         &self,
         ended: impl FnOnce() -> bool,
@@ -77,7 +78,7 @@ impl Positions {
 }
 
 /// The producer's own knowledge of its ring.
-pub(crate) struct Cursor {
+pub struct Cursor {
     mask: u64,
     head: u64,
     /// The head may go up to here without a look at the tail; equal to the head: look first.

@@ -1,20 +1,25 @@
-//! Reads the rings of threads, group by group.
+//! The reading end of a thread's rings: records, group by group.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::rows::Origin;
-use crate::live::RowOrigin;
+use super::Ring;
 use crate::record::{Context, Record, kind};
-use crate::ring::Ring;
-use crate::session_state::{Arrival, ThreadInfo};
+use crate::waiting_rows::RowOrigin;
 
 /// One primary record and the most extensions its flags can count.
 const LARGEST_GROUP: usize = 16;
 
+/// Where a group comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Index of the thread.
+    pub thread: u32,
+    /// The iteration and layer that hold there.
+    pub context: Context,
+}
+
 /// The reading end of one thread's rings.
-pub(crate) struct LaneReader {
-    pub thread: Arc<ThreadInfo>,
+pub struct RingReader {
     ring: Arc<Ring>,
     /// Of the next group. Kept here, so that it is written once a context and not once a row.
     origin: Origin,
@@ -22,31 +27,34 @@ pub(crate) struct LaneReader {
     cut: Vec<Record>,
 }
 
-impl LaneReader {
-    pub fn new(arrival: Arrival) -> Self {
+impl RingReader {
+    /// Reads from a ring, and from those that follow it.
+    pub fn new(thread: u32, ring: Arc<Ring>) -> Self {
         Self {
             origin: Origin {
-                thread: arrival.thread.index,
-                context: arrival.ring.header().context(),
+                thread,
+                context: ring.header().context(),
             },
-            thread: arrival.thread,
-            ring: arrival.ring,
+            ring,
             cut: Vec::with_capacity(LARGEST_GROUP),
         }
     }
 
     /// Gives every group published until now to `take`, and rings that were left behind to
-    /// `leave`. Whether the thread has ended and everything of it was read.
+    /// `leave`. `ended` says whether the thread is gone; it is asked before the records are looked for.
+    /// True: the thread has ended and everything of it was read.
     ///
     /// A record belongs to its ring until `take` has returned: only then the tail passes it.
+    #[inline]
     pub fn drain(
         &mut self,
+        ended: impl Fn() -> bool,
         mut take: impl FnMut(&Origin, RowOrigin, &[Record]),
         mut leave: impl FnMut(Arc<Ring>),
     ) -> bool {
         loop {
             let ring = self.ring.clone();
-            let seen = ring.look(|| self.thread.closed.load(Ordering::Acquire));
+            let seen = ring.look(&ended);
             self.groups(&ring, seen.head, &mut take);
             drop(ring);
             match seen.next {
@@ -59,6 +67,7 @@ impl LaneReader {
         }
     }
 
+    #[inline]
     fn groups(
         &mut self,
         ring: &Ring,

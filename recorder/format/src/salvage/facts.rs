@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::found::Found;
-use super::journal::OnDisk;
-use super::table::RestTables;
-use crate::clock::timeline::Timeline;
-use crate::names::Texts;
-use crate::record::TableNumber;
-use crate::schema::TABLES;
-use crate::writer::ThreadRow;
-use crate::writer::columns::Columns;
-use crate::writer::facts;
+use super::on_disk::OnDisk;
+use super::table::SalvageTables;
+use crate::live::LoggedThread;
+use crate::record_rows::run_facts;
+use crate::schema::{TABLES, TableRow};
+use crate::text::Texts;
+use crate::timeline::Timeline;
 
 /// Adds threads, clock pairs, ceilings, sources and diagnostics, as far as they are neither on
 /// disk nor among the waiting rows: both have them in the order in which they come here.
@@ -20,79 +18,78 @@ pub(super) fn add(
     timeline: &mut Timeline,
     disk: &BTreeMap<String, OnDisk>,
     off: impl Fn(&str) -> bool,
-    tables: &mut RestTables,
+    tables: &mut SalvageTables,
 ) {
-    let mut add = |number: TableNumber, rows: Vec<Fill<'_>>| {
-        let number = number as usize;
-        let name = TABLES[number].name;
-        let on_disk = disk.get(name).map_or(0, |table| table.rows);
-        let there = on_disk + tables.rows(number);
-        let missing = rows
-            .into_iter()
-            .skip(usize::try_from(there).unwrap_or(usize::MAX));
-        for fill in missing.filter(|_| !off(name)) {
-            if let Some((columns, texts)) = tables.room(number, 1) {
-                fill(columns, texts);
-            }
-        }
-    };
-    add(TableNumber::Threads, threads(found, timeline));
+    let mut missing = Missing { disk, off, tables };
+    missing.add(threads(found), |texts, of| {
+        run_facts::thread(texts, &of, timeline.ns(of.start_ticks))
+    });
     // The writer adds those of devices as they come, and the host's at the end.
     let of_devices = found
         .device_pairs
         .iter()
-        .map(|(pair, number, ns)| (pair, Some((*number, *ns))));
-    let of_host = found.pairs.iter().skip(1).map(|pair| (pair, None));
-    let pairs = of_devices.chain(of_host).map(|(pair, device)| {
-        let host_ns = timeline.host_ns(*pair);
-        fill(move |to, _| facts::clock_pair(to, *pair, host_ns, device))
+        .map(|(pair, number, ns)| (*pair, Some((*number, *ns))));
+    let of_host = found.pairs.iter().skip(1).map(|pair| (*pair, None));
+    missing.add(of_devices.chain(of_host), |_, (pair, device)| {
+        run_facts::clock_pair(pair, timeline.host_ns(pair), device)
     });
-    add(TableNumber::ClockPairs, pairs.collect());
-    let ceilings = found.ceilings.iter();
-    let ceilings =
-        ceilings.map(|ceiling| fill(move |to, texts| facts::ceiling(to, texts, ceiling)));
-    add(TableNumber::Ceilings, ceilings.collect());
-    let sources = found.ptx.iter().map(|(hash, name, bytes)| {
-        fill(move |to, texts| facts::ptx(to, texts, *hash, name, *bytes))
+    missing.add(&found.ceilings, |texts, ceiling| ceiling.row(texts));
+    missing.add(&found.ptx, |texts, (hash, name, bytes)| {
+        run_facts::ptx(texts, *hash, name, *bytes)
     });
-    add(TableNumber::Ptx, sources.collect());
-    let dropped = (0..TABLES.len())
-        .filter(|table| found.dropped(*table) > 0)
-        .map(|table| {
-            let rows = found.dropped(table);
-            let text = facts::dropped_text(rows, TABLES[table].name);
-            fill(move |to, texts| facts::warning(to, texts, "dropped_rows", &text, rows))
-        });
-    add(TableNumber::Diagnostics, dropped.collect());
+    let dropped = (0..TABLES.len()).filter(|table| found.dropped(*table) > 0);
+    missing.add(dropped, |texts, table| {
+        let rows = found.dropped(table);
+        let text = run_facts::dropped_text(rows, TABLES[table].name);
+        run_facts::warning(texts, "dropped_rows", &text, rows)
+    });
 }
 
-type Fill<'a> = Box<dyn FnOnce(&mut Columns, &mut Texts) + 'a>;
+/// Adds the rows of a table that are not there yet.
+struct Missing<'a, F> {
+    disk: &'a BTreeMap<String, OnDisk>,
+    off: F,
+    tables: &'a mut SalvageTables,
+}
 
-fn fill<'a>(fill: impl FnOnce(&mut Columns, &mut Texts) + 'a) -> Fill<'a> {
-    Box::new(fill)
+impl<F: Fn(&str) -> bool> Missing<'_, F> {
+    fn add<T, R: TableRow>(
+        &mut self,
+        facts: impl IntoIterator<Item = T>,
+        mut row: impl FnMut(&mut dyn Texts, T) -> R,
+    ) {
+        let (number, name) = (R::TABLE as usize, R::TABLE.schema().name);
+        if (self.off)(name) {
+            return;
+        }
+        let on_disk = self.disk.get(name).map_or(0, |table| table.rows);
+        let there = on_disk + self.tables.rows(number);
+        let there = usize::try_from(there).unwrap_or(usize::MAX);
+        for fact in facts.into_iter().skip(there) {
+            if let Some((columns, texts)) = self.tables.room(number, 1) {
+                columns.push_own(&row(texts, fact));
+            }
+        }
+    }
 }
 
 /// Those that had ended and those that had not, by index.
-fn threads<'a>(found: &Found, timeline: &mut Timeline) -> Vec<Fill<'a>> {
+fn threads(found: &Found) -> impl Iterator<Item = LoggedThread> {
     let mut threads = found.ended.clone();
-    let mut alive: BTreeMap<u32, ThreadRow> = BTreeMap::new();
+    let mut alive: BTreeMap<u32, LoggedThread> = BTreeMap::new();
     for ring in &found.rings {
         let who = ring.header().identity();
-        let row = alive.entry(who.thread).or_insert_with(|| ThreadRow {
+        let thread = alive.entry(who.thread).or_insert_with(|| LoggedThread {
             index: who.thread,
             name: who.name,
             os_id: who.os_id,
             start_ticks: who.start_ticks,
             dropped: 0,
         });
-        row.dropped += ring.header().dropped.sum();
+        thread.dropped += ring.header().dropped.sum();
     }
-    for (index, row) in alive {
-        threads.entry(index).or_insert(row);
+    for (index, thread) in alive {
+        threads.entry(index).or_insert(thread);
     }
-    let row = |row: ThreadRow| {
-        let start_ns = timeline.ns(row.start_ticks);
-        fill(move |to, texts| facts::thread(to, texts, &row, start_ns))
-    };
-    threads.into_values().map(row).collect()
+    threads.into_values()
 }

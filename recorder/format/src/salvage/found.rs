@@ -9,36 +9,36 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::ceiling::Ceiling;
-use crate::clock::pairs::Pair;
-use crate::clock::timeline::Knot;
 use crate::error::Error;
-use crate::live::{COUNTS, Entry, HEADER_BYTES, Kind, LOG, LostCounts, Mapping, read_log};
-use crate::names::Texts;
-use crate::ptx::PtxHash;
+use crate::kernel_source::PtxHash;
+use crate::live::{COUNTS, Entry, LOG, LoggedThread, LostRows, read_log};
+use crate::mapped_file::{FileKind, HEADER_BYTES};
+use crate::mapping::Mapping;
 use crate::ring::Ring;
 use crate::row_counters::RowCounters;
-use crate::schema;
-use crate::writer::ThreadRow;
+use crate::schema::{TABLES, TableId};
+use crate::text::TextTable;
+use crate::timeline::{ClockReading, Knot};
 
 /// Numbers of names above this are not believed.
 const MAX_NAMES: u32 = 1 << 24;
 
 #[derive(Default)]
 pub(super) struct Found {
-    pub texts: Texts,
-    pub pairs: Vec<Pair>,
+    pub texts: TextTable,
+    pub pairs: Vec<ClockReading>,
     pub knots: Vec<Knot>,
     /// With a device's number and clock.
-    pub device_pairs: Vec<(Pair, u32, u64)>,
+    pub device_pairs: Vec<(ClockReading, u32, u64)>,
     /// Threads that had ended, by index.
-    pub ended: BTreeMap<u32, ThreadRow>,
+    pub ended: BTreeMap<u32, LoggedThread>,
     pub values: BTreeMap<String, String>,
     pub ceilings: Vec<Ceiling>,
     /// Hash, name and length of kernel sources, each pair of hash and name once.
     pub ptx: Vec<(u64, String, u64)>,
     pub sources: BTreeMap<String, String>,
     pub rings: Vec<Arc<Ring>>,
-    /// What was dropped, by table.
+    /// Dropped rows, by table.
     dropped: RowCounters,
     pub problems: Vec<String>,
 }
@@ -99,8 +99,9 @@ impl Found {
                 Entry::Dropped { ring, uses, rows } => {
                     logged.insert((ring, uses));
                     for (table, rows) in rows {
-                        let number = schema::TABLES.iter().position(|t| t.name == table);
-                        number.inspect(|number| self.dropped.add(*number, rows));
+                        if let Some(id) = TableId::from_name(&table) {
+                            self.dropped.add(id as usize, rows);
+                        }
                     }
                 }
                 Entry::Value(key, value) => {
@@ -117,7 +118,7 @@ impl Found {
                 }
             }
         }
-        self.texts = Texts::gone(names);
+        self.texts = names.into_iter().collect();
     }
 
     fn ring(&mut self, path: &Path, logged: &HashSet<(u32, u64)>) {
@@ -129,7 +130,7 @@ impl Found {
             Ok(copy) => copy,
             Err(error) => return self.problem(path, &format!("cannot be read: {error}")),
         };
-        if !is_finished(&memory, bytes) {
+        if !FileKind::is_finished_in(&memory, bytes) {
             // The process died while it made the file: it has held nothing yet.
             return;
         }
@@ -146,7 +147,7 @@ impl Found {
             return;
         }
         if !logged.contains(&(number, uses)) {
-            for table in 0..schema::TABLES.len() {
+            for table in 0..TABLES.len() {
                 self.dropped.add(table, header.dropped.get(table));
             }
         }
@@ -157,8 +158,8 @@ impl Found {
         match Mapping::copy_of(path) {
             Ok((page, bytes)) if bytes >= HEADER_BYTES => {
                 // SAFETY: the page is long enough and aligned; any bits are valid counts.
-                let counts: &LostCounts = unsafe { page.base().cast().as_ref() };
-                for table in 0..schema::TABLES.len() {
+                let counts: &LostRows = unsafe { page.base().cast().as_ref() };
+                for table in 0..TABLES.len() {
                     let lost = counts
                         .no_ring
                         .get(table)
@@ -181,10 +182,4 @@ fn is_ring(path: &Path) -> bool {
 fn has_rings(live: &Path) -> bool {
     let entries = fs::read_dir(live).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| is_ring(&entry.path()))
-}
-
-/// Whether the making of a mapped file had come to its end.
-pub(super) fn is_finished(memory: &Mapping, bytes: usize) -> bool {
-    // SAFETY: long enough, aligned to a page; any bits are valid in it.
-    bytes >= size_of::<Kind>() && unsafe { memory.base().cast::<Kind>().as_ref() }.is_finished()
 }

@@ -4,20 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::found::Found;
-use super::table::RestTables;
-use crate::live::RowOrigin;
-use crate::names::{Name, Texts};
-use crate::record::{Record, TableNumber, extension, kind, unpair};
-use crate::ring::Ring;
-use crate::session_state::{Arrival, ThreadInfo};
-use crate::writer::lanes::LaneReader;
-use crate::writer::rows::{Origin, Rows};
+use super::table::SalvageTables;
+use crate::record::{Record, extension, kind, unpair};
+use crate::record_rows::Rows;
+use crate::ring::{Origin, Ring, RingReader};
+use crate::text::{Text, Texts};
+use crate::waiting_rows::RowOrigin;
 
 /// Ids in one record of [`kind::JOINS`] at most.
 const MAX_JOINS: usize = 6;
 
 /// Turns the records of all rings into rows, thread by thread.
-pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) {
+pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut SalvageTables) {
     let mut rings = found.rings.clone();
     let place = |ring: &Arc<Ring>| {
         let header = ring.header();
@@ -32,12 +30,9 @@ pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) 
         for two in chain.windows(2) {
             two[0].set_next(two[1].clone());
         }
-        let arrival = Arrival {
-            thread: Arc::new(ThreadInfo::gone(&chain[0].header().identity())),
-            ring: chain[0].clone(),
-        };
+        let thread = place(&chain[0]).0;
         let take = |origin: &Origin, _: RowOrigin, group: &[Record]| {
-            let Some(number) = TableNumber::from_record(&group[0]) else {
+            let Some(number) = group[0].table() else {
                 damaged += 1;
                 return;
             };
@@ -51,7 +46,7 @@ pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) 
                 }
             }
         };
-        LaneReader::new(arrival).drain(take, drop);
+        RingReader::new(thread, chain[0].clone()).drain(|| true, take, drop);
     }
     if damaged > 0 {
         found
@@ -60,8 +55,8 @@ pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut RestTables) 
     }
 }
 
-/// Whether a group is whole and all its names are known.
-fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
+/// True if a group is whole and all its names are known.
+fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
     let first = &group[0];
     if group.len() != 1 + first.extensions() || first.start > first.end && is_interval(first) {
         return false;
@@ -70,7 +65,7 @@ fn is_sound(group: &[Record], texts: &mut Texts) -> bool {
         return false;
     }
     let mut known = |number: u64| {
-        u32::try_from(number).is_ok_and(|number| texts.get(Name::from_number(number)).is_some())
+        u32::try_from(number).is_ok_and(|number| texts.get(Text::from_number(number)).is_some())
     };
     let of_first = match first.kind {
         kind::TILE | kind::DEPENDS | kind::JOINS => true,

@@ -3,44 +3,46 @@
 use arrow_ipc::Block;
 use arrow_schema::ArrowError;
 
-use super::{RestBatch, RestSegment};
-use crate::live::Live;
-use crate::names::{Name, Texts};
+use super::{SalvagedBatch, SalvagedSegment};
+use crate::columns::Columns;
 use crate::schema::{TABLES, Table};
-use crate::segment::{self, BATCH_ROWS, BatchEncoder, SEGMENT_ROWS};
-use crate::writer::columns::Columns;
-use crate::writer::dictionary::Dictionary;
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, Dictionary, SEGMENT_ROWS};
+use crate::text::{Text, TextTable, Texts};
 
 /// All tables being put together.
-pub(super) struct RestTables {
-    pub texts: Texts,
-    tables: Vec<RestTable>,
+pub(super) struct SalvageTables {
+    pub texts: TextTable,
+    tables: Vec<SalvageTable>,
     encoder: BatchEncoder,
     problems: Vec<String>,
 }
 
-struct RestTable {
+struct SalvageTable {
     table: &'static Table,
     columns: Option<Columns>,
     dictionaries: Vec<Dictionary>,
     blocks: Vec<Block>,
-    open: RestSegment,
-    done: Vec<RestSegment>,
+    open: SalvagedSegment,
+    done: Vec<SalvagedSegment>,
 }
 
-impl RestTables {
-    pub fn new(texts: Texts) -> Self {
+impl SalvageTables {
+    pub fn new(texts: TextTable) -> Self {
         Self {
             texts,
-            tables: TABLES.iter().map(RestTable::new).collect(),
+            tables: TABLES.iter().map(SalvageTable::new).collect(),
             encoder: BatchEncoder::new(),
             problems: Vec::new(),
         }
     }
 
     /// The columns of a table with room for so many more rows. `None`: there is no memory,
-    /// which [`RestTables::finish`] will say.
-    pub fn room(&mut self, number: usize, rows: usize) -> Option<(&mut Columns, &mut Texts)> {
+    /// which [`SalvageTables::finish`] will say.
+    pub fn room(
+        &mut self,
+        number: usize,
+        rows: usize,
+    ) -> Option<(&mut Columns, &mut TextTable)> {
         let table = &mut self.tables[number];
         if table
             .columns
@@ -51,7 +53,7 @@ impl RestTables {
             self.problems.push(format!("{}: {error}", table.table.name));
         }
         if table.columns.is_none() {
-            table.columns = Columns::new(table.table, &Live::none());
+            table.columns = Columns::anonymous(table.table);
         }
         if table.columns.is_none() && self.problems.is_empty() {
             self.problems
@@ -72,7 +74,7 @@ impl RestTables {
     }
 
     /// The segments of all tables, in order.
-    pub fn finish(mut self, problems: &mut Vec<String>) -> Vec<RestSegment> {
+    pub fn finish(mut self, problems: &mut Vec<String>) -> Vec<SalvagedSegment> {
         let mut segments = Vec::new();
         for mut table in self.tables {
             let end = table
@@ -88,7 +90,7 @@ impl RestTables {
     }
 }
 
-impl RestSegment {
+impl SalvagedSegment {
     fn new(table: &'static Table) -> Self {
         Self {
             table: table.name,
@@ -99,7 +101,7 @@ impl RestSegment {
     }
 }
 
-impl RestTable {
+impl SalvageTable {
     fn new(table: &'static Table) -> Self {
         Self {
             table,
@@ -108,12 +110,12 @@ impl RestTable {
                 .map(|_| Dictionary::default())
                 .collect(),
             blocks: Vec::new(),
-            open: RestSegment::new(table),
+            open: SalvagedSegment::new(table),
             done: Vec::new(),
         }
     }
 
-    fn flush(&mut self, encoder: &mut BatchEncoder, texts: &mut Texts) -> Result<(), ArrowError> {
+    fn flush(&mut self, encoder: &mut BatchEncoder, texts: &mut dyn Texts) -> Result<(), ArrowError> {
         let Some(columns) = self.columns.as_mut().filter(|columns| columns.rows() > 0) else {
             return Ok(());
         };
@@ -122,10 +124,10 @@ impl RestTable {
         let offset = self.open.bytes.len() as u64;
         let (bytes, block) = columns.view(|batch| {
             encoder.encode(batch, offset, |column, text| {
-                dictionaries[column].key(Name::from_number(text as u32))
+                dictionaries[column].key(Text::from_number(text as u32))
             })
         });
-        let mut line = RestBatch {
+        let mut line = SalvagedBatch {
             offset,
             bytes: bytes.len() as u64,
             rows: columns.rows() as u64,
@@ -133,9 +135,9 @@ impl RestTable {
         };
         let named = segment::text_columns(self.table).zip(&self.dictionaries);
         for ((column, dictionary), from) in named.zip(before) {
-            let new = &dictionary.names()[from..];
+            let new = &dictionary.texts()[from..];
             if !new.is_empty() {
-                let new = new.iter().map(|name| texts.text(*name).to_owned());
+                let new = new.iter().map(|text| texts.str(*text).to_owned());
                 line.new.insert(column.name.to_owned(), new.collect());
             }
         }
@@ -150,14 +152,14 @@ impl RestTable {
         Ok(())
     }
 
-    fn seal(&mut self, texts: &mut Texts) -> Result<(), ArrowError> {
+    fn seal(&mut self, texts: &mut dyn Texts) -> Result<(), ArrowError> {
         if self.open.rows == 0 {
             return Ok(());
         }
-        let mut segment = std::mem::replace(&mut self.open, RestSegment::new(self.table));
-        let text = |dictionary: &Dictionary, texts: &mut Texts| {
-            let names = dictionary.names().iter();
-            names.map(|name| texts.text(*name).to_owned()).collect()
+        let mut segment = std::mem::replace(&mut self.open, SalvagedSegment::new(self.table));
+        let text = |dictionary: &Dictionary, texts: &mut dyn Texts| {
+            let names = dictionary.texts().iter();
+            names.map(|text| texts.str(*text).to_owned()).collect()
         };
         let values: Vec<Vec<String>> = self
             .dictionaries

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::found::{Found, is_finished};
-use super::journal::OnDisk;
-use super::table::RestTables;
-use crate::live::{
-    COLUMN_STRIDE, HEADER_BYTES, MAGIC_ROWS, Mapping, RowOrigin, RowsHeader, VALUES_AT, rows_name,
-    rows_words,
-};
-use crate::names::Name;
-use crate::schema::{ColumnType, TABLES, Table};
+use super::found::Found;
+use super::on_disk::OnDisk;
+use super::table::SalvageTables;
+use crate::live::rows_name;
+use crate::mapped_file::{FileKind, HEADER_BYTES};
+use crate::mapping::Mapping;
+use crate::schema::{CellSink, ColumnType, TABLES, Table};
 use crate::segment::BATCH_ROWS;
+use crate::text::{Text, Texts};
+use crate::waiting_rows::{
+    COLUMN_STRIDE, MAGIC_ROWS, RowOrigin, RowsHeader, VALUES_AT, rows_words,
+};
 
 /// Takes the waiting rows of all tables that are not on disk already. The tables whose next
 /// batch had not left their memory: all its rows are here.
@@ -21,7 +23,7 @@ pub(super) fn take(
     live: &Path,
     found: &mut Found,
     disk: &BTreeMap<String, OnDisk>,
-    tables: &mut RestTables,
+    tables: &mut SalvageTables,
 ) -> HashSet<&'static str> {
     let mut waiting = HashSet::new();
     for (number, table) in TABLES.iter().enumerate() {
@@ -36,10 +38,10 @@ pub(super) fn take(
                 continue;
             }
         };
-        if !is_finished(&memory, bytes) {
+        if !FileKind::is_finished_in(&memory, bytes) {
             continue;
         }
-        let Some(rows) = WaitingRows::new(&memory, bytes, table) else {
+        let Some(rows) = WaitingFile::new(&memory, bytes, table) else {
             found.problem(&path, "damaged, or of another version; its rows are lost");
             continue;
         };
@@ -60,13 +62,13 @@ pub(super) fn take(
 }
 
 /// The file of one table.
-struct WaitingRows<'a> {
+struct WaitingFile<'a> {
     table: &'static Table,
     header: &'a RowsHeader,
     words: &'a [u64],
 }
 
-impl<'a> WaitingRows<'a> {
+impl<'a> WaitingFile<'a> {
     fn new(memory: &'a Mapping, bytes: usize, table: &'static Table) -> Option<Self> {
         let count = rows_words(table.columns.len());
         if bytes != HEADER_BYTES + count * size_of::<u64>() {
@@ -105,8 +107,8 @@ impl<'a> WaitingRows<'a> {
         self.value(self.table.columns.len(), row) >> column & 1 == 1
     }
 
-    /// Copies the rows that count; how many could not be.
-    fn copy(&self, found: &Found, number: usize, tables: &mut RestTables) -> u64 {
+    /// Copies the rows that count; gives the number of those that could not be.
+    fn copy(&self, found: &Found, number: usize, tables: &mut SalvageTables) -> u64 {
         let mut damaged = 0;
         for row in 0..BATCH_ROWS {
             let origin = self.words[row];
@@ -120,12 +122,13 @@ impl<'a> WaitingRows<'a> {
             let Some((columns, _)) = tables.room(number, 1) else {
                 return damaged;
             };
-            columns.own_row(|to| {
+            columns.fill_own_row(|to| {
                 for (at, column) in self.table.columns.iter().enumerate() {
-                    if column.nullable && !self.is_there(at, row) {
-                        to.nulls(1);
+                    let word = self.value(at, row);
+                    if column.nullable {
+                        to.optional(self.is_there(at, row).then_some(word));
                     } else {
-                        to.put(self.value(at, row));
+                        to.value(word);
                     }
                 }
             });
@@ -133,23 +136,23 @@ impl<'a> WaitingRows<'a> {
         damaged
     }
 
-    fn names_are_known(&self, row: usize, tables: &mut RestTables) -> bool {
+    fn names_are_known(&self, row: usize, tables: &mut SalvageTables) -> bool {
         let mut columns = self.table.columns.iter().enumerate();
         columns.all(|(at, column)| {
             column.ty != ColumnType::Text
                 || (column.nullable && !self.is_there(at, row))
                 || tables
                     .texts
-                    .get(Name::from_number(self.value(at, row) as u32))
+                    .get(Text::from_number(self.value(at, row) as u32))
                     .is_some()
         })
     }
 }
 
-/// Whether the ring's tail has passed the record of a row. A ring that is not there was read
+/// True if the ring's tail has passed the record of a row. A ring that is not there was read
 /// to its end.
 fn is_committed(found: &Found, origin: u64) -> bool {
-    RowOrigin::position(origin).is_none_or(|(number, position)| {
+    RowOrigin::record_of(origin).is_none_or(|(number, position)| {
         let ring = found.rings.iter().find(|ring| ring.number() == number);
         ring.is_none_or(|ring| position < ring.header().positions.tail())
     })

@@ -1,5 +1,6 @@
 //! What the list of tables must keep to.
 
+use super::ColumnType::{I64, U32, U64};
 use super::*;
 use std::collections::HashSet;
 

@@ -23,7 +23,7 @@ const PREFIX_BYTES: usize = END_OF_STREAM.len();
 
 /// The cells of one column: 64 bits each, whatever their type. A text is a number.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Cells<'a> {
+pub enum Cells<'a> {
     /// Every row has this.
     Same(u64),
     /// One a row. What stands where a cell is missing does not matter.
@@ -31,7 +31,8 @@ pub(crate) enum Cells<'a> {
 }
 
 /// Rows of a table.
-pub(crate) struct BatchView<'a> {
+pub struct BatchView<'a> {
+    /// Their table.
     pub table: &'a Table,
     /// [`BATCH_ROWS`] at most.
     pub rows: usize,
@@ -42,7 +43,7 @@ pub(crate) struct BatchView<'a> {
 }
 
 /// Encodes batches, reusing its memory.
-pub(crate) struct BatchEncoder {
+pub struct BatchEncoder {
     compressor: Compressor,
     metadata: FlatBufferBuilder<'static>,
     nodes: Vec<FieldNode>,
@@ -56,6 +57,7 @@ pub(crate) struct BatchEncoder {
 }
 
 impl BatchEncoder {
+    /// Without memory for a batch yet.
     pub fn new() -> Self {
         Self {
             compressor: Compressor::new(),

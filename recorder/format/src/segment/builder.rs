@@ -13,7 +13,7 @@ use crate::schema::Table;
 /// lines for the journal.
 ///
 /// ```
-/// use trueno_recorder::{schema, segment::{SegmentBuilder, head_bytes}};
+/// use trueno_format::{schema, segment::{SegmentBuilder, head_bytes}};
 /// let table = schema::table("bricks").ok_or("no such table")?;
 /// let (bytes, lines) = SegmentBuilder::new(table, "bricks/000000.arrow").seal()?;
 /// assert!(bytes.starts_with(&head_bytes(table)) && bytes.ends_with(b"ARROW1"));

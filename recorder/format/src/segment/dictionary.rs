@@ -1,49 +1,49 @@
-//! Names to keys of a text column.
+//! Texts to keys of a text column.
 
-use crate::names::Name;
+use crate::text::Text;
 
 /// Dictionary of one text column within one segment.
 #[derive(Default)]
 pub(crate) struct Dictionary {
-    /// By name number: the key + 1; 0: not there yet.
+    /// By the number of the text: the key + 1; 0: not there yet.
     keys: Vec<u32>,
     /// By key.
-    names: Vec<Name>,
+    texts: Vec<Text>,
 }
 
 impl Dictionary {
     pub fn len(&self) -> usize {
-        self.names.len()
+        self.texts.len()
     }
 
     /// By key.
-    pub fn names(&self) -> &[Name] {
-        &self.names
+    pub fn texts(&self) -> &[Text] {
+        &self.texts
     }
 
     #[inline]
-    pub fn key(&mut self, name: Name) -> i32 {
-        let at = name.number() as usize;
+    pub fn key(&mut self, text: Text) -> i32 {
+        let at = text.number() as usize;
         match self.keys.get(at) {
             Some(key) if *key != 0 => *key as i32 - 1,
-            _ => self.add(name),
+            _ => self.add(text),
         }
     }
 
     #[cold]
-    fn add(&mut self, name: Name) -> i32 {
-        let at = name.number() as usize;
+    fn add(&mut self, text: Text) -> i32 {
+        let at = text.number() as usize;
         if at >= self.keys.len() {
             self.keys.resize((at + 1).next_power_of_two(), 0);
         }
-        self.names.push(name);
-        self.keys[at] = self.names.len() as u32;
-        self.names.len() as i32 - 1
+        self.texts.push(text);
+        self.keys[at] = self.texts.len() as u32;
+        self.texts.len() as i32 - 1
     }
 
     pub fn clear(&mut self) {
-        for name in self.names.drain(..) {
-            self.keys[name.number() as usize] = 0;
+        for text in self.texts.drain(..) {
+            self.keys[text.number() as usize] = 0;
         }
     }
 }

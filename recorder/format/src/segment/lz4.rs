@@ -5,8 +5,6 @@
 //! their low bytes only (ids, times) share the rest. So this one goes value by value and looks
 //! at two candidates, the last place of the same two values and the value before.
 
-use crate::checksum::{Element, bytes};
-
 /// A frame before its block: magic number, version 1 with independent blocks of at most
 /// 64 KiB and nothing else, checksum of that.
 const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
@@ -27,7 +25,7 @@ const STORED: i64 = -1;
 const HASH_BITS: u32 = 12;
 
 /// A value of a column, 4 or 8 bytes.
-pub(super) trait Value: Element + Eq + Into<u64> {
+pub(super) trait Value: Copy + Eq + Into<u64> {
     /// A hash of two neighbours, of [`HASH_BITS`] bits.
     fn hash_with(self, next: Self) -> usize {
         let sum = self
@@ -40,6 +38,13 @@ pub(super) trait Value: Element + Eq + Into<u64> {
 
 impl Value for u32 {}
 impl Value for u64 {}
+
+/// The bytes of the values, in order.
+fn bytes<V: Value>(values: &[V]) -> &[u8] {
+    // SAFETY: values are `u32` or `u64`, without padding, so all their bytes are initialised; the length is that
+    // of the slice, in bytes.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
 
 /// Compresses buffers of up to 64 KiB, reusing its memory.
 pub(super) struct Compressor {

@@ -1,0 +1,58 @@
+//! What can go wrong when a run is written or read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a run could not be made, written or read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is a run already.
+    #[error("{}: a run directory is there already (hint: choose another path, or allow `overwrite`)", .path.display())]
+    RunExists {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// Another recorder, of this process or another, is writing that run now.
+    #[error("{}: is being recorded now (hint: choose another path, or wait for its end)", .path.display())]
+    RunInUse {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// There is something that is not a run; it is never removed.
+    #[error("{}: exists and is not a run directory (expected a new path, or a folder with run.json; hint: choose another path)", .path.display())]
+    NotARun {
+        /// The path of it.
+        path: PathBuf,
+    },
+    /// A row that does not fit its table.
+    #[error("a row of {table}: {problem}")]
+    Row {
+        /// The table.
+        table: &'static str,
+        /// Found and expected.
+        problem: String,
+    },
+    /// The operating system refused something.
+    #[error("{}: cannot {action}: {source}", .path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The action that failed.
+        action: &'static str,
+        /// Why it failed.
+        source: Arc<io::Error>,
+    },
+}
+
+impl Error {
+    /// What the operating system said of an action on a file.
+    pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            action,
+            source: Arc::new(source),
+        }
+    }
+}

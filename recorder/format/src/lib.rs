@@ -1,0 +1,52 @@
+//! The run format of `trueno-analyze`, read and written.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`schema`] | the one list of tables and columns, and a struct for the rows of each |
+//! | [`run_writer`] | runs whose rows come from elsewhere |
+//! | [`segment`], [`journal`], [`run_json`] | the files of a run |
+//! | [`live`], [`ring`], [`record`], [`waiting_rows`] | what a recording keeps so that it survives its process |
+//! | [`salvage`] | how that is read when the process is gone |
+//! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
+//! | [`link_or_copy`] | a run's files taken over into another folder |
+//!
+//! The crate knows how runs look, not how they are recorded: it reads no clock for events and starts no thread.
+
+#![warn(missing_docs)]
+
+mod brick;
+mod calendar;
+mod ceiling;
+mod cell;
+pub mod columns;
+mod error;
+pub mod host;
+pub mod journal;
+mod kernel_source;
+pub mod link_or_copy;
+pub mod live;
+pub mod mapped_file;
+pub mod mapping;
+pub mod record;
+pub mod record_rows;
+pub mod ring;
+pub mod row_counters;
+pub mod run_directory;
+pub mod run_files;
+pub mod run_json;
+pub mod run_writer;
+pub mod salvage;
+pub mod schema;
+pub mod segment;
+pub mod table_writer;
+pub mod text;
+pub mod tile;
+pub mod timeline;
+pub mod waiting_rows;
+
+pub use brick::{BrickCategory, BrickId, fixed_texts};
+pub use calendar::utc;
+pub use ceiling::{Ceiling, CeilingKind, Source};
+pub use error::Error;
+pub use kernel_source::PtxHash;
+pub use tile::TileLevel;

@@ -1,0 +1,53 @@
+//! The directory of a run: made new, never in the place of anything but a run.
+
+use std::fs;
+use std::path::Path;
+use std::time::SystemTime;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::Error;
+use crate::live;
+use crate::run_json::RUN_JSON;
+
+/// Makes a run directory. A run that is there is removed if that is allowed; anything else never.
+///
+/// # Errors
+/// Something else is there, or a run that is being recorded, or the operating system refuses.
+pub fn make_directory(path: &Path, overwrite: bool) -> Result<(), Error> {
+    if path.join(RUN_JSON).is_file() {
+        if !overwrite {
+            return Err(Error::RunExists { path: path.into() });
+        }
+        if live::is_recording(path) == Some(true) {
+            return Err(Error::RunInUse { path: path.into() });
+        }
+        fs::remove_dir_all(path).map_err(|e| Error::io(path, "remove the run that is there", e))?;
+    } else if let Ok(mut entries) = fs::read_dir(path) {
+        if entries.next().is_some() {
+            return Err(Error::NotARun { path: path.into() });
+        }
+    } else if path.symlink_metadata().is_ok() {
+        return Err(Error::NotARun { path: path.into() });
+    }
+    fs::create_dir_all(path).map_err(|e| Error::io(path, "make the run directory", e))
+}
+
+/// A `run_id`, which tells runs apart: random where the system has randomness, else time and process.
+pub fn new_run_id() -> String {
+    format!("{:016x}", random_number())
+}
+
+fn random_number() -> u64 {
+    let mut bytes = [0u8; 8];
+    // SAFETY: the pointer and the length describe `bytes`.
+    let got =
+        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
+    if got == bytes.len() as isize {
+        return u64::from_le_bytes(bytes);
+    }
+    let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let realtime_ns = since_epoch.map_or(0, |since| since.as_nanos());
+    let seed = format!("{} {}", realtime_ns, std::process::id());
+    xxh3_64(seed.as_bytes())
+}

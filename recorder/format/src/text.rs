@@ -1,0 +1,87 @@
+//! Texts of a run, by number: what cells of text columns hold until a segment's dictionary is written.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A text of a run by its number: 4 bytes, copied freely. Number 0 is the empty text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Text(u32);
+
+impl Text {
+    /// The text of that number.
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The text of that number; 0: none is given.
+    #[inline]
+    pub fn given(number: u64) -> Option<Self> {
+        (number != 0).then_some(Self(number as u32))
+    }
+}
+
+/// The texts of one run, by number.
+pub trait Texts {
+    /// The text, where there is one of that number.
+    fn get(&mut self, text: Text) -> Option<&str>;
+
+    /// The number of a text, which gets one if it has none.
+    fn intern(&mut self, text: &str) -> Text;
+
+    /// The text, empty where there is none.
+    fn str(&mut self, text: Text) -> &str {
+        self.get(text).unwrap_or("")
+    }
+}
+
+/// Texts in a list of their own: those of a run that is written from elsewhere, or of a process that is gone.
+#[derive(Debug)]
+pub struct TextTable {
+    texts: Vec<Option<Arc<str>>>,
+    numbers: HashMap<Arc<str>, u32>,
+}
+
+impl Default for TextTable {
+    fn default() -> Self {
+        [(0, String::new())].into_iter().collect()
+    }
+}
+
+impl FromIterator<(u32, String)> for TextTable {
+    fn from_iter<I: IntoIterator<Item = (u32, String)>>(numbered: I) -> Self {
+        let mut table = Self {
+            texts: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        for (number, text) in numbered {
+            let (at, text) = (number as usize, Arc::<str>::from(text));
+            if at >= table.texts.len() {
+                table.texts.resize(at + 1, None);
+            }
+            table.texts[at] = Some(text.clone());
+            table.numbers.insert(text, number);
+        }
+        table
+    }
+}
+
+impl Texts for TextTable {
+    fn get(&mut self, text: Text) -> Option<&str> {
+        self.texts.get(text.0 as usize)?.as_deref()
+    }
+
+    fn intern(&mut self, text: &str) -> Text {
+        if let Some(number) = self.numbers.get(text) {
+            return Text(*number);
+        }
+        let (number, text) = (self.texts.len() as u32, Arc::<str>::from(text));
+        self.texts.push(Some(text.clone()));
+        self.numbers.insert(text, number);
+        Text(number)
+    }
+}
