@@ -1,23 +1,21 @@
 //! How a recorder is set up.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::ceiling::CeilingSource;
 use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::MAX_SAMPLES;
 use crate::device::{Device, DeviceWork};
 use crate::error::Error;
-use trueno_format::run_directory::make_directory;
 use crate::recorder::Recorder;
 use crate::reentrancy::ReentrancyGuard;
-use trueno_format::run_json::RUN_JSON;
-use trueno_format::schema;
 use crate::sync_mode::SyncMode;
-use trueno_format::TileLevel;
 use crate::tile_sampling;
 use crate::writer;
+use trueno_format::CeilingSource;
+use trueno_format::TileLevel;
+use trueno_format::run_directory::make_directory;
+use trueno_format::schema;
 
 /// What happens to an event whose thread's ring is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -180,7 +178,8 @@ impl Builder {
     /// the plugin `tiles` puts it into its sums. For the innermost tiles: what lies in one that is not
     /// recorded is recorded without it.
     pub fn tiles_every(mut self, level: TileLevel, n: u32) -> Self {
-        self.tiles_every[level as usize] = n.clamp(1, tile_sampling::MAX) as u16;
+        self.tiles_every[level as usize] =
+            n.clamp(1, trueno_format::tile::MAX_SAMPLED_EVERY) as u16;
         self
     }
 

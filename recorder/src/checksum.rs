@@ -46,7 +46,6 @@ mod strided;
 
 pub use deferred::ChecksumPlace;
 pub use element::Element;
-pub(crate) use element::bytes;
 pub use half::{Bf16, F16};
 pub use partial::Partial;
 use simd::Width;

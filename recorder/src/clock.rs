@@ -1,8 +1,6 @@
 //! Raw ticks: the cheapest steady counter of the machine.
 
-pub(crate) mod calendar;
 pub(crate) mod pairs;
-pub(crate) mod timeline;
 
 /// Which counter a recorder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,14 +21,15 @@
 use crate::clock::monotonic_ns;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use crate::ptx::PtxHash;
-use crate::record::{Context, Record, TableNumber, device_timing, extension, kind, pair, row_id};
 use crate::recorder::Recorder;
 use crate::session_state::lock;
 use crate::span::Work;
 use crate::span_id::SpanId;
 use crate::threads;
-use crate::tile::TileLevel;
+use trueno_format::PtxHash;
+use trueno_format::TileLevel;
+use trueno_format::record::{Context, Record, device_timing, extension, kind, pair, row_id};
+use trueno_format::schema::TableId;
 
 /// Some microseconds: readings that far apart are not of one moment.
 const CLOSE_TICKS: u64 = 10_000;
@@ -109,8 +110,8 @@ pub struct BrickPlace {
 impl BrickPlace {
     /// Takes the next number of the calling thread. `None`: there is no run, or none with bricks.
     pub fn take(rec: &Recorder) -> Option<Self> {
-        on_lane(rec, TableNumber::Bricks, |lane| {
-            let seq = lane.open(Class::Wait, TableNumber::Bricks)?;
+        on_lane(rec, TableId::Bricks, |lane| {
+            let seq = lane.open(Class::Wait, TableId::Bricks)?;
             lane.close(seq);
             let thread = lane.thread().index;
             Some(Self { thread, seq })
@@ -237,7 +238,7 @@ impl Recorder {
             BrickKind::Task => kind::TASK,
             BrickKind::Function => kind::FUNCTION,
         };
-        on_lane(self, TableNumber::Bricks, |lane| {
+        on_lane(self, TableId::Bricks, |lane| {
             let (parent, context) = around_or_open(lane, brick.enclosing);
             let primary = Record {
                 start: brick.start.ticks,
@@ -256,15 +257,15 @@ impl Recorder {
             };
             context.store(&mut origin);
             origin.m[0] = parent;
-            lane.push_group(TableNumber::Bricks, 1, &[primary, origin]);
+            lane.push_group(TableId::Bricks, 1, &[primary, origin]);
             Some(())
         });
     }
 
     /// Writes a row of `kernels`.
     pub fn finished_kernel(&self, kernel: &Kernel) {
-        on_lane(self, TableNumber::Kernels, |lane| {
-            let seq = lane.open(Class::Kernel, TableNumber::Kernels)?;
+        on_lane(self, TableId::Kernels, |lane| {
+            let seq = lane.open(Class::Kernel, TableId::Kernels)?;
             lane.close(seq);
             let (brick, _) = around_or_open(lane, kernel.enclosing);
             let (timing, reason) = match kernel.times {
@@ -285,7 +286,7 @@ impl Recorder {
             };
             let group = [primary, launch.unwrap_or_default()];
             let records = 1 + usize::from(launch.is_some());
-            lane.push_group(TableNumber::Kernels, 1, &group[..records]);
+            lane.push_group(TableId::Kernels, 1, &group[..records]);
             Some(())
         });
     }
@@ -296,8 +297,8 @@ impl Recorder {
         work.set(0, tile.elements);
         work.set(1, tile.flops);
         work.m[3] = pair(tile.row, tile.column);
-        on_lane(self, TableNumber::Tiles, |lane| {
-            let seq = lane.open(Class::Tile, TableNumber::Tiles)?;
+        on_lane(self, TableId::Tiles, |lane| {
+            let seq = lane.open(Class::Tile, TableId::Tiles)?;
             lane.close(seq);
             let parent = match tile.brick {
                 Some(brick) if brick.thread == lane.thread().index => brick.seq,
@@ -314,14 +315,14 @@ impl Recorder {
                 m: work.m,
                 ..Record::default()
             };
-            lane.push(TableNumber::Tiles, record);
+            lane.push(TableId::Tiles, record);
             Some(())
         });
     }
 
     /// Names the scope around a row, for [`Recorder::checksum_of`].
     pub fn enclosing_span(&self, enclosing: Enclosing) -> SpanId {
-        on_lane(self, TableNumber::Checksums, |lane| {
+        on_lane(self, TableId::Checksums, |lane| {
             let (parent, context) = around_or_open(lane, enclosing);
             Some(SpanId::with_context(parent, context))
         })
@@ -355,7 +356,7 @@ impl LaunchShape {
 
 fn on_lane<T>(
     rec: &Recorder,
-    table: TableNumber,
+    table: TableId,
     work: impl FnOnce(&mut Lane) -> Option<T>,
 ) -> Option<T> {
     if !rec.records(table) {

@@ -2,12 +2,12 @@
 
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use trueno_format::PtxHash;
-use trueno_format::record::{Record, extension, kind, pair};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{Labels, Span, Work};
 use crate::span_id::SpanId;
+use trueno_format::PtxHash;
+use trueno_format::record::{Record, extension, kind, pair};
+use trueno_format::schema::TableId;
 
 /// An open row of `kernels`. Recorded when dropped, under the brick that encloses it.
 ///

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::builder::Overflow;
 use crate::clock::Clock;
-use trueno_format::record::{Context, Record};
-use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
-use trueno_format::ring::{Producer, Ring};
 use crate::session_state::{SessionState, ThreadInfo};
 use crate::tile_sampling::TileSampling;
+use trueno_format::record::{Context, Record};
+use trueno_format::ring::{Producer, Ring};
+use trueno_format::schema::TableId;
 
 /// A ring that grows is followed by one twice as large, up to this many records.
 const LARGEST_RING: u64 = 1 << 20;

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use trueno_format::live::Entry;
-use trueno_format::text::{Text, Texts};
-use trueno_format::{BrickId, fixed_texts};
 use crate::live::Live;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{Locked, lock};
+use trueno_format::live;
+use trueno_format::text::{Text, Texts};
+use trueno_format::{BrickId, fixed_texts};
 
 /// A text that was interned: 4 bytes, copied freely, the same in every recorder.
 ///
@@ -147,8 +147,8 @@ struct Interner {
 pub(crate) fn attach(run: &Arc<Live>) {
     let mut interner = interner();
     let entry =
-        |(number, text): (usize, &&str)| Entry::Name(number as u32, (*text).to_owned());
-    let entries: Vec<Entry> = interner.texts.iter().enumerate().map(entry).collect();
+        |(number, text): (usize, &&str)| live::Entry::Name(number as u32, (*text).to_owned());
+    let entries: Vec<live::Entry> = interner.texts.iter().enumerate().map(entry).collect();
     run.log(&entries);
     interner.lives.push(run.clone());
 }
@@ -231,7 +231,7 @@ fn insert(hash: u64, text: &str) -> Name {
     let name = Name(interner.texts.len() as u32);
     interner.texts.push(kept);
     for run in &interner.lives {
-        run.log(&[Entry::Name(name.0, text.to_owned())]);
+        run.log(&[live::Entry::Name(name.0, text.to_owned())]);
     }
     if interner.texts.len() * 2 > interner.table.slots.len() {
         interner.table = Table::publish(interner.table.slots.len() * 2, &interner.texts);

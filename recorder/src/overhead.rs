@@ -6,10 +6,10 @@ use crate::builder::Overflow;
 use crate::clock::{Clock, monotonic_ns};
 use crate::lane::{Class, Lane};
 use crate::live::Live;
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
-use trueno_format::ring::Ring;
 use crate::session_state::SessionState;
+use trueno_format::record::{Record, kind};
+use trueno_format::ring::Ring;
+use trueno_format::schema::TableId;
 
 const SPANS: u64 = 1000;
 const ROUNDS: usize = 9;

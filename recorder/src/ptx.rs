@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::session_state::Request;
+use trueno_format::PtxHash;
+use trueno_format::schema::TableId;
 
 impl Recorder {
     /// Keeps the source of a kernel or module; give the result to
@@ -15,12 +14,12 @@ impl Recorder {
     /// Call it once a source: it hashes and copies the text. The writer thread stores it.
     pub fn ptx(&self, name: &str, source: &str) -> PtxHash {
         if self.is_off() {
-            return PtxHash(0);
+            return PtxHash::from_number(0);
         }
         let hash = PtxHash::from_source(source);
         if self.records(TableId::Ptx) {
             let request = Request::Ptx {
-                hash: hash.0,
+                hash: hash.get(),
                 name: name.to_owned(),
                 source: Arc::from(source),
             };

@@ -7,19 +7,19 @@ use std::sync::{Arc, OnceLock};
 
 use crate::builder::{Builder, Overflow};
 use crate::clock::Clock;
-use trueno_format::timeline::ClockReading;
 use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Watched};
 use crate::live::Live;
 use crate::names::Name;
 use crate::open_rows::OfThread;
-use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
+use trueno_format::schema::TableId;
+use trueno_format::timeline::ClockReading;
 
 /// With feature `off` every test below is decided when compiling, and guards come to nothing.
 const COMPILED_OUT: bool = cfg!(feature = "off");

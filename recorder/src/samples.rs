@@ -2,11 +2,11 @@
 
 use crate::lane::Lane;
 use crate::names::Name;
+use crate::recorder::Recorder;
+use crate::threads;
+use trueno_format::Source;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
-use crate::recorder::Recorder;
-use trueno_format::Source;
-use crate::threads;
 
 impl Recorder {
     /// Records memory taken (positive bytes) or given back (negative), under the brick open here.

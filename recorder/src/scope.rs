@@ -2,11 +2,11 @@
 
 use crate::lane::{Class, Scope};
 use crate::names::Name;
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Span;
 use crate::span_id::SpanId;
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 
 /// An open iteration or layer. Recorded when dropped.
 ///

@@ -7,21 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::Thread;
 
 use crate::builder::Overflow;
-use trueno_format::Ceiling;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
-use trueno_format::timeline::ClockReading;
 use crate::lane::Lane;
 use crate::live::Live;
+use crate::perf::PerfShared;
+use crate::reentrancy::ReentrancyGuard;
+use crate::tile_sampling;
+use trueno_format::Ceiling;
 use trueno_format::live::Entry;
 use trueno_format::ring::Identity;
-use crate::perf::PerfShared;
-use trueno_format::schema::{TABLES, TableId};
-use crate::reentrancy::ReentrancyGuard;
 use trueno_format::ring::Ring;
 use trueno_format::row_counters::RowCounters;
-use trueno_format::schema::TABLES;
-use crate::tile_sampling;
+use trueno_format::schema::{TABLES, TableId};
+use trueno_format::timeline::ClockReading;
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
@@ -158,20 +157,6 @@ struct AbandonedLane(*mut Lane);
 unsafe impl Send for AbandonedLane {}
 
 impl ThreadInfo {
-    /// Of a thread of a process that is gone.
-    pub fn gone(of: &Identity) -> Self {
-        Self {
-            index: of.thread,
-            name: of.name.clone(),
-            os_id: of.os_id,
-            start_ticks: of.start_ticks,
-            rings: AtomicU64::new(0),
-            closed: AtomicBool::new(true),
-            dropped: RowCounters::default(),
-            open: AtomicU64::new(0),
-        }
-    }
-
     /// What the thread's next ring says of it.
     pub fn identity(&self) -> Identity {
         Identity {

@@ -3,13 +3,13 @@
 use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
-use trueno_format::record::{Record, extension, kind};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use crate::task::Detached;
 use crate::threads;
 use trueno_format::TileLevel;
+use trueno_format::record::{Record, extension, kind};
+use trueno_format::schema::TableId;
 
 #[cfg(feature = "tracing")]
 mod owned;

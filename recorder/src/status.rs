@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use trueno_format::schema::TABLES;
-use trueno_format::schema::TABLES;
 use crate::session_state::{SessionState, lock};
+use trueno_format::schema::TABLES;
 
 /// One table of a [`Status`] or [`Summary`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

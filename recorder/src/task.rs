@@ -5,12 +5,12 @@ use std::sync::atomic::Ordering;
 use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
-use trueno_format::record::{Record, extension, kind};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{BrickGuard, Labels, Work};
 use crate::span_id::SpanId;
 use crate::threads;
+use trueno_format::record::{Record, extension, kind};
+use trueno_format::schema::TableId;
 
 /// An interval without a thread: ends when [`Detached::end`] is called or it is dropped,
 /// on any thread. Made by [`BrickGuard::detach`].

@@ -1,12 +1,13 @@
 //! Tiles of blocked algorithms.
 
 use crate::lane::Class;
-use trueno_format::record::{Record, kind, pair};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::{Span, Work};
 use crate::span_id::SpanId;
-use crate::tile::pack;
+use trueno_format::TileLevel;
+use trueno_format::record::{Record, kind, pair};
+use trueno_format::schema::TableId;
+use trueno_format::tile::pack;
 
 /// An open row of `tiles`. Recorded when dropped, under the tile, kernel or brick that encloses it.
 #[must_use = "the interval lasts until the guard is dropped"]
@@ -61,7 +62,7 @@ impl Drop for TileGuard<'_> {
         if self.span.is_on() {
             close(
                 self.span,
-                packed(self.level, self.every),
+                pack(self.level, self.every),
                 self.depth,
                 self.work,
             );

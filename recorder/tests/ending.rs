@@ -96,7 +96,7 @@ fn what_is_there_is_not_removed_without_leave() {
     drop(rec);
     assert!(matches!(
         Recorder::create(&path),
-        Err(Error::RunExists { .. })
+        Err(Error::Format(trueno_format::Error::RunExists { .. }))
     ));
     assert_eq!(table(&path, "bricks").texts("name"), [Some("first")]);
     let rec = Recorder::builder(&path).overwrite(true).create().unwrap();
@@ -110,7 +110,13 @@ fn what_is_there_is_not_removed_without_leave() {
     let file = precious.join("thesis.txt");
     for path in [&precious, &file] {
         let found = Recorder::builder(path).overwrite(true).create();
-        assert!(matches!(found, Err(Error::NotARun { .. })), "{found:?}");
+        assert!(
+            matches!(
+                found,
+                Err(Error::Format(trueno_format::Error::NotARun { .. }))
+            ),
+            "{found:?}"
+        );
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "years of work");
 
@@ -126,9 +132,15 @@ fn a_place_that_cannot_be_written_is_refused() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let found = Recorder::create(file.join("test.run"));
-    assert!(matches!(found, Err(Error::Io { .. })), "{found:?}");
+    assert!(
+        matches!(found, Err(Error::Format(trueno_format::Error::Io { .. }))),
+        "{found:?}"
+    );
     let found = Recorder::create("/proc/no-such-place/test.run");
-    assert!(matches!(found, Err(Error::Io { .. })), "{found:?}");
+    assert!(
+        matches!(found, Err(Error::Format(trueno_format::Error::Io { .. }))),
+        "{found:?}"
+    );
     let (_folder, path) = trueno_testing::folder();
     let found = Recorder::builder(&path)
         .without_table("brick")

@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// The run could not be written.
     #[error(transparent)]
-    Run(#[from] trueno_recorder::Error),
+    Run(#[from] trueno_format::Error),
 }
 
 impl Error {

@@ -88,7 +88,7 @@ fn table(
     name: &'static str,
 ) -> Result<trueno_recorder::run_writer::TableId, Error> {
     let problem = "no such table in a run".to_owned();
-    Ok(into.table(name).ok_or(trueno_recorder::Error::Row {
+    Ok(into.table(name).ok_or(trueno_format::Error::Row {
         table: name,
         problem,
     })?)

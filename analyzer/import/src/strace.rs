@@ -81,7 +81,7 @@ struct Calls {
 impl Calls {
     fn new(into: &RunWriter) -> Result<Self, Error> {
         let table = |name: &'static str| {
-            into.table(name).ok_or_else(|| trueno_recorder::Error::Row {
+            into.table(name).ok_or_else(|| trueno_format::Error::Row {
                 table: name,
                 problem: "no such table in a run".to_owned(),
             })

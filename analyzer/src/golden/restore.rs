@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use trueno_recorder::Error;
+use trueno_format::Error;
 use trueno_recorder::run_json::{Clock, Host, Producer, Program, RunJson};
 use trueno_recorder::run_writer::{Cell, RunWriter};
 

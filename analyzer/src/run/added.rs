@@ -35,7 +35,7 @@ pub enum AddError {
     Unfinished(PathBuf),
     /// The rows cannot be written.
     #[error(transparent)]
-    Write(#[from] trueno_recorder::Error),
+    Write(#[from] trueno_format::Error),
     /// The file system refused.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {

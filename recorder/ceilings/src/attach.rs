@@ -21,9 +21,9 @@ pub use error::AttachError;
 use super::CpuCeilings;
 use rows::Old;
 use stage::Stage;
-use trueno_recorder::rest as live;
-use trueno_recorder::run_json::{Joined, RUN_JSON, RunJson, State, Table};
-use trueno_recorder::schema::FORMAT_MAJOR;
+use trueno_format::live;
+use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table};
+use trueno_format::schema::FORMAT_MAJOR;
 
 /// `joined.tool` of ceilings.
 const TOOL: &str = "trueno-record peaks";

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::Arc;
 
 use super::{CpuCeilings, Machine};
-use trueno_recorder::Error;
+use trueno_format::Error;
 
 /// Where ceilings are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,7 +173,7 @@ pub(super) fn replace(file: &Path, value: &impl serde::Serialize) -> Result<(), 
 mod tests {
     use super::*;
     use crate::CoreClock;
-    use trueno_recorder::{Ceiling, CeilingKind, Source};
+    use trueno_format::{Ceiling, CeilingKind, Source};
 
     fn peaks(value: f64) -> CpuCeilings {
         let ceiling = Ceiling {

@@ -25,7 +25,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::CacheError;
-use trueno_recorder::{Ceiling, CeilingSource, RecordedCeilings, utc};
+use trueno_format::{Ceiling, CeilingSource, RecordedCeilings, utc};
 
 /// Kernels for all devices.
 pub const CEILINGS_PTX: &str = include_str!("gpu/ceilings.ptx");

@@ -57,7 +57,7 @@ pub use request::CeilingRequest;
 
 use serde::{Deserialize, Serialize};
 
-use trueno_recorder::Ceiling;
+use trueno_format::Ceiling;
 
 /// Ceilings of a machine and how they came about. Its JSON is what [`CeilingCache`] keeps and
 /// `trueno-record peaks --json` prints.

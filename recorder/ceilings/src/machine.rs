@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu_caches::{self, CpuCache};
 use super::flops::Loop;
-use trueno_recorder::host;
+use trueno_format::host;
 
 /// Raised when the loops or what is made of their times change.
 const CODE_VERSION: u32 = 3;

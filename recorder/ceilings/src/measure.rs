@@ -177,8 +177,8 @@ mod tests {
     use std::collections::HashSet;
     use std::time::Duration;
 
-    use trueno_recorder::CeilingKind;
-    use trueno_recorder::Source;
+    use trueno_format::CeilingKind;
+    use trueno_format::Source;
 
     /// No figure is compared with another one: that could fail on a busy machine.
     #[test]

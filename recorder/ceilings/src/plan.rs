@@ -8,8 +8,8 @@ use super::flops::{Loop, Registers};
 use super::memory::{self, Memory};
 use super::repeat::{Repeated, millionths, whole};
 use super::threads::Work;
-use trueno_recorder::Source;
-use trueno_recorder::{Ceiling, CeilingKind};
+use trueno_format::Source;
+use trueno_format::{Ceiling, CeilingKind};
 
 /// One thing to measure.
 pub(super) struct Step {

@@ -1,8 +1,8 @@
 //! A measurement beside the one before it.
 
 use super::CpuCeilings;
-use trueno_recorder::utc;
-use trueno_recorder::{Ceiling, CeilingKind};
+use trueno_format::utc;
+use trueno_format::{Ceiling, CeilingKind};
 
 /// Two measurements of one machine that differ by more than this share of the lower one disagree.
 pub const AGREEMENT: f64 = 0.1;
@@ -69,7 +69,7 @@ fn name(of: &Ceiling) -> String {
 mod tests {
     use super::*;
     use crate::{CoreClock, Machine};
-    use trueno_recorder::Source;
+    use trueno_format::Source;
 
     fn peaks(measured_at_s: u64, ceilings: &[(&'static str, u32, f64)]) -> CpuCeilings {
         let ceiling = |(level, threads, value): &(&'static str, u32, f64)| Ceiling {

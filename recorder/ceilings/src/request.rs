@@ -1,6 +1,6 @@
 //! Ceilings for a run that begins.
 
-use trueno_recorder::{CeilingSource, RecordedCeilings, utc};
+use trueno_format::{CeilingSource, RecordedCeilings, utc};
 
 use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, measure};
 

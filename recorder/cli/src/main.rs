@@ -46,6 +46,8 @@ enum Failure {
     Peaks(#[from] peaks::Failure),
     #[error(transparent)]
     Recorder(#[from] trueno_recorder::Error),
+    #[error(transparent)]
+    Format(#[from] trueno_format::Error),
     #[error("cannot print: {0}")]
     Output(#[source] io::Error),
     /// Nothing was started.

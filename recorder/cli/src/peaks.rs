@@ -11,7 +11,7 @@ use trueno_ceilings::{
     measure,
 };
 use trueno_cupti::driver::DriverError;
-use trueno_recorder::Error;
+use trueno_format::Error;
 
 use crate::{interrupted, say, table};
 

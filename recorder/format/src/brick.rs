@@ -1,5 +1,7 @@
 //! The known bricks and their categories.
 
+mod spellings;
+
 use crate::text::Text;
 
 /// Number of the first known brick; 0 is the empty text.

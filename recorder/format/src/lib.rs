@@ -46,7 +46,7 @@ pub mod waiting_rows;
 
 pub use brick::{BrickCategory, BrickId, fixed_texts};
 pub use calendar::utc;
-pub use ceiling::{Ceiling, CeilingKind, Source};
+pub use ceiling::{Ceiling, CeilingKind, CeilingSource, RecordedCeilings, Source};
 pub use error::Error;
 pub use kernel_source::PtxHash;
 pub use tile::TileLevel;

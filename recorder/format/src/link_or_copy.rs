@@ -32,7 +32,11 @@ fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> LinkErr
 ///
 /// # Errors
 /// The first file that cannot be read or made.
-pub fn link_or_copy(from: &Path, to: &Path, left_out: &dyn Fn(&OsStr) -> bool) -> Result<(), LinkError> {
+pub fn link_or_copy(
+    from: &Path,
+    to: &Path,
+    left_out: &dyn Fn(&OsStr) -> bool,
+) -> Result<(), LinkError> {
     let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     for entry in entries.map_err(failed(from, "list the folder"))? {
         let name = entry.file_name();

@@ -17,6 +17,7 @@ pub const HEADER_BYTES: usize = 4096;
 pub struct FileKind {
     /// Stored last: without it the file was not finished and holds nothing.
     pub magic: AtomicU64,
+    /// Version of records, headers and fixed texts.
     pub version: AtomicU32,
     /// Bytes of a record, or columns of the table.
     pub width: AtomicU32,
@@ -25,6 +26,7 @@ pub struct FileKind {
 }
 
 impl FileKind {
+    /// Finishes the header.
     pub fn store(&self, magic: u64, width: u32, capacity: u64) {
         self.version.store(LIVE_VERSION, Ordering::Relaxed);
         self.width.store(width, Ordering::Relaxed);

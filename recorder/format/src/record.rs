@@ -10,18 +10,23 @@ use crate::schema::TableId;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Record {
+    /// Ticks at which it began.
     pub start: u64,
+    /// Ticks at which it ended.
     pub end: u64,
     /// Sequence number within the thread; 0 where the row has no id.
     pub seq: u32,
     /// Sequence number of the enclosing row on the same thread; 0: none.
     pub parent: u32,
+    /// Number of its name.
     pub name: u32,
+    /// One of [`kind`] or [`extension`].
     pub kind: u8,
     /// Low half: a bit for each of `m` that was given. High half: extension records that follow.
     pub flags: u8,
     /// Name number of the backend; 0: not given.
     pub backend: u16,
+    /// Numbers; see the kinds.
     pub m: [u64; 4],
 }
 
@@ -35,7 +40,9 @@ pub mod kind {
     pub const LAYER: u8 = 2;
     /// `m` elements, flops, bytes read, bytes written; likewise the next two.
     pub const BRICK: u8 = 3;
+    /// As [`BRICK`].
     pub const FUNCTION: u8 = 4;
+    /// As [`BRICK`].
     pub const TASK: u8 = 5;
     /// `m` elements, flops, bytes.
     pub const KERNEL: u8 = 8;
@@ -112,7 +119,9 @@ pub mod extension {
 /// The iteration and layer that rows of a thread belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Context {
+    /// Number of the iteration.
     pub iteration: Option<u64>,
+    /// Number of the layer.
     pub layer: Option<u32>,
 }
 

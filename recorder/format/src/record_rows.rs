@@ -99,7 +99,13 @@ impl Rows {
     /// Out of line: most rows of most runs come through here, and alone it keeps its values in
     /// registers.
     #[inline(never)]
-    fn brick(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut dyn Texts) {
+    fn brick(
+        &mut self,
+        origin: &Origin,
+        group: &[Record],
+        to: &mut Columns,
+        texts: &mut dyn Texts,
+    ) {
         let record = &group[0];
         let (mut thread, mut context) = (origin.thread, origin.context);
         let mut parent = on_thread(thread, record.parent);
@@ -154,7 +160,13 @@ impl Rows {
         });
     }
 
-    fn kernel(&mut self, origin: &Origin, group: &[Record], to: &mut Columns, texts: &mut dyn Texts) {
+    fn kernel(
+        &mut self,
+        origin: &Origin,
+        group: &[Record],
+        to: &mut Columns,
+        texts: &mut dyn Texts,
+    ) {
         let record = &group[0];
         let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
         let backend =
@@ -196,7 +208,7 @@ impl Rows {
         match self.ptx {
             Some((of, name)) if of == hash => name,
             _ => {
-                let name = texts.name(&PtxHash::from_number(hash).to_string());
+                let name = texts.intern(&PtxHash::from_number(hash).to_string());
                 self.ptx = Some((hash, name));
                 name
             }

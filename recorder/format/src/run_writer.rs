@@ -32,9 +32,7 @@ use crate::mapping::Mapping;
 use crate::run_directory::make_directory;
 use crate::run_files::RunFiles;
 use crate::run_json::{Format, RunJson, State};
-use crate::schema::{
-    CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow,
-};
+use crate::schema::{CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow};
 use crate::segment::BatchEncoder;
 use crate::table_writer::TableWriter;
 use crate::text::{TextTable, Texts};

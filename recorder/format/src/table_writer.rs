@@ -135,10 +135,7 @@ impl TableWriter {
         {
             let new = &dictionary.texts()[from..];
             if !new.is_empty() {
-                let new = new
-                    .iter()
-                    .map(|text| texts.str(*text).to_owned())
-                    .collect();
+                let new = new.iter().map(|text| texts.str(*text).to_owned()).collect();
                 line.new.insert(column.name.to_owned(), new);
             }
         }
@@ -198,7 +195,7 @@ impl TableWriter {
             .iter()
             .map(|dictionary| {
                 dictionary
-                    .names()
+                    .texts()
                     .iter()
                     .map(|text| texts.str(*text).to_owned())
                     .collect()

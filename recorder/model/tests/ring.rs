@@ -4,7 +4,7 @@ mod sync {
     pub use loom::sync::atomic::{AtomicU64, Ordering};
 }
 
-#[path = "../../src/ring/positions.rs"]
+#[path = "../../format/src/ring/positions.rs"]
 #[allow(dead_code, reason = "the recorder uses all of it")]
 mod positions;
 mod protocol;

@@ -17,7 +17,7 @@ mod sync {
     }
 }
 
-#[path = "../../src/ring/positions.rs"]
+#[path = "../../format/src/ring/positions.rs"]
 #[allow(dead_code, reason = "the recorder uses all of it")]
 mod positions;
 #[allow(dead_code, reason = "one model is enough to see it")]

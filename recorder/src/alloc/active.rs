@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::{Allocations, addresses};
 use crate::error::Error;
 use crate::names::Name;
-use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
+use trueno_format::schema::TableId;
 
 /// The value of [`ACTIVE`] before a [`super::Recording`] was asked for anything.
 pub(super) const NOT_ASKED: u64 = u64::MAX;

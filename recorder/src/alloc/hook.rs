@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering;
 
 use super::active::{self, ACTIVE, LOST, MEAN, NOT_ASKED, TAG};
 use super::{addresses, sampler};
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::threads;
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 
 /// With feature `off` the hooks below are decided when compiling.
 const COMPILED_OUT: bool = cfg!(feature = "off");

@@ -14,7 +14,7 @@ use super::graph_edges::Node;
 use super::launches::{Launch, Launches};
 use super::streams::{self, Streams};
 use super::words;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::{Cell, RunWriter, TableId, Text};
 
 /// A run being made.

@@ -3,7 +3,7 @@
 use trueno_cupti::spool::ClockReading;
 
 use super::build::Build;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// A clock that is set moves by more than this a second.

@@ -9,7 +9,7 @@ use super::host_rows::correlation;
 use super::joins::{self, OfEvent, Wait, Work};
 use super::launches::Launch;
 use super::words;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 impl Build {

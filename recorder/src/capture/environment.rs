@@ -3,7 +3,7 @@
 use trueno_cupti::record::Environment;
 
 use super::build::Build;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// Names, values and units of a record; none of what is not known.

@@ -3,7 +3,7 @@
 
 use super::build::Build;
 use super::words;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// The first whole number that a value of `counters` cannot hold with all before it.

@@ -7,11 +7,11 @@ use trueno_cupti::spool::Severity;
 
 use super::build::Build;
 use super::gather::Gathered;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::host;
+use trueno_format::run_directory::new_run_id;
 use trueno_format::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
 use trueno_format::run_writer::Cell;
-use crate::writer::random_number;
 
 /// What is known from the beginning.
 pub fn of(from: &Gathered, here: bool) -> RunJson {
@@ -20,7 +20,7 @@ pub fn of(from: &Gathered, here: bool) -> RunJson {
             name: "trueno-record run".to_owned(),
             version: from.facts.recorder_version.clone(),
         },
-        run_id: format!("{:016x}", random_number()),
+        run_id: new_run_id(),
         program: Program {
             argv: from.facts.argv.clone(),
             pid: Some(from.facts.pid),

@@ -10,7 +10,7 @@ use trueno_cupti::record::{
 };
 use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
-use crate::error::Error;
+use trueno_format::Error;
 
 /// A copy or a fill.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use trueno_cupti::kind;
 use super::build::Build;
 use super::host_rows::correlation;
 use super::joins::Work;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// Columns of `kernels` from `grid_x` to `smem_dynamic`, and from `ptx_hash` to `work_source`.

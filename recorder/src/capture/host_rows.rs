@@ -6,7 +6,7 @@ use super::build::{Build, Interval};
 use super::launches::Launch;
 use super::ranges::{Open, Range, pair};
 use super::words;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// What happens on a thread, in order.

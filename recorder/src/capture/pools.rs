@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trueno_cupti::record::{Memory, MemoryPool};
 
 use super::build::Build;
-use crate::error::Error;
+use trueno_format::Error;
 use trueno_format::run_writer::Cell;
 
 /// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: figures of other pools are not valid.

@@ -3,9 +3,9 @@
 use super::record::Print;
 use super::{Element, Fingerprint};
 use crate::names::Name;
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
+use trueno_format::schema::TableId;
 
 /// Where and when a tensor was to be fingerprinted: time, brick, iteration and layer of the call.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use super::sampling::{self, MAX_SAMPLES};
 use super::{Element, Fingerprint, Strided, fingerprint};
 use crate::lane::Lane;
 use crate::names::Name;
-use trueno_format::record::{Record, extension, kind, pair};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
+use trueno_format::record::{Record, extension, kind, pair};
+use trueno_format::schema::TableId;
 
 impl Recorder {
     /// Records the fingerprint of a tensor at this point: under the brick open here, with

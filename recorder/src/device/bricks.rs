@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use super::pending::{Marks, Piece, What};
 use super::work::DeviceWork;
 use crate::names::Name;
-use trueno_format::record::kind;
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Labels;
 use crate::span_id::SpanId;
 use crate::sync_mode::SyncMode;
+use trueno_format::record::kind;
+use trueno_format::schema::TableId;
 
 /// What the end of a brick says about the work it launched.
 #[derive(Clone, Copy)]

@@ -3,8 +3,8 @@
 use super::timeline::{DevicePair, DeviceTimeline};
 use super::work::DeviceWork;
 use crate::clock::Clock;
-use trueno_format::timeline::ClockReading;
 use crate::session_state::Request;
+use trueno_format::timeline::ClockReading;
 
 /// The clocks of host and device are read together at most this often.
 const PAIR_EVERY_NS: f64 = 1e8;

@@ -7,13 +7,13 @@ use super::rows::When;
 use crate::kernel::Launch;
 use crate::lane::Class;
 use crate::names::Name;
-use trueno_format::PtxHash;
-use trueno_format::record::{pair, row_id, unpair};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span::Work;
 use crate::span_id::SpanId;
 use crate::threads;
+use trueno_format::PtxHash;
+use trueno_format::record::{pair, row_id, unpair};
+use trueno_format::schema::TableId;
 
 const NOT_ASKED: &str = "the recorder has no such device, or its sync mode is none";
 

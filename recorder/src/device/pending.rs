@@ -5,8 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use super::timeline::DeviceTimeline;
 use crate::kernel::Launch;
 use crate::names::Name;
-use trueno_format::schema::TableId;
 use crate::span::Work;
+use trueno_format::schema::TableId;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
 pub(super) const MAX_PENDING: usize = 1 << 14;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use super::pending::{Piece, What};
 use super::rows::When;
 use super::work::DeviceWork;
+use crate::sync_mode::SyncMode;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
-use crate::sync_mode::SyncMode;
 
 /// Ids in one record of [`kind::JOINS`].
 const JOINS_A_RECORD: usize = 6;

@@ -9,13 +9,13 @@ use super::pending::{HARVEST, MAX_PENDING, Pending, Piece};
 use super::rows::wait;
 use crate::builder::Builder;
 use crate::clock::Clock;
-use trueno_format::timeline::ClockReading;
 use crate::error::Error;
 use crate::lane::{Class, Lane};
-use trueno_format::schema::TableId;
 use crate::session_state::{Locked, SessionState, lock};
 use crate::sync_mode::SyncMode;
 use crate::threads;
+use trueno_format::schema::TableId;
+use trueno_format::timeline::ClockReading;
 
 const TOO_MANY: &str = "too much device work waited for a synchronisation";
 

@@ -11,11 +11,11 @@ use super::open::Group;
 use super::status::PerfShared;
 use crate::lane::Lane;
 use crate::names::Name;
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{SessionState, lock};
 use trueno_format::Source;
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 
 /// Groups of a thread at most: hardware, software, FLOPs of three kinds.
 const GROUPS: usize = 5;

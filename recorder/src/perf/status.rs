@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::PerfEvent;
-use trueno_format::run_json;
 use crate::session_state::lock;
+use trueno_format::run_json;
 
 #[cfg(not(feature = "perf"))]
 const NOT_BUILT_IN: &str = "not built in (hint: trueno-recorder's feature `perf`)";

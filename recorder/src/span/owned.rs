@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use super::{Labels, Work, push_extended};
 use crate::lane::{Class, Lane, Scope};
 use crate::names::Name;
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use crate::threads;
+use trueno_format::record::{Record, kind};
+use trueno_format::schema::TableId;
 
 /// A row of `bricks` that is open on the calling thread. Recorded when dropped.
 ///

@@ -6,8 +6,8 @@ use std::sync::{PoisonError, RwLock};
 use tracing_core::Metadata;
 use tracing_core::callsite::Identifier;
 
-use trueno_format::BrickId;
 use crate::names::Name;
+use trueno_format::BrickId;
 
 /// Names by callsite, and whether they spell a known brick.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use super::fields::Fields;
 use crate::names::Name;
-use trueno_format::record::kind;
 use crate::span::OwnedSpan;
 use crate::span_id::SpanId;
+use trueno_format::record::kind;
 
 /// What is known of a span, for one recorder.
 pub(super) struct Described {

@@ -7,8 +7,8 @@ use tracing_core::{Metadata, field};
 
 use crate::names::Name;
 use crate::recorder::Recorder;
-use trueno_format::Source;
 use crate::span::{Labels, Work};
+use trueno_format::Source;
 
 /// Columns that declared numbers go to, as they stand in a row's work.
 const WORK: [&str; 4] = ["elements", "flops", "bytes_read", "bytes_written"];

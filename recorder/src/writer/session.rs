@@ -11,25 +11,25 @@ use crate::builder::Builder;
 use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
-use trueno_format::timeline::ClockReading;
-use trueno_format::timeline::Timeline;
 use crate::error::Error;
 use crate::live::Live;
+use crate::names;
+use crate::open_rows::OfThread;
+use crate::overhead;
+use crate::perf::PerfShared;
+use crate::recorder::{HAS_PERF, Recorder};
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::{SessionState, lock};
+use crate::status::{self, Summary};
+use trueno_format::host;
 use trueno_format::live::Entry;
 use trueno_format::record_rows::Rows;
 use trueno_format::run_directory::new_run_id;
 use trueno_format::run_files::RunFiles;
-use crate::names;
-use crate::open_rows::OfThread;
-use crate::perf::PerfShared;
-use crate::recorder::{HAS_PERF, Recorder};
-use crate::reentrancy::ReentrancyGuard;
 use trueno_format::run_json::{self, Format, Options, Producer, Program, RunJson};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
-use crate::session_state::{SessionState, lock};
-use crate::status::{self, Summary};
-use crate::overhead;
-use trueno_format::host;
+use trueno_format::timeline::ClockReading;
+use trueno_format::timeline::Timeline;
 
 /// Distance of the two first readings of the clocks.
 const CALIBRATION: Duration = Duration::from_millis(3);
@@ -146,7 +146,7 @@ pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Rec
     );
     std::thread::sleep(CALIBRATION.saturating_sub(earlier.0.elapsed()));
     let origin = clock.read_pair();
-    let timeline = Timeline::new(clock, earlier.1, origin);
+    let timeline = Timeline::new(clock == Clock::Monotonic, earlier.1, origin);
     // Before any event: without it the times of a run whose process was killed mean nothing.
     let clocks = [(earlier.1, None), (origin, Some(timeline.first_knot()))];
     let live = &recorder.shared().live;

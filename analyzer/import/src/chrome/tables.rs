@@ -51,7 +51,7 @@ impl Tables {
         cells: &[Cell],
     ) -> Result<(), Error> {
         let Some(id) = gather.into.table(table) else {
-            return Err(trueno_recorder::Error::Row {
+            return Err(trueno_format::Error::Row {
                 table,
                 problem: "no such table".to_owned(),
             }

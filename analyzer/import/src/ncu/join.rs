@@ -28,7 +28,7 @@ pub fn join<'k>(
 ) -> Result<Joined, Error> {
     let table = into
         .table("counters")
-        .ok_or_else(|| trueno_recorder::Error::Row {
+        .ok_or_else(|| trueno_format::Error::Row {
             table: "counters",
             problem: "no such table in a run".to_owned(),
         })?;

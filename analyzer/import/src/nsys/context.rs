@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
         rows: u64,
     ) -> Result<Self, Error> {
         let table = |name: &'static str| {
-            into.table(name).ok_or_else(|| trueno_recorder::Error::Row {
+            into.table(name).ok_or_else(|| trueno_format::Error::Row {
                 table: name,
                 problem: "no such table in a run".to_owned(),
             })

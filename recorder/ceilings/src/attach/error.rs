@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use trueno_recorder::Error;
-use trueno_recorder::carried::NotCarried;
+use trueno_format::Error;
+use trueno_format::link_or_copy::LinkError;
 
 /// Why no ceilings were joined to a run, which is then as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -106,8 +106,8 @@ impl AttachError {
     }
 }
 
-impl From<NotCarried> for AttachError {
-    fn from(why: NotCarried) -> Self {
+impl From<LinkError> for AttachError {
+    fn from(why: LinkError) -> Self {
         Self::io(&why.path, why.doing)(why.source)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use trueno_recorder::host;
-use trueno_recorder::run_json::Host;
+use trueno_format::host;
+use trueno_format::run_json::Host;
 
 /// What the run does not say and could not be compared.
 ///

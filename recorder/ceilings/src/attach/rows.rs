@@ -10,10 +10,10 @@ use arrow_ipc::reader::FileReader;
 
 use super::AttachError;
 use crate::CpuCeilings;
-use trueno_recorder::Ceiling;
-use trueno_recorder::run_json::{RunJson, Table};
-use trueno_recorder::run_writer::{Cell, RunWriter};
-use trueno_recorder::schema::{self, ColumnType};
+use trueno_format::Ceiling;
+use trueno_format::run_json::{RunJson, Table};
+use trueno_format::run_writer::{Cell, RunWriter};
+use trueno_format::schema::{self, ColumnType};
 
 /// The table, and the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::AttachError;
 use super::rows::{CEILINGS, Old, ROWS, Written};
-use trueno_recorder::carried::{carry, next_segment};
-use trueno_recorder::journal::{JOURNAL, Line};
+use trueno_format::journal::{JOURNAL, Line};
+use trueno_format::link_or_copy::{link_or_copy, next_segment};
 const LIVE: &str = "live";
-use trueno_recorder::run_json::{RUN_JSON, RunJson};
+use trueno_format::run_json::{RUN_JSON, RunJson};
 
 /// What stands in the new run in other files, or not at all.
 const LEFT_OUT: [&str; 4] = [RUN_JSON, NEW_RUN_JSON, JOURNAL, LIVE];
@@ -83,7 +83,7 @@ impl Stage {
 
     /// Everything but `run.json`; gives the names of the new segments.
     pub fn fill(&self, run: &Path, old: &Old, rows: &Written) -> Result<Vec<String>, AttachError> {
-        carry(run, &self.folder, &|name| {
+        link_or_copy(run, &self.folder, &|name| {
             LEFT_OUT.iter().any(|out| name == *out) || name == CEILINGS && !old.stays()
         })?;
         let to = self.folder.join(CEILINGS);

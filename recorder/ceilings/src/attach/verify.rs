@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-use trueno_recorder::journal::{Chunk, JOURNAL, Line, chunk_hash};
+use trueno_format::journal::{Chunk, JOURNAL, Line, chunk_hash};
 
 /// Reads every segment once and compares it with the journal.
 ///

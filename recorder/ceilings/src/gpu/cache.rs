@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::GpuCeilings;
 use crate::CacheError;
 use crate::cache::{cache_folder, replace};
-use trueno_recorder::Error;
+use trueno_format::Error;
 
 /// Raised when the kernels or what is made of their times change.
 pub(super) const CODE_VERSION: u32 = 1;
@@ -73,7 +73,7 @@ impl GpuCeilings {
 mod tests {
     use super::*;
     use crate::gpu::Gpu;
-    use trueno_recorder::{Ceiling, CeilingKind, Source};
+    use trueno_format::{Ceiling, CeilingKind, Source};
 
     fn peaks() -> GpuCeilings {
         let rate = Ceiling::new("gpu:0", CeilingKind::Bandwidth, 3e12, Source::Measured);

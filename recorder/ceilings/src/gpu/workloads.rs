@@ -1,8 +1,8 @@
 //! What is launched for each ceiling, and how much work that is.
 
 use crate::repeat::{Repeated, millionths, whole};
-use trueno_recorder::Source;
-use trueno_recorder::{Ceiling, CeilingKind};
+use trueno_format::Source;
+use trueno_format::{Ceiling, CeilingKind};
 
 /// Threads of a block, and blocks for each multiprocessor: 2,048 threads, as many as one holds.
 pub const THREADS: u32 = 256;

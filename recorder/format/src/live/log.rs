@@ -24,28 +24,42 @@ pub enum Entry {
     Name(u32, String),
     /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.
     Clock {
+        /// The clocks at one moment.
         pair: ClockReading,
+        /// Where the timeline bends; none for the first reading.
         knot: Option<Knot>,
     },
     /// The clocks of host and device at one moment.
     DevicePair {
+        /// Those of the host.
         pair: ClockReading,
+        /// Number of the device.
         device: u32,
+        /// Its clock, from its own origin.
         device_ns: u64,
     },
-    /// What a ring's use by a thread has dropped, before the ring is free again.
+    /// Rows that a ring's use by a thread has dropped, before the ring is free again.
     Dropped {
+        /// Number of the ring.
         ring: u32,
+        /// Times that it was taken until then.
         uses: u64,
+        /// By table.
         rows: BTreeMap<String, u64>,
     },
     /// A thread that has ended.
     Thread(LoggedThread),
+    /// A fact that the program gave: key and value.
     Value(String, String),
+    /// A ceiling that the program found.
     Ceiling(Ceiling),
+    /// A kernel source.
     Ptx {
+        /// Its hash, see [`crate::PtxHash`].
         hash: u64,
+        /// Name of the module or kernel; may be empty.
         name: String,
+        /// The text.
         source: String,
     },
 }
@@ -110,6 +124,7 @@ impl Log {
         written
     }
 
+    /// Its file, for a forked process to let go of.
     pub fn descriptor(&self) -> RawFd {
         self.file.as_raw_fd()
     }

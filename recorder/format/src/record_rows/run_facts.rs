@@ -19,11 +19,7 @@ pub fn thread(texts: &mut dyn Texts, thread: &LoggedThread, start_ns: i64) -> Th
 }
 
 /// The row of a reading of the clocks; `device`: its number and its clock at the same moment.
-pub fn clock_pair(
-    reading: ClockReading,
-    host_ns: i64,
-    device: Option<(u32, u64)>,
-) -> ClockPairRow {
+pub fn clock_pair(reading: ClockReading, host_ns: i64, device: Option<(u32, u64)>) -> ClockPairRow {
     ClockPairRow {
         ticks: reading.ticks,
         host_ns,

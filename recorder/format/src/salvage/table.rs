@@ -38,11 +38,7 @@ impl SalvageTables {
 
     /// The columns of a table with room for so many more rows. `None`: there is no memory,
     /// which [`SalvageTables::finish`] will say.
-    pub fn room(
-        &mut self,
-        number: usize,
-        rows: usize,
-    ) -> Option<(&mut Columns, &mut TextTable)> {
+    pub fn room(&mut self, number: usize, rows: usize) -> Option<(&mut Columns, &mut TextTable)> {
         let table = &mut self.tables[number];
         if table
             .columns
@@ -115,7 +111,11 @@ impl SalvageTable {
         }
     }
 
-    fn flush(&mut self, encoder: &mut BatchEncoder, texts: &mut dyn Texts) -> Result<(), ArrowError> {
+    fn flush(
+        &mut self,
+        encoder: &mut BatchEncoder,
+        texts: &mut dyn Texts,
+    ) -> Result<(), ArrowError> {
         let Some(columns) = self.columns.as_mut().filter(|columns| columns.rows() > 0) else {
             return Ok(());
         };

@@ -256,7 +256,10 @@ impl TableId {
 
     /// The table of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|id| id.schema().name == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|id| id.schema().name == name)
     }
 
     /// The bit of this table in a mask of tables.

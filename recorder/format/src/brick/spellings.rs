@@ -1,0 +1,45 @@
+//! Spellings of the known bricks and categories that programs use.
+
+use std::fmt;
+
+use super::{BrickCategory, BrickId};
+
+#[expect(non_upper_case_globals, reason = "they stand for variants")]
+#[expect(missing_docs, reason = "the names are the documentation")]
+impl BrickId {
+    pub const SpMV: Self = Self::SpMv;
+    pub const SpMM: Self = Self::SpMm;
+    pub const FFT1D: Self = Self::Fft1d;
+    pub const FFT2D: Self = Self::Fft2d;
+    pub const LUFactorize: Self = Self::LuFactorize;
+    pub const QRFactorize: Self = Self::QrFactorize;
+    pub const SVDCompute: Self = Self::SvdCompute;
+}
+
+impl BrickId {
+    /// The same as [`BrickId::from_name`]: unlike the original, it takes `softmax` for `Softmax`.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the name that programs call; it fails without an error"
+    )]
+    pub fn from_str(name: &str) -> Option<Self> {
+        Self::from_name(name)
+    }
+}
+
+impl fmt::Display for BrickId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl BrickCategory {
+    /// How many categories there are.
+    pub const COUNT: usize = Self::ALL.len();
+}
+
+impl fmt::Display for BrickCategory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
