@@ -14,6 +14,7 @@ mod dot;
 mod export;
 mod exported;
 mod forked;
+mod format_versions;
 mod golden;
 mod harness;
 mod hostile;
