@@ -1,4 +1,4 @@
-//! How fast a tensor is fingerprinted, beside reading its bytes and doing next to nothing.
+//! Speed of fingerprinting a tensor, beside reading its bytes and doing next to nothing.
 //!
 //! `cargo bench -p trueno-recorder --bench checksum`
 //!

@@ -1,4 +1,4 @@
-//! What recording does to a real program: the work of the example `decode`, recorded and not.
+//! The cost of recording in a real program: the work of the example `decode`, recorded and not.
 //!
 //! `cargo bench -p trueno-recorder --bench perturbation`; takes about a minute.
 //!
@@ -15,57 +15,21 @@
     reason = "the modules of the example serve its command line and its tests too"
 )]
 
-#[path = "../examples/decode/attention.rs"]
-mod attention;
-#[path = "../examples/decode/backend.rs"]
-mod backend;
-#[path = "../examples/decode/blocked_matmul.rs"]
-mod blocked_matmul;
-#[path = "../examples/decode/brick.rs"]
-mod brick;
-#[path = "../examples/decode/buffers.rs"]
-mod buffers;
-#[path = "../examples/decode/head_pool.rs"]
-mod head_pool;
-#[path = "../examples/decode/kernel_names.rs"]
-mod kernel_names;
-#[path = "../examples/decode/kernels.rs"]
-mod kernels;
-#[path = "../examples/decode/model.rs"]
-mod model;
-#[path = "../examples/decode/plant.rs"]
-mod plant;
-#[path = "../examples/decode/probe.rs"]
-mod probe;
-#[path = "../examples/decode/projection.rs"]
-mod projection;
-#[path = "../examples/decode/random.rs"]
-mod random;
-#[path = "../examples/decode/rope.rs"]
-mod rope;
-#[path = "../examples/decode/sampling.rs"]
-mod sampling;
-#[path = "../examples/decode/simd.rs"]
-mod simd;
-#[path = "../examples/decode/slow.rs"]
-mod slow;
-#[path = "../examples/decode/weights.rs"]
-mod weights;
-#[path = "../examples/decode/work.rs"]
-mod work;
+#[path = "../examples/decode/decoder/mod.rs"]
+mod decoder;
 
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use attention::HeadNames;
-use backend::{Backend, Simd};
-use head_pool::HeadPool;
-use model::Model;
-use probe::{Level, Probe};
-use sampling::Sampler;
+use decoder::attention::HeadNames;
+use decoder::backend::{Backend, Simd};
+use decoder::head_pool::HeadPool;
+use decoder::model::Model;
+use decoder::probe::{Level, Probe};
+use decoder::sampling::Sampler;
+use decoder::weights::{Shape, Weights};
 use trueno_recorder::Recorder;
-use weights::{Shape, Weights};
 
 /// The most that bricks and kernels may add, in percent.
 const TARGET_PERCENT: f64 = 1.0;
@@ -103,7 +67,7 @@ const SIZES: [Size; 2] = [
     size("width 768, 2 layers", 768, 2, 16, 41),
 ];
 
-/// How a run is recorded.
+/// The way a run is recorded.
 #[derive(Clone, Copy)]
 enum Recording {
     Off,
@@ -250,7 +214,7 @@ struct Interval {
 }
 
 impl Interval {
-    /// How many of n values lie below the true median is binomial; 1.96 of its deviations
+    /// The number of values below the true median is binomial; 1.96 of its deviations
     /// (half the root of n) to either side hold 95 %.
     fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);

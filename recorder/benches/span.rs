@@ -1,4 +1,4 @@
-//! What one span costs on the caller's thread, as a ratio to a floor measured in the same run.
+//! The cost of one span on the caller's thread, as a ratio to a floor measured in the same run.
 //!
 //! `cargo bench -p trueno-recorder --bench span`
 //!

@@ -24,7 +24,7 @@ const CACHED: u64 = 50;
 
 struct Server {
     cache: HashMap<u64, Vec<String>>,
-    /// What nobody reads.
+    /// Data that nobody reads.
     kept: Vec<Vec<String>>,
     leaks: bool,
 }

@@ -47,7 +47,7 @@ use std::alloc::{GlobalAlloc, Layout};
 
 pub(crate) use active::{check, forked, start, stop};
 
-/// Which allocations of the program are recorded.
+/// Choice of the program's allocations that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Allocations {
     /// All of them, and all releases.

@@ -1,4 +1,4 @@
-//! How a recorder is set up.
+//! The builder of a recorder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use trueno_format::TileLevel;
 use trueno_format::run_directory::make_directory;
 use trueno_format::schema;
 
-/// What happens to an event whose thread's ring is full.
+/// Policy for an event whose thread's ring is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// It is dropped and counted, for its thread and its table. The program never waits. A
@@ -107,13 +107,13 @@ impl Builder {
         self
     }
 
-    /// What happens when a ring is full. Default: [`Overflow::Drop`].
+    /// Sets the policy for full rings. Default: [`Overflow::Drop`].
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
         self
     }
 
-    /// Whether a run that is there already is removed. Default: no. Anything else that is
+    /// Sets whether a run that is there already is removed. Default: no. Anything else that is
     /// there is never removed.
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;

@@ -57,10 +57,10 @@ const MIX_1: u64 = 0xBF58_476D_1CE4_E5B9;
 const MIX_2: u64 = 0x94D0_49BB_1331_11EB;
 /// Bytes a block: the hash and the statistics read it while it is in the first cache level.
 const BLOCK_BYTES: usize = 8192;
-/// How many elements the FNV hash covers.
+/// Number of elements that the FNV hash covers.
 const FNV_ELEMENTS: usize = 64;
 
-/// What identifies a tensor's content; one row of `checksums`.
+/// Identity of a tensor's content; one row of `checksums`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fingerprint {

@@ -2,7 +2,7 @@
 
 pub(crate) mod pairs;
 
-/// Which counter a recorder reads.
+/// The counter that a recorder reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Clock {

@@ -50,7 +50,7 @@ pub trait Device: Send + Sync {
         let _ = mark;
     }
 
-    /// What else is to be kept among the values of `run.json`, as `device.<number>.<key>`: such as where its
+    /// Gives further values for `run.json`, as `device.<number>.<key>`: such as where its
     /// times come from and how exact they are. Asked once, at the end of the run.
     fn facts(&self) -> Vec<(&'static str, String)> {
         Vec::new()

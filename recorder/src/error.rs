@@ -1,9 +1,9 @@
-//! What can go wrong.
+//! Errors.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a recorder could not be made, or why its run is not whole.
+/// A reason why a recorder could not be made, or its run is not whole.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -31,7 +31,7 @@ pub enum Error {
     Device {
         /// Its number.
         device: u32,
-        /// What it said.
+        /// Its message.
         problem: String,
     },
     /// The writer stopped early: the run holds what was written until then.
@@ -41,7 +41,7 @@ pub enum Error {
         path: PathBuf,
         /// Rows that were recorded and could not be written.
         lost: u64,
-        /// What stopped the writer.
+        /// The error that stopped the writer.
         problem: String,
     },
 }

@@ -173,7 +173,7 @@ impl Brick {
     }
 }
 
-/// What the times of a kernel are.
+/// Meaning of a kernel's times.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelTimes {
     /// The work lies between them.

@@ -1,4 +1,4 @@
-//! What becomes of a recorder when the program forks.
+//! Recorders in a forked child.
 //!
 //! The child has the parent's rings, shared, but not its writer thread. So in the child every
 //! recorder that was there is turned off before any code of the program runs: its events are

@@ -71,7 +71,7 @@ impl KernelGuard<'_> {
         self
     }
 
-    /// What runs it: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
+    /// Sets its backend: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
     #[inline(always)]
     pub fn backend(&mut self, backend: impl Into<Name>) -> &mut Self {
         if !self.span.recorder.is_off() {

@@ -15,10 +15,10 @@ use trueno_format::schema::TableId;
 
 /// A ring that grows is followed by one twice as large, up to this many records.
 const LARGEST_RING: u64 = 1 << 20;
-/// How long a blocked thread sleeps before it looks again.
+/// Sleep of a blocked thread before it looks again.
 const BLOCKED_SLEEP: Duration = Duration::from_micros(50);
 
-/// What kind of row is open; decides whose parent it can be.
+/// Kind of an open row; decides whose parent it can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     /// A row of `bricks`.
@@ -43,7 +43,7 @@ impl Class {
     }
 }
 
-/// How an open row changes the iteration and layer of what lies inside it.
+/// Change of the iteration and layer inside an open row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scope {
     Iteration(u64),
@@ -138,12 +138,12 @@ impl Lane {
         self.producer.ring()
     }
 
-    /// Whether guards of this thread are still open.
+    /// Returns whether guards of this thread are still open.
     pub fn in_use(&self) -> bool {
         !self.open.is_empty() || !self.scopes.is_empty()
     }
 
-    /// What is open, outermost first, in words.
+    /// Names the open rows, outermost first.
     pub fn open_kinds(&self) -> impl Iterator<Item = &'static str> {
         let scope = |seq| self.scopes.iter().find(|(of, _)| *of == seq);
         self.open.iter().map(move |open| match scope(open.seq) {
@@ -231,7 +231,7 @@ impl Lane {
         }
     }
 
-    /// How many rows are open.
+    /// Counts the open rows.
     pub fn depth(&self) -> usize {
         self.open.len()
     }

@@ -55,7 +55,7 @@ impl Live {
         live
     }
 
-    /// Why a kill would lose events, if it would.
+    /// Gives the reason why a kill would lose events, if it would.
     pub fn trouble(&self) -> Option<String> {
         lock(&self.trouble).clone()
     }

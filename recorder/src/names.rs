@@ -159,7 +159,7 @@ pub(crate) fn detach(run: &Arc<Live>) {
 
 type Interning = OnceLock<Mutex<Interner>>;
 
-/// What knows the names now; null: nothing was asked yet, or this process was just forked. What
+/// The interner in use; null: nothing was asked yet, or this process was just forked. What
 /// it points to stays for ever.
 static INTERNING: AtomicPtr<Interning> = AtomicPtr::new(std::ptr::null_mut());
 

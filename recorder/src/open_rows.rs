@@ -1,4 +1,7 @@
 //! Rows that were still open when the recording ended: they are in no table, and the run says so.
+//!
+//! Each thread stores how many rows it has open, one relaxed store a row, and the writer looks when it has read the rings
+//! for the last time. Such a run is not complete.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -8,7 +11,7 @@ use crate::session_state::{SessionState, lock};
 /// Threads that are named; the others are summed up.
 const NAMED: usize = 8;
 
-/// What is open on the thread that ends the recording: its number, and how many of which kind.
+/// Open rows of the thread that ends the recording: its number, and counts by kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfThread {
     thread: u32,

@@ -1,4 +1,4 @@
-//! What recording one span costs its thread, measured on the spot.
+//! The cost of recording one span, measured on the spot.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
     (best > 0).then(|| best as f64 / SPANS as f64)
 }
 
-/// What a guard does between `brick()` and its drop.
+/// Does the work of a guard between `brick()` and its drop.
 #[inline(always)]
 fn span(lane: &mut Lane) {
     let Some(seq) = lane.open(Class::Brick, TableId::Bricks) else {

@@ -47,7 +47,7 @@ use crate::error::Error;
 use crate::recorder::Recorder;
 use trueno_format::run_json;
 
-/// What can be counted; [`PerfEvent::name`] is the name of its rows in `counters`.
+/// An event that can be counted; [`PerfEvent::name`] is the name of its rows in `counters`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum PerfEvent {
@@ -133,7 +133,7 @@ impl Builder {
 }
 
 impl Recorder {
-    /// What is counted around bricks, and why not; as it will stand in `run.json` (`recorder.perf`). `None`: nothing was
+    /// Gives the counters around bricks, and the reasons against; as in `run.json` (`recorder.perf`). `None`: nothing was
     /// asked for, or the recorder is disabled.
     pub fn perf_status(&self) -> Option<run_json::Perf> {
         self.shared().perf.get().map(PerfShared::describe)

@@ -119,7 +119,7 @@ impl Recorder {
         self.inner.device.as_ref()
     }
 
-    /// Whether anything is recorded: false for a disabled and for a finished recorder.
+    /// Returns whether anything is recorded: false for a disabled and for a finished recorder.
     #[inline(always)]
     pub fn is_enabled(&self) -> bool {
         !self.is_off()
@@ -206,7 +206,7 @@ impl Recorder {
     }
 }
 
-/// What was recorded at one moment; see [`Recorder::tables`].
+/// Tables that are on, as a mask; see [`Recorder::tables`].
 #[derive(Clone, Copy)]
 pub(crate) struct Tables(u32);
 

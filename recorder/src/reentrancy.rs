@@ -2,7 +2,9 @@
 //!
 //! That is more than a matter of counting. What the recorder holds while it allocates (a lane, a
 //! lock) is what recording the allocation would need. So whoever holds a lock of the recorder, or
-//! changes a lane in a way that may allocate, holds an [`ReentrancyGuard`].
+//! changes a lane in a way that may allocate, holds a [`ReentrancyGuard`].
+//!
+//! The allocator's hook turns back while one is held. The recorder's own blocks are therefore not in the run.
 
 #[cfg(feature = "alloc")]
 use std::cell::Cell;
@@ -31,7 +33,7 @@ impl ReentrancyGuard {
         std::mem::forget(Self::enter());
     }
 
-    /// Whether the recorder is at work on this thread.
+    /// Returns whether the recorder is at work on this thread.
     #[cfg(feature = "alloc")]
     #[inline(always)]
     pub fn is_held() -> bool {

@@ -104,7 +104,7 @@ impl Recorder {
         }
     }
 
-    /// What the calling thread's lane says, without an event; `None`: it has none.
+    /// Asks the calling thread's lane, without an event; `None`: it has none.
     pub(crate) fn with_lane<R>(&self, ask: impl FnOnce(&mut Lane) -> R) -> Option<R> {
         let lane = threads::lane(self.shared());
         // SAFETY: as in `events`.

@@ -1,4 +1,4 @@
-//! What the recording threads, the writer and the handles of one recorder share.
+//! State that the recording threads, the writer and the handles of one recorder share.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -25,7 +25,7 @@ use trueno_format::timeline::ClockReading;
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
 
-/// What [`lock`] holds. Who holds it is inside the recorder: an allocation under a lock must not
+/// Guard of [`lock`]. Who holds it is inside the recorder: an allocation under a lock must not
 /// lead back to it.
 pub(crate) struct Locked<'m, T> {
     // Dropped in this order.
@@ -73,7 +73,7 @@ pub(crate) struct ThreadInfo {
     pub open: AtomicU64,
 }
 
-/// What is too rare for a ring: the writer takes it from a list.
+/// An entry that is too rare for a ring: the writer takes it from a list.
 pub(crate) enum Request {
     Ptx {
         hash: u64,
@@ -157,7 +157,7 @@ struct AbandonedLane(*mut Lane);
 unsafe impl Send for AbandonedLane {}
 
 impl ThreadInfo {
-    /// What the thread's next ring says of it.
+    /// Gives the thread's identity for its next ring.
     pub fn identity(&self) -> Identity {
         Identity {
             thread: self.index,
@@ -229,7 +229,7 @@ impl SessionState {
         }
     }
 
-    /// What was dropped stays known when the ring is used again and the process is killed then.
+    /// Keeps the counts of drops for when the ring is used again and the process is killed then.
     fn keep_dropped(&self, ring: &Ring) {
         let header = ring.header();
         if header.dropped.sum() == 0 {

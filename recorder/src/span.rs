@@ -86,7 +86,7 @@ impl<'r> Span<'r> {
         }
     }
 
-    /// Whether the interval is recorded.
+    /// Returns whether the interval is recorded.
     #[inline(always)]
     pub fn is_on(&self) -> bool {
         !self.lane.is_null()
@@ -114,7 +114,7 @@ impl<'r> Span<'r> {
     }
 }
 
-/// What a row says about its work: up to four numbers, each given or not.
+/// Declared work of a row: up to four numbers, each given or not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub m: [u64; 4],
@@ -244,7 +244,7 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// What computes it: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
+    /// Sets its backend: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
     #[inline(always)]
     pub fn backend(&mut self, backend: impl Into<Name>) -> &mut Self {
         if !self.span.recorder.is_off() {

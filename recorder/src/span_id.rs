@@ -1,4 +1,4 @@
-//! What names a row.
+//! Ids of rows.
 
 use trueno_format::record::{Context, row_id};
 
@@ -39,7 +39,7 @@ impl SpanId {
         self.id
     }
 
-    /// Whether it names no row.
+    /// Returns whether it names no row.
     pub fn is_none(self) -> bool {
         self.id == 0
     }

@@ -1,4 +1,4 @@
-//! How a recording stands, and how it ended.
+//! Status of a recording, and its summary.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub struct TableStatus {
     pub dropped: u64,
 }
 
-/// How a recording stands, from [`Recorder::status`](crate::Recorder::status).
+/// Status of a recording, from [`Recorder::status`](crate::Recorder::status).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Status {
@@ -30,11 +30,11 @@ pub struct Status {
     pub late: u64,
     /// Threads that can record now.
     pub threads: usize,
-    /// What the writer has met, in words.
+    /// Problems of the writer, in words.
     pub problems: Vec<String>,
 }
 
-/// How a recording ended, from [`Recorder::finish`](crate::Recorder::finish).
+/// Summary of a recording, from [`Recorder::finish`](crate::Recorder::finish).
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {

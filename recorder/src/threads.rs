@@ -53,7 +53,7 @@ pub(crate) fn forget_finished() {
     });
 }
 
-/// What the calling thread's lane of that recorder says, where it has one.
+/// Asks the calling thread's lane of that recorder, where it has one.
 pub(crate) fn ask_lane<T>(
     shared: &Arc<SessionState>,
     question: impl FnOnce(&Lane) -> T,

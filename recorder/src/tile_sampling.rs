@@ -1,4 +1,4 @@
-//! Which tiles are recorded where not all of them are.
+//! Sampling of tiles.
 //!
 //! The tiles of a level on a thread are taken in strata of N, and of each stratum one, wherever chance
 //! puts it. So every tile has the same chance of 1/N, sums times N are not biased, and a blocked loop
@@ -31,7 +31,7 @@ impl TileSampling {
         new
     }
 
-    /// Whether the next tile of a level is recorded.
+    /// Returns whether the next tile of a level is recorded.
     #[inline]
     pub fn takes(&mut self, level: TileLevel) -> bool {
         let level = level as usize;

@@ -30,7 +30,7 @@ use crate::open_rows::OfThread;
 use crate::session_state::{Request, SessionState, lock};
 use lanes::LaneReader;
 
-/// How long the writer sleeps when no ring fills up.
+/// Sleep of the writer when no ring fills up.
 const POLL: Duration = Duration::from_millis(20);
 /// Rows that do not fill a batch are written after this long.
 const REST: Duration = Duration::from_secs(1);
@@ -41,13 +41,13 @@ const PAIR_TIMES: [Duration; 3] = [
     Duration::from_secs(1),
 ];
 
-/// How a recording is asked to end.
+/// Request to end a recording.
 #[derive(Default)]
 pub(super) struct Ending {
     pub asked: AtomicBool,
     /// The clock when it was asked.
     pub ticks: AtomicU64,
-    /// What was open then on the thread that asked.
+    /// Open rows of the thread that asked.
     pub by: Mutex<Option<OfThread>>,
     /// The wall time of the run, once it has ended.
     pub wall_ns: AtomicU64,

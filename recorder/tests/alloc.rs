@@ -76,7 +76,7 @@ fn of_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'a 
     rows.iter().filter(|row| sizes.contains(&row.bytes.abs()))
 }
 
-/// What rows come to when they are applied one by one.
+/// State after rows were applied one by one.
 #[derive(Debug, Default)]
 struct Replayed {
     /// Live at the end.

@@ -1,4 +1,4 @@
-//! How a recording ends, well or badly.
+//! Ends of a recording, good and bad.
 
 use std::fs;
 

@@ -139,7 +139,7 @@ fn batches_are_whole_and_types_are_those_of_the_schema() {
     assert_eq!(backends.iter().flatten().count(), 7_999);
 }
 
-/// What a reader does with a segment that lost its tail: head, the journal's dictionaries, batches.
+/// A segment that lost its tail is read from head, the journal's dictionaries and batches.
 #[test]
 fn a_segment_without_its_tail_is_put_together_from_the_journal() {
     let (_folder, path) = folder();

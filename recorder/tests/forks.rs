@@ -1,4 +1,4 @@
-//! What a fork may and may not do to a program that records, or has recorded.
+//! Forks of a program that records, or has recorded.
 
 use std::fs::{self, File};
 use std::io::Write;

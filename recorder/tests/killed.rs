@@ -1,4 +1,4 @@
-//! What is left of a recording whose process is killed, beside the same one that was finished.
+//! A recording whose process is killed, beside the same one that was finished.
 //!
 //! The test binary runs itself: a child records, and is killed by SIGKILL at a chosen point.
 
@@ -19,7 +19,7 @@ const RUN: &str = "TRUENO_TEST_KILLED_RUN";
 const SCRIPT: &str = "TRUENO_TEST_KILLED_SCRIPT";
 const KILL: &str = "TRUENO_TEST_KILLED_KILL";
 
-/// What the child does, by name.
+/// The child's work, by name.
 fn script(name: &str, path: &Path) -> Recorder {
     let builder = Recorder::builder(path);
     match name {

@@ -1,4 +1,4 @@
-//! Which checksums are recorded, and which of their values are kept.
+//! Choice of the checksums that are recorded, and of the values that are kept.
 
 use trueno_recorder::{F16, Recorder, Strided, fingerprint};
 use trueno_testing::{Cell, Table, table};

@@ -106,7 +106,7 @@ fn nothing_is_lost_when_rings_grow() {
     stress(Overflow::Grow, 1);
 }
 
-/// What is dropped is counted, and what is not is whole.
+/// Dropped events are counted, and the others are whole.
 #[test]
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();

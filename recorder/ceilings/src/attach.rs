@@ -28,14 +28,14 @@ use trueno_format::schema::FORMAT_MAJOR;
 /// `joined.tool` of ceilings.
 const TOOL: &str = "trueno-record peaks";
 
-/// What became of a run that got ceilings.
+/// Outcome for a run that got ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// Rows that are new.
     pub ceilings: u64,
     /// Measured ceilings of the processor that were there and are no more.
     pub replaced: u64,
-    /// What could not be compared with this machine, since the run does not say it; in words.
+    /// Facts that could not be compared with this machine, since the run does not say them; in words.
     pub not_compared: Vec<&'static str>,
 }
 
@@ -143,17 +143,17 @@ impl Attachment {
     ///
     /// # Errors
     /// The run has changed meanwhile, or the file system refused. The run is then as it was.
-    pub fn finish(self, peaks: &CpuCeilings) -> Result<Attached, AttachError> {
+    pub fn finish(self, measured: &CpuCeilings) -> Result<Attached, AttachError> {
         let file = self.run.join(RUN_JSON);
         if fs::read(&file).ok().as_ref() != Some(&self.text) {
             return Err(AttachError::Changed(self.run));
         }
-        let rows = rows::write(self.stage.folder(), &self.old, peaks)?;
+        let rows = rows::write(self.stage.folder(), &self.old, measured)?;
         let segments = self.stage.fill(&self.run, &self.old, &rows)?;
-        let run_json = self.run_json(peaks, &rows, segments)?;
+        let run_json = self.run_json(measured, &rows, segments)?;
         self.stage.publish(&self.run, &run_json)?;
         Ok(Attached {
-            ceilings: peaks.ceilings.len() as u64,
+            ceilings: measured.ceilings.len() as u64,
             replaced: self.old.measured,
             not_compared: self.not_compared,
         })
@@ -162,7 +162,7 @@ impl Attachment {
     /// The old `run.json`, whatever it holds, with the ceilings.
     fn run_json(
         &self,
-        peaks: &CpuCeilings,
+        measured: &CpuCeilings,
         rows: &rows::Written,
         segments: Vec<String>,
     ) -> Result<Vec<u8>, AttachError> {
@@ -187,7 +187,7 @@ impl Attachment {
                 values.remove(key);
             }
         }
-        for (key, mut text) in peaks.values() {
+        for (key, mut text) in measured.values() {
             if key == "peaks" {
                 text.push_str(", joined after the recording");
                 for fact in &self.not_compared {
@@ -200,7 +200,7 @@ impl Attachment {
         let joined = Joined {
             tool: TOOL.to_owned(),
             segments,
-            matched: [("ceilings".to_owned(), peaks.ceilings.len() as u64)].into(),
+            matched: [("ceilings".to_owned(), measured.ceilings.len() as u64)].into(),
             ..Joined::default()
         };
         let joined = serde_json::to_value(joined).map_err(failed)?;

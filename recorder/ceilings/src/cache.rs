@@ -16,7 +16,7 @@ pub struct CeilingCache {
     file: PathBuf,
 }
 
-/// Why there are no kept ceilings to use.
+/// A reason why there are no cached ceilings to use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
@@ -31,7 +31,7 @@ pub enum CacheError {
     Stale {
         /// The file.
         file: PathBuf,
-        /// What is not as it was.
+        /// The part that changed.
         what: &'static str,
     },
     /// The file cannot be read or is none of these.
@@ -39,7 +39,7 @@ pub enum CacheError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What was found.
+        /// The finding.
         problem: String,
     },
     /// There is no folder to keep them in.
@@ -70,7 +70,7 @@ impl CeilingCache {
         &self.file
     }
 
-    /// What is kept for `machine`.
+    /// Loads the cached ceilings of `machine`.
     ///
     /// # Errors
     /// Nothing is, it was measured on another machine or by other code, or it cannot be read.
@@ -90,27 +90,31 @@ impl CeilingCache {
             file: file.clone(),
             problem,
         };
-        let peaks: CpuCeilings =
+        let measured: CpuCeilings =
             serde_json::from_slice(&text).map_err(|e| unreadable(e.to_string()))?;
-        if let Some(what) = machine.difference(&peaks.machine) {
+        if let Some(what) = machine.difference(&measured.machine) {
             return Err(CacheError::Stale { file, what });
         }
         let is_rate = |value: f64| value.is_finite() && value > 0.0;
-        if !peaks.ceilings.iter().all(|ceiling| is_rate(ceiling.value)) {
+        if !measured
+            .ceilings
+            .iter()
+            .all(|ceiling| is_rate(ceiling.value))
+        {
             return Err(unreadable("a ceiling is not positive".to_owned()));
         }
-        Ok(peaks)
+        Ok(measured)
     }
 
     /// Keeps them, in place of others; whoever reads at the same time sees these or the others.
     ///
     /// # Errors
     /// The file or its folder cannot be made.
-    pub fn save(&self, peaks: &CpuCeilings) -> Result<(), Error> {
-        replace(&self.file, peaks)
+    pub fn save(&self, measured: &CpuCeilings) -> Result<(), Error> {
+        replace(&self.file, measured)
     }
 
-    /// What is kept for `machine`, else what `measure` gives, which is kept. The second value
+    /// Loads the cached ceilings of `machine`, else those that `measure` gives, which are cached. The second value
     /// says why it could not be kept.
     pub fn load_or(
         &self,
@@ -118,11 +122,11 @@ impl CeilingCache {
         measure: impl FnOnce() -> CpuCeilings,
     ) -> (CpuCeilings, Option<Error>) {
         match self.load(machine) {
-            Ok(peaks) => (peaks, None),
+            Ok(measured) => (measured, None),
             Err(_) => {
-                let peaks = measure();
-                let problem = self.save(&peaks).err();
-                (peaks, problem)
+                let measured = measure();
+                let problem = self.save(&measured).err();
+                (measured, problem)
             }
         }
     }
@@ -175,7 +179,7 @@ mod tests {
     use crate::CoreClock;
     use trueno_format::{Ceiling, CeilingKind, Source};
 
-    fn peaks(value: f64) -> CpuCeilings {
+    fn measured(value: f64) -> CpuCeilings {
         let ceiling = Ceiling {
             level: Some("avx2".into()),
             precision: Some("f32".into()),
@@ -205,8 +209,8 @@ mod tests {
         let here = Machine::here();
         assert!(matches!(store.load(&here), Err(CacheError::Missing { .. })));
         for value in [1.0, 124_443_041_083.0] {
-            store.save(&peaks(value)).unwrap();
-            assert_eq!(store.load(&here), Ok(peaks(value)));
+            store.save(&measured(value)).unwrap();
+            assert_eq!(store.load(&here), Ok(measured(value)));
         }
         let left = fs::read_dir(store.file().parent().unwrap())
             .unwrap()
@@ -219,7 +223,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = CeilingCache::at(folder.path().join("peaks.json"));
         let here = Machine::here();
-        let mut old = peaks(1.0);
+        let mut old = measured(1.0);
         old.machine.code_version += 1;
         store.save(&old).unwrap();
         assert!(matches!(
@@ -229,7 +233,7 @@ mod tests {
                 ..
             })
         ));
-        let (found, problem) = store.load_or(&here, || peaks(2.0));
+        let (found, problem) = store.load_or(&here, || measured(2.0));
         assert_eq!(found.ceilings[0].value, 2.0);
         assert!(problem.is_none());
         let (found, _) = store.load_or(&here, || panic!("measured again"));
@@ -241,7 +245,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = CeilingCache::at(folder.path().join("peaks.json"));
         let here = Machine::here();
-        store.save(&peaks(1.0)).unwrap();
+        store.save(&measured(1.0)).unwrap();
         let whole = fs::read_to_string(store.file()).unwrap();
         let zero = whole.replace("\"value\": 1.0", "\"value\": 0.0");
         assert_ne!(zero, whole);
@@ -249,7 +253,7 @@ mod tests {
             fs::write(store.file(), text).unwrap();
             let problem = store.load(&here).unwrap_err().to_string();
             assert!(problem.contains("peaks.json: cannot read"), "{problem}");
-            let (found, _) = store.load_or(&here, || peaks(3.0));
+            let (found, _) = store.load_or(&here, || measured(3.0));
             assert_eq!(found.ceilings[0].value, 3.0);
         }
     }
@@ -259,7 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("file"), "").unwrap();
         let store = CeilingCache::at(folder.path().join("file").join("peaks.json"));
-        let (found, problem) = store.load_or(&Machine::here(), || peaks(4.0));
+        let (found, problem) = store.load_or(&Machine::here(), || measured(4.0));
         assert_eq!(found.ceilings[0].value, 4.0);
         assert!(
             problem

@@ -1,4 +1,4 @@
-//! How fast the core's clock runs, by counting: an addition that needs the one before takes one
+//! The core's clock rate, by counting: an addition that needs the one before takes one
 //! cycle on every processor this is built for.
 
 use std::fs;
@@ -22,7 +22,7 @@ pub struct CoreClock {
 }
 
 impl CoreClock {
-    /// What the system says; not measured.
+    /// Reads the system's figures; nothing is measured.
     pub(super) fn here() -> Self {
         Self::said(Path::new("/sys/devices/system/cpu/cpu0/cpufreq"))
     }

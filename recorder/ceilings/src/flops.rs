@@ -4,6 +4,10 @@
 //! units of the processors at hand (4 to 5 cycles, 2 units), and touches no memory. The loops are
 //! written in assembly: no compiler can fold, vectorise or spoil them, at any optimisation level.
 //! Each leaves its accumulators behind, and a test computes them again another way.
+//!
+//! The loops of aarch64 were built and run without such a machine: by Debian's `rustc` and `libstd-rust-dev:arm64`, under
+//! `qemu-aarch64 -cpu max`, with `trueno-record peaks` as a whole and the tests that compute every accumulator and element
+//! anew. Their rates there are qemu's.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -17,7 +21,7 @@ const ACCUMULATOR_BYTES: usize = 16 * 64;
 /// Bytes of one operand.
 const OPERAND_BYTES: usize = 64;
 
-/// What the lanes of a loop hold.
+/// Element type of a loop's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     F32,
@@ -63,7 +67,7 @@ pub(super) struct Loop {
     /// Bytes of a register as far as it is used.
     width_bytes: usize,
     accumulators: usize,
-    /// Whether this processor has the instructions.
+    /// True if this processor has the instructions.
     is_there: fn() -> bool,
     /// Runs so many rounds of [`STEPS`] on every accumulator.
     ///
@@ -94,7 +98,7 @@ impl Loop {
     }
 }
 
-/// What a loop works on. A value stays finite for ever: `x * 0.5 + 1` tends to 2.
+/// Operands of a loop. A value stays finite for ever: `x * 0.5 + 1` tends to 2.
 #[repr(C, align(64))]
 pub(super) struct Registers {
     accumulators: [u8; ACCUMULATOR_BYTES],

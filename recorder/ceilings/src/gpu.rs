@@ -1,4 +1,4 @@
-//! What the GPUs of this machine can do at most, measured by kernels of our own.
+//! Ceilings of the GPUs of this machine, measured by kernels of our own.
 //!
 //! The kernels are PTX texts in this crate, which the driver compiles for the device it has; no CUDA library but
 //! the driver is needed, and none at build time. **Not verified on a GPU yet:** the kernels were assembled and
@@ -32,14 +32,14 @@ pub const CEILINGS_PTX: &str = include_str!("gpu/ceilings.ptx");
 /// Kernels for those with compute capability 8.0 and later.
 pub const TENSOR_PTX: &str = include_str!("gpu/tensor.ptx");
 
-/// How much time a measurement takes.
+/// Amount of time a measurement takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuEffort {
-    /// How often each ceiling is measured.
+    /// Number of times each ceiling is measured.
     pub repetitions: u32,
-    /// How long once takes at least.
+    /// Shortest time of one repetition.
     pub repetition: Duration,
-    /// How long the device is kept busy first.
+    /// Time for which the device is kept busy first.
     pub warm_up: Duration,
 }
 
@@ -61,11 +61,11 @@ pub struct Gpu {
     pub number: u32,
     /// Such as `NVIDIA H100`.
     pub name: String,
-    /// Which device it is, wherever it is seen from.
+    /// Identifies the device, wherever it is seen from.
     pub uuid: String,
     /// Such as `9.0`.
     pub compute_capability: Option<String>,
-    /// How many.
+    /// Their number.
     pub multiprocessors: Option<u32>,
     /// Of the L2 cache.
     pub l2_bytes: Option<u64>,
@@ -86,7 +86,7 @@ pub struct GpuCeilings {
     pub measured_at_s: u64,
     /// Clock of the processors, measured after the ceilings; of one that does next to nothing else.
     pub clock_hz: Option<f64>,
-    /// What was not measured, and why; what else to know.
+    /// Gaps in the measurement with their reasons, and other remarks.
     pub notes: Vec<String>,
     /// The ceilings, bandwidth first; device `gpu:<number>`.
     pub ceilings: Vec<Ceiling>,

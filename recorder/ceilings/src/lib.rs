@@ -1,4 +1,4 @@
-//! What this machine can do at most, measured: the ceilings of a roofline.
+//! Ceilings of this machine, measured: the roofs of a roofline.
 //!
 //! Two kinds, each with one thread and with all the program may run:
 //!
@@ -69,7 +69,7 @@ pub struct CpuCeilings {
     pub measured_at_s: u64,
     /// While they were measured.
     pub clock: CoreClock,
-    /// What was not measured, and why; what else to know.
+    /// Gaps in the measurement with their reasons, and other remarks.
     pub notes: Vec<String>,
     /// The ceilings, bandwidth first.
     pub ceilings: Vec<Ceiling>,

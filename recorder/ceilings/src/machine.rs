@@ -1,4 +1,4 @@
-//! What makes a machine another one, so that ceilings measured before do not hold.
+//! Identity of a machine: where it differs, ceilings measured before do not hold.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use trueno_format::host;
 /// Raised when the loops or what is made of their times change.
 const CODE_VERSION: u32 = 3;
 
-/// What ceilings depend on. Kept ceilings of any other key are stale.
+/// Everything that ceilings depend on. Cached ceilings of any other key are stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Of the measuring code.
@@ -48,7 +48,7 @@ impl Machine {
         }
     }
 
-    /// What differs from `other`, in words; `None` if nothing does.
+    /// Names a difference from `other`, in words; `None` if there is none.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
         let differs = [
             (

@@ -8,14 +8,14 @@ use super::repeat::{Effort, Found, MOMENTS};
 use super::threads::{Team, Visited};
 use super::{CoreClock, CpuCeilings, Machine, clock};
 
-/// How far a measurement has come.
+/// Progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Visits done.
     pub done: usize,
     /// Visits in all; those that unsettled ceilings need beyond them are not counted.
     pub all: usize,
-    /// What is measured now.
+    /// Name of the current step.
     pub now: &'a str,
 }
 
@@ -142,7 +142,7 @@ struct Row {
     step: Step,
     visited: Visited,
     found: Found,
-    /// Why there will be no more of it.
+    /// Reason for which there will be no more of it.
     failed: Option<String>,
 }
 
@@ -189,17 +189,17 @@ mod tests {
             longest: Duration::ZERO,
         };
         let mut told = Vec::new();
-        let peaks = measure(&effort, |at| told.push((at.done, at.all)));
-        assert!(!peaks.ceilings.is_empty(), "{:?}", peaks.notes);
+        let measured = measure(&effort, |at| told.push((at.done, at.all)));
+        assert!(!measured.ceilings.is_empty(), "{:?}", measured.notes);
         let all = told[0].1;
         assert_eq!(told.len(), all);
         assert_eq!(told.last(), Some(&(all - 1, all)));
-        assert_eq!(peaks.ceilings.len() + 1, all, "{:?}", peaks.notes);
-        assert!(peaks.clock.hz.is_some() || !cfg!(target_arch = "x86_64"));
+        assert_eq!(measured.ceilings.len() + 1, all, "{:?}", measured.notes);
+        assert!(measured.clock.hz.is_some() || !cfg!(target_arch = "x86_64"));
         let note = format!("unsettled, measured at fewer than 3 moments: {all} of {all}");
-        assert!(peaks.notes.contains(&note), "{:?}", peaks.notes);
+        assert!(measured.notes.contains(&note), "{:?}", measured.notes);
         let mut seen = HashSet::new();
-        for c in &peaks.ceilings {
+        for c in &measured.ceilings {
             assert!(c.value.is_finite() && c.value > 0.0, "{c:?}");
             assert!(c.median.unwrap() > 0.0 && c.median.unwrap() <= c.value);
             assert!(c.spread.unwrap() >= 0.0 && c.spread.unwrap().is_finite());
@@ -214,7 +214,7 @@ mod tests {
             );
             assert!(seen.insert(key), "twice: {c:?}");
         }
-        let levels: HashSet<_> = peaks
+        let levels: HashSet<_> = measured
             .ceilings
             .iter()
             .flat_map(|c| c.level.as_deref())

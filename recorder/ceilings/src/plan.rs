@@ -1,4 +1,4 @@
-//! What is measured, and what each of it is called.
+//! The list of measurements and their names.
 
 use super::Machine;
 use super::bandwidth::{Mover, Moving, Operation};

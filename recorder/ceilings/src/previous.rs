@@ -7,7 +7,7 @@ use trueno_format::{Ceiling, CeilingKind};
 /// Two measurements of one machine that differ by more than this share of the lower one disagree.
 pub const AGREEMENT: f64 = 0.1;
 
-/// Whether two measurements of one ceiling differ by more than [`AGREEMENT`].
+/// Returns whether two measurements of one ceiling differ by more than [`AGREEMENT`].
 pub fn disagree(a: f64, b: f64) -> bool {
     a.max(b) > (1.0 + AGREEMENT) * a.min(b)
 }
@@ -71,7 +71,7 @@ mod tests {
     use crate::{CoreClock, Machine};
     use trueno_format::Source;
 
-    fn peaks(measured_at_s: u64, ceilings: &[(&'static str, u32, f64)]) -> CpuCeilings {
+    fn measured(measured_at_s: u64, ceilings: &[(&'static str, u32, f64)]) -> CpuCeilings {
         let ceiling = |(level, threads, value): &(&'static str, u32, f64)| Ceiling {
             level: Some((*level).into()),
             operation: Some("read".into()),
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn each_has_its_own_beside_it_and_those_apart_are_named() {
-        let before = peaks(7, &[("DRAM", 2, 50.0), ("L1", 1, 100.0), ("L2", 1, 100.0)]);
-        let mut now = peaks(
+        let before = measured(7, &[("DRAM", 2, 50.0), ("L1", 1, 100.0), ("L2", 1, 100.0)]);
+        let mut now = measured(
             8,
             &[
                 ("DRAM", 1, 30.0),

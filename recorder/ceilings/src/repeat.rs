@@ -1,14 +1,18 @@
-//! How often and how long something is measured, and what is made of it.
+//! Repetitions of a measurement, and the values made of them.
+//!
+//! All are measured in turn, a few repetitions of 0.2 ms each, for seconds: whatever disturbs one for a while is gone when
+//! its turn comes again. The value is what three moments reached and not the best: for single moments a virtual machine's
+//! memory was 1.7 times as fast.
 
 use std::time::Duration;
 
-/// How much time a measurement takes.
+/// Amount of time a measurement takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// How often each ceiling is measured; at least once. A few at a time, and then the others: what
+    /// Number of times each ceiling is measured; at least once. A few at a time, and then the others: what
     /// disturbs one for a while is gone when its turn comes again.
     pub repetitions: u32,
-    /// How long once takes, about.
+    /// Time of one repetition, about.
     pub repetition: Duration,
     /// After that long, what is not yet settled is left as it is, and so is all that has not been
     /// measured as often as it should. Everything is measured at one moment at least.
@@ -40,7 +44,7 @@ impl Effort {
     }
 }
 
-/// What is measured of one ceiling, moment by moment.
+/// Rates of one ceiling, moment by moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     rates: Vec<f64>,
@@ -103,18 +107,18 @@ impl Found {
     }
 }
 
-/// What is kept of repetitions.
+/// Summary of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Repeated {
-    /// What [`MOMENTS`] moments reached: the ceiling.
+    /// The rate that [`MOMENTS`] moments reached: the ceiling.
     pub reached: f64,
-    /// What one did.
+    /// The rate of the best moment.
     pub best: f64,
     pub median: f64,
     /// Interquartile range over the median: what an interrupted repetition does not change.
     pub spread: f64,
     pub repetitions: u32,
-    /// Whether the best was hardly more than what is reached.
+    /// True if the best was hardly more than what is reached.
     pub is_settled: bool,
 }
 
@@ -175,7 +179,7 @@ mod tests {
         assert!(!one.is_settled, "one moment settles nothing");
     }
 
-    /// What was come near to once or twice may have been chance.
+    /// A rate that was come near to once or twice may have been chance.
     #[test]
     fn a_rate_counts_when_several_moments_reached_it() {
         for (moments, reached, is_settled) in [

@@ -4,7 +4,7 @@ use trueno_format::{CeilingSource, RecordedCeilings, utc};
 
 use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, measure};
 
-/// Which ceilings a run gets.
+/// Choice of ceilings for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CeilingRequest {
     /// Those kept for this machine; without them none. Reads one file.

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use super::memory::Memory;
 
-/// What one thread repeats.
+/// Work that one thread repeats.
 pub(super) trait Work: Send {
     /// Before each visit, on the thread that will run it.
     fn prepare(&mut self, _memory: &mut Memory) {}
 
-    /// What a round counts for: bytes, operations.
+    /// Gives a round's amount: bytes, operations.
     fn amount(&self) -> u64;
 
     fn run(&mut self, memory: &mut Memory, rounds: u64);
@@ -148,7 +148,7 @@ impl Drop for Team {
     }
 }
 
-/// What a thread of a team of `all` does.
+/// Body of a thread in a team of `all`.
 fn serve(
     mut memory: Memory,
     number: usize,
@@ -193,13 +193,13 @@ struct Shared {
     rates: Mutex<Vec<f64>>,
 }
 
-/// How often a number of rounds is tried before it is taken to last long enough.
+/// Number of times a number of rounds is tried before it is taken to last long enough.
 const TRIES: usize = 3;
 
 /// Where even work that took no time would end.
 const MAX_ROUNDS: u64 = 1 << 50;
 
-/// What one thread does; `None` if another one is missing.
+/// One thread's part of a visit; `None` if another one is missing.
 fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()> {
     let shared = Arc::clone(&order.shared);
     let mut meeting = Meeting {

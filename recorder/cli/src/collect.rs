@@ -9,7 +9,7 @@ use trueno_recorder::capture::collect;
 
 use crate::{Failure, run};
 
-/// What is typed after `collect`.
+/// Arguments of `collect`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The folder that `run` made beside the run: its name ends with `.capture-` and a number.

@@ -17,10 +17,10 @@ use crate::libraries::{self, Search};
 use crate::wrap::wrapped;
 use crate::{Failure, NOT_MEASURABLE, driver};
 
-/// What is typed after `doctor`.
+/// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Exit with 3 if this cannot be recorded here.
@@ -51,11 +51,11 @@ enum Need {
     Cuda,
 }
 
-/// Whether something can be recorded.
+/// Verdict on something that may be recorded.
 #[derive(Clone, Debug, Serialize)]
 struct Verdict {
     possible: bool,
-    /// Why not.
+    /// Reason why not.
     why_not: Option<String>,
 }
 
@@ -143,14 +143,14 @@ fn look(args: &Args) -> Findings {
     }
 }
 
-/// Whether Nsight Compute is there.
+/// Gives the reason where Nsight Compute is not there.
 fn no_ncu() -> Option<String> {
     let folders = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&folders).any(|folder| folder.join("ncu").is_file());
     (!found).then(|| "Nsight Compute (ncu) is not on the PATH".to_owned())
 }
 
-/// Why counters of the device are not for everybody here.
+/// Gives the reason where the device's counters are for administrators only.
 fn restricted() -> Option<String> {
     let parameters = fs::read_to_string("/proc/driver/nvidia/params").ok()?;
     let line = parameters

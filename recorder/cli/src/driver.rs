@@ -1,8 +1,8 @@
-//! What the doctor says of the NVIDIA driver.
+//! The doctor's findings about the NVIDIA driver.
 
 use trueno_cupti::driver::{self, Listed};
 
-/// What the driver says.
+/// The driver's own facts.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Driver {
     /// Where it was loaded from.
@@ -10,7 +10,7 @@ pub struct Driver {
     /// 13000 is 13.0.
     pub version: Option<u32>,
     pub devices: Vec<Listed>,
-    /// Why there is none, or it does not work.
+    /// Reason why there is none, or it does not work.
     pub problem: Option<String>,
 }
 

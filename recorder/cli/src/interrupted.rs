@@ -1,4 +1,4 @@
-//! What an interrupt leaves behind: nothing.
+//! Clean-up on interrupts.
 
 use std::ffi::c_int;
 use std::fs;

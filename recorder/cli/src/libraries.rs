@@ -52,7 +52,7 @@ pub struct Found {
     pub version: u32,
 }
 
-/// What was tried.
+/// The action that failed.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Search {
     pub found: Option<Found>,

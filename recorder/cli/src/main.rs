@@ -24,11 +24,11 @@ use clap::{Parser, Subcommand};
 #[command(name = "trueno-record", version, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum Command {
     /// Run a program and record its CUDA work and its NVTX ranges, without a change to it.
     Run(run::Args),
     /// Make a run of what `run` left behind when it was killed itself.
@@ -39,7 +39,7 @@ enum Verb {
     Peaks(peaks::Args),
 }
 
-/// Why there is nothing to show.
+/// A reason why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
@@ -71,11 +71,11 @@ impl Failure {
 const NOT_MEASURABLE: u8 = 3;
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().verb {
-        Verb::Run(args) => run::run(&args),
-        Verb::Collect(args) => collect::run(&args),
-        Verb::Doctor(args) => doctor::run(&args),
-        Verb::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
+    let done = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::Collect(args) => collect::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+        Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -15,7 +15,7 @@ use trueno_format::Error;
 
 use crate::{interrupted, say, table};
 
-/// What is typed after `peaks`.
+/// Arguments of `peaks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Measure the GPUs of this machine, and not its processor; what `run` records on them has these ceilings then.
@@ -39,10 +39,10 @@ pub struct Args {
     /// With --into: in place of the measured ceilings that RUN has of its processor.
     #[arg(long, requires = "into")]
     replace: bool,
-    /// How often each ceiling is measured at least, if there is time (of a GPU 15 times).
+    /// Number of times each ceiling is measured at least, if there is time (of a GPU 15 times).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: Option<u32>,
-    /// How long once takes, in milliseconds (of a GPU 5 at least).
+    /// Time of one repetition, in milliseconds (of a GPU 5 at least).
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     repetition_ms: Option<f64>,
     /// After so many seconds, take what there is; each ceiling is measured a few times all the same.
@@ -64,7 +64,7 @@ fn milliseconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Why there is nothing to show.
+/// A reason why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// To standard output.

@@ -17,7 +17,7 @@ use trueno_recorder::run_json::RUN_JSON;
 
 use crate::{Failure, libraries, say, signals};
 
-/// What is typed after `run`.
+/// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Run directory to make. Default: the program's name and `.run`.
@@ -26,7 +26,7 @@ pub struct Args {
     /// Replace a run that is there.
     #[arg(long)]
     overwrite: bool,
-    /// How much to record.
+    /// Level of detail to record.
     #[arg(long, value_enum, default_value_t = Level::Edges)]
     level: Level,
     /// One row a launch of a CUDA graph, or one a node of it. Whole is for long recordings: nodes fill the device's buffers.
@@ -57,7 +57,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// How much is recorded.
+/// Level of detail.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Level {
     /// Kernels, transfers, calls of the runtime.
@@ -68,7 +68,7 @@ enum Level {
     Full,
 }
 
-/// How graphs are recorded.
+/// Recording of CUDA graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Graphs {
     /// Every node.
@@ -147,7 +147,7 @@ fn output(args: &Args) -> PathBuf {
     })
 }
 
-/// What must be there before anything is started.
+/// Checks the prerequisites of a CUDA recording before anything is started.
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
     if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
@@ -241,7 +241,7 @@ fn start(
     ended.map_err(|e| Failure::NotStarted(format!("{shown}: cannot be waited for: {e}")))
 }
 
-/// What to look at where a program does not start.
+/// A hint for a program that does not start.
 fn hint(error: &io::Error, program: &OsStr) -> &'static str {
     let is_there = Path::new(program).exists();
     match error.raw_os_error() {

@@ -2,7 +2,7 @@
 
 /// As wide as a terminal is at least.
 const WIDTH: usize = 80;
-/// How far in a line goes on.
+/// Indentation of a continued line.
 const INDENT: usize = 4;
 
 /// Breaks lines at spaces; what goes on stands further in. A word that is longer than a line stays whole, so that it can be

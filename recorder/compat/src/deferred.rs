@@ -10,7 +10,7 @@ use crate::profiler::BrickProfiler;
 const MAX_PENDING: usize = 1 << 16;
 const BEFORE_IT_BEGAN: &str = "finalized with a time before its launch";
 
-/// What waits for [`BrickProfiler::finalize`].
+/// Work that waits for [`BrickProfiler::finalize`].
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     pending: Vec<Launch>,
@@ -105,12 +105,12 @@ impl BrickProfiler {
         }
     }
 
-    /// Whether anything waits for [`BrickProfiler::finalize`].
+    /// Returns whether anything waits for [`BrickProfiler::finalize`].
     pub fn has_pending(&self) -> bool {
         !self.deferred.pending.is_empty()
     }
 
-    /// How much waits for [`BrickProfiler::finalize`].
+    /// Counts the pieces that wait for [`BrickProfiler::finalize`].
     pub fn pending_count(&self) -> usize {
         self.deferred.pending.len()
     }

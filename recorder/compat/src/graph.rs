@@ -15,7 +15,7 @@ const NO_TIMES: &str = "recorded without times";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExecutionNodeId(pub u32);
 
-/// Which way a transfer goes; H: host, D: device.
+/// Direction of a transfer; H: host, D: device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum TransferDirection {
@@ -24,7 +24,7 @@ pub enum TransferDirection {
     D2D,
 }
 
-/// What a scope is. Layers become rows of kind `layer`, bricks `brick`, tasks `task`, all else
+/// A scope. Layers become rows of kind `layer`, bricks `brick`, tasks `task`, all else
 /// `function`, with the times of push and pop; times and figures given here are not recorded.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -136,7 +136,7 @@ impl BrickProfiler {
         self.graph.enabled = false;
     }
 
-    /// Whether scopes and kernels are recorded.
+    /// Returns whether scopes and kernels are recorded.
     pub fn is_graph_enabled(&self) -> bool {
         self.graph.enabled
     }
@@ -257,7 +257,7 @@ impl BrickProfiler {
         self.graph.stopped = None;
     }
 
-    /// Whether every scope was popped.
+    /// Returns whether every scope was popped.
     pub fn graph_is_scope_balanced(&self) -> bool {
         self.graph.scopes.is_empty()
     }

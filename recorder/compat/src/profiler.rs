@@ -114,7 +114,7 @@ impl BrickProfiler {
         self.enabled = false;
     }
 
-    /// Whether bricks are timed.
+    /// Returns whether bricks are timed.
     pub fn is_enabled(&self) -> bool {
         self.enabled
     }

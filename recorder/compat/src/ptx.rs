@@ -63,12 +63,12 @@ impl PtxRegistry {
         self.kernels.keys().copied()
     }
 
-    /// How many sources there are.
+    /// Counts the sources.
     pub fn len(&self) -> usize {
         self.kernels.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.kernels.is_empty()
     }

@@ -5,7 +5,7 @@ pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// What limits a brick, as the program says; nothing here finds it out.
+/// Limit of a brick, as the program states it; nothing here finds it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum BrickBottleneck {

@@ -103,7 +103,7 @@ impl BrickProfiler {
         self.tiles.enabled = false;
     }
 
-    /// Whether tiles are timed.
+    /// Returns whether tiles are timed.
     pub fn is_tile_profiling_enabled(&self) -> bool {
         self.tiles.enabled
     }

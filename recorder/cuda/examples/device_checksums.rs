@@ -1,4 +1,4 @@
-//! Whether fingerprints of the first GPU are those of the host, and how fast they are.
+//! Compares fingerprints of the first GPU with those of the host, and measures their speed.
 //!
 //! `cargo run --release -p trueno-recorder-cuda --example device_checksums`
 //!
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// How many failed.
+/// Runs the checks; gives the number that failed.
 fn checks(device: &Device) -> Result<u32, DriverError> {
     let rec = Recorder::disabled();
     let checksums = Checksums::new(&rec, device)?;

@@ -1,4 +1,4 @@
-//! What each sync mode costs: `cargo run --release -p trueno-recorder-cuda --features cuda --example sync_modes --
+//! The cost of each sync mode: `cargo run --release -p trueno-recorder-cuda --features cuda --example sync_modes --
 //! FOLDER [LAYERS] [BRICKS] [MICROSECONDS]`.
 //!
 //! The same work, LAYERS of BRICKS with a kernel of so many microseconds each, without a recorder and then in each mode;

@@ -62,7 +62,7 @@ impl Anchor {
     }
 }
 
-/// Whether the device has reached an event.
+/// Returns whether the device has reached an event.
 fn is_over(event: &CudaEvent) -> bool {
     // SAFETY: the event exists.
     unsafe { result::event::query(event.cu_event()) }.is_ok()
@@ -73,14 +73,14 @@ fn distance_ms(from: &CudaEvent, to: &CudaEvent) -> Result<f32, DriverError> {
     unsafe { result::event::elapsed(from.cu_event(), to.cu_event()) }
 }
 
-/// How coarse a distance of so many milliseconds is: half a microsecond, or the step of an `f32` there.
+/// Gives the resolution of a distance of so many milliseconds: half a microsecond, or the step of an `f32` there.
 pub(crate) fn resolution_ns(distance_ms: f32) -> u64 {
     let distance = distance_ms.abs();
     let step = distance.next_up() - distance;
     ((f64::from(step) * 1e6).ceil() as u64).max(EVENT_RESOLUTION_NS)
 }
 
-/// What NVIDIA's documentation says of `cuEventElapsedTime`.
+/// Resolution of `cuEventElapsedTime`, by NVIDIA's documentation.
 pub(crate) const EVENT_RESOLUTION_NS: u64 = 500;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Whether this machine has a driver and a device, asked before cudarc is: cudarc panics without a driver.
+//! Checks for a driver and a device, before cudarc is called: cudarc panics without a driver.
 
 pub use trueno_cupti::driver::{Driver, DriverError};
 

@@ -1,8 +1,8 @@
-//! What can go wrong.
+//! Errors.
 
 use crate::driver::DriverError;
 
-/// Why something could not be done on the device.
+/// A failure on the device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,7 +12,7 @@ pub enum Error {
     /// The driver refused a call.
     #[error("{action}: {problem}")]
     Call {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
         /// In the driver's words.
         problem: String,
@@ -28,7 +28,7 @@ pub enum Error {
     /// A text that cannot be given to the driver.
     #[error("{what}: a null byte in the text")]
     Text {
-        /// Which text.
+        /// The text's name.
         what: &'static str,
     },
 }

@@ -1,4 +1,8 @@
 //! Events that are marks on streams, and where they come from.
+//!
+//! Marks lie around the launch and inside the waits: memory that another stream uses is waited for before the first mark,
+//! so that a row is the work and not the wait for it. Times are distances to an anchor at most about a second before, as
+//! the driver's `f32` milliseconds get coarser with distance.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -169,7 +173,7 @@ impl Events {
         }
     }
 
-    /// How coarse the times are that were given out so far.
+    /// Gives the resolution of the times given out so far.
     pub fn resolution_ns(&self) -> u64 {
         resolution_ns(f32::from_bits(self.farthest_ms.load(Ordering::Relaxed)))
     }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::module::Kernel;
 use crate::stream::Stream;
 
-/// What the program states about a launch.
+/// The program's statements about a launch.
 #[derive(Clone, Copy, Default)]
 struct Stated {
     elements: Option<u64>,

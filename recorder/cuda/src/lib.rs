@@ -1,7 +1,9 @@
 //! Records Rust programs around [`cudarc`](https://docs.rs/cudarc) into a run of [`trueno_recorder`].
 //!
 //! Without the feature `cuda` there are only [`checksum`], which fingerprints tensors where they lie, and [`driver`],
-//! which says whether a GPU can be used here; cudarc is not compiled then. With it:
+//! which says whether a GPU can be used here; cudarc is not compiled then: two of its versions do not compile together, so
+//! that it is one crate's business behind one feature. It panics where there is no driver, so the library and every function
+//! that it will need are looked for first. With the feature:
 //!
 #![cfg_attr(feature = "cuda", doc = include_str!("guide.md"))]
 #![cfg_attr(

@@ -39,7 +39,7 @@ impl Stream {
         })
     }
 
-    /// What this stream is given from now on comes after `event`. The next row here gets an edge of kind `depends_on`
+    /// Lets all later work of this stream come after `event`. The next row here gets an edge of kind `depends_on`
     /// from the row that the event lies behind.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What records a program's use of a device.
+//! The handle that records a program's use of a device.
 
 use std::sync::Arc;
 

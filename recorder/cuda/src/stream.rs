@@ -21,7 +21,7 @@ pub struct Stream {
     order: Arc<Mutex<Order>>,
 }
 
-/// What the next work on a stream comes after.
+/// Predecessors of the next work on a stream.
 #[derive(Default)]
 pub(crate) struct Order {
     /// The last row of this stream.

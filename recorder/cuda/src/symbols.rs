@@ -1,4 +1,4 @@
-//! What cudarc calls for us.
+//! Driver functions that cudarc calls for us.
 
 use std::ffi::CStr;
 

@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::stream::Stream;
 
 const DEVICE: &str = "device";
-/// What kind of host memory it is, cudarc does not say.
+/// The kind of host memory, which cudarc does not say.
 const NOT_KNOWN: &str = "";
 
-/// Whether there is room.
+/// Returns whether there is room.
 fn fits(from: usize, to: usize) -> Result<(), Error> {
     if from <= to {
         return Ok(());

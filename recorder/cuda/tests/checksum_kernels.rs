@@ -13,7 +13,7 @@ use trueno_recorder_cuda::checksum::{
 static DENSE: LazyLock<Module> = LazyLock::new(|| Module::parse(FINGERPRINT_PTX));
 static STRIDED: LazyLock<Module> = LazyLock::new(|| Module::parse(STRIDED_PTX));
 
-/// How a kernel is launched, and where its tensor lies.
+/// Launch shape of a kernel, and the place of its tensor.
 #[derive(Clone, Copy, Debug)]
 struct How {
     blocks: u32,
@@ -55,7 +55,7 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(8).map(word).collect()
 }
 
-/// What the device would give: the fingerprint and the samples.
+/// Gives the device's result: the fingerprint and the samples.
 fn on_device<T: Element>(
     data: &[T],
     elements: u64,

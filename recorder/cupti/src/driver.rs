@@ -3,6 +3,9 @@
 //!
 //! Nothing is linked and nothing panics: without a driver there is an error that says so. Modules are PTX
 //! texts, which the driver compiles for the device it has.
+//!
+//! The functions are a table of our own ([`Api`]), each looked for first, and not cudarc's: so ceilings and checksums add
+//! no dependency to a build, and any program with an address and a stream can use them.
 
 mod api;
 mod context;

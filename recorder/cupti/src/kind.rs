@@ -36,9 +36,9 @@ pub const DEVICE: u32 = 8;
 pub const CONTEXT: u32 = 9;
 /// Kernels that may run side by side.
 pub const CONCURRENT_KERNEL: u32 = 10;
-/// What CUPTI itself cost.
+/// CUPTI's own overhead.
 pub const OVERHEAD: u32 = 17;
-/// What a device's clocks, temperature and power were.
+/// Clocks, temperature and power of a device.
 pub const ENVIRONMENT: u32 = 20;
 /// Copies between devices.
 pub const MEMCPY_PEER: u32 = 22;

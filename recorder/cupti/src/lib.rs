@@ -1,4 +1,4 @@
-//! What CUPTI, NVIDIA's tracing library, records of a CUDA program.
+//! Records of CUPTI, NVIDIA's tracing library, about a CUDA program.
 //!
 //! - [`record`]: the activity records as they lie in CUPTI's buffers, decoded. No CUDA is needed to
 //!   build or to use it.

@@ -3,6 +3,10 @@
 //! Times are nanoseconds of `CLOCK_REALTIME`; 0 means that CUPTI did not collect one. Where a record holds
 //! the address of a text, the recorded process has put the number of a name in its place (see
 //! [`crate::spool`]).
+//!
+//! Records are read by offset and not cast to structs: enumerations grow, records get longer at their end, and the end
+//! of a buffer is not trusted. Their lengths are asked from the library itself ([`crate::library::record_sizes`]); a kind
+//! whose records are too short for what is read of them is refused by name.
 
 use crate::kind;
 use crate::layout::{Field, layout};
@@ -54,7 +58,7 @@ layout! {
 }
 
 layout! {
-    /// What copies, copies between devices and fills have at the same places.
+    /// Fields that copies, copies between devices and fills have at the same places.
     Moved of 44 {
         /// Bytes moved or filled.
         bytes: u64 = 8,
@@ -88,7 +92,7 @@ layout! {
         dst_kind: u8 = 6,
         /// Bit 0: asynchronous.
         flags: u8 = 7,
-        /// How much, when and where.
+        /// Bytes, times and place.
         moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 44,
@@ -106,7 +110,7 @@ layout! {
         dst_kind: u8 = 6,
         /// Bit 0: asynchronous.
         flags: u8 = 7,
-        /// How much, when and where.
+        /// Bytes, times and place.
         moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 60,
@@ -118,7 +122,7 @@ layout! {
 layout! {
     /// A fill (`CUpti_ActivityMemset4`).
     Memset of 80 {
-        /// How much, when and where.
+        /// Bytes, times and place.
         moved: Moved = 0,
         /// Of the call that asked for it.
         correlation: u32 = 44,
@@ -134,7 +138,7 @@ layout! {
 layout! {
     /// A call of the driver or the runtime (`CUpti_ActivityAPI`).
     Api of 40 {
-        /// Which function.
+        /// Number of the function.
         callback: u32 = 4,
         /// When it began.
         start: u64 = 8,
@@ -146,7 +150,7 @@ layout! {
         thread: u32 = 28,
         /// Links it to what it began.
         correlation: u32 = 32,
-        /// What it returned.
+        /// Return code.
         status: u32 = 36,
     }
 }
@@ -170,7 +174,7 @@ layout! {
         event: u32 = 36,
     }
     later {
-        /// Which recording of the event.
+        /// Number of the event's recording.
         event_sync: u64 = 40,
     }
 }
@@ -192,13 +196,13 @@ layout! {
         device: u32 = 24,
         /// When the device reached it; 0: not collected.
         time: u64 = 40,
-        /// Which recording of the event.
+        /// Number of the event's recording.
         event_sync: u64 = 48,
     }
 }
 
 layout! {
-    /// What CUPTI itself cost (`CUpti_ActivityOverhead` and later).
+    /// CUPTI's own overhead (`CUpti_ActivityOverhead` and later).
     Overhead of 40 {
         /// `CUpti_ActivityOverheadKind`.
         what: u32 = 4,
@@ -218,7 +222,7 @@ layout! {
 layout! {
     /// An id that another library gave to a call (`CUpti_ActivityExternalCorrelation`).
     ExternalCorrelation of 24 {
-        /// Which library.
+        /// Number of the library.
         what: u32 = 4,
         /// Its id.
         external: u64 = 8,
@@ -238,7 +242,7 @@ layout! {
         correlation: u32 = 12,
         /// Where.
         address: u64 = 16,
-        /// How much.
+        /// Amount.
         bytes: u64 = 24,
         /// When.
         time: u64 = 32,
@@ -252,9 +256,9 @@ layout! {
         pool_kind: u32 = 80,
         /// Where that pool is.
         pool: u64 = 88,
-        /// How large it is, if it is this process's own.
+        /// Its size, if it is this process's own.
         pool_bytes: u64 = 104,
-        /// How much of it is in use, if it is this process's own.
+        /// Bytes in use, if it is this process's own.
         pool_used: u64 = 112,
     }
 }
@@ -272,13 +276,13 @@ layout! {
         device: u32 = 20,
         /// Where it is.
         pool: u64 = 32,
-        /// What CUPTI calls the size of the operation.
+        /// The size of the operation, in CUPTI's words.
         operation_bytes: u64 = 40,
         /// When.
         time: u64 = 56,
     }
     later {
-        /// How much of it is in use, if it is this process's own.
+        /// Bytes in use, if it is this process's own.
         pool_used: u64 = 64,
     }
 }
@@ -304,7 +308,7 @@ layout! {
 }
 
 layout! {
-    /// What a device was like (`CUpti_ActivityEnvironment`).
+    /// Environment of a device (`CUpti_ActivityEnvironment`).
     Environment of 40 {
         /// Device of the process.
         device: u32 = 4,
@@ -366,7 +370,7 @@ layout! {
         name: u64 = 136,
     }
     later {
-        /// Whether it is a part of a device.
+        /// True if it is a part of a device.
         is_mig: u8 = 145,
     }
 }
@@ -395,7 +399,7 @@ pub enum Record {
     Device(Device),
 }
 
-/// Why bytes are no record.
+/// A reason why bytes are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// Not even a kind.

@@ -28,7 +28,7 @@ pub use write::{Chunk, Writer};
 
 /// First bytes of a spool.
 pub const MAGIC: &[u8; 8] = b"TRNSPOL1";
-/// How the names of spools end.
+/// File extension of spools.
 pub const EXTENSION: &str = "spool";
 
 /// Bytes before each chunk: kind, length, XXH3-64 of what follows.

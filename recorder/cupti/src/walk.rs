@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::kind::KINDS;
 use crate::record::kind_of;
 
-/// How long records of each kind are.
+/// Record sizes by kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(BTreeMap<u32, usize>);
 
@@ -34,7 +34,7 @@ impl Sizes {
     }
 }
 
-/// Why the rest of a buffer cannot be told apart.
+/// A reason why the rest of a buffer cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// Its length is not known, so neither is where the next one begins.

@@ -33,39 +33,20 @@
 //! another order; `--no-record` does the same work with a recorder that is off. `--peaks`
 //! keeps what this machine can do at most in the run's table `ceilings`.
 
-mod attention;
-mod backend;
-mod blocked_matmul;
-mod brick;
-mod buffers;
-mod generate;
-mod head_pool;
-mod kernel_names;
-mod kernels;
-mod model;
+mod decoder;
 mod options;
-mod plant;
-mod probe;
-mod projection;
-mod random;
 #[cfg(test)]
 mod recorded_tests;
 #[cfg(test)]
 mod reference;
-mod rope;
-mod sampling;
-mod simd;
-mod slow;
 #[cfg(test)]
 mod tests;
-mod weights;
-mod work;
 
-use backend::Simd;
 use clap::Parser;
-use generate::{Generated, generate};
+use decoder::backend::Simd;
+use decoder::generate::{Generated, generate};
+use decoder::probe::{Exp, Probe};
 use options::Options;
-use probe::{Exp, Probe};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;

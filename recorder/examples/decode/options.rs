@@ -1,11 +1,11 @@
 //! The command line.
 
-use crate::backend::Backend;
-use crate::generate::Plan;
-use crate::plant::Plant;
-use crate::probe::{Exp, Level};
-use crate::slow::Slow;
-use crate::weights::Shape;
+use crate::decoder::backend::Backend;
+use crate::decoder::generate::Plan;
+use crate::decoder::plant::Plant;
+use crate::decoder::probe::{Exp, Level};
+use crate::decoder::slow::Slow;
+use crate::decoder::weights::Shape;
 use clap::{ArgAction, Parser, ValueEnum};
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct Options {
     /// Replace a run that is there already.
     #[arg(long)]
     pub overwrite: bool,
-    /// What computes; auto takes the widest this CPU has.
+    /// Instruction set that computes; auto takes the widest this CPU has.
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: AskedBackend,
     /// Transformer layers.
@@ -64,7 +64,7 @@ pub struct Options {
     /// Fingerprint the output of each brick.
     #[arg(long, value_name = "on|off", default_value = "on", action = ArgAction::Set, value_parser = on_off)]
     pub checksums: bool,
-    /// How deep the recording goes.
+    /// Depth of the recording.
     #[arg(long, value_enum, default_value = "tile")]
     pub level: Level,
     /// Whose exp the softmax uses.
@@ -94,7 +94,7 @@ pub enum AskedBackend {
 }
 
 impl AskedBackend {
-    /// Which one that is here.
+    /// Resolves the choice on this machine.
     pub fn backend(self) -> Backend {
         match self {
             AskedBackend::Scalar => Backend::Scalar,
@@ -107,7 +107,7 @@ impl AskedBackend {
 }
 
 impl Options {
-    /// What to generate.
+    /// Gives the plan of the generation.
     ///
     /// # Errors
     /// Heads that do not divide the width evenly.

@@ -1,9 +1,9 @@
 //! A recorded run read back: what it must hold whatever the times were.
 
-use crate::backend::{Backend, Simd};
-use crate::generate::{Plan, generate};
-use crate::probe::{Level, Probe};
-use crate::weights::Shape;
+use crate::decoder::backend::{Backend, Simd};
+use crate::decoder::generate::{Plan, generate};
+use crate::decoder::probe::{Level, Probe};
+use crate::decoder::weights::Shape;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
@@ -17,7 +17,7 @@ const LAYERS: usize = 2;
 const HEADS: usize = 3;
 const TOKENS: usize = 4;
 
-/// What the tests ask of a row, whatever its table.
+/// Columns that the tests read, whatever the table.
 #[derive(Clone, Debug, Default)]
 struct Row {
     id: u64,

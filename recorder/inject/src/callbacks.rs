@@ -1,4 +1,4 @@
-//! What CUPTI calls.
+//! Callbacks of CUPTI.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn buffer_completed(
     });
 }
 
-/// Whether a buffer is the one for when there was no memory.
+/// Returns whether a buffer is the one for when there was no memory.
 pub fn is_last(buffer: Buffer) -> bool {
     buffer.base() == LAST.0.get().cast::<u8>()
 }

@@ -1,4 +1,4 @@
-//! Which nodes of a CUDA graph wait for which.
+//! Edges between nodes of CUDA graphs.
 //!
 //! Records of a replay carry the number of a node of the instantiated graph, a clone of one that the program made;
 //! CUPTI tells of each clone when it is made. Which node waits for which the driver says of the program's graph
@@ -24,12 +24,12 @@ pub const INSTANTIATE: &[&str] = &[
 /// `CUPTI_API_EXIT`.
 const EXIT: u32 = 1;
 
-/// What waits to be written: pairs of numbers of nodes, as bytes.
+/// Edges that wait to be written: pairs of numbers of nodes, as bytes.
 #[derive(Debug, Default)]
 pub struct Graphs {
     /// A clone, and what it was cloned from.
     clones: Mutex<Vec<u8>>,
-    /// What has to end, and what may begin then.
+    /// Predecessor and successor.
     edges: Mutex<Vec<u8>>,
 }
 

@@ -7,6 +7,10 @@
 //! it holds several times a second, so that a program that ends by `_exit` or a signal loses little.
 //!
 //! `trueno-record` makes a run directory of these files; this library knows nothing of runs.
+//!
+//! Inside a foreign process as little as possible is done: CUPTI's buffers are copied, with the texts that addresses in
+//! them stand for, in chunks with hashes. Decoding, sorting and Arrow come afterwards, in the command. Signals are blocked
+//! on its threads, the program's end waits ten seconds for it at most, and a forked child starts over or records nothing.
 
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]

@@ -22,7 +22,7 @@ impl Names {
         number
     }
 
-    /// What is new since it was last asked.
+    /// Takes the entries that are new since the last call.
     pub fn take_new(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.new)
     }

@@ -47,7 +47,7 @@ pub fn drain(session: &Session) {
     write(session);
 }
 
-/// What was written of names that are no texts of the program.
+/// Names written so far that are no texts of the program.
 #[derive(Debug, Default)]
 pub struct Known {
     callbacks: HashSet<(u32, u32)>,
@@ -149,7 +149,7 @@ fn frame(session: &Session, full: Full, known: &mut Known, to: &mut Vec<u8>) {
     }
 }
 
-/// What CUPTI says at the end of a buffer.
+/// CUPTI's code for the end of a buffer.
 const NO_MORE: i32 = 12;
 
 fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {

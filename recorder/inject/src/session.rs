@@ -55,7 +55,7 @@ pub struct Session {
     pub changed: Condvar,
 }
 
-/// How far a recording is.
+/// Phase of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Recording,
@@ -270,13 +270,13 @@ impl Session {
         event.write(&mut lock(&self.ranges));
     }
 
-    /// Whether a function of the driver instantiates graphs.
+    /// Returns whether a function of the driver instantiates graphs.
     pub fn instantiates(&self, number: u32) -> bool {
         let known = self.instantiations.get();
         known.is_some_and(|known| known.contains(&number))
     }
 
-    /// How far it is.
+    /// Gives the phase.
     pub fn phase(&self) -> Phase {
         *lock(&self.phase)
     }

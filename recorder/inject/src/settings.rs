@@ -1,4 +1,4 @@
-//! What the environment asks for.
+//! Settings from the environment.
 
 use std::env;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Folder to write to. Without it nothing is recorded.
 pub const FOLDER_VARIABLE: &str = "TRUENO_CAPTURE";
-/// How much: `kernels`, `edges` or `full`.
+/// Variable of the level: `kernels`, `edges` or `full`.
 pub const LEVEL_VARIABLE: &str = "TRUENO_CAPTURE_LEVEL";
 /// Milliseconds between deliveries.
 pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
@@ -14,12 +14,12 @@ pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
 /// `whole`: one record a launch of a graph in place of one a node.
 pub const GRAPHS_VARIABLE: &str = "TRUENO_CAPTURE_GRAPHS";
 
-/// How much is recorded.
+/// Level of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Kernels, transfers and the runtime's calls.
     Kernels,
-    /// What a critical path needs beside them: driver's calls, waits, events.
+    /// Also the needs of a critical path: driver's calls, waits, events.
     Edges,
     /// Memory and the stages of a launch too.
     Full,

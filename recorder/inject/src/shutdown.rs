@@ -71,7 +71,7 @@ pub fn finish(session: &'static Session) {
     session.enter(Phase::Closed);
 }
 
-/// Whether all work of devices is over and recorded.
+/// Waits for the work of devices; true once all of it is over and recorded.
 fn settle(session: &Session) -> bool {
     if session.cupti.get().is_none() {
         return true;

@@ -18,7 +18,7 @@ use crate::session::{Session, current_or_new, lock};
 use crate::settings::Level;
 use crate::{entry, flusher, threads};
 
-/// What every level records.
+/// Kinds that every level records.
 const KERNELS: &[u32] = &[
     kind::DEVICE,
     kind::CONTEXT,
@@ -30,7 +30,7 @@ const KERNELS: &[u32] = &[
     kind::RUNTIME,
     kind::OVERHEAD,
 ];
-/// What a critical path needs beside it.
+/// Kinds that a critical path needs beside it.
 const EDGES: &[u32] = &[
     kind::DRIVER,
     kind::SYNCHRONIZATION,
@@ -68,7 +68,7 @@ const ENDINGS: &[&str] = &[
 ];
 /// More functions than any version has.
 const MAX_FUNCTIONS: u32 = 1_200;
-/// What the driver says where another tool has subscribed.
+/// The driver's code where another tool has subscribed.
 const HELD: i32 = 39;
 
 /// Starts recording what CUPTI can tell; whether it does.

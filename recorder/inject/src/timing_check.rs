@@ -1,4 +1,4 @@
-//! Whether kernels still come with times.
+//! Check that kernels still come with times.
 //!
 //! In long recordings of graphs CUPTI has been seen to lose its buffers on the device: from then on records have
 //! no times, or end before they start, and the device's memory fills up. Nothing says so but the records.

@@ -1,4 +1,4 @@
-//! What a span costs here and in other recorders: three tables, and what was aimed at.
+//! The cost of a span here and in other recorders: three tables, and the targets.
 //!
 //! `cargo run --release`; takes less than a minute. Files go to a folder in `TMPDIR`, which is
 //! removed at the end.

@@ -1,4 +1,4 @@
-//! What was aimed at, and whether it was reached in this run.
+//! The targets, and whether this run reached them.
 
 use crate::rounds::{Row, find};
 use crate::spans::{BRICK, DISABLED, FLOOR, PROFILER};

@@ -1,4 +1,4 @@
-//! Which recorder gets the allocations of the process: one at a time.
+//! The recorder that gets the allocations of the process: one at a time.
 
 use std::alloc::Layout;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn wrong(problem: &str) -> Error {
     }
 }
 
-/// Whether [`start`] can be asked for that, before anything is made.
+/// Returns whether [`start`] can be asked for that, before anything is made.
 pub(crate) fn check(which: Allocations) -> Result<(), Error> {
     if !is_installed() {
         return Err(wrong(
@@ -140,7 +140,7 @@ pub(crate) fn forked() {
     unsafe { HOLDER.shared.get().write(None) };
 }
 
-/// Whether the program's allocator is a [`super::Recording`]: one that was asked for
+/// Returns whether the program's allocator is a [`super::Recording`]: one that was asked for
 /// something has put 0 where [`NOT_ASKED`] was.
 fn is_installed() -> bool {
     let layout = Layout::new::<u64>();

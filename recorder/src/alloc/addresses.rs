@@ -21,7 +21,7 @@ struct Bucket([AtomicU64; WAYS]);
 
 /// Mapped once and for all: threads may look into it at any time.
 static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
-/// How many addresses there are of each hash; one that has reached 255 stays there.
+/// Number of addresses of each hash; one that has reached 255 stays there.
 static FILTER: [AtomicU8; 1 << FILTER_BITS] = [const { AtomicU8::new(0) }; 1 << FILTER_BITS];
 
 /// Forgets all addresses. False: there is no memory.
@@ -85,7 +85,7 @@ fn homes(address: u64) -> impl Iterator<Item = &'static Bucket> {
         .filter_map(move |at| buckets.get(at as usize & (BUCKETS - 1)))
 }
 
-/// Whether it may be there; false is certain.
+/// Returns whether it may be there; false is certain.
 #[inline(always)]
 pub(super) fn may_hold(address: u64) -> bool {
     filter(address).load(Ordering::Relaxed) != 0

@@ -1,4 +1,4 @@
-//! What every allocation and release of the program runs through.
+//! Hooks that every allocation and release of the program runs through.
 
 use std::sync::atomic::Ordering;
 
@@ -57,7 +57,7 @@ pub(super) fn given_back(block: *mut u8, size: usize) -> bool {
     record_given_back(number, mean_bytes, address, size)
 }
 
-/// What [`given_back`] said did not happen.
+/// Takes back a [`given_back`] that did not happen.
 #[cold]
 pub(super) fn still_there(block: *mut u8, size: usize) {
     if let Some(number) = active() {

@@ -1,4 +1,4 @@
-//! Which allocations are samples: those that hold a point of a Poisson process over bytes.
+//! Sampling of allocations: samples are those that hold a point of a Poisson process over bytes.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ thread_local! {
     };
 }
 
-/// Whether an allocation of the calling thread is a sample.
+/// Returns whether an allocation of the calling thread is a sample.
 #[inline(always)]
 pub(super) fn draws(number: u64, mean_bytes: u64, size: usize) -> bool {
     STATE.with(|state| {
@@ -81,7 +81,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// How many allocations of that size a sample stands for: 1 / (1 − exp(−bytes / mean)).
+/// Gives the number of allocations of that size a sample stands for: 1 / (1 − exp(−bytes / mean)).
 pub(super) fn weight(bytes: u64, mean_bytes: u64) -> f64 {
     -1.0 / (-(bytes as f64) / mean_bytes as f64).exp_m1()
 }

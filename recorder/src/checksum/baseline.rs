@@ -33,7 +33,7 @@ struct Hashes {
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
     places: HashMap<Place, Hashes>,
-    /// How many hashes.
+    /// Number of hashes.
     pub tensors: u64,
 }
 
@@ -92,7 +92,7 @@ impl Baseline {
         Ok(baseline)
     }
 
-    /// Whether the next tensor of this place had this hash.
+    /// Returns whether the next tensor of this place had this hash.
     pub fn has(&self, name: Name, context: Context, position: Option<u64>, hash: u64) -> bool {
         let place = Place {
             name,

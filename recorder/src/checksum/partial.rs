@@ -4,7 +4,7 @@ use super::element::Element;
 use super::statistics::{added, statistics};
 use super::{FNV_ELEMENTS, Fingerprint, combine, fnv1a, sampling};
 
-/// What neighbouring blocks of 8 KiB contribute to a [`Fingerprint`]. 72 bytes, without padding.
+/// Contribution of neighbouring blocks of 8 KiB to a [`Fingerprint`]. 72 bytes, without padding.
 ///
 /// Of one block: the two sums of the hash over its words, and the statistics of its elements. Of two
 /// neighbours: [`Partial::joined`].
@@ -64,7 +64,7 @@ impl Partial {
 }
 
 impl Fingerprint {
-    /// How many elements of a tensor's start [`Fingerprint::from_partials`] asks for.
+    /// Number of a tensor's first elements that [`Fingerprint::from_partials`] asks for.
     pub const FIRST_ELEMENTS: usize = FNV_ELEMENTS;
 
     /// From what its blocks contribute, in order: of each block, or of each so many neighbouring blocks, a power
@@ -97,7 +97,7 @@ impl Fingerprint {
         }
     }
 
-    /// Which element of so many is the `nth` of the values that are kept; `None`: there are fewer.
+    /// Gives the place of the `nth` value that is kept of so many elements; `None`: there are fewer.
     pub fn sample_place(nth: usize, elements: u64) -> Option<u64> {
         sampling::place(nth, elements).filter(|_| nth < sampling::MAX_SAMPLES && elements > 0)
     }

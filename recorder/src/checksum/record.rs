@@ -81,7 +81,7 @@ impl Recorder {
     }
 }
 
-/// What can be fingerprinted.
+/// Data that can be fingerprinted.
 trait Source {
     const DTYPE: &'static str;
     fn shape(&self) -> &[usize];

@@ -1,4 +1,4 @@
-//! Which tensors are fingerprinted, and which of their values are kept.
+//! Choice of the tensors that are fingerprinted, and of the values that are kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +10,14 @@ use crate::names::Name;
 /// Values of one tensor at most; columns `sample_0` to `sample_15`.
 pub(crate) const MAX_SAMPLES: usize = 16;
 
-/// What the builder asked for.
+/// The builder's settings.
 #[derive(Debug)]
 pub(crate) struct Sampling {
     /// Each so-manyth call of a name, from the first on.
     pub every: u64,
     /// Values kept.
     pub samples: usize,
-    /// What is like it is recorded by its hash alone.
+    /// Tensors that equal it are recorded by their hash alone.
     pub baseline: Option<Baseline>,
     calls: Mutex<HashMap<Name, u64>>,
 }
@@ -32,7 +32,7 @@ impl Sampling {
         }
     }
 
-    /// Whether this call of the name is to be recorded.
+    /// Returns whether this call of the name is to be recorded.
     pub fn takes(&self, name: Name) -> bool {
         if self.every == 1 {
             return true;

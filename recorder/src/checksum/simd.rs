@@ -8,7 +8,7 @@ use super::statistics::Pass;
 /// Instructions that a pass may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// What every processor has.
+    /// Instructions that every processor has.
     Portable,
     /// AVX2 and FMA.
     Avx2,
@@ -19,7 +19,7 @@ pub enum Width {
 impl Width {
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// Whether this processor can.
+    /// Returns whether this processor can.
     pub fn is_there(self) -> bool {
         match self {
             Self::Portable => true,

@@ -5,7 +5,7 @@ use super::Element;
 /// Partial sums side by side, so that the processor adds several at once.
 const LANES: usize = 8;
 
-/// What the elements are like. Moments are `None` when no element is finite, or when they
+/// Counts and moments of the elements. Moments are `None` when no element is finite, or when they
 /// overflow f64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -107,7 +107,7 @@ impl Pass {
         [tree(self.sum), tree(self.squares)]
     }
 
-    /// What is not a sum of floats: counts of NaN, infinite and zero elements, least and largest.
+    /// Gives the parts that are no sums of floats: counts of NaN, infinite and zero elements, least and largest.
     pub(super) fn exact(&self) -> ([u64; 3], [f64; 2]) {
         let counts = [&self.nan, &self.inf, &self.zero].map(|lanes| lanes.iter().sum());
         let min = self.min.iter().copied().fold(f64::INFINITY, f64::min);
@@ -148,7 +148,7 @@ impl Pass {
     }
 }
 
-/// What becomes of `[NaN, infinite, zero]`, `[min, max]` and `[sum, sum of squares]`.
+/// Makes statistics of `[NaN, infinite, zero]`, `[min, max]` and `[sum, sum of squares]`.
 pub(super) fn statistics(
     elements: u64,
     [nan_count, inf_count, zero_count]: [u64; 3],

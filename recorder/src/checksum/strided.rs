@@ -50,7 +50,7 @@ impl<'a, T: Element> Strided<'a, T> {
         self.shape
     }
 
-    /// How many elements.
+    /// Counts the elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }

@@ -13,7 +13,7 @@ use crate::sync_mode::SyncMode;
 use trueno_format::record::kind;
 use trueno_format::schema::TableId;
 
-/// What the end of a brick says about the work it launched.
+/// End of a brick, for the work that it launched.
 #[derive(Clone, Copy)]
 pub(crate) struct Launched {
     start: u64,

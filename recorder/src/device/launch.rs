@@ -1,4 +1,6 @@
 //! Single launches and transfers that a program gives to a device.
+//!
+//! A launch has its id before its row, so that edges can name it at once; the row is written when its marks were reached.
 
 use std::sync::atomic::Ordering;
 
@@ -17,7 +19,7 @@ use trueno_format::schema::TableId;
 
 const NOT_ASKED: &str = "the recorder has no such device, or its sync mode is none";
 
-/// What both guards are: a piece of work that is being given to a stream.
+/// The common part of both guards: a piece of work that is being given to a stream.
 struct Given<'r> {
     recorder: &'r Recorder,
     /// `None`: it is not recorded.
@@ -190,7 +192,7 @@ impl LaunchGuard<'_> {
         self.state(2, bytes)
     }
 
-    /// What runs it, such as `cuda`; a name beyond the first 65,535 is left out.
+    /// Sets its backend, such as `cuda`; a name beyond the first 65,535 is left out.
     pub fn backend(&mut self, backend: impl Into<Name>) -> &mut Self {
         if let Some(piece) = &mut self.0.piece {
             piece.backend = u16::try_from(backend.into().number()).unwrap_or(0);

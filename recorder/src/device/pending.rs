@@ -13,7 +13,7 @@ pub(super) const MAX_PENDING: usize = 1 << 14;
 /// After so many more pieces, those whose times are there already are taken out.
 pub(super) const HARVEST: usize = 1 << 10;
 
-/// What a piece of work is.
+/// Kind of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
     /// All that one brick gave to one stream.

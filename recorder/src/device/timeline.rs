@@ -3,8 +3,11 @@
 //! A monotone, piecewise linear function, made from readings of both clocks. The two run at
 //! nearly the same rate; a rate measured between two readings is only as good as their distance,
 //! so it is trusted within [`MAX_DRIFT`] of equal: a duration is never bent by more than that.
+//!
+//! Ticks and not nanoseconds: so rows of a device and of the host go through the one function from ticks to the run's
+//! time. The readings are rows of `clock_pairs`.
 
-/// How far the rates of two clocks may differ: real ones differ by some 0.000_05.
+/// Largest difference of two clocks' rates: real ones differ by some 0.000_05.
 const MAX_DRIFT: f64 = 0.001;
 /// A host clock ahead by more than this has seen a jump (a suspended machine), not drift.
 const STEP_NS: f64 = 1e6;

@@ -1,4 +1,4 @@
-//! Which events of this CPU make up which counter.
+//! Counters and the events of this CPU that make them up.
 //!
 //! FLOPs have no generic event. Known are, by the makers' event lists as Linux has them
 //! (`tools/perf/pmu-events/arch/x86/*/floating-point.json`):
@@ -30,7 +30,7 @@ pub struct Part {
     pub kind: u32,
     /// `perf_event_attr.config`.
     pub config: u64,
-    /// What one count stands for.
+    /// Weight of one count.
     pub weight: u32,
 }
 
@@ -78,7 +78,7 @@ impl Cpu {
         }
     }
 
-    /// What to ask for, or why there is nothing to ask for.
+    /// Gives the events to ask for, or the reason why there are none.
     pub fn parts(&self, event: PerfEvent) -> Result<(GroupOf, Vec<Part>), String> {
         let one = |kind, config| {
             vec![Part {

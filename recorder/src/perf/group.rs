@@ -1,4 +1,4 @@
-//! What one `read` of a group of perf events says, and what lies between two of them.
+//! Readings of a group of perf events, and the counts between two of them.
 //!
 //! The layout is that of `PERF_FORMAT_GROUP | TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING` (`man 2 perf_event_open`): number
 //! of events, time enabled, time running, then a value for each event, the leader's first.
@@ -40,7 +40,7 @@ impl Reading {
     }
 }
 
-/// What was counted between two readings.
+/// Count between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Counted {
     /// By a counter that ran all the time.

@@ -29,7 +29,7 @@ const CLOSE_ON_EXEC: u64 = 1 << 3;
 
 /// Descriptors that are open, plus one; 0: free. A forked child closes them all: they count its parent.
 static OPEN: [AtomicI32; 4096] = [const { AtomicI32::new(0) }; 4096];
-/// How many forks this process is away from the first; a descriptor of another number is not ours to close.
+/// Number of forks between the first process and this one; a descriptor of another number is not ours to close.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// One event of the calling thread, counting.

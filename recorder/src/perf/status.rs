@@ -1,4 +1,4 @@
-//! What is counted, and what became of it, over all threads.
+//! State of the counters, over all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -13,9 +13,9 @@ const NOT_BUILT_IN: &str = "not built in (hint: trueno-recorder's feature `perf`
 /// One event that was asked for.
 pub(crate) struct EventStatus {
     pub event: PerfEvent,
-    /// Why nothing of it is counted.
+    /// Reason why nothing of it is counted.
     pub refused: Option<String>,
-    /// Why not on some threads.
+    /// Reason why not on some threads.
     pub refused_on_threads: Mutex<Option<String>>,
     pub exact: AtomicU64,
     pub scaled: AtomicU64,
@@ -57,7 +57,7 @@ impl PerfShared {
         }
     }
 
-    /// Whether any is counted.
+    /// Returns whether any is counted.
     pub fn counts(&self) -> bool {
         self.events.iter().any(|event| event.refused.is_none())
     }

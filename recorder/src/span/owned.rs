@@ -88,7 +88,7 @@ impl OwnedSpan {
         self.id
     }
 
-    /// Whether the row's four numbers are free for what the program declares.
+    /// Returns whether the row's four numbers are free for what the program declares.
     pub fn takes_work(&self) -> bool {
         !matches!(self.kind, kind::ITERATION | kind::LAYER)
     }

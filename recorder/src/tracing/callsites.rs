@@ -1,4 +1,4 @@
-//! What the name of a span means, found out once for each place that makes spans.
+//! Meaning of span names, found out once for each place that makes spans.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! What the registry keeps of a span for us.
+//! Data that the registry keeps of a span for us.
 
 use super::fields::Fields;
 use crate::names::Name;
@@ -6,12 +6,12 @@ use crate::span::OwnedSpan;
 use crate::span_id::SpanId;
 use trueno_format::record::kind;
 
-/// What is known of a span, for one recorder.
+/// Data of a span, for one recorder.
 pub(super) struct Described {
     /// Number of the recorder.
     pub recorder: u64,
     pub name: Name,
-    /// Whether the name alone makes it a brick.
+    /// True if the name alone makes it a brick.
     pub brick: bool,
     pub fields: Fields,
     /// The row of the latest stay, while that lasts.
@@ -20,7 +20,7 @@ pub(super) struct Described {
     pub next: Option<Box<Described>>,
 }
 
-/// What a row is, as known when it opens.
+/// Kind and name of a row, as known when it opens.
 pub(super) struct Plan {
     pub name: Name,
     pub kind: u8,

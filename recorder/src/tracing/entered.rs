@@ -52,7 +52,7 @@ fn with_stays<T>(with: impl FnOnce(&mut Stays) -> T) -> Option<T> {
     result.ok().flatten()
 }
 
-/// Whether the calling thread is inside that span.
+/// Returns whether the calling thread is inside that span.
 pub(super) fn is_inside(recorder: u64, span: &Id) -> bool {
     with_stays(|stays| stays.find(recorder, span).is_some()).unwrap_or(false)
 }

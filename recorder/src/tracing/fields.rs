@@ -1,4 +1,4 @@
-//! What the fields of spans and events say.
+//! Fields of spans and events.
 
 use std::fmt::Debug;
 
@@ -20,7 +20,7 @@ const GAUGE: &str = "gauge.";
 pub(super) struct Fields {
     pub work: Work,
     pub labels: Labels,
-    /// What the program says it is, whatever its name.
+    /// The program's own choice, whatever the name.
     pub brick: Option<bool>,
     /// Field `number`.
     number: Option<u64>,
@@ -134,7 +134,7 @@ impl Visit for Fields {
     }
 }
 
-/// Whether an event holds readings.
+/// Returns whether an event holds readings.
 pub(super) fn has_gauge(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| field.name().starts_with(GAUGE))

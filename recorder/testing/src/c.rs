@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Whether there is a C compiler here; says so where there is none.
+/// Looks for a C compiler; says so where there is none.
 pub fn has_c_compiler() -> bool {
     let found = Command::new("cc").arg("--version").output().is_ok();
     if !found {

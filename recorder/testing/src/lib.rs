@@ -1,4 +1,4 @@
-//! What tests of the recorder's crates share. Not part of what programs link.
+//! Code that the tests of the recorder's crates share. Not part of what programs link.
 
 mod c;
 mod read;

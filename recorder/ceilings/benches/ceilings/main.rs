@@ -1,4 +1,4 @@
-//! Whether the ceilings are what others measure, as ratios within this run.
+//! Compares the ceilings with other loops' rates, as ratios within this run.
 //!
 //! `cargo bench -p trueno-ceilings --bench ceilings`
 //!

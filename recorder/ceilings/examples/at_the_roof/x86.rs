@@ -20,7 +20,7 @@ struct Options {
     /// Replace a run that is there already.
     #[arg(long)]
     overwrite: bool,
-    /// How often each kernel runs.
+    /// Number of times each kernel runs.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     calls: u64,
     /// Take pages as the system gives them; by default large ones are asked for, as for the ceilings.

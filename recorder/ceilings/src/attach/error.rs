@@ -1,4 +1,4 @@
-//! Why a run gets no ceilings.
+//! Reasons against attaching ceilings to a run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use trueno_format::Error;
 use trueno_format::link_or_copy::LinkError;
 
-/// Why no ceilings were joined to a run, which is then as it was.
+/// A reason against attaching ceilings to a run, which is then as it was.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AttachError {
@@ -37,7 +37,7 @@ pub enum AttachError {
     Elsewhere {
         /// The run.
         run: PathBuf,
-        /// What is not the same, with both values.
+        /// The difference, with both values.
         differs: String,
     },
     /// It is protected.
@@ -50,7 +50,7 @@ pub enum AttachError {
         run: PathBuf,
         /// The file, relative to it.
         file: String,
-        /// What was found.
+        /// The finding.
         problem: String,
     },
     /// It has ceilings.
@@ -58,9 +58,9 @@ pub enum AttachError {
     Already {
         /// The run.
         run: PathBuf,
-        /// How many.
+        /// Their number.
         count: u64,
-        /// What it says of them, in brackets.
+        /// The run's own words about them, in brackets.
         said: String,
     },
     /// Another process is at it.
@@ -80,9 +80,9 @@ pub enum AttachError {
     Io {
         /// File or folder.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: Arc<io::Error>,
     },
 }

@@ -1,11 +1,11 @@
-//! Whether a run was recorded on this machine, as it is now.
+//! Comparison of a run's host with this machine, as it is now.
 
 use std::fmt::Debug;
 
 use trueno_format::host;
 use trueno_format::run_json::Host;
 
-/// What the run does not say and could not be compared.
+/// Compares the hosts; gives the facts that the run does not say and that could not be compared.
 ///
 /// # Errors
 /// What differs, with both values. What a run should say and does not is different, too: without it

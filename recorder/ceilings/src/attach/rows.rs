@@ -30,19 +30,19 @@ enum Kept {
     Text(String),
 }
 
-/// What a run has of the table.
+/// The rows of the table that a run has.
 #[derive(Debug, Default)]
 pub(super) struct Old {
     /// Measured ceilings of the processor.
     pub measured: u64,
     /// Rows of the segments that are not in the new run, if any is not.
     kept: Vec<Vec<Kept>>,
-    /// What the segments that are left out held.
+    /// Counts of the segments that are left out.
     pub dropped: Table,
 }
 
 impl Old {
-    /// Whether the segments stay: nothing in them is replaced.
+    /// Returns whether the segments stay: nothing in them is replaced.
     pub fn stays(&self) -> bool {
         self.measured == 0
     }
@@ -125,7 +125,7 @@ fn kept(array: &dyn Array, ty: ColumnType, row: usize) -> Option<Kept> {
     })
 }
 
-/// What was written.
+/// Counts of the written rows.
 pub(super) struct Written {
     /// Of the new segments.
     pub counts: Table,
@@ -135,14 +135,18 @@ pub(super) struct Written {
 
 /// Writes the new rows, behind those of the segments that are left out, as a run of its own in
 /// [`ROWS`] of the stage.
-pub(super) fn write(stage: &Path, old: &Old, peaks: &CpuCeilings) -> Result<Written, AttachError> {
+pub(super) fn write(
+    stage: &Path,
+    old: &Old,
+    measured: &CpuCeilings,
+) -> Result<Written, AttachError> {
     let mut run = RunWriter::create(&stage.join(ROWS), RunJson::default())?;
     let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
     for cells in kept {
         let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(&mut run)).collect();
         put(&mut run, &cells)?;
     }
-    for ceiling in &peaks.ceilings {
+    for ceiling in &measured.ceilings {
         let cells = cells(ceiling, &mut run);
         put(&mut run, &cells)?;
     }

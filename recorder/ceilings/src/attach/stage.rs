@@ -13,7 +13,7 @@ use trueno_format::link_or_copy::{link_or_copy, next_segment};
 const LIVE: &str = "live";
 use trueno_format::run_json::{RUN_JSON, RunJson};
 
-/// What stands in the new run in other files, or not at all.
+/// Names that stand in the new run in other files, or not at all.
 const LEFT_OUT: [&str; 4] = [RUN_JSON, NEW_RUN_JSON, JOURNAL, LIVE];
 /// `run.json` until it is whole.
 const NEW_RUN_JSON: &str = "run.json.tmp";

@@ -1,4 +1,4 @@
-//! Whether a run's files are those that were written.
+//! Verification of a run's files against its journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};

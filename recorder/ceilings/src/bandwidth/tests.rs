@@ -65,7 +65,7 @@ fn one_pass_goes_over_every_element_once() {
     }
 }
 
-/// What lies behind the last block asked for is not touched, the next time goes on there, and after
+/// Memory behind the last block asked for is not touched, the next time goes on there, and after
 /// the end the start comes.
 #[test]
 fn blocks_are_counted_and_wrap_round() {

@@ -61,7 +61,7 @@ macro_rules! work {
 #[repr(align(64))]
 struct Sums([u64; 64]);
 
-/// What AVX2 and AVX-512 have alike, in registers of so many bytes.
+/// The code that AVX2 and AVX-512 share, in registers of so many bytes.
 macro_rules! avx {
     ($reg:literal, $width:literal, $read:ident, $copy:ident, $stream:ident, $triad:ident) => {
         work!(

@@ -40,16 +40,20 @@ impl GpuCeilings {
             }
             Err(error) => return Err(unreadable(error.to_string())),
         };
-        let peaks: Self =
+        let measured: Self =
             serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         let is_rate = |value: f64| value.is_finite() && value > 0.0;
-        if !peaks.ceilings.iter().all(|ceiling| is_rate(ceiling.value)) {
+        if !measured
+            .ceilings
+            .iter()
+            .all(|ceiling| is_rate(ceiling.value))
+        {
             return Err(unreadable("a ceiling is not positive".to_owned()));
         }
         let what = match () {
-            () if peaks.code_version != CODE_VERSION => "the measuring code",
-            () if peaks.gpu.uuid != uuid => "the device",
-            () => return Ok(peaks),
+            () if measured.code_version != CODE_VERSION => "the measuring code",
+            () if measured.gpu.uuid != uuid => "the device",
+            () => return Ok(measured),
         };
         Err(CacheError::Stale { file, what })
     }
@@ -75,7 +79,7 @@ mod tests {
     use crate::gpu::Gpu;
     use trueno_format::{Ceiling, CeilingKind, Source};
 
-    fn peaks() -> GpuCeilings {
+    fn measured() -> GpuCeilings {
         let rate = Ceiling::new("gpu:0", CeilingKind::Bandwidth, 3e12, Source::Measured);
         GpuCeilings {
             code_version: CODE_VERSION,
@@ -102,18 +106,18 @@ mod tests {
         let file = folder.path().join("new").join("peaks.json");
         let read = |uuid| GpuCeilings::read(&file, uuid);
         assert!(matches!(read("GPU-1"), Err(CacheError::Missing { .. })));
-        peaks().write(&file).unwrap();
-        assert_eq!(read("GPU-1"), Ok(peaks()));
+        measured().write(&file).unwrap();
+        assert_eq!(read("GPU-1"), Ok(measured()));
         let stale = |found| match found {
             Err(CacheError::Stale { what, .. }) => what,
             other => panic!("{other:?}"),
         };
         assert_eq!(stale(read("GPU-2")), "the device");
-        let mut old = peaks();
+        let mut old = measured();
         old.code_version = 0;
         old.write(&file).unwrap();
         assert_eq!(stale(read("GPU-1")), "the measuring code");
-        let mut wrong = peaks();
+        let mut wrong = measured();
         wrong.ceilings[0].value = 0.0;
         wrong.write(&file).unwrap();
         assert!(matches!(read("GPU-1"), Err(CacheError::Unreadable { .. })));

@@ -1,4 +1,4 @@
-//! What is launched for each ceiling, and how much work that is.
+//! Launches for each ceiling, and their work.
 
 use crate::repeat::{Repeated, millionths, whole};
 use trueno_format::Source;
@@ -19,7 +19,7 @@ pub enum Given {
     Out,
     /// Elements of 16 bytes in each array.
     Count,
-    /// What is raised until it takes long enough.
+    /// The count that is raised until a launch takes long enough.
     Rounds,
     Half(u32),
     Word(u64),

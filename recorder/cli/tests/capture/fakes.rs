@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use trueno_recorder::run_json::{Capture, RunJson};
 use trueno_testing::{Table, compile};
 
-/// Which CUPTI there is.
+/// Variants of the fake CUPTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cupti {
     /// As 13.0.

@@ -1,4 +1,9 @@
 //! The texts, and what is launched for a tensor of some size.
+//!
+//! The texts are PTX for old drivers (`.version 7.0`, which every CUDA 11 driver takes and compiles for its device), made
+//! from CUDA C by `kernels/generate.py`, which no build needs. A test compares each with the hash of its source, and tests
+//! execute the texts themselves: by an interpreter of the part of PTX they use, stricter than a GPU about addresses,
+//! alignment and threads that leave a warp.
 
 use trueno_cupti::driver::Launch;
 
@@ -22,7 +27,7 @@ pub(super) fn blocks(elements: u64, element_bytes: u64) -> u64 {
     elements.div_ceil(BLOCK_BYTES / element_bytes)
 }
 
-/// How many partials each pass of `fold` leaves, down to what is copied; empty: no pass.
+/// Gives the number of partials each pass of `fold` leaves, down to what is copied; empty: no pass.
 pub(super) fn passes(blocks: u64) -> Vec<u64> {
     let next = |count: &u64| Some(count.div_ceil(FOLDED));
     let counts = std::iter::successors(Some(blocks), next);

@@ -1,4 +1,4 @@
-//! What comes back from the device.
+//! Results from the device.
 
 use trueno_recorder::{Element, Fingerprint, Partial};
 

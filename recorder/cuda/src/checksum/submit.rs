@@ -141,7 +141,7 @@ impl Checksums {
         }
     }
 
-    /// How many results have not come yet, as far as was looked.
+    /// Counts the results that have not come yet, as far as was looked.
     pub fn under_way(&self) -> usize {
         lock(&self.pending).len()
     }

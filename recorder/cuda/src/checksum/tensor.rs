@@ -7,7 +7,7 @@ use trueno_recorder::Element;
 /// Dimensions of a strided tensor at most.
 pub const MAX_DIMENSIONS: usize = 8;
 
-/// Why something is no tensor that can be read.
+/// A reason why something is no tensor that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotInPlace {
@@ -113,7 +113,7 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
         Ok(tensor)
     }
 
-    /// How many elements it has.
+    /// Counts its elements.
     pub fn elements(&self) -> u64 {
         self.elements
     }

@@ -14,7 +14,7 @@ use trueno_cupti::driver::{Api, Device};
 
 use super::interpreter::{Memory, Module};
 
-/// What happened so far, and what is queued.
+/// The driver's state: calls so far and queued work.
 #[derive(Default)]
 pub struct State {
     pub memory: Memory,
@@ -31,7 +31,7 @@ pub struct State {
     pub contexts: usize,
     /// Kernels that are not executed and take so many seconds for each of the first 32-bit parameter.
     pub timed: Option<(&'static str, f64)>,
-    /// What launches fail with.
+    /// Error code of launches.
     pub launch_error: i32,
 }
 

@@ -1,4 +1,4 @@
-//! What is missing or fails is said, and nothing panics.
+//! Missing functions and failures are reported, and nothing panics.
 
 use std::process::Command;
 

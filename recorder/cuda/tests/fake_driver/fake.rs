@@ -11,7 +11,7 @@ use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
 use trueno_recorder_cuda::{Cuda, CudaDevice, Kernel, Memory, Stream};
 use trueno_testing::{compile, has_c_compiler, in_own_process};
 
-/// What a child finds in its environment.
+/// Environment variable of a child.
 const INSIDE: &str = "TRUENO_TEST_INSIDE";
 
 /// As the program `acceptance/launches.c` has it; the fake looks for the names of kernels in it.
@@ -82,7 +82,7 @@ fn function(name: &CStr) -> *mut std::ffi::c_void {
     library.find(name).unwrap().as_ptr()
 }
 
-/// How often a function of the driver was called.
+/// Counts the calls of a function of the driver.
 pub fn calls(name: &str) -> u64 {
     let name = CString::new(name).unwrap();
     // SAFETY: the fake's own function, of this type.
@@ -93,7 +93,7 @@ pub fn calls(name: &str) -> u64 {
     }
 }
 
-/// What the device did, on the host's clock.
+/// The device's work, on the host's clock.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub name: String,

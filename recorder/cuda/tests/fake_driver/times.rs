@@ -5,7 +5,7 @@ use trueno_recorder::SyncMode;
 use crate::fake::{self, Done, Rig};
 use trueno_testing::{Table, folder, run_json, table};
 
-/// What the device did, and which of it found the stream at work: these begin where the one before ended, so that
+/// The device's work, and the part of it that found the stream busy: these begin where the one before ended, so that
 /// events around them lie exactly there.
 fn queued() -> (Vec<Done>, Vec<usize>) {
     let mut done = fake::done();

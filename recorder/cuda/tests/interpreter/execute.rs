@@ -1,4 +1,4 @@
-//! What instructions do.
+//! Semantics of instructions.
 
 use super::memory::Memory;
 use super::parse::{Compare, Instruction, Kernel, Module, Operand, Operation, Special};
@@ -58,7 +58,7 @@ struct Thread {
     steps: u64,
 }
 
-/// Why a thread stops.
+/// A reason for which a thread stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     /// Before this instruction, until the others have come.

@@ -31,7 +31,7 @@ impl Memory {
         }
     }
 
-    /// What is there now, from an address that was given.
+    /// Reads the memory at an address that was given.
     pub fn bytes(&self, address: u64) -> &[u8] {
         let (at, bytes) = self.region(address);
         &bytes[(address - at) as usize..]

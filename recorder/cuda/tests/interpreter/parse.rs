@@ -106,7 +106,7 @@ impl Module {
         Self::with(text, !unknown.iter().any(|word| text.contains(word)))
     }
 
-    /// Whether it has this kernel.
+    /// Returns whether it has this kernel.
     pub fn has(&self, name: &str) -> bool {
         self.kernels.contains_key(name)
     }

@@ -1,6 +1,6 @@
 //! Bits as numbers, and back.
 
-/// What an instruction takes its operands for.
+/// Operand class of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Signed,

@@ -258,7 +258,7 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
-/// How many blocks of how many threads, with how many bytes of dynamic shared memory.
+/// Launch shape: blocks, threads a block, bytes of dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// Blocks.

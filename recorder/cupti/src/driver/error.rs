@@ -1,11 +1,11 @@
-//! Why the driver did not do something.
+//! Errors of the driver.
 
 use std::ffi::{CStr, c_char, c_int};
 
 /// `cuGetErrorString`.
 pub(super) type ErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
-/// Why the driver did not do something.
+/// Errors of the driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -20,7 +20,7 @@ pub enum DriverError {
     NoFunction {
         /// Where it was loaded from.
         path: String,
-        /// What is missing.
+        /// The missing function.
         function: String,
     },
     /// A driver, and nothing to drive.
@@ -33,17 +33,17 @@ pub enum DriverError {
     NoSuchDevice {
         /// The number asked for.
         asked: usize,
-        /// How many there are.
+        /// Their number.
         found: u32,
     },
     /// A function failed.
     #[error("{function}: {words} (error {code})")]
     Failed {
-        /// What was called.
+        /// The function that was called.
         function: &'static str,
         /// The driver's code.
         code: i32,
-        /// What the driver says about it.
+        /// The driver's words.
         words: String,
     },
     /// A text that cannot be given to the driver.
@@ -54,7 +54,7 @@ pub enum DriverError {
 /// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
 
-/// What a function returned, as a result.
+/// Turns a function's return code into a result.
 pub(super) fn done(
     text: Option<ErrorText>,
     function: &'static str,

@@ -1,4 +1,4 @@
-//! Which devices a driver has, asked with functions that every version has had.
+//! Devices of a driver, listed with functions that every version has had.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 

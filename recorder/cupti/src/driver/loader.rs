@@ -64,7 +64,7 @@ impl Driver {
         })
     }
 
-    /// Whether it has all of these functions.
+    /// Returns whether it has all of these functions.
     ///
     /// # Errors
     /// The first that is missing.
@@ -129,7 +129,7 @@ impl Driver {
         })
     }
 
-    /// What a function returned, in the driver's words if it failed.
+    /// Turns a function's return code into a result, in the driver's words if it failed.
     ///
     /// # Errors
     /// [`DriverError::NoDevice`] or [`DriverError::Failed`].

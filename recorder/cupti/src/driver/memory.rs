@@ -38,7 +38,7 @@ impl Buffer {
         self.address
     }
 
-    /// How many were asked for.
+    /// Gives the number of bytes that were asked for.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -102,7 +102,7 @@ impl Pinned {
         })
     }
 
-    /// How many words it has.
+    /// Counts its words.
     pub fn words(&self) -> usize {
         self.count
     }
@@ -127,7 +127,7 @@ impl Pinned {
         })
     }
 
-    /// What is there.
+    /// Reads the words.
     ///
     /// # Safety
     /// No copy into it may be under way.

@@ -97,7 +97,7 @@ impl Event {
         })
     }
 
-    /// Whether the stream has come to it.
+    /// Returns whether the stream has come to it.
     ///
     /// # Errors
     /// In the driver's words: something submitted before it failed.

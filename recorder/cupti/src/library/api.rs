@@ -24,7 +24,7 @@ pub struct SubscriberParams {
     pub old_subscriber_size: usize,
 }
 
-/// Why a call did nothing.
+/// A reason why a call did nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// The library has no such function.
@@ -55,7 +55,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What CUPTI's numbers mean that people meet.
+/// Names the result codes of CUPTI that people meet.
 pub fn code_name(code: i32) -> Option<&'static str> {
     Some(match code {
         1 => "invalid parameter",
@@ -138,7 +138,7 @@ functions! {
     enable_callback "cuptiEnableCallback" (enable: u32, subscriber: *mut c_void, domain: u32, number: u32);
     /// Name of a function.
     get_callback_name "cuptiGetCallbackName" (domain: u32, number: u32, name: *mut *const c_char);
-    /// How threads are numbered.
+    /// Sets the numbering of threads.
     set_thread_id_type "cuptiSetThreadIdType" (kind: u32);
     /// Where buffers come from and go to.
     register_callbacks "cuptiActivityRegisterCallbacks" (requested: ActivityBufferRequested, completed: ActivityBufferCompleted);

@@ -1,4 +1,6 @@
 //! Where `libcupti` may lie.
+//!
+//! A library that the process has loaded already comes first: a second copy would see nothing.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -24,7 +26,7 @@ pub struct Candidate {
 /// Where to look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// What the user chose; nothing else is tried then.
+    /// The user's choice; nothing else is tried then.
     pub chosen: Option<PathBuf>,
     /// Libraries that were found beforehand.
     pub first: Vec<PathBuf>,
@@ -85,7 +87,7 @@ pub fn python_folders(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What to try, in order.
+/// Lists the candidates, in order.
 pub fn candidates(places: &Places) -> Vec<Candidate> {
     if let Some(path) = &places.chosen {
         return vec![Candidate {

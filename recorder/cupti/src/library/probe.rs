@@ -1,4 +1,4 @@
-//! How long records are in this library: it is asked to step over some that hold nothing but their kind.
+//! Record sizes of this library: it is asked to step over records that hold nothing but their kind.
 
 use std::ptr;
 

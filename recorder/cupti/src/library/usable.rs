@@ -7,13 +7,13 @@ use super::{Candidate, Cupti, Library, MIN_VERSION};
 pub struct Usable {
     /// Its functions.
     pub cupti: Cupti,
-    /// What it says of itself.
+    /// Its own version number.
     pub version: u32,
     /// Where it was loaded from.
     pub path: String,
 }
 
-/// What was found, and what was passed over on the way: each with its path and the reason.
+/// Outcome of a search: the library, and those passed over, each with its path and the reason.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// `None`: there is none.

@@ -1,4 +1,4 @@
-//! What is known of a recording, and of its end.
+//! Facts of a recording, and of its end.
 
 use std::collections::BTreeMap;
 
@@ -16,43 +16,43 @@ pub struct Facts {
     pub argv: Vec<String>,
     /// `RANK` of its environment, which launchers of distributed programs set.
     pub rank: Option<u32>,
-    /// What recorded it.
+    /// Version of the recorder.
     pub recorder_version: String,
     /// Time 0 of the run, `CLOCK_REALTIME`.
     pub start_realtime_ns: i64,
     /// The same moment, `CLOCK_MONOTONIC`.
     pub start_monotonic_ns: i64,
-    /// How much was asked for.
+    /// The level that was asked for.
     pub level: String,
     /// Of CUPTI; `None`: only ranges are recorded, so far.
     pub cupti: Option<CuptiFacts>,
 }
 
-/// What is recorded with which library.
+/// The library and the kinds recorded with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CuptiFacts {
     /// Where it was found.
     pub path: String,
-    /// What it says of itself: 130001 is 13.0.1.
+    /// Its own version: 130001 is 13.0.1.
     pub version: u32,
-    /// What the driver says of itself: 13000 is 13.0.
+    /// The driver's version: 13000 is 13.0.
     pub driver_version: Option<u32>,
     /// Libraries that were tried before, with the reason why not.
     pub passed_over: Vec<String>,
     /// Kinds of records that are made.
     pub enabled: Vec<String>,
-    /// What was asked for and refused, with the reason.
+    /// Requests that were refused, with the reason.
     pub refused: BTreeMap<String, String>,
     /// Functions whose calls are not recorded, as programs call them all the time.
     pub muted: Vec<String>,
-    /// Whether numbers of threads are those of the operating system.
+    /// True if numbers of threads are those of the operating system.
     pub system_threads: bool,
     /// Bytes of a record, by kind, as the library itself steps over them.
     pub record_bytes: BTreeMap<String, usize>,
 }
 
-/// How bad something is.
+/// Severity of a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -76,13 +76,13 @@ impl Severity {
     }
 }
 
-/// What the recorder has to say.
+/// A remark of the recorder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
     /// When, `CLOCK_REALTIME`.
     pub realtime_ns: i64,
-    /// How bad.
+    /// Its severity.
     pub severity: Severity,
     /// Stable name of the case.
     pub code: String,
@@ -98,6 +98,6 @@ pub struct End {
     pub realtime_ns: i64,
     /// When, `CLOCK_MONOTONIC`.
     pub monotonic_ns: i64,
-    /// Whether all work of the devices was over, and all records were delivered.
+    /// True if all work of the devices was over, and all records were delivered.
     pub synchronized: bool,
 }

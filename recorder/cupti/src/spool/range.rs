@@ -2,7 +2,7 @@
 
 use crate::layout::Field;
 
-/// What a program said through NVTX.
+/// An event that a program stated through NVTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RangeKind {
@@ -38,7 +38,7 @@ impl RangeKind {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeEvent {
-    /// What it was.
+    /// Its kind.
     pub kind: RangeKind,
     /// Thread, by the operating system's number.
     pub thread: u32,
@@ -93,7 +93,7 @@ pub struct ClockReading {
     pub monotonic_ns: i64,
     /// `CLOCK_MONOTONIC_RAW`.
     pub raw_ns: u64,
-    /// How far apart the readings may lie.
+    /// Largest distance of the readings.
     pub bracket_ns: u64,
 }
 

@@ -36,7 +36,7 @@ pub enum Item<'s> {
     End(End),
 }
 
-/// What could not be read.
+/// The parts that could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Chunks whose hash does not hold, or that do not hold what they should.

@@ -34,7 +34,7 @@ impl fmt::Display for BrickId {
 }
 
 impl BrickCategory {
-    /// How many categories there are.
+    /// Number of categories.
     pub const COUNT: usize = Self::ALL.len();
 }
 

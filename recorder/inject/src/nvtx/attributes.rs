@@ -1,4 +1,4 @@
-//! What a range says of itself (`nvtxEventAttributes_v2`).
+//! Attributes of a range (`nvtxEventAttributes_v2`).
 
 use std::ffi::{CStr, c_char, c_void};
 

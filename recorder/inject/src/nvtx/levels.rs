@@ -1,4 +1,4 @@
-//! How deep ranges are nested: what push and pop return.
+//! Nesting depth of ranges: the return value of push and pop.
 
 use std::cell::Cell;
 

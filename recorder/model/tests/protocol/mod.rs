@@ -182,7 +182,7 @@ pub fn blocking() {
     });
 }
 
-/// What finds no room is refused whole, and nothing else is missing.
+/// A group that finds no room is refused whole, and nothing else is missing.
 pub fn dropping() {
     check(3, || {
         let refused = Arc::new(Mutex::new(Vec::new()));

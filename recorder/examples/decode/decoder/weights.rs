@@ -1,8 +1,8 @@
 //! The model's size and its random weights.
 
-use crate::random::Random;
+use super::random::Random;
 
-/// What the model is made of.
+/// Shape of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Transformer layers.

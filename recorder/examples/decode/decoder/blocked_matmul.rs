@@ -7,10 +7,10 @@
 //! `x`; a midi tile takes `MC` packed rows of `x` through it; a micro tile adds
 //! `MR x NR` dot products of `KC` values, by the SIMD library.
 
-use crate::kernel_names::Kernel;
-use crate::kernels::Kernels;
-use crate::simd;
-use crate::work::Work;
+use super::kernel_names::Kernel;
+use super::kernels::Kernels;
+use super::simd;
+use super::work::Work;
 use trueno_recorder::TileLevel;
 
 /// Rows of `x` in a midi tile.

@@ -1,7 +1,7 @@
 //! Projections, a matrix with one row an output.
 
-use crate::blocked_matmul::{self, Factors, Panels};
-use crate::kernels::Kernels;
+use super::blocked_matmul::{self, Factors, Panels};
+use super::kernels::Kernels;
 
 /// Projections: one row times a matrix, or several at once.
 pub struct Projector {

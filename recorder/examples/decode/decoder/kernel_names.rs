@@ -1,7 +1,7 @@
 //! Names of kernels and backends, interned once, so that opening a row looks
 //! nothing up.
 
-use crate::backend::Backend;
+use super::backend::Backend;
 use trueno_recorder::Name;
 
 /// The kernels of this program.

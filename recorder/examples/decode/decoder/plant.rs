@@ -1,12 +1,12 @@
 //! An error put in on purpose, so that a comparison of runs has a known answer.
 
-use crate::brick::Brick;
+use super::brick::Brick;
 use std::str::FromStr;
 
 /// Elements before this one stay as they are: checks of the first 64 values see nothing.
 const FIRST: usize = 64;
 
-/// What is done to one element.
+/// Change of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// It becomes 5 % larger.
@@ -24,7 +24,7 @@ pub struct Plant {
     pub layer: u32,
     /// From this iteration on.
     pub iteration: u64,
-    /// What.
+    /// The change.
     pub kind: Kind,
 }
 

@@ -1,7 +1,7 @@
 //! Attention heads of a layer, here or on worker threads.
 
-use crate::attention::{Head, HeadNames, Step};
-use crate::probe::Probe;
+use super::attention::{Head, HeadNames, Step};
+use super::probe::Probe;
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};

@@ -1,8 +1,8 @@
 //! Drawing the next token.
 
-use crate::brick::Brick;
-use crate::probe::Probe;
-use crate::random::Random;
+use super::brick::Brick;
+use super::probe::Probe;
+use super::random::Random;
 
 /// Draws from the softmax of the logits at one temperature.
 pub struct Sampler {

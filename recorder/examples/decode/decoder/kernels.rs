@@ -1,11 +1,11 @@
 //! The kernels bricks are made of: each calls the library and records one row.
 
-use crate::backend::{Backend, Simd};
-use crate::kernel_names::{Kernel, KernelNames};
-use crate::plant::Plant;
-use crate::probe::{Exp, Level, Probe};
-use crate::simd;
-use crate::work::Work;
+use super::backend::{Backend, Simd};
+use super::kernel_names::{Kernel, KernelNames};
+use super::plant::Plant;
+use super::probe::{Exp, Level, Probe};
+use super::simd;
+use super::work::Work;
 use std::cell::Cell;
 use trueno_recorder::{Name, Recorder};
 
@@ -46,7 +46,7 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// What computes.
+    /// The instruction set that computes.
     pub fn simd(&self) -> Simd {
         self.simd
     }

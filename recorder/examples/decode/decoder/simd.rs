@@ -1,6 +1,6 @@
 //! The library's functions on slices, made safe: lengths checked once here.
 
-use crate::backend::{Backend, Simd};
+use super::backend::{Backend, Simd};
 use trueno::backends::VectorBackend;
 use trueno::backends::scalar::ScalarBackend;
 #[cfg(target_arch = "x86_64")]

@@ -1,14 +1,14 @@
 //! The transformer: a prompt or one token through all layers.
 
-use crate::attention::{Head, NewRows, Step};
-use crate::brick::Brick;
-use crate::buffers::Buffers;
-use crate::head_pool::HeadPool;
-use crate::kernels::Kernels;
-use crate::probe::Probe;
-use crate::projection::Projector;
-use crate::rope::{Rope, Spare};
-use crate::weights::{LayerWeights, Shape, Weights};
+use super::attention::{Head, NewRows, Step};
+use super::brick::Brick;
+use super::buffers::Buffers;
+use super::head_pool::HeadPool;
+use super::kernels::Kernels;
+use super::probe::Probe;
+use super::projection::Projector;
+use super::rope::{Rope, Spare};
+use super::weights::{LayerWeights, Shape, Weights};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Weights, caches and the buffers of one sequence.

@@ -1,9 +1,9 @@
 //! A brick made slower on purpose, so that a comparison has a known answer.
 
-use crate::brick::Brick;
+use super::brick::Brick;
 use std::str::FromStr;
 
-/// Which brick, and about how many times as long.
+/// The brick, and about how many times as long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
     /// The brick.
@@ -13,7 +13,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// How often call number `call` (from 0) does its work: whole numbers
+    /// Gives the repetitions of call number `call` (from 0): whole numbers
     /// whose sum over calls `0..n` is `floor(n * factor)`.
     pub fn repetitions(&self, call: u64) -> u64 {
         let total_before = |calls: u64| (calls as f64 * self.factor).floor() as u64;

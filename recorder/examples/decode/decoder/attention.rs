@@ -1,9 +1,9 @@
 //! One attention head with its cache: scores, softmax, weighted values.
 
-use crate::brick::Brick;
-use crate::kernels::Kernels;
-use crate::probe::Probe;
-use crate::weights::Shape;
+use super::brick::Brick;
+use super::kernels::Kernels;
+use super::probe::Probe;
+use super::weights::Shape;
 use trueno_recorder::Name;
 
 /// One head of one layer. Owned whole, so that it can be handed to another
@@ -22,7 +22,7 @@ pub struct Head {
     scores: Vec<f32>,
     spare: Vec<f32>,
     probabilities: Vec<f32>,
-    /// What it gives, one row a new position.
+    /// Output, one row a new position.
     out: Vec<f32>,
     head_dim: usize,
     positions: usize,
@@ -33,7 +33,7 @@ pub struct Head {
 pub struct Step {
     /// The first.
     pub start: usize,
-    /// How many.
+    /// Their number.
     pub rows: usize,
 }
 
@@ -108,7 +108,7 @@ impl Head {
         kernels.copied(3 * step.rows * self.head_dim);
     }
 
-    /// What the head gives, `rows x head_dim`.
+    /// The head's output, `rows x head_dim`.
     pub fn out(&self) -> &[f32] {
         &self.out
     }

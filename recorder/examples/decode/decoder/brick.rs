@@ -82,7 +82,7 @@ impl Brick {
         }
     }
 
-    /// How the recorder knows it.
+    /// Its name in the recorder.
     pub fn recorded(self) -> Name {
         match self {
             Brick::Embedding => BrickId::Embedding.into(),

@@ -1,6 +1,6 @@
 //! The activations of a step.
 
-use crate::weights::Shape;
+use super::weights::Shape;
 
 /// Activations of one step, one row a position.
 #[derive(Default)]

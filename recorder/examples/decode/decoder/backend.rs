@@ -1,4 +1,4 @@
-//! Which instruction set computes, and what that was checked against.
+//! The instruction set that computes, and the CPU features that it was checked against.
 //!
 //! `aprender-compute` has two kinds of entry points. `Vector` and `Matrix`
 //! carry a `Backend` value and dispatch on it, but not always to the backend
@@ -59,7 +59,7 @@ impl Backend {
         }
     }
 
-    /// Whether this CPU (and operating system) runs it.
+    /// Returns whether this CPU (and operating system) runs it.
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let found = match self {
@@ -111,7 +111,7 @@ impl Simd {
         Err(unavailable(backend, &Backend::available()))
     }
 
-    /// What computes.
+    /// The instruction set that computes.
     pub const fn backend(self) -> Backend {
         self.backend
     }

@@ -1,15 +1,15 @@
-//! What is recorded around the model's work, and how often that work is done.
+//! Recording around the model's work, and its repetitions.
 
-use crate::backend::Simd;
-use crate::brick::Brick;
-use crate::kernel_names::KernelNames;
-use crate::kernels::Kernels;
-use crate::plant::Plant;
-use crate::slow::Slow;
+use super::backend::Simd;
+use super::brick::Brick;
+use super::kernel_names::KernelNames;
+use super::kernels::Kernels;
+use super::plant::Plant;
+use super::slow::Slow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use trueno_recorder::{Element, Name, Recorder, SpanId};
 
-/// How deep the recording goes.
+/// Depth of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
     /// Iterations, layers, bricks, tasks and waits.
@@ -43,19 +43,19 @@ impl Exp {
 pub struct Probe {
     /// Where it goes; disabled under `--no-record`.
     pub rec: Recorder,
-    /// What computes.
+    /// The instruction set that computes.
     pub simd: Simd,
     /// Whose `exp`.
     pub exp: Exp,
-    /// How deep.
+    /// Depth of the recording.
     pub level: Level,
-    /// Whether the output of each brick is fingerprinted.
+    /// True if the output of each brick is fingerprinted.
     pub checksums: bool,
     /// Interned once for all threads.
     pub names: KernelNames,
     /// An error put in.
     pub plant: Option<Plant>,
-    /// Whether the heads are taken from the last to the first.
+    /// True if the heads are taken from the last to the first.
     pub reverse_heads: bool,
     /// The iteration that runs.
     pub iteration: AtomicU64,

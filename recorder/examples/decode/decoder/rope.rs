@@ -1,7 +1,7 @@
 //! Rotary position embedding (Su et al. 2021), the half-split form.
 
-use crate::kernels::Kernels;
-use crate::weights::Shape;
+use super::kernels::Kernels;
+use super::weights::Shape;
 
 /// Base of the wavelengths.
 const BASE: f64 = 10_000.0;

@@ -1,18 +1,18 @@
 //! The whole run: weights, prompt, then token after token.
 
-use crate::attention::HeadNames;
-use crate::head_pool::HeadPool;
-use crate::model::Model;
-use crate::probe::Probe;
-use crate::random::Random;
-use crate::sampling::Sampler;
-use crate::weights::{Shape, Weights};
+use super::attention::HeadNames;
+use super::head_pool::HeadPool;
+use super::model::Model;
+use super::probe::Probe;
+use super::random::Random;
+use super::sampling::Sampler;
+use super::weights::{Shape, Weights};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use trueno_recorder::Source;
 
-/// What to generate.
+/// Plan of a generation.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The model; `positions` holds prompt and tokens.
@@ -25,11 +25,11 @@ pub struct Plan {
     pub tokens: usize,
     /// Threads the heads are spread over.
     pub threads: usize,
-    /// Whether the prompt goes through the blocked product.
+    /// True if the prompt goes through the blocked product.
     pub blocked: bool,
 }
 
-/// What came out.
+/// Result of a generation.
 pub struct Generated {
     /// The prompt.
     pub prompt: Vec<usize>,
