@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use trueno_recorder::run_json::State;
+use trueno_format::run_json::State;
 use trueno_recorder::{Error, Recorder};
 use trueno_testing::{folder, run_json, table};
 
@@ -265,7 +265,7 @@ fn a_full_disk_keeps_what_was_written() {
     let whole = journal["bricks/000000.arrow"].iter().filter(|line| {
         let chunk = line.offset as usize..(line.offset + line.bytes) as usize;
         file.get(chunk)
-            .is_some_and(|chunk| trueno_recorder::journal::chunk_hash(chunk) == line.xxh3)
+            .is_some_and(|chunk| trueno_format::journal::chunk_hash(chunk) == line.xxh3)
     });
     assert_eq!(whole.filter_map(|line| line.rows).sum::<u64>(), bricks.rows);
 }

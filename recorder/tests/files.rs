@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use trueno_recorder::journal::{Chunk, chunk_hash};
-use trueno_recorder::schema::{self, ColumnType};
-use trueno_recorder::segment::{BATCH_ROWS, SEGMENT_ROWS, dictionary_bytes, head_bytes};
+use trueno_format::journal::{Chunk, chunk_hash};
+use trueno_format::schema::{self, ColumnType};
+use trueno_format::segment::{BATCH_ROWS, SEGMENT_ROWS, dictionary_bytes, head_bytes};
 use trueno_recorder::{Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
 use trueno_testing::{Cell, Table, folder, journal, run_json, segments, table};
 

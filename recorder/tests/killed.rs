@@ -8,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use trueno_recorder::journal::{Chunk, JOURNAL, Line};
-use trueno_recorder::rest::{self, CutBatch, Rest};
-use trueno_recorder::run_json::State;
-use trueno_recorder::segment::BATCH_ROWS;
+use trueno_format::journal::{Chunk, JOURNAL, Line};
+use trueno_format::run_json::State;
+use trueno_format::salvage::{self, CutBatch, Salvaged};
+use trueno_format::segment::BATCH_ROWS;
 use trueno_recorder::{BrickId, Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
@@ -160,7 +160,7 @@ fn on_disk(run: &Path, name: &str, cut: &[CutBatch]) -> Table {
     table
 }
 
-fn rest_table(rest: &Rest, name: &str) -> Table {
+fn rest_table(rest: &Salvaged, name: &str) -> Table {
     let mut table = Table::default();
     for segment in rest.segments.iter().filter(|segment| segment.table == name) {
         table.add_segment(Cursor::new(&segment.bytes));
@@ -197,18 +197,18 @@ fn rows_of(table: &Table) -> Vec<String> {
 
 /// Records a script twice, once killed: the batches on disk and the rest must be what the other has. How
 /// much of it is in which place is as the writer's turn came.
-fn killed_beside_finished(script: &str, tables: &[&str]) -> Rest {
+fn killed_beside_finished(script: &str, tables: &[&str]) -> Salvaged {
     let (_folder, path) = folder();
     let (_other_folder, other) = folder();
     record(&path, script, true);
     record(&other, script, false);
     assert_eq!(run_json(&path).state, State::Recording);
-    assert_eq!(rest::is_recording(&path), Some(false));
+    assert_eq!(salvage::is_recording(&path), Some(false));
     assert!(
         !other.join("live").exists(),
         "a finished run leaves nothing"
     );
-    let rest = rest::read(&path).unwrap().expect("something was left");
+    let rest = salvage::read(&path).unwrap().expect("something was left");
     assert_eq!(rest.problems, Vec::<String>::new());
     for name in tables {
         let (left, whole) = (rest_table(&rest, name), table(&other, name));
@@ -277,7 +277,7 @@ fn rings_that_took_over_from_each_other() {
 fn what_was_dropped_is_known() {
     let (_folder, path) = folder();
     record(&path, "dropped", true);
-    let rest = rest::read(&path).unwrap().unwrap();
+    let rest = salvage::read(&path).unwrap().unwrap();
     let written = on_disk(&path, "tiles", &rest.cut).rows;
     let rows = (rest_table(&rest, "tiles").rows + written) as u64;
     assert_eq!(rows + rest.dropped["tiles"], 3 * 5_000 + 1_000);
@@ -297,8 +297,8 @@ fn reading_changes_nothing_and_says_the_same_again() {
     let (_folder, path) = folder();
     record(&path, "everything", true);
     let (first, second) = (
-        rest::read(&path).unwrap().unwrap(),
-        rest::read(&path).unwrap().unwrap(),
+        salvage::read(&path).unwrap().unwrap(),
+        salvage::read(&path).unwrap().unwrap(),
     );
     assert_eq!(first.segments, second.segments);
 }

@@ -12,8 +12,8 @@ use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
+use trueno_format::run_json::RUN_JSON;
 use trueno_recorder::capture::{Summary, collect};
-use trueno_recorder::run_json::RUN_JSON;
 
 use crate::{Failure, libraries, say, signals};
 

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use trueno_ceilings::{AttachError, Attachment};
-use trueno_recorder::journal::{Chunk, chunk_hash};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::journal::{Chunk, chunk_hash};
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::RunWriter;
 use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 use trueno_testing::{Cell, folder, journal, run_json, table};
 

@@ -54,7 +54,7 @@ fn rows(run: &Path) -> Vec<Vec<String>> {
 
 /// Like `rows`, without when they were written.
 fn timeless(run: &Path) -> Vec<Vec<String>> {
-    let time = trueno_recorder::schema::table("checksums")
+    let time = trueno_format::schema::table("checksums")
         .unwrap()
         .columns
         .iter()

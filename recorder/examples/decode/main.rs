@@ -155,7 +155,7 @@ fn print(options: &Options, simd: Simd, generated: &Generated) {
     println!("tokens {}", generated.tokens.len());
     println!(
         "token_checksum {:016x}",
-        sampling::checksum(&generated.tokens)
+        decoder::sampling::checksum(&generated.tokens)
     );
     println!(
         "prefill_tokens_per_s {}",

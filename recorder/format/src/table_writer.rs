@@ -5,9 +5,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 
-use arrow_ipc::Block;
-use arrow_schema::ArrowError;
-
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::journal::{Chunk, Line};
@@ -15,7 +12,7 @@ use crate::mapping::Mapping;
 use crate::run_files::RunFiles;
 use crate::run_json;
 use crate::schema::Table;
-use crate::segment::{self, BATCH_ROWS, BatchEncoder, Dictionary, SEGMENT_ROWS};
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
 use crate::text::{Text, Texts};
 use crate::waiting_rows::WaitingRows;
 
@@ -230,6 +227,6 @@ impl OpenSegment {
     }
 }
 
-fn not_encoded(path: &std::path::Path, error: ArrowError) -> Error {
-    Error::io(path, "encode a batch", io::Error::other(error))
+fn not_encoded(path: &std::path::Path, error: io::Error) -> Error {
+    Error::io(path, "encode a batch", error)
 }

@@ -105,7 +105,7 @@ impl Fingerprint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BLOCK_BYTES, bytes, statistics::Pass};
+    use super::super::{BLOCK_BYTES, element::bytes, statistics::Pass};
     use super::*;
     use crate::fingerprint;
     use proptest::prelude::*;

@@ -10,10 +10,10 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Ty
 use arrow_array::{Array, ArrayRef};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::DataType;
-use trueno_recorder::journal::{Chunk, JOURNAL, Line};
-use trueno_recorder::run_json::{RUN_JSON, RunJson};
-use trueno_recorder::schema::{self, ColumnType};
-use trueno_recorder::segment::{END_OF_STREAM, STREAM_OFFSET, dictionary_bytes, head_bytes};
+use trueno_format::journal::{Chunk, JOURNAL, Line};
+use trueno_format::run_json::{RUN_JSON, RunJson};
+use trueno_format::schema::{self, ColumnType};
+use trueno_format::segment::{END_OF_STREAM, STREAM_OFFSET, dictionary_bytes, head_bytes};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {

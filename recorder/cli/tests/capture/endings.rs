@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use trueno_recorder::run_json::State;
+use trueno_format::run_json::State;
 
 use crate::fakes::{Cupti, Recording, command, fakes, record, record_with};
 

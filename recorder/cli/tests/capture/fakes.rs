@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use trueno_recorder::run_json::{Capture, RunJson};
+use trueno_format::run_json::{Capture, RunJson};
 use trueno_testing::{Table, compile};
 
 /// Variants of the fake CUPTI.

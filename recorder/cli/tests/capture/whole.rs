@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trueno_recorder::run_json::State;
+use trueno_format::run_json::State;
 
 use crate::fakes::{Cupti, Recording, record, record_with};
 use trueno_testing::Table;

@@ -1,12 +1,11 @@
 //! Rows to segments in memory.
 
-use arrow_ipc::Block;
-use arrow_schema::ArrowError;
+use std::io;
 
 use super::{SalvagedBatch, SalvagedSegment};
 use crate::columns::Columns;
 use crate::schema::{TABLES, Table};
-use crate::segment::{self, BATCH_ROWS, BatchEncoder, Dictionary, SEGMENT_ROWS};
+use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
 use crate::text::{Text, TextTable, Texts};
 
 /// All tables being put together.
@@ -111,11 +110,7 @@ impl SalvageTable {
         }
     }
 
-    fn flush(
-        &mut self,
-        encoder: &mut BatchEncoder,
-        texts: &mut dyn Texts,
-    ) -> Result<(), ArrowError> {
+    fn flush(&mut self, encoder: &mut BatchEncoder, texts: &mut dyn Texts) -> io::Result<()> {
         let Some(columns) = self.columns.as_mut().filter(|columns| columns.rows() > 0) else {
             return Ok(());
         };
@@ -152,7 +147,7 @@ impl SalvageTable {
         Ok(())
     }
 
-    fn seal(&mut self, texts: &mut dyn Texts) -> Result<(), ArrowError> {
+    fn seal(&mut self, texts: &mut dyn Texts) -> io::Result<()> {
         if self.open.rows == 0 {
             return Ok(());
         }

@@ -3,23 +3,14 @@
 //! The same messages `arrow-ipc` writes, without its arrays: most columns of a batch hold one
 //! value or none at all, and cost next to nothing here.
 
-use arrow_ipc::{
-    Block, BodyCompressionBuilder, BodyCompressionMethod, Buffer, CompressionType, FieldNode,
-    MessageBuilder, MessageHeader, MetadataVersion, RecordBatchBuilder,
-};
-use flatbuffers::FlatBufferBuilder;
-
 use super::bits::{self, Bits, Presence, Present};
 use super::lz4::{Compressor, Value};
-use super::{BATCH_ROWS, END_OF_STREAM, STREAM_OFFSET};
+use super::metadata::{self, Block, Builder, Header, Pair};
+use super::{BATCH_ROWS, END_OF_STREAM, MESSAGE_ALIGNMENT, PREFIX_BYTES};
 use crate::schema::{ColumnType, Table};
 
-/// Messages are padded to this many bytes.
-const MESSAGE_ALIGNMENT: usize = STREAM_OFFSET;
 /// Buffers in a body are padded to this many bytes.
 const BUFFER_ALIGNMENT: usize = 8;
-/// What precedes the metadata of a message: a marker and their length.
-const PREFIX_BYTES: usize = END_OF_STREAM.len();
 
 /// The cells of one column: 64 bits each, whatever their type. A text is a number.
 #[derive(Clone, Copy, Debug)]
@@ -45,9 +36,9 @@ pub struct BatchView<'a> {
 /// Encodes batches, reusing its memory.
 pub struct BatchEncoder {
     compressor: Compressor,
-    metadata: FlatBufferBuilder<'static>,
-    nodes: Vec<FieldNode>,
-    buffers: Vec<Buffer>,
+    metadata: Builder,
+    nodes: Vec<Pair>,
+    buffers: Vec<Pair>,
     /// Room for the metadata, then the body: so neither is moved when the other is known.
     message: Vec<u8>,
     /// Where the body begins.
@@ -61,7 +52,7 @@ impl BatchEncoder {
     pub fn new() -> Self {
         Self {
             compressor: Compressor::new(),
-            metadata: FlatBufferBuilder::new(),
+            metadata: Builder::new(),
             nodes: Vec::new(),
             buffers: Vec::new(),
             message: Vec::new(),
@@ -81,7 +72,7 @@ impl BatchEncoder {
     ) -> (&[u8], Block) {
         self.nodes.clear();
         self.buffers.clear();
-        self.body_at = most_metadata_bytes(batch.table.columns.len());
+        self.body_at = max_metadata_bytes(batch.table.columns.len());
         self.message.clear();
         self.message.resize(self.body_at, 0);
         let present = Present::new(batch.present);
@@ -132,14 +123,14 @@ impl BatchEncoder {
         let (nulls, words) = match presence {
             Presence::All => {
                 let at = self.message.len() - self.body_at;
-                self.buffers.push(Buffer::new(at as i64, 0));
-                self.nodes.push(FieldNode::new(rows as i64, 0));
+                self.buffers.push(Pair(at, 0));
+                self.nodes.push(Pair(rows, 0));
                 return;
             }
             Presence::None => (rows, bits::words(rows)),
             Presence::Some(count) => (rows - count, bits::words(rows)),
         };
-        self.nodes.push(FieldNode::new(rows as i64, nulls as i64));
+        self.nodes.push(Pair(rows, nulls));
         self.buffer(&bits[..words]);
     }
 
@@ -210,7 +201,7 @@ impl BatchEncoder {
 
     fn end_buffer(&mut self, start: usize) {
         let (at, bytes) = (start - self.body_at, self.message.len() - start);
-        self.buffers.push(Buffer::new(at as i64, bytes as i64));
+        self.buffers.push(Pair(at, bytes));
         self.pad(BUFFER_ALIGNMENT);
     }
 
@@ -224,28 +215,14 @@ impl BatchEncoder {
     fn message(&mut self, rows: usize, offset: u64) -> (&[u8], Block) {
         self.pad(MESSAGE_ALIGNMENT);
         let body_bytes = self.message.len() - self.body_at;
-        let metadata = &mut self.metadata;
-        metadata.reset();
-        let nodes = metadata.create_vector(&self.nodes);
-        let buffers = metadata.create_vector(&self.buffers);
-        let mut compression = BodyCompressionBuilder::new(metadata);
-        compression.add_method(BodyCompressionMethod::BUFFER);
-        compression.add_codec(CompressionType::LZ4_FRAME);
-        let compression = compression.finish();
-        let mut batch = RecordBatchBuilder::new(metadata);
-        batch.add_length(rows as i64);
-        batch.add_nodes(nodes);
-        batch.add_buffers(buffers);
-        batch.add_compression(compression);
-        let batch = batch.finish();
-        let mut message = MessageBuilder::new(metadata);
-        message.add_version(MetadataVersion::V5);
-        message.add_header_type(MessageHeader::RecordBatch);
-        message.add_bodyLength(body_bytes as i64);
-        message.add_header(batch.as_union_value());
-        let message = message.finish();
-        metadata.finish(message, None);
-        let metadata = metadata.finished_data();
+        let builder = &mut self.metadata;
+        builder.reset();
+        let nodes = builder.create_vector(&self.nodes);
+        let buffers = builder.create_vector(&self.buffers);
+        let compression = metadata::compression(builder);
+        let batch = metadata::record_batch(builder, rows, nodes, buffers, compression);
+        metadata::message(builder, Header::RecordBatch, batch, body_bytes);
+        let metadata = builder.finished_data();
 
         let metadata_bytes = (PREFIX_BYTES + metadata.len()).next_multiple_of(MESSAGE_ALIGNMENT);
         let message = &mut self.message[self.body_at - metadata_bytes..];
@@ -253,13 +230,17 @@ impl BatchEncoder {
         prefix[..4].copy_from_slice(&END_OF_STREAM[..4]);
         prefix[4..].copy_from_slice(&((metadata_bytes - PREFIX_BYTES) as i32).to_le_bytes());
         rest[..metadata.len()].copy_from_slice(metadata);
-        let block = Block::new(offset as i64, metadata_bytes as i32, body_bytes as i64);
+        let block = Block {
+            offset,
+            metadata_bytes,
+            body_bytes,
+        };
         (message, block)
     }
 }
 
 /// At least what the metadata of a batch of so many columns take: two buffers and a node each,
 /// 16 bytes every one, and some tables around them.
-fn most_metadata_bytes(columns: usize) -> usize {
+fn max_metadata_bytes(columns: usize) -> usize {
     (columns * 3 * 16 + 512).next_multiple_of(MESSAGE_ALIGNMENT)
 }

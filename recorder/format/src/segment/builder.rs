@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::mem::take;
 
-use arrow_ipc::Block;
-
+use super::metadata::Block;
 use super::{head_bytes, tail_bytes, text_columns};
 use crate::journal::{Chunk, Line};
 use crate::schema::Table;
@@ -73,8 +72,11 @@ impl SegmentBuilder {
         };
         let offset = self.bytes.len() as u64;
         let body = bytes.len() - metadata;
-        self.blocks
-            .push(Block::new(offset as i64, metadata as i32, body as i64));
+        self.blocks.push(Block {
+            offset,
+            metadata_bytes: metadata,
+            body_bytes: body,
+        });
         self.lines.push(Line {
             rows: Some(rows),
             new: take(&mut self.new),

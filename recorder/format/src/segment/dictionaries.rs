@@ -1,18 +1,15 @@
 //! The dictionaries of a segment's text columns, as messages.
 
-use std::sync::Arc;
+use std::io::{self, Write};
 
-use arrow_array::types::Int32Type;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray, new_empty_array,
-};
-use arrow_ipc::writer::{
-    DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, write_message,
-};
-use arrow_schema::ArrowError;
+use lz4_flex::frame::FrameEncoder;
 
-use super::{arrow_schema, data_type, options};
+use super::metadata::{self, Block, Builder, Header, Pair};
+use super::{END_OF_STREAM, MESSAGE_ALIGNMENT, PREFIX_BYTES};
 use crate::schema::{Column, ColumnType, Table};
+
+/// The prefix of a buffer that is stored as it is.
+const NOT_COMPRESSED: i64 = -1;
 
 /// One dictionary message of a segment: all `values` of a text column, in order.
 ///
@@ -22,13 +19,9 @@ pub fn dictionary_bytes<S: AsRef<str>>(
     column: &str,
     values: &[S],
 ) -> Option<Vec<u8>> {
-    let wanted = table.column(column).filter(|c| c.ty == ColumnType::Text)?;
-    let nth = text_columns(table).position(|c| c.name == wanted.name)?;
-    let none = std::iter::repeat_n(Vec::new(), nth);
-    let given = none.chain([values.iter().map(AsRef::as_ref).collect()]);
-    let message = dictionaries(table, given).ok()?.into_iter().nth(nth)?;
+    let id = text_columns(table).position(|c| c.name == column)?;
     let mut bytes = Vec::new();
-    write_message(&mut bytes, message, &options()).ok()?;
+    append_dictionary(&mut bytes, id, values, 0).ok()?;
     Some(bytes)
 }
 
@@ -40,40 +33,81 @@ pub(crate) fn text_columns(table: &Table) -> impl Iterator<Item = &'static Colum
         .filter(|column| column.ty == ColumnType::Text)
 }
 
-/// The dictionary messages of all text columns; those without values given are empty.
-pub(super) fn dictionaries<'a, V: IntoIterator<Item = &'a str>>(
-    table: &Table,
-    values: impl IntoIterator<Item = V>,
-) -> Result<Vec<EncodedData>, ArrowError> {
-    // The generator makes dictionaries from a batch: one without rows does.
-    let mut values = values.into_iter();
-    let columns = table
-        .columns
-        .iter()
-        .map(|column| -> Result<ArrayRef, ArrowError> {
-            if column.ty != ColumnType::Text {
-                return Ok(new_empty_array(&data_type(column.ty)));
-            }
-            let texts = StringArray::from_iter_values(values.next().into_iter().flatten());
-            let keys = Int32Array::from(Vec::<i32>::new());
-            Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
-                keys,
-                Arc::new(texts),
-            )?))
-        });
-    let columns = columns.collect::<Result<Vec<_>, _>>()?;
-    let batch = RecordBatch::try_new(Arc::new(arrow_schema(table)), columns)?;
-    let mut tracker = DictionaryTracker::new(false);
-    for _ in text_columns(table) {
-        tracker.next_dict_id();
+/// Appends a dictionary to bytes that stand at `offset` of their file.
+///
+/// # Errors
+/// Its texts are longer together than 32 bits can tell.
+pub(super) fn append_dictionary<S: AsRef<str>>(
+    bytes: &mut Vec<u8>,
+    id: usize,
+    values: &[S],
+    offset: u64,
+) -> io::Result<Block> {
+    let mut ends = 0i32.to_le_bytes().to_vec();
+    let mut texts = Vec::new();
+    for value in values {
+        texts.extend_from_slice(value.as_ref().as_bytes());
+        let end = i32::try_from(texts.len()).map_err(io::Error::other)?;
+        ends.extend_from_slice(&end.to_le_bytes());
     }
-    let generator = IpcDataGenerator::default();
-    Ok(generator
-        .encode(
-            &batch,
-            &mut tracker,
-            &options(),
-            &mut IpcWriteContext::default(),
-        )?
-        .0)
+    let mut body = Vec::new();
+    // There are no nulls, and so no bits that tell them.
+    let mut buffers = vec![Pair(0, 0)];
+    for plain in [ends, texts] {
+        let at = body.len();
+        append_compressed(&mut body, &plain)?;
+        buffers.push(Pair(at, body.len() - at));
+        body.resize(body.len().next_multiple_of(MESSAGE_ALIGNMENT), 0);
+    }
+
+    let mut builder = Builder::new();
+    let compression = metadata::compression(&mut builder);
+    let buffers = builder.create_vector(&buffers);
+    let nodes = builder.create_vector(&[Pair(values.len(), 0)]);
+    let batch = metadata::record_batch(&mut builder, values.len(), nodes, buffers, compression);
+    let dictionary = metadata::dictionary_batch(&mut builder, id, batch);
+    metadata::message(
+        &mut builder,
+        Header::DictionaryBatch,
+        dictionary,
+        body.len(),
+    );
+    let metadata_bytes = append_metadata(bytes, &builder);
+    let block = Block {
+        offset: offset + (bytes.len() - metadata_bytes) as u64,
+        metadata_bytes,
+        body_bytes: body.len(),
+    };
+    bytes.extend_from_slice(&body);
+    Ok(block)
+}
+
+/// Appends a message's prefix and metadata, padded; gives their bytes.
+pub(super) fn append_metadata(bytes: &mut Vec<u8>, builder: &Builder) -> usize {
+    let metadata = builder.finished_data();
+    let padded = (PREFIX_BYTES + metadata.len()).next_multiple_of(MESSAGE_ALIGNMENT);
+    let end = bytes.len() + padded;
+    bytes.extend_from_slice(&END_OF_STREAM[..4]);
+    bytes.extend_from_slice(&((padded - PREFIX_BYTES) as i32).to_le_bytes());
+    bytes.extend_from_slice(metadata);
+    bytes.resize(end, 0);
+    padded
+}
+
+/// Appends a buffer: its length and a frame of LZ4, or what it is where that would be longer.
+fn append_compressed(to: &mut Vec<u8>, plain: &[u8]) -> io::Result<()> {
+    if plain.is_empty() {
+        return Ok(());
+    }
+    let start = to.len();
+    to.extend_from_slice(&(plain.len() as i64).to_le_bytes());
+    let mut encoder = FrameEncoder::new(&mut *to);
+    encoder.write_all(plain)?;
+    encoder.finish().map_err(io::Error::other)?;
+    if to.len() - start > plain.len() {
+        to.truncate(start);
+        to.extend_from_slice(&NOT_COMPRESSED.to_le_bytes());
+        to.extend_from_slice(plain);
+    }
+    Ok(())
 }

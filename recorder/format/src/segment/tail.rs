@@ -1,57 +1,30 @@
-//! What ends a segment.
+//! The end of a segment.
 
-use arrow_ipc::convert::IpcSchemaEncoder;
-use arrow_ipc::writer::{DictionaryTracker, EncodedData, write_message};
-use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
-use arrow_schema::ArrowError;
-use flatbuffers::FlatBufferBuilder;
+use std::io;
 
-use super::dictionaries::dictionaries;
-use super::{END_OF_STREAM, MAGIC, arrow_schema, options};
+use super::dictionaries::append_dictionary;
+use super::metadata::{Block, footer};
+use super::{END_OF_STREAM, MAGIC};
 use crate::schema::Table;
 
-/// The end of a segment that is `offset` long: dictionaries, end of stream, footer, magic.
+/// Gives the end of a segment that is `offset` long: dictionaries, end of stream, footer, magic. `values` has the
+/// texts of each text column, in order.
+///
+/// # Errors
+/// The texts of a column are longer together than 32 bits can tell.
 pub(crate) fn tail_bytes(
     table: &Table,
     values: &[Vec<String>],
     batches: &[Block],
     offset: u64,
-) -> Result<Vec<u8>, ArrowError> {
+) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut blocks = Vec::new();
-    for message in dictionaries(
-        table,
-        values
-            .iter()
-            .map(|values| values.iter().map(String::as_str)),
-    )? {
-        let at = offset + bytes.len() as u64;
-        blocks.push(append(&mut bytes, message, at)?);
+    for (id, values) in values.iter().enumerate() {
+        blocks.push(append_dictionary(&mut bytes, id, values, offset)?);
     }
     bytes.extend_from_slice(&END_OF_STREAM);
-
-    let mut builder = FlatBufferBuilder::new();
-    let dictionaries = builder.create_vector(&blocks);
-    let batches = builder.create_vector(batches);
-    let schema = IpcSchemaEncoder::new()
-        .with_dictionary_tracker(&mut DictionaryTracker::new(false))
-        .schema_to_fb_offset(&mut builder, &arrow_schema(table));
-    let mut footer = FooterBuilder::new(&mut builder);
-    footer.add_version(MetadataVersion::V5);
-    footer.add_schema(schema);
-    footer.add_dictionaries(dictionaries);
-    footer.add_recordBatches(batches);
-    let footer = footer.finish();
-    builder.finish(footer, None);
-    let footer = builder.finished_data();
-    bytes.extend_from_slice(footer);
-    bytes.extend_from_slice(&(footer.len() as i32).to_le_bytes());
+    bytes.extend(footer(table, &blocks, batches));
     bytes.extend_from_slice(MAGIC);
     Ok(bytes)
-}
-
-/// Appends a message; the block places it in the file.
-fn append(bytes: &mut Vec<u8>, message: EncodedData, offset: u64) -> Result<Block, ArrowError> {
-    let (metadata, body) = write_message(bytes, message, &options())?;
-    Ok(Block::new(offset as i64, metadata as i32, body as i64))
 }

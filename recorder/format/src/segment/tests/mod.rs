@@ -2,6 +2,7 @@
 
 mod columns;
 mod lz4;
+mod metadata;
 
 use std::io::Cursor;
 
@@ -12,8 +13,9 @@ use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schema::TABLES;
+use crate::schema::{ColumnType, TABLES};
 use columns::{Given, Pattern, pattern};
+use metadata::arrow_schema;
 
 /// Texts of every dictionary; the key of text `n` is `TEXTS - 1 - n`.
 const TEXTS: u64 = 300;
@@ -22,7 +24,7 @@ fn key(text: u64) -> i32 {
     (TEXTS - 1 - text % TEXTS) as i32
 }
 
-fn encode(encoder: &mut BatchEncoder, given: &Given, offset: u64) -> (Vec<u8>, arrow_ipc::Block) {
+fn encode(encoder: &mut BatchEncoder, given: &Given, offset: u64) -> (Vec<u8>, Block) {
     given.view(|batch| {
         let (bytes, block) = encoder.encode(batch, offset, |_, text| key(text));
         (bytes.to_vec(), block)
@@ -118,7 +120,7 @@ proptest! {
         let (again, _) = encode(&mut BatchEncoder::new(), &given.with_junk(junk), 64);
         prop_assert!(bytes == again);
         prop_assert_eq!(bytes.len() % 64, 0);
-        prop_assert_eq!(bytes.len() as i64, i64::from(block.metaDataLength()) + block.bodyLength());
+        prop_assert_eq!(bytes.len(), block.metadata_bytes + block.body_bytes);
     }
 }
 
