@@ -64,7 +64,7 @@ fn simulated_runs_are_called_what_they_are() {
         let report = dir
             .report(
                 &made(&dir, case.name),
-                &["--only", "bottleneck", "--json", "-"],
+                &["--plugin-id", "bottleneck", "--json", "-"],
             )
             .exits(0)
             .json();
@@ -130,7 +130,7 @@ fn a_run_without_measurements_gets_no_verdict_but_what_to_record() {
     let dir = Dir::new();
     let run = dir.run();
     let report = dir
-        .report(&run, &["--only", "bottleneck", "--json", "-"])
+        .report(&run, &["--plugin-id", "bottleneck", "--json", "-"])
         .exits(0)
         .json();
     let cannot = rows(&report, "not_measurable");
@@ -142,7 +142,7 @@ fn a_run_without_measurements_gets_no_verdict_but_what_to_record() {
         assert!(row["how"].as_str().is_some_and(|how| !how.is_empty()));
     }
     let skipped = dir
-        .report(&run, &["--only", "sanity", "--json", "-"])
+        .report(&run, &["--plugin-id", "sanity", "--json", "-"])
         .exits(0)
         .json();
     assert_eq!(skipped["top"]["status"], "not_judged");

@@ -47,7 +47,7 @@ fn the_limit_of_an_efficiency_is_exact_and_above_the_roof_is_none() {
     };
     let run = made("one.run", 1000);
     let json = dir
-        .report(Path::new(&run), &["--only", "roofline", "--json", "-"])
+        .report(Path::new(&run), &["--plugin-id", "roofline", "--json", "-"])
         .exits(0)
         .json();
     let points = &crate::harness::section(&json, "roofline")["tables"];

@@ -18,7 +18,7 @@ fn compare(run: &str, baseline: &str, args: &[&str], code: i32) -> Done {
         dataset(baseline).display().to_string(),
     );
     let fixed = [
-        "--only",
+        "--plugin-id",
         "divergence",
         "--plugin",
         &library,
@@ -213,7 +213,7 @@ fn runs_that_share_nothing_fail_and_a_missing_baseline_is_asked_for() {
         .to_string();
     let base = dataset("divergence/base").display().to_string();
     let args = [
-        "--only",
+        "--plugin-id",
         "divergence",
         "--plugin",
         &library,

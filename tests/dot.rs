@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::harness::{Dir, standard_plugins};
-use crate::made::sample;
+use trueno_fixture::sample;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
@@ -145,7 +145,14 @@ pub fn parse(text: &str) -> Dot {
 fn written(dir: &Dir, run: &str, args: &[&str]) -> String {
     let plugins = standard_plugins(dir);
     let plugins = plugins.to_str().unwrap();
-    let mut all = vec!["dot", run, "--no-default-plugins", "--plugin-dir", plugins];
+    let mut all = vec![
+        "export",
+        "dot",
+        run,
+        "--no-default-plugins",
+        "--plugin-dir",
+        plugins,
+    ];
     all.extend(args);
     dir.command(&all).exits(0).stdout
 }

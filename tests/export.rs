@@ -129,7 +129,7 @@ fn folded_self_times_add_up_to_the_busy_time_of_the_report() {
     let report = dir
         .report(
             Path::new(&dataset()),
-            &["--only", "category", "--json", "-"],
+            &["--plugin-id", "category", "--json", "-"],
         )
         .exits(0)
         .json();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use polars::prelude::{DataFrame, SortMultipleOptions};
 use serde_json::Value;
-use trueno_analyze::run::Run;
+use trueno_engine::run::Run;
 
 use crate::harness::Dir;
 use crate::killed::{everything, same_rows};

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use trueno_analyze::query::collect_in_order;
-use trueno_analyze::run::{Recovered, Run, RunState, recover};
-use trueno_recorder::{Error, Recorder, rest};
+use trueno_engine::query::collect_in_order;
+use trueno_engine::run::{Recovered, Run, recover};
+use trueno_format::salvage;
+use trueno_model::RunState;
+use trueno_recorder::{Error, Recorder};
 
 use crate::harness::{Dir, PATIENCE, ends, until};
 
@@ -105,12 +107,12 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
     until("the child is there", || file.exists().then_some(()));
     let child: libc::pid_t = fs::read_to_string(file).unwrap().parse().unwrap();
     let _gone = Gone(child);
-    assert_eq!(rest::is_recording(&path), Some(true));
+    assert_eq!(salvage::is_recording(&path), Some(true));
     parent.kill().unwrap();
     parent.wait().unwrap();
     // The child lets go of the run the first time that it gets to run.
     until("the run is let go", || {
-        (rest::is_recording(&path) == Some(false)).then_some(())
+        (salvage::is_recording(&path) == Some(false)).then_some(())
     });
     assert!(Path::new(&format!("/proc/{child}")).exists());
     let run = Run::open(&path).unwrap();

@@ -53,7 +53,7 @@ fn tensors_are_held_against_the_file_as_against_the_run() {
     let library = built_library("trueno_plugin_divergence");
     let library = library.to_str().unwrap();
     let args = [
-        "--only",
+        "--plugin-id",
         "divergence",
         "--plugin",
         library,

@@ -109,7 +109,7 @@ fn a_failed_section_fails_only_a_check_and_only_alone_the_whole() {
         .stdout_has("failed:");
     dir.report(&run, &[&sin[..], &["--fail-on", "error"]].concat())
         .exits(1);
-    dir.report(&run, &[&sin[..], &["--only", "hostile"]].concat())
+    dir.report(&run, &[&sin[..], &["--plugin-id", "hostile"]].concat())
         .exits(2)
         .stdout_has("failed:");
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use trueno_recorder::run_json::RunJson;
+use trueno_format::run_json::RunJson;
 
 use crate::harness::{Dir, ends};
-use crate::made::{Made, Value};
+use trueno_fixture::{Made, Value};
 
 fn dataset(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

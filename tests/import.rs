@@ -71,7 +71,7 @@ fn a_trace_becomes_a_run_that_every_verb_reads() {
         assert_eq!(section(&report, plugin)["status"], "ok", "{plugin}");
     }
     // The trace does not say what its profiler dropped, nor when it ended.
-    dir.report(&dir.join("trace.run"), &["--only", "sanity"])
+    dir.report(&dir.join("trace.run"), &["--plugin-id", "sanity"])
         .exits(0)
         .stdout_has("drops not known")
         .stdout_has("complete  not known: how many events were dropped is not known")

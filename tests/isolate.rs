@@ -13,7 +13,7 @@ fn commit(dir: &Dir, run: &Path, sin: &str, more: &[&str]) -> Done {
     let plugin = hostile_plugin();
     let set = format!("hostile.sin={sin}");
     let args = ["--plugin", plugin.to_str().unwrap(), "--set", &set];
-    let isolated = ["--isolate", "--only", "hostile,sanity", "--json", "-"];
+    let isolated = ["--isolate", "--plugin-id", "hostile,sanity", "--json", "-"];
     dir.report(run, &[&args[..], &isolated, more].concat())
         .exits(0)
 }
@@ -208,7 +208,7 @@ fn a_child_dies_with_its_parent() {
         "--plugin",
         plugin.to_str().unwrap(),
         "--isolate",
-        "--only",
+        "--plugin-id",
         "hostile",
     ];
     let sin = ["--set", "hostile.sin=loop", "-v"];

@@ -12,7 +12,7 @@ fn dataset(name: &str) -> PathBuf {
 }
 
 fn report(dir: &Dir, run: &Path) -> Value {
-    dir.report(run, &["--only", "memory,throughput", "--json", "-"])
+    dir.report(run, &["--plugin-id", "memory,throughput", "--json", "-"])
         .exits(0)
         .json()
 }

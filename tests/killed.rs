@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use polars::prelude::{AnyValue, DataFrame};
-use trueno_analyze::catalog::TableInfo;
-use trueno_analyze::query::collect_in_order;
-use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
+use trueno_engine::query::collect_in_order;
+use trueno_engine::run::{Recovered, Run, recover};
+use trueno_model::{Level, RunState, TableInfo};
 
 use crate::harness::{Dir, ends};
 use crate::victim::{self, Counts, LANES, TABLES, When, start};
@@ -94,7 +94,7 @@ pub fn same_rows(
 
 fn errors(run: &Run) -> Vec<String> {
     let problems = run.problems().iter().filter(|p| {
-        p.severity == Severity::Error || !["unclean_end", "live", "dropped"].contains(&&*p.code)
+        p.severity == Level::Error || !["unclean_end", "live", "dropped"].contains(&&*p.code)
     });
     problems.map(|p| format!("{} {}", p.code, p.text)).collect()
 }
@@ -243,7 +243,7 @@ fn a_kill_at_any_moment_loses_nothing() {
         early += u64::from(rows == 0);
         sealed += u64::from(path.join("bricks/000000.arrow").exists());
         cut += u64::from(
-            trueno_recorder::rest::read(&path)
+            trueno_format::salvage::read(&path)
                 .unwrap()
                 .is_some_and(|rest| !rest.cut.is_empty()),
         );

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::{Dir, Run, standard_plugins};
-use crate::made::{Made, sample};
+use trueno_fixture::{Made, sample};
 
 fn dataset() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
@@ -37,7 +37,7 @@ fn a_tree_holds_every_row_once_and_its_times_add_up() {
     let report = dir
         .report(
             Path::new(&dataset()),
-            &["--only", "category,critical_path", "--json", "-"],
+            &["--plugin-id", "category,critical_path", "--json", "-"],
         )
         .exits(0)
         .json();
@@ -143,14 +143,14 @@ fn a_page_marks_the_critical_path_and_says_what_it_leaves_out() {
             "elements"
         ]
     );
-    let only = look(&dir, "tree", &dataset(), &["--only", "LmHead"])
+    let only = look(&dir, "tree", &dataset(), &["--name", "LmHead"])
         .exits(0)
         .stdout_has("LmHead")
         .stdout_has("matvec");
     assert!(!only.stdout.contains("Sampling"));
-    look(&dir, "tree", &dataset(), &["--only", "no such name"])
+    look(&dir, "tree", &dataset(), &["--name", "no such name"])
         .exits(2)
-        .stderr_has("--only no such name: no lane and no name fits")
+        .stderr_has("--name no such name: no lane and no name fits")
         .stderr_has("thread 0 main");
     look(&dir, "tree", &dataset(), &["--min-share", "101"])
         .exits(2)

@@ -24,8 +24,6 @@ mod isolate;
 mod iterations;
 mod killed;
 mod look;
-#[path = "../analyzer/src/graph/made.rs"]
-mod made;
 mod newcomer;
 mod nsys_parquet;
 mod outputs;

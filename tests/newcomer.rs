@@ -69,7 +69,7 @@ fn has(program: &str) -> bool {
 fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
     let from = Instant::now();
     let library = library.to_str().unwrap();
-    let args = ["--plugin", library, "--only", id];
+    let args = ["--plugin", library, "--plugin-id", id];
     let json = dir.report(run, &[&args[..], &["--isolate", "--json", "-"]].concat());
     let json = json.exits(0).json();
     let found = section(&json, id);

@@ -7,7 +7,7 @@ use polars::prelude::{Column, DataFrame, NamedFrom, ParquetWriter, Series};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
-use trueno_analyze::run::Run;
+use trueno_engine::run::Run;
 
 use crate::harness::Dir;
 use crate::killed::{everything, same_rows};

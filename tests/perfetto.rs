@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::{Cell, RunWriter};
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::{Cell, RunWriter};
 
 use crate::harness::Dir;
 

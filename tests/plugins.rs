@@ -235,7 +235,7 @@ fn an_unknown_plugin_in_only_skip_or_set_lists_the_known_ones() {
     let dir = Dir::new();
     let run = dir.run();
     for args in [
-        ["--only", "sanity,ghost"],
+        ["--plugin-id", "sanity,ghost"],
         ["--skip", "ghost"],
         ["--set", "ghost.x=1"],
     ] {

@@ -274,8 +274,11 @@ fn every_verb_takes_the_whole() {
         .exits(0);
     let rules = dir.command(&["categories"]).exits(0).stdout;
     fs::write(dir.join("rules.toml"), rules).unwrap();
-    dir.report(&job, &["--categories", "rules.toml", "--only", "category"])
-        .exits(0);
+    dir.report(
+        &job,
+        &["--categories", "rules.toml", "--plugin-id", "category"],
+    )
+    .exits(0);
     // It is put in order rank by rank.
     dir.command(&["recover", run]).exits(2).stderr_has("rank=0");
 }
@@ -363,7 +366,7 @@ fn doubtful_folders_are_said_and_not_guessed() {
     let dir = Dir::new();
     let job = laid(&dir, [0, 1], 3_600_000_000_000);
     let report = || {
-        dir.report(&job, &["--json", "-", "--only", "category"])
+        dir.report(&job, &["--json", "-", "--plugin-id", "category"])
             .exits(0)
             .json()
     };

@@ -6,9 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use trueno_analyze::run::{Recovered, Run, RunState, Severity, recover};
-use trueno_recorder::journal::{Chunk, JOURNAL, Line};
-use trueno_recorder::{Recorder, rest};
+use trueno_engine::run::{Recovered, Run, recover};
+use trueno_format::journal::{Chunk, JOURNAL, Line};
+use trueno_format::salvage;
+use trueno_model::{Level, RunState};
+use trueno_recorder::Recorder;
 
 use crate::harness::{Dir, copy};
 use crate::killed;
@@ -24,7 +26,7 @@ fn killed_run(dir: &Dir) -> PathBuf {
         let has_bricks = open_batches(&path)
             .iter()
             .any(|line| line.segment.starts_with("bricks/"));
-        if has_bricks && rest::read(&path).unwrap().unwrap().cut.is_empty() {
+        if has_bricks && salvage::read(&path).unwrap().unwrap().cut.is_empty() {
             return path;
         }
         fs::remove_dir_all(&path).unwrap();
@@ -104,7 +106,7 @@ fn a_recovery_that_is_over_locks_nothing_whoever_else_has_its_files() {
         })
     }));
     assert!(stopped.is_err() && !others.is_empty());
-    assert_eq!(rest::is_recording(&path), Some(false));
+    assert_eq!(salvage::is_recording(&path), Some(false));
     killed::same_rows(
         &expected,
         &killed::everything(&Run::open(&path).unwrap()),
@@ -292,8 +294,8 @@ fn a_damaged_batch_is_lost_and_stays_reported() {
         killed::same_rows(&rows, &killed::everything(&after), "damaged");
         assert_eq!(after.facts().rows_lost, lost);
         assert!(!after.facts().complete);
-        let named = |p: &trueno_analyze::run::Problem| {
-            p.severity == Severity::Error && p.text.contains(&line.segment)
+        let named = |p: &trueno_model::Problem| {
+            p.severity == Level::Error && p.text.contains(&line.segment)
         };
         assert!(after.problems().iter().any(named), "{:?}", after.problems());
     }

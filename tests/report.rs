@@ -252,9 +252,9 @@ fn only_and_skip_choose_sections() {
             .map(|s| s["plugin"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(plugins(&["--only", "sanity"]), ["sanity"]);
+    assert_eq!(plugins(&["--plugin-id", "sanity"]), ["sanity"]);
     assert_eq!(
-        plugins(&["--only", "sanity,category"]),
+        plugins(&["--plugin-id", "sanity,category"]),
         ["category", "sanity"]
     );
     assert_eq!(
@@ -283,7 +283,7 @@ fn top_cuts_the_page_and_counts_the_rest() {
     let path = tables.iter().find(|table| table["name"] == "path").unwrap();
     let hidden = path["rows"].as_array().unwrap().len() - 1;
     let text = dir
-        .report(&run, &["--only", "critical_path", "--top", "1"])
+        .report(&run, &["--plugin-id", "critical_path", "--top", "1"])
         .exits(0)
         .stdout;
     assert!(text.contains(&format!("… and {hidden} more row")), "{text}");
@@ -310,7 +310,7 @@ fn a_page_is_brief_unless_more_is_asked_for() {
     assert!(brief.contains("-v shows all tables"), "{brief}");
     assert!(brief.lines().count() <= 110, "{brief}");
     assert!(!brief.contains("\n  path\n"), "{brief}");
-    for args in [&["--only", "critical_path"][..], &["-v"]] {
+    for args in [&["--plugin-id", "critical_path"][..], &["-v"]] {
         let full = dir.report(&run, args).exits(0).stdout;
         assert!(full.contains("\n  path\n"), "{args:?}:\n{full}");
         assert!(!full.contains("-v shows"), "{args:?}:\n{full}");

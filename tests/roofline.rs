@@ -126,7 +126,7 @@ fn ceilings_of_the_run_make_a_roofline_and_gains() {
 fn a_run_without_ceilings_says_how_to_get_them() {
     let dir = Dir::new();
     let run = recorded(&dir, "one.run", "avx2", false);
-    dir.report(&run, &["--only", "roofline"])
+    dir.report(&run, &["--plugin-id", "roofline"])
         .exits(0)
         .stdout_has("2 of 2 points have no ceiling")
         .stdout_has("trueno-record peaks");
@@ -145,7 +145,12 @@ fn backends_of_two_runs_are_compared() {
     let dir = Dir::new();
     let base = recorded(&dir, "base.run", "scalar", true);
     let run = recorded(&dir, "one.run", "avx2", true);
-    let args = ["--only", "roofline", "--baseline", base.to_str().unwrap()];
+    let args = [
+        "--plugin-id",
+        "roofline",
+        "--baseline",
+        base.to_str().unwrap(),
+    ];
     let report = report(&dir, &run, &args);
     assert_eq!(rows(&report, "roofline", "backends").len(), 4);
     let of = |row, column| cell(&report, "roofline", "backends", row, column);
@@ -219,7 +224,7 @@ fn sampled_tiles_count_for_those_without_a_row() {
         }
     }
     rec.finish().expect("the recording ends");
-    let report = report(&dir, &path, &["--only", "tiles"]);
+    let report = report(&dir, &path, &["--plugin-id", "tiles"]);
     let of = |row, column| cell(&report, "tiles", "levels", row, column);
     assert_eq!((of(0, "tiles"), of(0, "recorded")), (10.into(), 10.into()));
     assert_eq!((of(1, "tiles"), of(1, "recorded")), (80.into(), 20.into()));
@@ -237,7 +242,14 @@ fn wrong_options_are_refused_with_what_there_is() {
         .stderr_has("expected one of l1, l2, l3, dram");
     dir.report(
         &run,
-        &["--only", "tiles", "--set", "tiles.top=3", "--json", "-"],
+        &[
+            "--plugin-id",
+            "tiles",
+            "--set",
+            "tiles.top=3",
+            "--json",
+            "-",
+        ],
     )
     .exits(2)
     .stderr_has("tiles.top: the plugin tiles has no such option (hint: it takes ");

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use trueno_analyze::export::{FileFormat, to_file};
-use trueno_analyze::query::{collect, output};
-use trueno_analyze::run::Run;
+use trueno_engine::query::{collect, output};
+use trueno_engine::run::Run;
+use trueno_export::{FileFormat, to_file};
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::{Cell, RunWriter};
+use trueno_format::schema::{Column, ColumnType, TABLES};
 use trueno_import::{Notes, chrome};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::{Cell, RunWriter};
-use trueno_recorder::schema::{Column, ColumnType, TABLES};
 
 use crate::harness::Dir;
 
@@ -21,7 +21,7 @@ use crate::harness::Dir;
 fn tables(path: &Path) -> Vec<(&'static str, Vec<String>)> {
     let run = Run::open(path).expect("a run");
     let database = run.sql_context().expect("its tables");
-    let rows = |table: &trueno_recorder::schema::Table| {
+    let rows = |table: &trueno_format::schema::Table| {
         let columns: Vec<String> = table.columns.iter().map(|c| quoted(c.name)).collect();
         let sql = format!("SELECT {} FROM {}", columns.join(", "), quoted(table.name));
         let frame = collect(&database, &sql).expect("its rows");

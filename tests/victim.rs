@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use trueno_recorder::journal::JOURNAL;
+use trueno_format::journal::JOURNAL;
 use trueno_recorder::{Overflow, Recorder, Source, TileLevel};
 
 use crate::harness::{Dir, ends};

@@ -38,7 +38,7 @@ fn json(dir: &Dir, run: &str, args: &[&str]) -> Value {
 fn the_path_of_every_dataset_adds_up_to_its_wall() {
     let dir = Dir::new();
     for run in ["simd", "scalar", "simd_exp", "simd_slow"] {
-        let report = json(&dir, run, &["--only", "critical_path"]);
+        let report = json(&dir, run, &["--plugin-id", "critical_path"]);
         let wall_ns = report["run"]["wall_ns"].as_i64().unwrap();
         for name in ["path", "by_kind", "by_name", "by_category"] {
             let durations = column(&report, "critical_path", name, "dur_ns");
@@ -102,14 +102,21 @@ fn times_choose_a_part_too() {
     let report = json(
         &dir,
         "simd",
-        &["--only", "critical_path", "--from", "2ms", "--to", "3500us"],
+        &[
+            "--plugin-id",
+            "critical_path",
+            "--from",
+            "2ms",
+            "--to",
+            "3500us",
+        ],
     );
     assert_eq!(report["run"]["window"]["from_ns"], 2_000_000);
     let path = column(&report, "critical_path", "path", "dur_ns");
     assert_eq!(sum(&path), 1_500_000);
     dir.report(
         &dataset("simd"),
-        &["--only", "critical_path", "--from", "2ms"],
+        &["--plugin-id", "critical_path", "--from", "2ms"],
     )
     .exits(0)
     .stdout_has("window    times: 2.000 ms to ")
@@ -142,7 +149,7 @@ fn a_part_that_is_not_there_is_refused_with_what_there_is() {
 fn a_prediction_stands_first_and_the_whole_adds_up() {
     let dir = Dir::new();
     let args = [
-        "--only",
+        "--plugin-id",
         "critical_path",
         "--what-if",
         "QkvProjection=0.5",
@@ -179,10 +186,13 @@ fn a_prediction_stands_first_and_the_whole_adds_up() {
 fn rules_that_say_nothing_are_told() {
     let dir = Dir::new();
     let run = dataset("simd");
-    dir.report(&run, &["--only", "critical_path", "--what-if", "Qkv=0.5"])
-        .exits(0)
-        .stdout_has("`Qkv=0.5` is about nothing in this run")
-        .stdout_has("QkvProjection");
+    dir.report(
+        &run,
+        &["--plugin-id", "critical_path", "--what-if", "Qkv=0.5"],
+    )
+    .exits(0)
+    .stdout_has("`Qkv=0.5` is about nothing in this run")
+    .stdout_has("QkvProjection");
 }
 
 /// A wrong flag is refused as such: no section is made, and no run is looked for.
@@ -260,7 +270,7 @@ fn what_was_slowed_down_on_purpose_is_predicted_back() {
         &dir,
         "simd_slow",
         &[
-            "--only",
+            "--plugin-id",
             "critical_path",
             "--what-if",
             &format!("{brick}={}", 1.0 / factor),
@@ -270,7 +280,7 @@ fn what_was_slowed_down_on_purpose_is_predicted_back() {
         .as_i64()
         .unwrap();
     // Recorded times: nothing here depends on the machine that runs the test.
-    let plain_ns = json(&dir, "simd", &["--only", "sanity"])["run"]["wall_ns"]
+    let plain_ns = json(&dir, "simd", &["--plugin-id", "sanity"])["run"]["wall_ns"]
         .as_i64()
         .unwrap();
     let error = (predicted - plain_ns) as f64 / plain_ns as f64;

@@ -50,7 +50,7 @@ def report(run, rounds):
         print(f"round {number + 1}: unit {unit:.2f} CPU s")
         print(f"{'':<16}{'wall s':>8}{'CPU s':>8}{'GB':>7}{'units':>8}")
         for plugin in PLUGINS + ["all"]:
-            only = [] if plugin == "all" else ["--only", plugin]
+            only = [] if plugin == "all" else ["--plugin-id", plugin]
             wall, cpu, peak = measured(PROGRAM, "report", run, *only)
             print(f"{plugin:<16}{wall:8.2f}{cpu:8.2f}{peak:7.2f}{cpu / unit:8.1f}", flush=True)
 

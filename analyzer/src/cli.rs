@@ -2,24 +2,28 @@
 
 pub mod check;
 pub mod compare;
+pub mod export;
 pub mod golden;
-pub mod look;
+pub mod graph;
+pub mod output;
 pub mod plugins;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use trueno_compare::tolerances::Tolerance;
+use trueno_host::plugin::isolate;
+use trueno_host::window::{self, Wanted};
+use trueno_model::Level;
 
-use crate::plugin::isolate;
-use crate::report::Level;
-use crate::tolerances::Tolerance;
-use crate::window::{self, Wanted};
-pub use check::CheckArgs;
+pub use check::{CheckArgs, CheckFormat};
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
-pub use golden::{GoldenListArgs, GoldenSaveArgs, GoldenShowArgs, GoldenVerb};
-pub use look::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
-pub use plugins::{CheckFormat, ListArgs, NewArgs, PluginCheckArgs, PluginsVerb};
+pub use export::{ExportArgs, ExportCommand};
+pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
+pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
+pub use output::{TextFormat, TextOutput};
+pub use plugins::{Lang, ListArgs, NewArgs, PluginCheckArgs, PluginsCommand};
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -38,7 +42,7 @@ EXAMPLES:
     trueno-analyze golden save decode.run
   Ask it something of your own:
     trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
-  Put a run in order whose program was killed:
+  Recover a run whose program was killed:
     trueno-analyze recover decode.run
   Look at one iteration, and ask what a change would buy end to end:
     trueno-analyze report decode.run --window iteration=3
@@ -75,9 +79,9 @@ EXIT CODES:
 #[derive(Debug, Parser)]
 #[command(name = "trueno-analyze", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub command: Command,
     /// Colours: auto looks at the terminal and at NO_COLOR.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
@@ -100,28 +104,29 @@ pub enum Color {
     Never,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum Command {
     /// Run the analyses and show what they found.
     Report(Box<ReportArgs>),
     /// Show what ran inside what, where, and for how long.
     Tree(Box<TreeArgs>),
-    /// Write the same as a graph for Graphviz.
+    /// `export dot`, as it was called.
+    #[command(hide = true)]
     Dot(Box<DotArgs>),
     /// Walk through the same on the terminal.
     Tui(Box<TuiArgs>),
     /// Print the source of a kernel, with its launches.
     Ptx(PtxArgs),
-    /// Say what got slower or faster from one run, or several, to another.
+    /// Compare runs: what got slower or faster, and how surely.
     Compare(Box<CompareArgs>),
     /// Check what must hold of a run: budgets, patterns, regressions.
     Check(Box<CheckArgs>),
     /// Keep what a run was like in a small text, to compare with later.
     Golden {
-        /// What to do with them.
+        /// The command.
         #[command(subcommand)]
-        verb: GoldenVerb,
+        command: GoldenCommand,
     },
     /// Run SQL over the tables of a run.
     Query(Box<QueryArgs>),
@@ -129,21 +134,25 @@ pub enum Verb {
     Tables(TablesArgs),
     /// Say what a run holds and how complete it is.
     Info(InfoArgs),
-    /// Put a run in order whose program was killed while it recorded.
+    /// Recover a run whose program was killed.
     Recover(RecoverArgs),
     /// Write a run in the format of another program, or as Parquet.
-    Export(ExportArgs),
+    Export {
+        /// The format.
+        #[command(subcommand)]
+        command: ExportCommand,
+    },
     /// Make a run of another profiler's file.
     Import(ImportArgs),
     /// Print the rules that give names a category, to make your own of them.
     Categories,
-    /// Which plugins there are.
+    /// List, create and check plugins.
     Plugins {
-        /// What to do with them.
+        /// The command.
         #[command(subcommand)]
-        verb: PluginsVerb,
+        command: PluginsCommand,
     },
-    /// What a process with one plugin in it runs; the analyzer itself starts it.
+    /// The process with one plugin in it, which the analyzer itself starts.
     #[command(hide = true)]
     PluginHost,
 }
@@ -171,10 +180,10 @@ pub struct PluginArgs {
     /// Run all plugins in this process.
     #[arg(long, overrides_with = "isolate")]
     pub no_isolate: bool,
-    /// How long an isolated plugin may run, such as 30s or 500ms [default: 600s].
+    /// Time limit of an isolated plugin, such as 30s or 500ms [default: 600s].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub plugin_timeout: Option<Duration>,
-    /// How much memory an isolated plugin may take, such as 512M or 4GB [default: three quarters of the machine's].
+    /// Memory limit of an isolated plugin, such as 512M or 4GB [default: three quarters of the machine's].
     #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
     pub plugin_memory: Option<u64>,
 }
@@ -191,7 +200,12 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["only", "skip"])]
     pub compare_backends: bool,
     /// Show these plugins only; what they read is run as well.
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    #[arg(
+        long = "plugin-id",
+        alias = "only",
+        value_name = "ID,…",
+        value_delimiter = ','
+    )]
     pub only: Vec<String>,
     /// Do not run these plugins.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
@@ -220,13 +234,13 @@ pub struct ReportArgs {
     /// A third run, or its golden file, such as one of scalar code in f64: says which side of a divergence moved.
     #[arg(long, value_name = "RUN|FILE", requires = "baseline")]
     pub reference: Option<PathBuf>,
-    /// How far tensors may lie apart before they diverge, in place of the computed tolerance: rtol=X,atol=X, or a TOML
+    /// Tolerance of differences between tensors, in place of the computed one: rtol=X,atol=X, or a TOML
     /// file with these keys, and tables `[[tensor]]` of name (a pattern), rtol and atol.
     #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
     pub tolerance: Vec<Tolerance>,
     /// Exit with 1 when there is a finding this bad or worse, or a section failed.
     #[arg(long, value_name = "SEVERITY", value_enum)]
-    pub fail_on: Option<Level>,
+    pub fail_on: Option<FailOn>,
     /// Rows shown of each table, 10 when not given, 7 on a brief page; JSON and CSV have all.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
@@ -248,15 +262,18 @@ pub struct ReportArgs {
     /// Write each chart to DIR, as SVG and as PNG.
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
-    /// Form of the report on standard output.
+    /// Form of the report.
     #[arg(long, value_enum, default_value_t = ReportFormat::Terminal, value_name = "FORMAT")]
     pub format: ReportFormat,
+    /// Where to; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Where plugins are.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }
 
-/// Form of a report on standard output.
+/// Form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// For people at a terminal.
@@ -277,6 +294,9 @@ pub struct QueryArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
     pub format: QueryFormat,
+    /// Where to; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Rows shown as a table; the other forms have all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
@@ -312,9 +332,9 @@ pub struct TablesArgs {
     pub run: PathBuf,
     /// Show the columns of this table.
     pub table: Option<String>,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
 }
 
 /// `info`.
@@ -322,9 +342,9 @@ pub struct TablesArgs {
 pub struct InfoArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
 }
 
 /// `recover`.
@@ -335,8 +355,11 @@ pub struct RecoverArgs {
     /// Leave the run as it is, and make the recovered one here.
     #[arg(short, long, value_name = "NEW")]
     pub output: Option<PathBuf>,
-    /// Say what was done as JSON.
-    #[arg(long)]
+    /// Form of what is said of it.
+    #[arg(long, value_enum, default_value_t = TextFormat::Text, value_name = "FORMAT")]
+    pub format: TextFormat,
+    /// As JSON: `--format json` is the spelling of today.
+    #[arg(long, hide = true, conflicts_with = "format")]
     pub json: bool,
 }
 
@@ -356,10 +379,10 @@ pub struct ImportArgs {
     /// With --into: the process whose kernels are joined, where the CSV has several.
     #[arg(long, value_name = "PID", requires = "into")]
     pub process: Option<u64>,
-    /// Which rank each file is of, in their order; else as the files say, or else from 0 on.
+    /// Ranks of the files, in their order; else as the files say, or else from 0 on.
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
     pub ranks: Vec<u32>,
-    /// What wrote the files; seen from their first bytes when not given.
+    /// Input format [default: detected].
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ImportFormat>,
     /// Keep what stands before the first damage of a file, and say so.
@@ -368,48 +391,15 @@ pub struct ImportArgs {
     /// Replace a run that is there, once the new one is whole.
     #[arg(long)]
     pub overwrite: bool,
-    /// Refuse packed files that become more than so many times as long.
-    #[arg(long, value_name = "TIMES", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Reject archives that expand more than N-fold.
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_ratio: u64,
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
 }
 
-/// `export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// What to write.
-    #[arg(value_enum)]
-    pub format: ExportFormat,
-    /// The run directory.
-    pub run: PathBuf,
-    /// Where to: a file, packed when its name ends in .gz; - is standard output. A folder for parquet.
-    #[arg(short, long, value_name = "PATH")]
-    pub output: PathBuf,
-    /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.
-    #[arg(long)]
-    pub overwrite: bool,
-}
-
-/// Formats of other programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// Trace-event JSON, for Perfetto and chrome://tracing.
-    Chrome,
-    /// Perfetto's own format: smaller, exact nanoseconds, and without what has no time.
-    Perfetto,
-    /// Self time in nanoseconds by stack, one line each.
-    Folded,
-    /// The same as a picture, in SVG.
-    Flamegraph,
-    /// OpenTelemetry traces as OTLP/JSON.
-    Otlp,
-    /// A run of Parquet files: smaller, sorted by time, for keeping and for warehouses.
-    Parquet,
-}
-
-/// What wrote a file.
+/// Formats of files to import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
     /// Chrome trace events: the PyTorch profiler and many others.
@@ -427,9 +417,9 @@ pub enum ImportFormat {
 /// One `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Which plugin.
+    /// The plugin.
     pub plugin: String,
-    /// Which option.
+    /// The option.
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
@@ -485,6 +475,27 @@ mod tests {
         assert_eq!(setting("a.b.c=1").unwrap().key, "b.c");
         for wrong in ["", "a", "a.k", "a=1", ".k=1", "a.=1"] {
             assert!(setting(wrong).is_err(), "{wrong}");
+        }
+    }
+}
+
+/// Levels of findings, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum FailOn {
+    /// Worth knowing.
+    Info,
+    /// Worth acting on.
+    Warning,
+    /// Must not be so.
+    Error,
+}
+
+impl From<FailOn> for Level {
+    fn from(level: FailOn) -> Self {
+        match level {
+            FailOn::Info => Level::Info,
+            FailOn::Warning => Level::Warning,
+            FailOn::Error => Level::Error,
         }
     }
 }

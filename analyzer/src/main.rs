@@ -4,17 +4,20 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use trueno_analyze::report::{style::Meaning, width::printable};
-use trueno_analyze::{cli::Cli, exit, verb};
+use trueno_analyze::cli::Cli;
+use trueno_analyze::commands;
+use trueno_model::exit;
+use trueno_model::width::printable;
+use trueno_render::style::Meaning;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match verb::run(&cli) {
+    match commands::run(&cli) {
         Ok(code) => ExitCode::from(code),
         // The reader has seen enough: `… | head`.
         Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FINE),
         Err(error) => {
-            let palette = verb::palette(cli.color, std::io::stderr().is_terminal());
+            let palette = commands::palette(cli.color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
             let text: Vec<_> = told(&error)
                 .lines()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::PluginArgs;
 
@@ -21,8 +21,14 @@ pub struct CheckArgs {
     /// from those of the golden run.
     #[arg(long, value_name = "RUN|FILE", requires = "golden")]
     pub reference: Option<PathBuf>,
-    /// As JSON.
-    #[arg(long)]
+    /// Form of the outcomes.
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text, value_name = "FORMAT")]
+    pub format: CheckFormat,
+    /// Where to; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// As JSON: `--format json` is the spelling of today.
+    #[arg(long, hide = true, conflicts_with = "format")]
     pub json: bool,
     /// Write the outcomes as JUnit XML too; - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE")]
@@ -36,4 +42,15 @@ pub struct CheckArgs {
     /// Where plugins are.
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+/// Form of the outcomes of assertions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// JUnit XML, for what shows tests.
+    Junit,
 }

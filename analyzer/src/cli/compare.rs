@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::PluginArgs;
-use super::look::percent;
+use super::graph::percent;
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -40,6 +40,9 @@ pub struct CompareArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = CompareFormat::Table, value_name = "FORMAT")]
     pub format: CompareFormat,
+    /// Where to; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Rows shown of each table; JSON has all.
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
@@ -63,7 +66,7 @@ pub struct CompareArgs {
     pub plugins: PluginArgs,
 }
 
-/// What makes a comparison fail.
+/// Difference that makes a comparison fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareFail {
     /// A name, or a time of the whole run, got slower.

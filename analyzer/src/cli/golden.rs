@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// What to do with golden runs.
+use super::TextOutput;
+
+/// Commands for golden runs.
 #[derive(Debug, Subcommand)]
-pub enum GoldenVerb {
+pub enum GoldenCommand {
     /// Reduce a run to counts, shapes, hashes and distributions, in a text that git keeps and people review.
     Save(GoldenSaveArgs),
     /// List the golden files of a folder.
@@ -37,9 +39,9 @@ pub struct GoldenListArgs {
     /// The folder; its files *.golden.json are listed.
     #[arg(default_value = ".")]
     pub folder: PathBuf,
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
 }
 
 /// `golden show`.

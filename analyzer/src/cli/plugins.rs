@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use trueno_host::scaffold;
 
-use super::PluginArgs;
-use crate::scaffold::Lang;
+use super::{PluginArgs, TextOutput};
 
-/// What to do with plugins.
+/// Commands for plugins.
 #[derive(Debug, Subcommand)]
-pub enum PluginsVerb {
+pub enum PluginsCommand {
     /// List them: what is loaded from where, what is shadowed or refused, and why; with -v their queries, options and tables.
     List(ListArgs),
     /// Make the beginning of a plugin: a folder that builds, passes its test and loads.
@@ -21,9 +21,9 @@ pub enum PluginsVerb {
 /// `plugins list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// As JSON.
-    #[arg(long)]
-    pub json: bool,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
     /// Where plugins are.
     #[command(flatten)]
     pub plugins: PluginArgs,
@@ -54,19 +54,28 @@ pub struct PluginCheckArgs {
     pub file: PathBuf,
     /// A run to try it on; a small recording made on the spot when not given.
     pub run: Option<PathBuf>,
-    /// Form of the result.
-    #[arg(long, value_enum, default_value_t = CheckFormat::Text, value_name = "FORMAT")]
-    pub format: CheckFormat,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
     /// Where plugins are whose tables it reads, and what it may take.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }
 
-/// Form of what `plugins check` says.
+/// Languages of plugins, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckFormat {
-    /// For people.
-    Text,
-    /// An object with a list of rules.
-    Json,
+pub enum Lang {
+    /// A crate.
+    Rust,
+    /// One file, a Makefile, and the headers.
+    C,
+}
+
+impl From<Lang> for scaffold::Lang {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::Rust => scaffold::Lang::Rust,
+            Lang::C => scaffold::Lang::C,
+        }
+    }
 }

@@ -24,7 +24,7 @@ for name, truth, near in labels:
     trace = os.path.join(corpus, name + ".json")
     if os.path.exists(trace):
         subprocess.run([command, "import", trace, "-o", run, "--overwrite"], check=True, capture_output=True)
-    out = subprocess.run([command, "report", run, "--only", "bottleneck", "--json", "-", *more], capture_output=True, text=True)
+    out = subprocess.run([command, "report", run, "--plugin-id", "bottleneck", "--json", "-", *more], capture_output=True, text=True)
     section = next(s for s in json.loads(out.stdout)["sections"] if s["plugin"] == "bottleneck")
     assert section["status"] == "ok", section
     table = next(t for t in section["tables"] if t["name"] == "bottlenecks")

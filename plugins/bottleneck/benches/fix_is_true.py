@@ -12,7 +12,7 @@ folder, command, *more = sys.argv[1:]
 
 
 def report(run):
-    out = subprocess.run([command, "report", run, "--only", "bottleneck", "--json", "-", *more], capture_output=True, text=True)
+    out = subprocess.run([command, "report", run, "--plugin-id", "bottleneck", "--json", "-", *more], capture_output=True, text=True)
     report = json.loads(out.stdout)
     section = next(s for s in report["sections"] if s["plugin"] == "bottleneck")
     table = next((t for t in section["tables"] if t["name"] == "top"), {"columns": [], "rows": []})

@@ -59,7 +59,7 @@ def wall_ns(run: Path) -> int:
 
 
 def predicted(run: Path, rule: str) -> int:
-    command = [ANALYZE, "report", run, "--only", "critical_path", "--what-if", rule, "--json", "-"]
+    command = [ANALYZE, "report", run, "--plugin-id", "critical_path", "--what-if", rule, "--json", "-"]
     command += ["--set", "critical_path.opportunity_names=0"]
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     for section in json.loads(out)["sections"]:

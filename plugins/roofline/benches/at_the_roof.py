@@ -30,7 +30,7 @@ def out(*command) -> str:
 
 
 def points(run: Path) -> list[dict]:
-    report = json.loads(out(ANALYZE, "report", run, "--only", "roofline", "--json", "-"))
+    report = json.loads(out(ANALYZE, "report", run, "--plugin-id", "roofline", "--json", "-"))
     tables = next(s["tables"] for s in report["sections"] if s["plugin"] == "roofline")
     table = next(table for table in tables if table["name"] == "points")
     names = [column["name"] for column in table["columns"]]

@@ -1,0 +1,110 @@
+//! `span_count`: how many rows there may be, and must be.
+
+use serde::Deserialize;
+use trueno_engine::frame::Rows;
+use trueno_engine::query::collect;
+use trueno_plugin::counted;
+
+use super::outcome::Found;
+use super::pattern::fits;
+use super::subject::Subject;
+
+/// Rows of all tables of intervals, or of some, with names that fit.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpanCount {
+    max_spans: Option<u64>,
+    min_spans: Option<u64>,
+    span_name_pattern: Option<String>,
+    tables: Option<Vec<String>>,
+}
+
+/// Tables and the column of their names.
+const TABLES: [(&str, &str); 6] = [
+    ("bricks", "name"),
+    ("kernels", "name"),
+    ("tiles", "level"),
+    ("transfers", "direction"),
+    ("calls", "name"),
+    ("syncs", "name"),
+];
+
+impl SpanCount {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        if self.max_spans.is_none() && self.min_spans.is_none() {
+            return Err("it needs max_spans or min_spans".to_owned());
+        }
+        let known = |table: &&String| !TABLES.iter().any(|(name, _)| name == table);
+        match self.tables.iter().flatten().find(known) {
+            Some(table) => Err(format!(
+                "unknown table {table:?} (hint: bricks, kernels, tiles, transfers, calls, syncs)"
+            )),
+            None => Ok(self),
+        }
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let pattern = self.span_name_pattern.as_deref();
+        let limits = match (self.min_spans, self.max_spans) {
+            (Some(min), Some(max)) => format!("{min} to {max} rows"),
+            (Some(min), None) => format!("at least {}", counted(min, "row", "rows")),
+            (_, max) => format!("at most {}", counted(max.unwrap_or(0), "row", "rows")),
+        };
+        let expected = match pattern {
+            Some(pattern) => format!("{limits} named {pattern}"),
+            None => limits,
+        };
+        let (mut count, mut any, mut most) = (0, 0, (0, String::new()));
+        let mut searched = Vec::new();
+        for (table, column) in TABLES.iter().filter(|(table, _)| self.counts(table)) {
+            let sql = format!(
+                "SELECT {column}_id AS number, CAST({column} AS VARCHAR) AS name, COUNT(*) AS n \
+                 FROM {table} GROUP BY {column}_id, {column}"
+            );
+            let frame = collect(&subject.database, &sql).map_err(|error| error.to_string())?;
+            let rows = Rows::new(&frame);
+            let names = rows.text("name").map_err(|error| error.to_string())?;
+            let counts = rows.i64("n").map_err(|error| error.to_string())?;
+            for (name, n) in names.iter().zip(counts.iter()) {
+                let (name, n) = (
+                    name.unwrap_or_default(),
+                    n.unwrap_or(0).max(0).cast_unsigned(),
+                );
+                any += n;
+                if pattern.is_none_or(|pattern| fits(pattern, name)) {
+                    count += n;
+                    if (n, name) > (most.0, most.1.as_str()) {
+                        most = (n, format!("{table} {name}"));
+                    }
+                }
+            }
+            searched.push(*table);
+        }
+        let place = searched.join(", ");
+        if any == 0 {
+            let why = "nothing of the kind was recorded";
+            return Ok(Found::not_measurable(expected, why, place));
+        }
+        let actual = match most.0 {
+            0 => "0".to_owned(),
+            n => format!("{count}, {n} of them {}", most.1),
+        };
+        let too_many = self.max_spans.is_some_and(|max| count > max);
+        let too_few = self.min_spans.is_some_and(|min| count < min);
+        // Rows that are missing can only make it more.
+        let is_certain = too_many || (!too_few && self.max_spans.is_none());
+        Ok(Found::new(!too_many && !too_few, expected, actual, place).certain(is_certain))
+    }
+
+    /// Those that are counted.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &'static str> {
+        let all = TABLES.iter().map(|(table, _)| *table);
+        all.filter(|table| self.counts(table))
+    }
+
+    fn counts(&self, table: &str) -> bool {
+        self.tables
+            .as_ref()
+            .is_none_or(|all| all.iter().any(|name| name == table))
+    }
+}

@@ -1,0 +1,43 @@
+//! `coverage`: how much of the wall time recorded work must explain.
+
+use serde::Deserialize;
+use trueno_host::coverage::coverage;
+use trueno_model::{WallSource, units};
+
+use super::config::share;
+use super::outcome::Found;
+use super::subject::Subject;
+
+/// See [`coverage`].
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Coverage {
+    min: f64,
+}
+
+impl Coverage {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        share("min", Some(self.min))?;
+        Ok(self)
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let expected = format!(
+            "recorded work runs in at least {} of wall",
+            units::percent(self.min)
+        );
+        let place = "whole run";
+        let wall_ns = subject.run.facts().wall_ns;
+        let coverage = coverage(&subject.database, wall_ns);
+        Ok(match coverage.map_err(|error| error.to_string())? {
+            Some(coverage) => {
+                let holds = coverage >= self.min;
+                // More rows can only cover more of a wall time that was measured by itself.
+                let is_recorded = subject.run.facts().wall_source == WallSource::Recorded;
+                Found::new(holds, expected, units::percent(coverage), place)
+                    .certain(holds && is_recorded)
+            }
+            None => Found::not_measurable(expected, "no work or no wall time was recorded", place),
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! `critical_path`: how long the chain of work and waits may be.
+
+use serde::Deserialize;
+use trueno_host::window::Wanted;
+use trueno_model::{WallSource, units};
+
+use super::outcome::Found;
+use super::pattern::fits;
+use super::subject::Subject;
+
+/// All of the path, which is the wall time of its window; or the pieces of some kinds or names.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CriticalPath {
+    max_duration_ms: Option<f64>,
+    max_duration_us: Option<f64>,
+    /// `iteration=N` or `id=N`; else the whole run.
+    window: Option<String>,
+    /// Pieces of these kinds only: work, transfer, launch_delay, queue, sync_wait, gap.
+    kinds: Option<Vec<String>>,
+    /// Pieces of rows with such names only.
+    trace_name_pattern: Option<String>,
+}
+
+const KINDS: [&str; 6] = [
+    "work",
+    "transfer",
+    "launch_delay",
+    "queue",
+    "sync_wait",
+    "gap",
+];
+
+impl CriticalPath {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        match (self.max_duration_ms, self.max_duration_us) {
+            (Some(max), None) | (None, Some(max)) if max >= 0.0 && max.is_finite() => {}
+            _ => return Err("it needs max_duration_ms or max_duration_us, not negative".to_owned()),
+        }
+        if let Some(window) = &self.window {
+            Wanted::parse(window).map_err(|problem| format!("window: {problem}"))?;
+        }
+        let unknown = self
+            .kinds
+            .iter()
+            .flatten()
+            .find(|kind| !KINDS.contains(&kind.as_str()));
+        match unknown {
+            Some(kind) => Err(format!(
+                "unknown kind {kind:?} (hint: {})",
+                KINDS.join(", ")
+            )),
+            None => Ok(self),
+        }
+    }
+
+    fn max_ns(&self) -> f64 {
+        let us = self.max_duration_us.map(|us| us * 1e3);
+        us.or(self.max_duration_ms.map(|ms| ms * 1e6))
+            .unwrap_or(0.0)
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        let max_ns = self.max_ns();
+        let of = match (&self.kinds, &self.trace_name_pattern) {
+            (None, None) => "the critical path".to_owned(),
+            (kinds, name) => {
+                let kinds = kinds
+                    .as_ref()
+                    .map_or("all pieces".to_owned(), |all| all.join(" and "));
+                let names = name
+                    .as_ref()
+                    .map_or(String::new(), |name| format!(" named {name}"));
+                format!("{kinds}{names} on the critical path")
+            }
+        };
+        let expected = format!("{of} at most {}", units::duration(max_ns));
+        let place = self
+            .window
+            .clone()
+            .unwrap_or_else(|| "whole run".to_owned());
+        let window = self.window.as_deref().map(Wanted::parse).transpose()?;
+        let table = match subject.table("critical_path", "by_name", window.as_ref()) {
+            Ok(table) => table,
+            Err(why) => return Ok(Found::not_measurable(expected, why, place)),
+        };
+        let wrong = |error: trueno_plugin::Error| error.to_string();
+        let (kinds, names) = (
+            table.text("kind").map_err(wrong)?,
+            table.text("name").map_err(wrong)?,
+        );
+        let durations = table.i64("dur_ns").map_err(wrong)?;
+        let mut pieces: Vec<(i64, String)> = Vec::new();
+        for row in 0..table.rows() {
+            let (kind, name) = (
+                kinds.get(row).unwrap_or_default(),
+                names.get(row).unwrap_or_default(),
+            );
+            let wanted = self
+                .kinds
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|k| k == kind))
+                && self
+                    .trace_name_pattern
+                    .as_ref()
+                    .is_none_or(|pattern| fits(pattern, name));
+            if wanted {
+                pieces.push((durations.get(row).unwrap_or(0), format!("{name} ({kind})")));
+            }
+        }
+        if table.rows() == 0 {
+            return Ok(Found::not_measurable(
+                expected,
+                "the run has no critical path",
+                place,
+            ));
+        }
+        if pieces.is_empty() && self.trace_name_pattern.is_some() {
+            return Ok(Found::not_measurable(
+                expected,
+                "no such name is on it",
+                place,
+            ));
+        }
+        let total: i64 = pieces.iter().map(|(ns, _)| ns).sum();
+        pieces.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        let longest = pieces.first().map_or(String::new(), |(ns, name)| {
+            format!(", {} of it in {name}", units::duration(*ns as f64))
+        });
+        let holds = total as f64 <= max_ns;
+        // The whole path of a run is as long as its wall time, whatever lies on it.
+        let is_wall = self.kinds.is_none()
+            && self.trace_name_pattern.is_none()
+            && self.window.is_none()
+            && subject.run.facts().wall_source == WallSource::Recorded;
+        let actual = format!("{}{longest}", units::duration(total as f64));
+        Ok(Found::new(holds, expected, actual, place).certain(is_wall && !holds))
+    }
+}

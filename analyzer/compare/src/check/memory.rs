@@ -1,0 +1,234 @@
+//! `memory_usage`: the peak of memory, what is kept, and how much more an iteration.
+
+use serde::Deserialize;
+use trueno_engine::frame::Rows;
+use trueno_engine::query::collect;
+use trueno_model::units;
+
+use super::outcome::Found;
+use super::subject::Subject;
+use crate::allocated::allocated;
+
+/// Of what the program said it took, or of the process as counters read it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryUsage {
+    max_bytes: Option<u64>,
+    max_growth_bytes: Option<u64>,
+    /// By the trend that the plugin `memory` finds in live bytes at the ends of iterations.
+    max_bytes_per_iteration: Option<f64>,
+    #[serde(default)]
+    tracking_mode: Mode,
+    /// `host` or `device N`; else each place by itself.
+    place: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    #[default]
+    Allocations,
+    Rss,
+}
+
+/// Peak, growth, and when the peak was, of one place.
+struct Use {
+    place: String,
+    peak: f64,
+    growth: f64,
+    at_ns: i64,
+}
+
+impl MemoryUsage {
+    pub(super) fn checked(self) -> Result<Self, String> {
+        match self.max_bytes_per_iteration {
+            Some(max) if self.max_bytes.is_some() || self.max_growth_bytes.is_some() => {
+                return Err(format!(
+                    "max_bytes_per_iteration = {max} must stand alone (hint: one assertion each)"
+                ));
+            }
+            Some(max) if !(max >= 0.0 && max.is_finite()) => {
+                return Err(format!(
+                    "max_bytes_per_iteration must be 0 or more, not {max}"
+                ));
+            }
+            Some(_) if self.tracking_mode == Mode::Rss => {
+                return Err(
+                    "max_bytes_per_iteration goes with tracking_mode \"allocations\" only"
+                        .to_owned(),
+                );
+            }
+            None if self.max_bytes.is_none() && self.max_growth_bytes.is_none() => {
+                return Err(
+                    "it needs max_bytes, max_growth_bytes or max_bytes_per_iteration".to_owned(),
+                );
+            }
+            _ => {}
+        }
+        if self.tracking_mode == Mode::Rss && self.place.is_some() {
+            return Err("place goes with tracking_mode \"allocations\" only".to_owned());
+        }
+        Ok(self)
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+        if let Some(max) = self.max_bytes_per_iteration {
+            return self.check_trend(max, subject);
+        }
+        let show = |bytes: f64| units::scaled(bytes, "B");
+        let mut limits = Vec::new();
+        limits.extend(
+            self.max_bytes
+                .map(|max| format!("peak at most {}", show(max as f64))),
+        );
+        limits.extend(
+            self.max_growth_bytes
+                .map(|max| format!("growth at most {}", show(max as f64))),
+        );
+        let expected = limits.join(", ");
+        let (uses, table) = match self.tracking_mode {
+            Mode::Allocations => (allocations(subject)?, "allocations"),
+            Mode::Rss => match rss(subject)? {
+                Ok(uses) => (uses, "counters"),
+                Err(why) => return Ok(Found::not_measurable(expected, why, "counters")),
+            },
+        };
+        let wanted = |used: &Use| self.place.as_ref().is_none_or(|place| *place == used.place);
+        let uses: Vec<Use> = uses.into_iter().filter(wanted).collect();
+        if uses.is_empty() {
+            let why = match self.tracking_mode {
+                Mode::Allocations => "no allocation was recorded there",
+                Mode::Rss => "no counter named rss was recorded",
+            };
+            return Ok(Found::not_measurable(expected, why, table));
+        }
+        let exceeds = |used: &&Use| {
+            self.max_bytes.is_some_and(|max| used.peak > max as f64)
+                || self
+                    .max_growth_bytes
+                    .is_some_and(|max| used.growth > max as f64)
+        };
+        let worst = uses.iter().find(exceeds);
+        let holds = worst.is_none();
+        let shown = worst.or_else(|| uses.iter().max_by(|a, b| a.peak.total_cmp(&b.peak)));
+        let actual = shown.map_or(String::new(), |used| {
+            let at = units::duration(used.at_ns as f64);
+            format!(
+                "{}: peak {} at {at}, growth {}",
+                used.place,
+                show(used.peak),
+                show(used.growth)
+            )
+        });
+        // A reading is one by itself. What is live is a sum, which a missing release makes too large.
+        let above = |used: &Use| self.max_bytes.is_some_and(|max| used.peak > max as f64);
+        let is_certain = self.tracking_mode == Mode::Rss && worst.is_some_and(above);
+        Ok(Found::new(holds, expected, actual, table).certain(is_certain))
+    }
+
+    /// What it rests on; `None`: on the plugin `memory`.
+    pub(super) fn table(&self) -> Option<&'static str> {
+        match (self.max_bytes_per_iteration, self.tracking_mode) {
+            (Some(_), _) => None,
+            (None, Mode::Allocations) => Some("allocations"),
+            (None, Mode::Rss) => Some("counters"),
+        }
+    }
+
+    /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
+    fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
+        let show = |bytes: f64| units::scaled(bytes, "B");
+        let expected = format!("at most {} more an iteration", show(max));
+        let from = "memory.growth";
+        let table = match subject.table("memory", "growth", None) {
+            Ok(table) => table,
+            Err(why) => return Ok(Found::not_measurable(expected, why, from)),
+        };
+        let wrong = |error: trueno_plugin::Error| error.to_string();
+        let (place, verdict) = (
+            table.text("place").map_err(wrong)?,
+            table.text("verdict").map_err(wrong)?,
+        );
+        let (slope, iterations) = (
+            table.f64("bytes_per_iteration").map_err(wrong)?,
+            table.u64("iterations").map_err(wrong)?,
+        );
+        // The first row of a place is of all its tags.
+        let mut seen = Vec::new();
+        let (mut worst, mut unclear): (Option<(f64, String)>, Option<String>) = (None, None);
+        for row in 0..table.rows() {
+            let name = place.get(row).unwrap_or_default();
+            if seen.contains(&name) || self.place.as_deref().is_some_and(|place| place != name) {
+                continue;
+            }
+            seen.push(name);
+            let of = format!("of {} iterations", iterations.get(row).unwrap_or(0));
+            let (grows, words) = match (verdict.get(row), slope.get(row)) {
+                (Some("grows"), Some(slope)) => (slope, format!("{name}: {} {of}", show(slope))),
+                (Some("cannot tell") | None, _) => {
+                    unclear.get_or_insert(format!("{name}: cannot be told {of}"));
+                    continue;
+                }
+                (Some(verdict), _) => (0.0, format!("{name}: {verdict} {of}")),
+            };
+            if worst.as_ref().is_none_or(|(most, _)| grows > *most) {
+                worst = Some((grows, words));
+            }
+        }
+        Ok(match (worst, unclear) {
+            (Some((grows, words)), _) if grows > max => Found::new(false, expected, words, from),
+            (_, Some(why)) => Found::not_measurable(expected, why, from),
+            (None, None) => {
+                Found::not_measurable(expected, "no allocation was recorded there", from)
+            }
+            (Some((_, words)), None) => Found::new(true, expected, words, from),
+        })
+    }
+}
+
+fn allocations(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
+    let places = allocated(&subject.database).map_err(|error| error.to_string())?;
+    let uses = places.into_iter().map(|(device, memory)| Use {
+        place: device.map_or_else(|| "host".to_owned(), |device| format!("device {device}")),
+        peak: memory.peak_bytes as f64,
+        growth: memory.kept_bytes as f64,
+        at_ns: memory.peak_ns,
+    });
+    Ok(uses.collect())
+}
+
+/// Counters `rss` or `rss_bytes`, in bytes; growth is the last reading less the first. The inner error says why they
+/// cannot be used.
+fn rss(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String> {
+    let sql = "SELECT time_ns, value, CAST(unit AS VARCHAR) AS unit FROM counters WHERE (name = 'rss' OR name = 'rss_bytes') \
+               AND source = 'measured' ORDER BY time_ns, value";
+    let frame = collect(&subject.database, sql).map_err(|error| error.to_string())?;
+    let rows = Rows::new(&frame);
+    let times = rows.i64("time_ns").map_err(|error| error.to_string())?;
+    let values = rows.f64("value").map_err(|error| error.to_string())?;
+    let units = rows.text("unit").map_err(|error| error.to_string())?;
+    let mut units = units.iter().flatten();
+    if let Some(unit) = units.find(|unit| !["bytes", "byte", "B"].contains(unit)) {
+        return Ok(Err(format!("counter rss is in {unit:?}, not in bytes")));
+    }
+    let readings: Vec<(i64, f64)> = times
+        .iter()
+        .zip(values.iter())
+        .filter_map(|(time, value)| Some((time?, value?)))
+        .collect();
+    let (Some(first), Some(last)) = (readings.first(), readings.last()) else {
+        return Ok(Ok(Vec::new()));
+    };
+    let peak = readings.iter().fold(
+        *first,
+        |peak, reading| {
+            if reading.1 > peak.1 { *reading } else { peak }
+        },
+    );
+    Ok(Ok(vec![Use {
+        place: "process".to_owned(),
+        peak: peak.1,
+        growth: last.1 - first.1,
+        at_ns: peak.0,
+    }]))
+}

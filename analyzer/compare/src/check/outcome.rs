@@ -1,0 +1,163 @@
+//! What became of an assertion.
+
+use serde::Serialize;
+use trueno_model::Level;
+
+use super::config::Assertion;
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// `None`: it cannot be measured.
+    pub holds: Option<bool>,
+    /// What must be.
+    pub expected: String,
+    /// What is; or why it cannot be measured.
+    pub actual: String,
+    /// Where in the run: a table, a name, a time.
+    pub place: String,
+    /// Whether more rows could not change it.
+    pub is_certain: bool,
+}
+
+impl Found {
+    /// A measured one.
+    pub fn new(holds: bool, expected: String, actual: String, place: impl Into<String>) -> Self {
+        Self {
+            holds: Some(holds),
+            expected,
+            actual,
+            place: place.into(),
+            is_certain: false,
+        }
+    }
+
+    /// One that cannot be measured.
+    pub fn not_measurable(
+        expected: String,
+        why: impl Into<String>,
+        place: impl Into<String>,
+    ) -> Self {
+        Self {
+            holds: None,
+            expected,
+            actual: why.into(),
+            place: place.into(),
+            is_certain: false,
+        }
+    }
+
+    /// Says whether it would be the same with more rows, if some are missing.
+    pub fn certain(self, is_certain: bool) -> Self {
+        Self { is_certain, ..self }
+    }
+
+    /// When rows are missing, as `missing` says: only what is certain stays.
+    pub fn with_missing(self, missing: &str) -> Self {
+        if self.is_certain {
+            let actual = format!("{}; {missing}, which cannot change it", self.actual);
+            Self { actual, ..self }
+        } else {
+            let actual = format!("{}, and {missing}", self.actual);
+            let holds = None;
+            Self {
+                holds,
+                actual,
+                ..self
+            }
+        }
+    }
+}
+
+/// How an assertion ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It holds.
+    Passed,
+    /// It does not, and the check fails.
+    Failed,
+    /// It does not, and was only to warn.
+    Warned,
+    /// Nobody can say.
+    NotMeasurable,
+    /// It was turned off.
+    Disabled,
+}
+
+impl Status {
+    /// For people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Passed => "passed",
+            Status::Failed => "FAILED",
+            Status::Warned => "warning",
+            Status::NotMeasurable => "not measurable",
+            Status::Disabled => "disabled",
+        }
+    }
+}
+
+/// One assertion and how it ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// How it ended.
+    pub status: Status,
+    /// How much it matters.
+    pub severity: Level,
+    /// Whether the check fails with it.
+    pub fail_on_violation: bool,
+    /// What must be.
+    pub expected: Option<String>,
+    /// What is, or why it cannot be measured.
+    pub actual: Option<String>,
+    /// Where in the run.
+    pub place: Option<String>,
+}
+
+impl Outcome {
+    /// `found`: nothing for one that is turned off.
+    pub fn new(assertion: &Assertion, found: Option<Found>) -> Self {
+        let status = match found.as_ref().map(|found| found.holds) {
+            None => Status::Disabled,
+            Some(None) => Status::NotMeasurable,
+            Some(Some(true)) => Status::Passed,
+            Some(Some(false)) if assertion.fail_on_violation => Status::Failed,
+            Some(Some(false)) => Status::Warned,
+        };
+        let (expected, actual, place) = match found {
+            Some(found) => (Some(found.expected), Some(found.actual), Some(found.place)),
+            None => (None, None, None),
+        };
+        Self {
+            name: assertion.name.clone(),
+            kind: assertion.kind.word(),
+            status,
+            severity: assertion.severity,
+            fail_on_violation: assertion.fail_on_violation,
+            expected,
+            actual,
+            place,
+        }
+    }
+}
+
+/// Exit code: a violation comes before what cannot be measured; what only warns is neither.
+pub fn exit_code(outcomes: &[Outcome]) -> u8 {
+    let any = |status: Status| {
+        let counted = outcomes.iter().filter(|outcome| outcome.fail_on_violation);
+        counted.into_iter().any(|outcome| outcome.status == status)
+    };
+    if any(Status::Failed) {
+        trueno_model::exit::CHECK_FAILED
+    } else if any(Status::NotMeasurable) {
+        trueno_model::exit::NOT_MEASURABLE
+    } else {
+        trueno_model::exit::FINE
+    }
+}

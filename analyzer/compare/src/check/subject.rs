@@ -1,0 +1,174 @@
+//! The run that is checked, and what plugins say of it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+use trueno_engine::query::Database;
+use trueno_engine::run::{Run, RunError};
+use trueno_host::plan::Wish;
+use trueno_host::plugin::Registry;
+use trueno_host::window::Wanted;
+use trueno_host::{Request, build};
+use trueno_model::categories::CategoryRules;
+use trueno_model::{Report, SectionStatus};
+use trueno_plugin::Table;
+
+use super::loss::{Tables, missing};
+use crate::golden::Opened;
+
+/// A run to be checked.
+pub struct Subject<'a> {
+    /// It.
+    pub run: &'a Run,
+    /// As it was typed.
+    pub shown: String,
+    /// Its tables.
+    pub database: Database,
+    /// The run it should be like, and how that was typed.
+    pub golden: Option<(&'a Opened, String)>,
+    /// A third run, which says which of the two moved.
+    pub reference: Option<&'a Run>,
+    /// Plugins there are.
+    pub registry: &'a Registry,
+    /// Categories of names that have none.
+    pub rules: &'a CategoryRules,
+    /// Reports of plugins, by plugin and window: one assertion often asks what another has asked.
+    reports: RefCell<BTreeMap<String, Rc<Result<Report, String>>>>,
+}
+
+impl<'a> Subject<'a> {
+    /// Opens the tables.
+    ///
+    /// # Errors
+    /// They cannot be published.
+    pub fn new(
+        run: &'a Run,
+        shown: String,
+        golden: Option<(&'a Opened, String)>,
+        registry: &'a Registry,
+        rules: &'a CategoryRules,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            run,
+            shown,
+            database: run.sql_context()?,
+            golden,
+            reference: None,
+            registry,
+            rules,
+            reports: RefCell::default(),
+        })
+    }
+
+    /// With a third run, if there is one.
+    pub fn with_reference(self, reference: Option<&'a Run>) -> Self {
+        Self { reference, ..self }
+    }
+
+    /// What is missing of some tables, in words.
+    pub(super) fn missing(&self, tables: &Tables) -> Option<String> {
+        let golden = self.golden.as_ref().map(|(golden, _)| golden.run());
+        missing(tables, self.run, golden, self.reference)
+    }
+
+    /// All tables of a plugin.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub fn tables(&self, plugin: &str, window: Option<&Wanted>) -> Result<Vec<Table>, String> {
+        // Nobody asks what gains there would be, and they take the longest.
+        let few = [("opportunity_names", 0), ("slack_rows", 0)];
+        let few = few
+            .into_iter()
+            .filter(|_| plugin == "critical_path")
+            .map(|(key, value)| (key.to_owned(), Value::from(value)));
+        self.tables_by(plugin, window, few.collect())
+    }
+
+    /// With options of the plugin.
+    fn tables_by(
+        &self,
+        plugin: &str,
+        window: Option<&Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Vec<Table>, String> {
+        if self.registry.get(plugin).is_none() {
+            return Err(format!("there is no plugin {plugin}"));
+        }
+        let shown = Value::Object(options.clone());
+        let key = format!("{plugin} {window:?} {shown}");
+        let known = self.reports.borrow().get(&key).cloned();
+        let report = known.unwrap_or_else(|| {
+            let report = Rc::new(self.report(plugin, window.cloned(), options));
+            self.reports.borrow_mut().insert(key, report.clone());
+            report
+        });
+        let report = report.as_ref().as_ref().map_err(String::clone)?;
+        let section = report.sections.first().ok_or("the plugin gave nothing")?;
+        match section.status {
+            SectionStatus::Ok => Ok(section.tables.clone()),
+            _ => Err(format!(
+                "plugin {plugin}: {}",
+                section.message.as_deref().unwrap_or("it failed")
+            )),
+        }
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub fn table(
+        &self,
+        plugin: &str,
+        table: &str,
+        window: Option<&Wanted>,
+    ) -> Result<Table, String> {
+        named(self.tables(plugin, window)?, plugin, table)
+    }
+
+    /// One of them, with options of the plugin.
+    ///
+    /// # Errors
+    /// Why it is not there.
+    pub fn table_by(
+        &self,
+        plugin: &str,
+        table: &str,
+        window: Option<&Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Table, String> {
+        named(self.tables_by(plugin, window, options)?, plugin, table)
+    }
+
+    fn report(
+        &self,
+        plugin: &str,
+        window: Option<Wanted>,
+        options: Map<String, Value>,
+    ) -> Result<Report, String> {
+        let options = BTreeMap::from([(plugin.to_owned(), options)]);
+        build(&Request {
+            run: self.run,
+            baseline: self.golden.as_ref().map(|(golden, _)| golden.run()),
+            reference: self.reference,
+            registry: self.registry,
+            wish: &Wish {
+                only: vec![plugin.to_owned()],
+                skip: Vec::new(),
+            },
+            categories: self.rules,
+            window,
+            options: &options,
+            before_each: &|_| {},
+        })
+        .map_err(|error| error.to_string())
+    }
+}
+
+fn named(tables: Vec<Table>, plugin: &str, table: &str) -> Result<Table, String> {
+    let found = tables.into_iter().find(|found| found.name() == table);
+    found.ok_or_else(|| format!("plugin {plugin} has no table {table}"))
+}

@@ -1,0 +1,75 @@
+//! A comparison for people and for programs.
+
+mod forest;
+mod grid;
+mod json;
+mod page;
+mod page_tables;
+mod sheets;
+mod words;
+
+use trueno_model::width;
+use trueno_render::markdown;
+use trueno_render::style::{Meaning, Palette};
+
+use super::Comparison;
+pub use forest::forest;
+pub use grid::{Grid, Holds};
+pub use json::json;
+pub use page::page;
+use sheets::sheets;
+
+/// One part: a heading, what to say of it, and a table.
+pub struct Sheet {
+    /// Its heading.
+    pub heading: &'static str,
+    /// Lines above the table.
+    pub lead: Vec<String>,
+    /// The table; may have no rows.
+    pub grid: Grid,
+    /// Rows left out.
+    pub left_out: usize,
+}
+
+/// For a terminal of `room` columns, with `top` rows of each table.
+pub fn terminal(comparison: &Comparison, room: usize, top: usize, palette: Palette) -> String {
+    let mut out = String::new();
+    for sheet in sheets(comparison, top) {
+        out.push_str(&palette.paint(Meaning::Heading, sheet.heading));
+        out.push('\n');
+        for line in &sheet.lead {
+            for part in width::wrap(line, room - 2) {
+                out.push_str(&format!("  {part}\n"));
+            }
+        }
+        for line in sheet.grid.lines(room - 2, palette) {
+            out.push_str(&format!("  {line}\n"));
+        }
+        if sheet.left_out > 0 {
+            let more = format!("… and {} more", sheet.left_out);
+            out.push_str(&format!("  {}\n", palette.paint(Meaning::Faint, &more)));
+        }
+        out.push('\n');
+    }
+    out.pop();
+    out
+}
+
+/// For a pull request.
+pub fn markdown(comparison: &Comparison, top: usize) -> String {
+    let mut out = String::new();
+    for (at, sheet) in sheets(comparison, top).into_iter().enumerate() {
+        let level = if at == 0 { "##" } else { "###" };
+        out.push_str(&format!("{level} {}\n\n", sheet.heading));
+        for line in &sheet.lead {
+            out.push_str(&format!("{}\n\n", markdown::text(line)));
+        }
+        out.push_str(&sheet.grid.markdown());
+        if sheet.left_out > 0 {
+            out.push_str(&format!("\n… and {} more\n", sheet.left_out));
+        }
+        out.push('\n');
+    }
+    out.pop();
+    out
+}

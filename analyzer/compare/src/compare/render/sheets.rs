@@ -1,0 +1,290 @@
+//! The parts of a comparison, in the order in which they are read.
+
+use std::collections::BTreeSet;
+
+use trueno_model::units::{self, NOT_MEASURED};
+use trueno_render::style::Meaning;
+
+use super::words::{between, change, counts, interval, time};
+use super::{Grid, Holds, Sheet};
+use crate::compare::comparability::Standing;
+use crate::compare::{Compared, Comparison, LEAST_SAMPLES, Verdict};
+
+/// With `top` rows of each table.
+pub fn sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
+    let all = [
+        Some(comparability(comparison)),
+        Some(names(comparison, top)),
+        not_told(comparison, top),
+        totals(comparison),
+        path(comparison, top),
+        count_rows(comparison, top),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn comparability(comparison: &Comparison) -> Sheet {
+    let same = comparison.comparability.iter();
+    let same: Vec<&str> = same
+        .filter(|aspect| aspect.standing == Standing::Same)
+        .map(|aspect| aspect.aspect.as_str())
+        .collect();
+    let mut lead = vec![format!(
+        "base {}; run {}",
+        comparison.base.join(", "),
+        comparison.run.join(", ")
+    )];
+    if !same.is_empty() {
+        lead.push(format!("as it should be: {}", same.join(", ")));
+    }
+    let rows = comparison.doubts().map(|aspect| {
+        let differs = aspect.standing == Standing::Differs;
+        let cells = vec![
+            aspect.aspect.clone(),
+            aspect.standing.word().to_owned(),
+            aspect.base.clone(),
+            aspect.run.clone(),
+        ];
+        (cells, differs.then_some(Meaning::Warning))
+    });
+    Sheet {
+        heading: "Can they be compared?",
+        lead,
+        grid: Grid {
+            columns: vec![
+                ("aspect", Holds::Names),
+                ("standing", Holds::Names),
+                ("base", Holds::Sentences),
+                ("run", Holds::Sentences),
+            ],
+            rows: rows.collect(),
+        },
+        left_out: 0,
+    }
+}
+
+fn names(comparison: &Comparison, top: usize) -> Sheet {
+    let count = |verdict| comparison.with(verdict);
+    let options = &comparison.options;
+    let mut lead = vec![
+        format!(
+            "{} slower, {} faster, {} same, {} cannot be told",
+            count(Verdict::Slower),
+            count(Verdict::Faster),
+            count(Verdict::Same),
+            count(Verdict::CannotTell)
+        ),
+        format!(
+            "changes of medians beyond {}; 95 % block bootstrap interval ({} draws, seed {}); Yuen's test on logarithms, at most {} false \
+             discoveries (Benjamini-Hochberg), confirmed by Mann-Whitney U, both corrected for dependence; delta: Cliff's",
+            units::percent(options.threshold),
+            options.resamples,
+            options.seed,
+            units::percent(options.alpha),
+        ),
+    ];
+    if comparison.capped > 0 {
+        lead.push(format!(
+            "{} names have more than {} rows in a run: as many, drawn from all, were looked at",
+            comparison.capped, options.cap
+        ));
+    }
+    let told = comparison.names.iter();
+    let told: Vec<&Compared> = told
+        .filter(|name| name.verdict != Verdict::CannotTell)
+        .collect();
+    let rows = told.iter().take(top).map(|name| {
+        let meaning = match name.verdict {
+            Verdict::Slower => Some(Meaning::Error),
+            Verdict::Faster => Some(Meaning::Good),
+            _ => None,
+        };
+        (name_cells(name), meaning)
+    });
+    Sheet {
+        heading: "What got slower or faster",
+        lead,
+        grid: Grid {
+            columns: vec![
+                ("verdict", Holds::Names),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
+                ("95 % interval", Holds::Numbers),
+                ("delta", Holds::MoreNumbers),
+                ("samples", Holds::MoreNumbers),
+            ],
+            rows: rows.collect(),
+        },
+        left_out: told.len().saturating_sub(top),
+    }
+}
+
+fn name_cells(name: &Compared) -> Vec<String> {
+    vec![
+        name.verdict.word().to_owned(),
+        name.name.kind.word().to_owned(),
+        name.name.name.clone(),
+        time(name.base_median_ns),
+        time(name.run_median_ns),
+        name.ratio
+            .map_or(NOT_MEASURED.to_owned(), |ratio| change(ratio.value)),
+        name.ratio.map_or(NOT_MEASURED.to_owned(), interval),
+        name.delta
+            .map_or(NOT_MEASURED.to_owned(), |delta| format!("{delta:+.2}")),
+        format!("{}+{}", name.base_samples, name.run_samples),
+    ]
+}
+
+fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
+    let names = comparison.names.iter();
+    let names: Vec<&Compared> = names
+        .filter(|name| name.verdict == Verdict::CannotTell)
+        .collect();
+    let rows = names.iter().take(top).map(|name| {
+        let cells = vec![
+            name.name.kind.word().to_owned(),
+            name.name.name.clone(),
+            time(name.base_median_ns),
+            time(name.run_median_ns),
+            name.ratio.map_or(NOT_MEASURED.to_owned(), interval),
+            name.why.clone().unwrap_or_default(),
+        ];
+        (cells, None)
+    });
+    (!names.is_empty()).then(|| Sheet {
+        heading: "What cannot be told",
+        lead: vec![
+            format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {LEAST_SAMPLES} a side"),
+        ],
+        left_out: names.len().saturating_sub(top),
+        grid: Grid {
+            columns: vec![
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("95 % interval", Holds::Numbers),
+                ("why", Holds::Sentences),
+            ],
+            rows: rows.collect(),
+        },
+    })
+}
+
+fn totals(comparison: &Comparison) -> Option<Sheet> {
+    // One reason for all is said once, above the table.
+    let whys: BTreeSet<&str> = comparison
+        .totals
+        .iter()
+        .filter_map(|row| row.why.as_deref())
+        .collect();
+    let lead: Vec<String> = match whys.len() {
+        1 => whys
+            .iter()
+            .map(|why| format!("{}: {why}", Verdict::CannotTell.word()))
+            .collect(),
+        _ => Vec::new(),
+    };
+    let rows = comparison.totals.iter().map(|row| {
+        let show =
+            |value: Option<f64>| value.map_or(NOT_MEASURED.to_owned(), |v| row.total.show(v));
+        let verdict = match (row.verdict, &row.why) {
+            (Some(verdict), Some(why)) if lead.is_empty() => format!("{}: {why}", verdict.word()),
+            (Some(verdict), _) => verdict.word().to_owned(),
+            (None, _) => String::new(),
+        };
+        let meaning = match row.verdict {
+            Some(Verdict::Slower) => Some(Meaning::Error),
+            Some(Verdict::Faster) => Some(Meaning::Good),
+            _ => None,
+        };
+        let cells = vec![
+            row.what.clone(),
+            show(row.base),
+            show(row.run),
+            between(row.base, row.run),
+            verdict,
+        ];
+        (cells, meaning)
+    });
+    (!comparison.totals.is_empty()).then(|| Sheet {
+        heading: "The whole run",
+        lead: lead.clone(),
+        left_out: 0,
+        grid: Grid {
+            columns: vec![
+                ("what", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
+                ("verdict", Holds::Sentences),
+            ],
+            rows: rows.collect(),
+        },
+    })
+}
+
+fn path(comparison: &Comparison, top: usize) -> Option<Sheet> {
+    let changed: Vec<_> = comparison
+        .path
+        .iter()
+        .filter(|row| row.change_ns() != 0.0)
+        .collect();
+    let rows = changed.iter().take(top).map(|row| {
+        let sign = if row.change_ns() > 0.0 { "+" } else { "" };
+        let cells = vec![
+            row.kind.clone(),
+            row.name.clone(),
+            units::duration(row.base_ns),
+            units::duration(row.run_ns),
+            format!("{sign}{}", units::duration(row.change_ns())),
+        ];
+        (cells, None)
+    });
+    (!changed.is_empty()).then(|| Sheet {
+        heading: "Where the critical path changed",
+        lead: Vec::new(),
+        left_out: changed.len().saturating_sub(top),
+        grid: Grid {
+            columns: vec![
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+                ("change", Holds::Numbers),
+            ],
+            rows: rows.collect(),
+        },
+    })
+}
+
+fn count_rows(comparison: &Comparison, top: usize) -> Option<Sheet> {
+    let rows = comparison.counts.iter().take(top).map(|row| {
+        let cells = vec![
+            row.change.word().to_owned(),
+            row.name.kind.word().to_owned(),
+            row.name.name.clone(),
+            counts(&row.base),
+            counts(&row.run),
+        ];
+        (cells, None)
+    });
+    (!comparison.counts.is_empty()).then(|| Sheet {
+        heading: "What ran more or less often",
+        lead: Vec::new(),
+        left_out: comparison.counts.len().saturating_sub(top),
+        grid: Grid {
+            columns: vec![
+                ("change", Holds::Names),
+                ("kind", Holds::Names),
+                ("name", Holds::Names),
+                ("base", Holds::Numbers),
+                ("run", Holds::Numbers),
+            ],
+            rows: rows.collect(),
+        },
+    })
+}

@@ -1,0 +1,67 @@
+//! Figures of a comparison, for people.
+
+use trueno_model::units::{self, NOT_MEASURED};
+
+use crate::compare::Ratio;
+
+/// A ratio as a change: `+5.2 %`, and `×3.06` from a doubling on.
+pub fn change(ratio: f64) -> String {
+    match ratio {
+        r if !r.is_finite() => NOT_MEASURED.to_owned(),
+        r if r >= 2.0 => format!("×{}", factor(r)),
+        r if r > 0.0 && r <= 0.5 => format!("÷{}", factor(1.0 / r)),
+        r => format!("{:+.1} %", (r - 1.0) * 100.0),
+    }
+}
+
+fn factor(ratio: f64) -> String {
+    let decimals = match ratio {
+        r if r >= 100.0 => 0,
+        r if r >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{ratio:.decimals$}")
+}
+
+/// The interval of a ratio.
+pub fn interval(ratio: Ratio) -> String {
+    format!("{} … {}", change(ratio.low), change(ratio.high))
+}
+
+/// A change of two values, where there are two.
+pub fn between(base: Option<f64>, run: Option<f64>) -> String {
+    match (base, run) {
+        (Some(base), Some(run)) if base == run => "=".to_owned(),
+        (Some(base), Some(run)) if base > 0.0 && run >= 0.0 => change(run / base),
+        _ => NOT_MEASURED.to_owned(),
+    }
+}
+
+/// A time, where there is one.
+pub fn time(ns: Option<f64>) -> String {
+    ns.map_or_else(|| NOT_MEASURED.to_owned(), units::duration)
+}
+
+/// Counts of runs: one number where they agree.
+pub fn counts(counts: &[u64]) -> String {
+    let ends = (counts.iter().min(), counts.iter().max());
+    match ends {
+        (Some(least), Some(most)) if least == most => least.to_string(),
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        _ => NOT_MEASURED.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::change;
+
+    #[test]
+    fn large_changes_are_factors() {
+        let shown = [1.052, 0.948, 3.06, 0.25, 1.0, 123.4].map(change);
+        assert_eq!(
+            shown,
+            ["+5.2 %", "-5.2 %", "×3.06", "÷4.00", "+0.0 %", "×123"]
+        );
+    }
+}

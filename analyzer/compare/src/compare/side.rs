@@ -1,0 +1,112 @@
+//! What is read of a run to compare it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_engine::frame::Rows;
+use trueno_engine::query::{Database, QueryError, collect};
+use trueno_engine::run::{Run, RunError};
+use trueno_host::plugin::Registry;
+use trueno_model::RunFacts;
+use trueno_model::categories::CategoryRules;
+
+use super::samples::{Name, Sampled, sampled};
+use super::totals::{self, Total};
+use super::{Options, categories, path};
+
+/// One run of a side.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// As it was typed.
+    pub shown: String,
+    /// What it says about itself.
+    pub facts: RunFacts,
+    /// Intervals recorded.
+    pub spans: u64,
+    /// What computed its bricks and kernels.
+    pub backends: BTreeSet<String>,
+    /// Its samples.
+    pub names: BTreeMap<Name, Sampled>,
+    /// One number a run.
+    pub totals: BTreeMap<Total, f64>,
+    /// Its critical path by kind and name, nanoseconds; `None`: not found.
+    pub path: Option<BTreeMap<(String, String), i64>>,
+}
+
+/// Why a run cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Its tables cannot be published.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// They cannot be asked.
+    #[error("{run}: {error}")]
+    Query {
+        /// As typed.
+        run: String,
+        /// What the engine says.
+        error: QueryError,
+    },
+}
+
+/// Reads a run; with a registry, its critical path too. What cannot be had of that is told to `warn`.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read(
+    shown: &str,
+    run: &Run,
+    rules: &CategoryRules,
+    registry: Option<&Registry>,
+    options: &Options,
+    warn: &dyn Fn(&str),
+) -> Result<Member, ReadError> {
+    let database = run.sql_context()?;
+    let wrong = |error| ReadError::Query {
+        run: shown.to_owned(),
+        error,
+    };
+    let mut names = sampled(&database, options.cap, options.seed).map_err(wrong)?;
+    names.extend(categories::categories(&database, rules).map_err(wrong)?);
+    let facts = run.facts().clone();
+    let mut totals = totals::totals(&database, &facts).map_err(wrong)?;
+    let found = registry.map(|registry| path::path(run, registry));
+    let path = match found {
+        Some(Ok(path)) => {
+            for ((kind, _), ns) in &path {
+                *totals.entry(Total::Path(kind.clone())).or_default() += *ns as f64;
+            }
+            Some(path)
+        }
+        Some(Err(why)) => {
+            warn(&format!(
+                "{shown}: the critical path is not compared: {why}"
+            ));
+            None
+        }
+        None => None,
+    };
+    let with_duration = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+    let tables = facts.tables.iter();
+    let spans = tables.filter(|table| with_duration.contains(&table.name.as_str()));
+    Ok(Member {
+        shown: shown.to_owned(),
+        spans: spans.map(|table| table.rows_read).sum(),
+        backends: backends(&database).map_err(wrong)?,
+        facts,
+        names,
+        totals,
+        path,
+    })
+}
+
+fn backends(database: &Database) -> Result<BTreeSet<String>, QueryError> {
+    let mut all = BTreeSet::new();
+    for table in ["bricks", "kernels"] {
+        let sql = format!("SELECT DISTINCT CAST(backend AS VARCHAR) AS backend FROM {table}");
+        let frame = collect(database, &sql)?;
+        let texts = Rows::new(&frame).text("backend")?;
+        all.extend(texts.iter().flatten().map(str::to_owned));
+    }
+    Ok(all)
+}

@@ -1,0 +1,211 @@
+//! What a run has one number of: wall time, memory, transfers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trueno_engine::frame::Rows;
+use trueno_engine::query::{Database, QueryError, collect};
+use trueno_model::{RunFacts, units};
+
+use super::Options;
+use super::rank_test::pooled_t;
+use super::ranks::median;
+use super::side::Member;
+use super::verdict::Verdict;
+use crate::allocated::allocated;
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Total {
+    /// Wall time.
+    Wall,
+    /// Time on the critical path, by kind of its pieces.
+    Path(String),
+    /// Most memory taken at one time, by place.
+    MemoryPeak(String),
+    /// Memory taken and not given back, by place.
+    MemoryKept(String),
+    /// Allocations and releases, by place.
+    Allocations(String),
+    /// Bytes moved, by direction.
+    TransferBytes(String),
+    /// Transfers, by direction.
+    Transfers(String),
+    /// Time of transfers, by direction.
+    TransferTime(String),
+}
+
+/// What its values are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Time,
+    Bytes,
+    Count,
+}
+
+impl Total {
+    fn unit(&self) -> Unit {
+        match self {
+            Total::Wall | Total::Path(_) | Total::TransferTime(_) => Unit::Time,
+            Total::MemoryPeak(_) | Total::MemoryKept(_) | Total::TransferBytes(_) => Unit::Bytes,
+            Total::Allocations(_) | Total::Transfers(_) => Unit::Count,
+        }
+    }
+
+    /// For people, and stable.
+    pub fn word(&self) -> String {
+        match self {
+            Total::Wall => "wall".to_owned(),
+            Total::Path(kind) => format!("critical path, {kind}"),
+            Total::MemoryPeak(place) => format!("memory peak, {place}"),
+            Total::MemoryKept(place) => format!("memory kept, {place}"),
+            Total::Allocations(place) => format!("allocations, {place}"),
+            Total::TransferBytes(direction) => format!("transferred, {direction}"),
+            Total::Transfers(direction) => format!("transfers, {direction}"),
+            Total::TransferTime(direction) => format!("transfer time, {direction}"),
+        }
+    }
+
+    /// A value of it.
+    pub fn show(&self, value: f64) -> String {
+        match self.unit() {
+            Unit::Time => units::duration(value),
+            Unit::Bytes => units::scaled(value, "B"),
+            Unit::Count => format!("{value:.0}"),
+        }
+    }
+}
+
+/// Both sides of one.
+#[derive(Clone, Debug, Serialize)]
+pub struct TotalRow {
+    /// For people, and stable.
+    pub what: String,
+    /// `ns`, `bytes` or null for counts.
+    pub unit: Option<&'static str>,
+    /// Median over the runs of the base; null: not recorded.
+    pub base: Option<f64>,
+    /// Of the other side.
+    pub run: Option<f64>,
+    /// Of times: a verdict. Counts and bytes are exact, and have none.
+    pub verdict: Option<Verdict>,
+    /// Why it cannot be told.
+    pub why: Option<String>,
+    #[serde(skip)]
+    pub(super) total: Total,
+}
+
+impl TotalRow {
+    /// A value of it, for people.
+    pub fn show(&self, value: f64) -> String {
+        self.total.show(value)
+    }
+}
+
+/// Of one run.
+///
+/// # Errors
+/// The engine could not run a query.
+pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f64>, QueryError> {
+    let mut totals = BTreeMap::new();
+    if let Some(wall_ns) = facts.wall_ns {
+        totals.insert(Total::Wall, wall_ns as f64);
+    }
+    for (place, memory) in allocated(database)? {
+        let place = place.map_or_else(|| "host".to_owned(), |device| format!("device {device}"));
+        totals.insert(Total::MemoryPeak(place.clone()), memory.peak_bytes as f64);
+        totals.insert(Total::MemoryKept(place.clone()), memory.kept_bytes as f64);
+        totals.insert(Total::Allocations(place), memory.rows as f64);
+    }
+    let sql = "SELECT CAST(direction AS VARCHAR) AS direction, COUNT(*) AS n, SUM(bytes) AS bytes, \
+               SUM(CASE WHEN timing <> 'bound' THEN dur_ns ELSE NULL END) AS ns FROM transfers GROUP BY direction";
+    let frame = collect(database, sql)?;
+    let rows = Rows::new(&frame);
+    let (direction, n) = (rows.text("direction")?, rows.f64("n")?);
+    let (bytes, ns) = (rows.f64("bytes")?, rows.f64("ns")?);
+    for row in 0..frame.height() {
+        let direction = direction.get(row).unwrap_or_default().to_owned();
+        let mut put = |total: Total, value: Option<f64>| {
+            value.map(|value| totals.insert(total, value));
+        };
+        put(Total::TransferBytes(direction.clone()), bytes.get(row));
+        put(Total::Transfers(direction.clone()), n.get(row));
+        put(Total::TransferTime(direction), ns.get(row));
+    }
+    Ok(totals)
+}
+
+/// All of both sides.
+pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalRow> {
+    let mut all: Vec<&Total> = base
+        .iter()
+        .chain(run)
+        .flat_map(|member| member.totals.keys())
+        .collect();
+    all.sort();
+    all.dedup();
+    let side = |members: &[Member], total: &Total| -> Vec<f64> {
+        let values = members.iter().filter_map(|member| member.totals.get(total));
+        values.copied().collect()
+    };
+    let rows = all.into_iter().map(|total| {
+        let (a, b) = (side(base, total), side(run, total));
+        let (base, run) = (median(&mut a.clone()), median(&mut b.clone()));
+        let (verdict, why) = match total.unit() {
+            Unit::Time => judge(&a, &b, options),
+            Unit::Bytes | Unit::Count => (None, None),
+        };
+        TotalRow {
+            what: total.word(),
+            unit: match total.unit() {
+                Unit::Time => Some("ns"),
+                Unit::Bytes => Some("bytes"),
+                Unit::Count => None,
+            },
+            base,
+            run,
+            verdict,
+            why,
+            total: total.clone(),
+        }
+    });
+    rows.collect()
+}
+
+/// Times of runs: a t test on their logarithms, as times scatter by factors.
+fn judge(base: &[f64], run: &[f64], options: &Options) -> (Option<Verdict>, Option<String>) {
+    let cannot = |why: &str| (Some(Verdict::CannotTell), Some(why.to_owned()));
+    if base.is_empty() || run.is_empty() {
+        return (None, None);
+    }
+    if base.len() < 2 || run.len() < 2 {
+        return cannot("one value a side: give several runs");
+    }
+    if base.iter().chain(run).any(|value| *value <= 0.0) {
+        return cannot("a time of 0 has no ratio");
+    }
+    let logs = |side: &[f64]| side.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let (a, b) = (logs(base), logs(run));
+    let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
+    let (change, limit) = (mean(&b) - mean(&a), (1.0 + options.threshold).ln());
+    let Some(p) = pooled_t(&a, &b) else {
+        return cannot("too few runs");
+    };
+    match () {
+        () if p <= options.alpha && change >= limit => (Some(Verdict::Slower), None),
+        () if p <= options.alpha && change <= -limit => (Some(Verdict::Faster), None),
+        // Both one-sided tests of the limits.
+        () if is_within(&a, &b, limit, options.alpha) => (Some(Verdict::Same), None),
+        () => cannot("runs of one side differ by as much"),
+    }
+}
+
+fn is_within(a: &[f64], b: &[f64], limit: f64, alpha: f64) -> bool {
+    let moved = |by: f64| b.iter().map(|value| value + by).collect::<Vec<_>>();
+    let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
+    let change = mean(b) - mean(a);
+    change.abs() < limit
+        && [limit, -limit]
+            .iter()
+            .all(|by| pooled_t(a, &moved(*by)).is_some_and(|p| p / 2.0 <= alpha))
+}

@@ -1,0 +1,111 @@
+//! A golden file wherever a run to compare with may stand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::Context;
+use trueno_engine::run::Run;
+
+use super::file::Golden;
+use crate::compare::{Member, Options};
+
+/// A run, or a golden file opened as one.
+pub struct Opened {
+    run: Run,
+    golden: Option<Golden>,
+    // Goes away after the run.
+    _folder: Option<Folder>,
+}
+
+impl Opened {
+    /// Opens a run directory, or a golden file: of that, tensors are in tables, names in [`Opened::complete`].
+    ///
+    /// # Errors
+    /// It is neither, or the run made of a golden file cannot be written to the folder for temporary files.
+    pub fn open(path: &Path) -> anyhow::Result<Self> {
+        if !path.is_file() {
+            return Ok(Self {
+                run: Run::open(path)?,
+                golden: None,
+                _folder: None,
+            });
+        }
+        let golden = Golden::read(path)?;
+        let folder = Folder::new()?;
+        let place = folder.0.join("golden.run");
+        golden.restore(&place)?;
+        Ok(Self {
+            run: Run::open(&place)?,
+            golden: Some(golden),
+            _folder: Some(folder),
+        })
+    }
+
+    /// Opens several runs as one, which says of each row whose it is.
+    ///
+    /// # Errors
+    /// One of them is no run, or a golden file, which holds no rows to put beside others.
+    pub fn together(paths: &[PathBuf]) -> anyhow::Result<Self> {
+        Ok(Self {
+            run: Run::open_together(paths)?,
+            golden: None,
+            _folder: None,
+        })
+    }
+
+    /// The run.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Whether it is a golden file.
+    pub fn is_golden(&self) -> bool {
+        self.golden.is_some()
+    }
+
+    /// Puts what a golden file says in place of what was read of the run made of it.
+    pub fn complete(&self, member: &mut Member, options: &Options) {
+        if let Some(golden) = &self.golden {
+            member.names = golden.samples(options);
+            member.backends = golden.backends.iter().cloned().collect();
+            member.totals.clear();
+            member.spans = 0;
+        }
+    }
+}
+
+/// A folder for temporary files that nobody else can read; removed when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> anyhow::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let base = std::env::temp_dir();
+        for _ in 0..1000 {
+            let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = base.join(format!("trueno-golden-{}-{nth}", std::process::id()));
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            match builder.create(&path) {
+                Ok(()) => return Ok(Self(path)),
+                // Left by a process that had our number, or somebody else's.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| {
+                        format!("{}: cannot be made (hint: set TMPDIR)", path.display())
+                    });
+                }
+            }
+        }
+        anyhow::bail!("{}: no folder can be made there", base.display())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What cannot be removed is left to whoever cleans that place.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

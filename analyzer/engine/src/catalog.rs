@@ -1,0 +1,326 @@
+//! The published tables: what `query` and the inputs of plugins see.
+//!
+//! Every table of the format, whether the run holds it or not; `run`,
+//! `segments` and `problems`, which tell of the run itself; and whatever else
+//! the run's files hold.
+
+use trueno_format::schema::{self, ColumnType, Provenance};
+use trueno_model::ColumnInfo;
+
+/// Suffix of the column that numbers the texts of a text column.
+pub const ID_SUFFIX: &str = "_id";
+
+/// Names of the tables that tell of the run itself.
+pub const RUN_TABLES: [&str; 3] = ["run", "segments", "problems"];
+
+/// Name of the table that only runs of several ranks have.
+pub const RANKS: &str = "ranks";
+
+/// Unit of a column, by its name: `_ns`, `_bytes`, `_share` and `_per_s` at its end, or bytes by name.
+pub fn unit(column: &str) -> Option<&'static str> {
+    const BYTES: [&str; 5] = [
+        "bytes",
+        "bytes_read",
+        "bytes_written",
+        "smem_static",
+        "smem_dynamic",
+    ];
+    let ends = |suffix| column.ends_with(suffix);
+    match () {
+        () if ends("_ns") || column == "cost_ns_per_span" => Some("ns"),
+        () if ends("_bytes") || BYTES.contains(&column) => Some("bytes"),
+        () if ends("_share") => Some("ratio"),
+        () if ends("_per_s") => Some("1/s"),
+        () => None,
+    }
+}
+
+/// The columns of a table of the format, without the numbers of its texts.
+pub(crate) fn columns(table: &schema::Table) -> Vec<ColumnInfo> {
+    let own = table.columns.iter().map(|column| ColumnInfo {
+        name: column.name.to_owned(),
+        ty: type_name(column.ty).to_owned(),
+        unit: unit(column.name),
+        nullable: column.nullable,
+        provenance: Some(provenance(column.provenance)),
+        doc: column.doc.to_owned(),
+    });
+    own.collect()
+}
+
+/// The column that numbers the texts of `column`.
+pub fn id_column(column: &str, nullable: bool) -> ColumnInfo {
+    ColumnInfo {
+        name: format!("{column}{ID_SUFFIX}"),
+        ty: "i64".to_owned(),
+        unit: None,
+        nullable,
+        provenance: Some("identity"),
+        doc: format!("number of the text in {column}, the same only within one process"),
+    }
+}
+
+/// The column that says whose a row is, in runs of several ranks; nullable where some rows are of the whole.
+pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
+    ColumnInfo {
+        name: "rank".to_owned(),
+        ty: "u64".to_owned(),
+        unit: None,
+        nullable,
+        provenance: Some("identity"),
+        doc: match nullable {
+            true => "the rank it is of; null: of the whole".to_owned(),
+            false => "the rank it is of: that of its folder".to_owned(),
+        },
+    }
+}
+
+/// A column that only the files know.
+pub(crate) fn unknown_column(name: &str, ty: String) -> ColumnInfo {
+    ColumnInfo {
+        name: name.to_owned(),
+        ty,
+        unit: unit(name),
+        nullable: true,
+        provenance: None,
+        doc: "not a column this program knows".to_owned(),
+    }
+}
+
+/// Name of a storage type.
+pub(crate) fn type_name(ty: ColumnType) -> &'static str {
+    match ty {
+        ColumnType::U32 => "u32",
+        ColumnType::U64 => "u64",
+        ColumnType::I64 => "i64",
+        ColumnType::F64 => "f64",
+        ColumnType::Bool => "bool",
+        ColumnType::Text => "text",
+    }
+}
+
+fn provenance(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Measured => "measured",
+        Provenance::Declared => "declared",
+        Provenance::Identity => "identity",
+    }
+}
+
+/// Columns of `run`, `segments`, `problems` or `ranks`; empty for any other name.
+pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
+    let columns: &[(&str, &str, bool, &'static str, &str)] = match table {
+        "run" => &[
+            ("run_id", "text", true, "identity", "given by the recorder"),
+            ("label", "text", true, "identity", "given by the program"),
+            (
+                "state",
+                "text",
+                false,
+                "identity",
+                "recording, finished, failed, recovered or unknown",
+            ),
+            (
+                "format_minor",
+                "u32",
+                true,
+                "identity",
+                "minor version of the format",
+            ),
+            (
+                "clock_source",
+                "text",
+                true,
+                "identity",
+                "tsc, monotonic or cntvct",
+            ),
+            (
+                "wall_ns",
+                "i64",
+                true,
+                "measured",
+                "wall time of the run; see wall_source",
+            ),
+            (
+                "wall_source",
+                "text",
+                false,
+                "identity",
+                "recorded, last_event or none",
+            ),
+            (
+                "complete",
+                "bool",
+                false,
+                "computed",
+                "finished, nothing dropped or lost, all of it verified",
+            ),
+            (
+                "clean_end",
+                "bool",
+                false,
+                "computed",
+                "finished, and no segment left open",
+            ),
+            (
+                "dropped",
+                "u64",
+                true,
+                "measured",
+                "rows the recorder dropped; null: not known",
+            ),
+            (
+                "rows",
+                "u64",
+                false,
+                "measured",
+                "rows that can be read, all tables",
+            ),
+            ("host_name", "text", true, "identity", "machine"),
+            ("cpu_model", "text", true, "identity", "its processor"),
+            (
+                "logical_cpus",
+                "u64",
+                true,
+                "identity",
+                "its logical processors",
+            ),
+            (
+                "cpu_features",
+                "text",
+                true,
+                "identity",
+                "its instruction sets, with blanks between",
+            ),
+            (
+                "cost_ns_per_span",
+                "f64",
+                true,
+                "measured",
+                "what a span costs the program",
+            ),
+        ],
+        "segments" => &[
+            ("table", "text", false, "identity", "table it belongs to"),
+            ("segment", "text", false, "identity", "file within the run"),
+            (
+                "state",
+                "text",
+                false,
+                "identity",
+                "sealed, open, rebuilt, lost, or live: still in live/",
+            ),
+            (
+                "rows_expected",
+                "u64",
+                true,
+                "identity",
+                "rows written; null: not known",
+            ),
+            (
+                "rows_read",
+                "u64",
+                false,
+                "identity",
+                "rows that can be read",
+            ),
+            (
+                "rows_lost",
+                "u64",
+                true,
+                "computed",
+                "rows_expected without rows_read",
+            ),
+            (
+                "verified",
+                "bool",
+                false,
+                "identity",
+                "whether its bytes agree with the journal's hashes",
+            ),
+            ("problem", "text", true, "identity", "what is wrong with it"),
+        ],
+        "problems" => &[
+            (
+                "severity",
+                "text",
+                false,
+                "identity",
+                "info, warning or error",
+            ),
+            ("code", "text", false, "identity", "stable name of the case"),
+            ("text", "text", false, "identity", "for people"),
+        ],
+        "ranks" => &[
+            ("rank", "u64", false, "identity", "number of the rank"),
+            ("run_id", "text", true, "identity", "given by its recorder"),
+            (
+                "state",
+                "text",
+                false,
+                "identity",
+                "recording, finished, failed, recovered or unknown",
+            ),
+            (
+                "complete",
+                "bool",
+                false,
+                "computed",
+                "whether it is complete by itself",
+            ),
+            (
+                "offset_ns",
+                "i64",
+                false,
+                "computed",
+                "its time 0 on the timeline of the whole, by the wall clocks of the hosts",
+            ),
+            (
+                "origin_realtime_ns",
+                "i64",
+                true,
+                "measured",
+                "its time 0 since the Unix epoch; null: not known, and offset_ns is 0",
+            ),
+            ("wall_ns", "i64", true, "measured", "its wall time"),
+            (
+                "rows",
+                "u64",
+                false,
+                "measured",
+                "its rows that can be read, all tables",
+            ),
+            (
+                "dropped",
+                "u64",
+                true,
+                "measured",
+                "rows its recorder dropped; null: not known",
+            ),
+            ("host_name", "text", true, "identity", "its machine"),
+        ],
+        _ => &[],
+    };
+    columns
+        .iter()
+        .map(|&(name, ty, nullable, provenance, doc)| ColumnInfo {
+            name: name.to_owned(),
+            ty: ty.to_owned(),
+            unit: unit(name),
+            nullable,
+            provenance: Some(provenance),
+            doc: doc.to_owned(),
+        })
+        .collect()
+}
+
+/// One line about `run`, `segments`, `problems` or `ranks`.
+pub(crate) fn run_table_doc(table: &str) -> &'static str {
+    match table {
+        "run" => "one row: the run itself",
+        "segments" => "one row a segment file: what was written, read and lost",
+        "problems" => "what is wrong with the run",
+        "ranks" => "one row a rank of a run of several",
+        _ => "",
+    }
+}

@@ -1,0 +1,70 @@
+//! Lanes: host threads and device streams, on which rows lie.
+
+use polars::prelude::DataFrame;
+use trueno_plugin::rank::PLACE_BITS;
+
+use crate::frame::u64_at;
+
+/// A host thread or a device stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Row of threads.
+    Thread(Option<u64>),
+    /// Of a run of ranks: a thread of this rank that was not recorded.
+    ThreadOfRank(u64),
+    /// Device and stream.
+    Stream(u64, Option<u64>),
+}
+
+impl Lane {
+    /// The lane of a row: a row with a device lies on its stream, a wait on the thread that waited.
+    pub fn of(table: &str, frame: &DataFrame, row: usize) -> Lane {
+        let thread = u64_at(frame, "thread", row);
+        match u64_at(frame, "device", row) {
+            Some(device) if table != "syncs" || thread.is_none() => {
+                Lane::Stream(device, u64_at(frame, "stream", row))
+            }
+            _ => match (thread, u64_at(frame, "rank", row)) {
+                (None, Some(rank)) => Lane::ThreadOfRank(rank),
+                _ => Lane::Thread(thread),
+            },
+        }
+    }
+
+    /// As reports call it; in a run of ranks with the rank before it.
+    pub fn name(self, threads: &std::collections::BTreeMap<u64, String>, of_ranks: bool) -> String {
+        let name = match self {
+            Lane::Thread(Some(thread)) => threads.get(&thread),
+            _ => None,
+        };
+        let (rank, lane) = if of_ranks { self.in_rank() } else { (0, self) };
+        let lane = match (lane, name) {
+            (Lane::Thread(Some(thread)), Some(name)) => format!("thread {thread} {name}"),
+            (Lane::Thread(Some(thread)), None) => format!("thread {thread}"),
+            (Lane::Thread(None) | Lane::ThreadOfRank(_), _) => "thread ?".to_owned(),
+            (Lane::Stream(device, Some(stream)), _) => format!("gpu{device}/stream {stream}"),
+            (Lane::Stream(device, None), _) => format!("gpu{device}/stream ?"),
+        };
+        match of_ranks {
+            true => format!("rank {rank} {lane}"),
+            false => lane,
+        }
+    }
+
+    /// Its rank, and the lane in the rank's own run.
+    pub fn in_rank(self) -> (u64, Lane) {
+        let split = |place: u64| (place >> PLACE_BITS, place & ((1 << PLACE_BITS) - 1));
+        match self {
+            Lane::Thread(Some(thread)) => {
+                let (rank, thread) = split(thread);
+                (rank, Lane::Thread(Some(thread)))
+            }
+            Lane::Thread(None) => (0, self),
+            Lane::ThreadOfRank(rank) => (rank, Lane::Thread(None)),
+            Lane::Stream(device, stream) => {
+                let (rank, device) = split(device);
+                (rank, Lane::Stream(device, stream))
+            }
+        }
+    }
+}

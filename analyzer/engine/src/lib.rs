@@ -1,0 +1,15 @@
+//! Opens recorded runs, and answers SQL over them.
+//!
+//! The query engine is used here, and by what reads its results column by column.
+
+pub mod catalog;
+pub mod closed_types;
+pub mod frame;
+mod lane;
+pub mod panic_guard;
+pub mod query;
+pub mod run;
+pub mod time_order;
+pub mod timeline;
+
+pub use lane::Lane;

@@ -1,0 +1,361 @@
+//! Named tables that SQL can be run over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+use polars::prelude::{
+    CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
+};
+use polars::sql::SQLContext;
+
+use super::dictionary_lookup::{self, Numbered};
+use super::error::{Missing, missing, nearest, same_names};
+use super::{QueryError, rewrite, tokens};
+use crate::catalog::ID_SUFFIX;
+use crate::panic_guard::guard_panic;
+
+/// Named tables, lazily read, that SQL can be run over.
+#[derive(Clone, Default)]
+pub struct Database {
+    tables: BTreeMap<String, LazyFrame>,
+    /// While it lives, the engine numbers texts as it did before.
+    numbers: Option<Arc<CategoricalMapping>>,
+    /// Tables of which lists of texts can be had cheaply.
+    numbered: BTreeMap<String, Arc<Numbered>>,
+}
+
+impl Database {
+    /// A database with no tables.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Publishes `table` as `name`, which may be `plugin.table`; replaces what had that name.
+    pub fn register(&mut self, name: &str, table: DataFrame) {
+        self.register_lazy(name, table.lazy());
+    }
+
+    /// Publishes a table that is read when a query asks for it.
+    pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
+        self.tables.insert(name.to_owned(), table);
+        self.numbered.remove(name);
+    }
+
+    /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
+    /// [`Database::keep_numbers`].
+    pub(crate) fn register_numbered<'a>(
+        &mut self,
+        name: &str,
+        table: LazyFrame,
+        texts: impl Iterator<Item = &'a str>,
+    ) {
+        self.register_lazy(name, table);
+        let numbered = Numbered {
+            columns: texts.map(str::to_owned).collect(),
+            lists: Default::default(),
+        };
+        self.numbered.insert(name.to_owned(), Arc::new(numbered));
+    }
+
+    /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
+    /// numbers are to mean the same.
+    pub fn register_all(&mut self, prefix: &str, other: &Database) {
+        for (name, table) in &other.tables {
+            self.register_lazy(&format!("{prefix}{name}"), table.clone());
+        }
+    }
+
+    /// Keeps the numbers of texts for as long as the database lives.
+    pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
+        self.numbers = Some(numbers);
+    }
+
+    /// Names of all tables, sorted.
+    pub fn table_names(&self) -> impl Iterator<Item = &str> {
+        self.tables.keys().map(String::as_str)
+    }
+
+    /// Plans a query that is run later, or never.
+    ///
+    /// # Errors
+    /// What can be told of a query without running it: names that are not there, or no such SQL.
+    pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
+        match self.list_of_texts(sql) {
+            Some(list) => Ok(Planned::new(sql, list.lazy())),
+            None => roomy(sql, || self.plan(sql)).map(|frame| Planned::new(sql, frame)),
+        }
+    }
+
+    /// Plans a query; the plan's columns are resolved.
+    fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
+        rewrite::check(sql).map_err(QueryError::Sql)?;
+        let quoted = rewrite::quote_dotted(&rewrite::with_fractions(sql), |name| {
+            self.tables.contains_key(name)
+        });
+        let planned = guard_panic(|| {
+            // One context a query: the engine keeps names of subqueries in it.
+            let mut context = SQLContext::new();
+            for (name, table) in &self.tables {
+                context.register(name, table.clone());
+            }
+            let mut frame = context.execute(&quoted)?;
+            frame.collect_schema()?;
+            Ok(frame)
+        });
+        match planned {
+            Ok(Ok(frame)) => Ok(frame),
+            Ok(Err(error)) => Err(self.plan_error(sql, &error)),
+            Err(panic) => Err(QueryError::Sql(gave_up(&panic, sql))),
+        }
+    }
+
+    /// The answer to a query for a list of texts, without a text for every row; `None`: ask the engine.
+    fn list_of_texts(&self, sql: &str) -> Option<DataFrame> {
+        let asked = dictionary_lookup::asked(sql, ID_SUFFIX)?;
+        let numbered = self.numbered.get(&asked.table)?;
+        let dictionary = self.numbers.as_ref()?;
+        if !numbered.columns.contains(&asked.column) {
+            return None;
+        }
+        let lists = || {
+            numbered
+                .lists
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        let known = lists().get(&asked.column).cloned();
+        let list = match known {
+            Some(list) => list,
+            None => {
+                let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?, sql).ok()?;
+                let list = dictionary_lookup::list(&numbers, dictionary)?;
+                lists().insert(asked.column.clone(), list.clone());
+                list
+            }
+        };
+        asked.named(list).ok()
+    }
+
+    fn plan_error(&self, sql: &str, error: &PolarsError) -> QueryError {
+        match missing(error) {
+            Some(Missing::Table(name)) => {
+                let name = self.whole_name(sql, name);
+                let nearest = nearest(&name, self.table_names());
+                QueryError::UnknownTable { name, nearest }
+            }
+            Some(Missing::Column(name)) => {
+                let columns = self.columns_of_query(sql);
+                let nearest = nearest(&name, columns.iter().map(String::as_str));
+                QueryError::UnknownColumn {
+                    name,
+                    nearest,
+                    columns,
+                }
+            }
+            None => QueryError::Sql(same_names(error).unwrap_or_else(|| first_line(error))),
+        }
+    }
+
+    /// The engine names only the part before the dot of an unknown `plugin.table`.
+    fn whole_name(&self, sql: &str, name: String) -> String {
+        let tokens = tokens::tokens(sql);
+        let at = |at: usize| tokens.get(at).and_then(|t| t.name(sql));
+        let found = (0..tokens.len()).find(|&i| {
+            at(i).as_deref() == Some(&name)
+                && i > 0
+                && ["from", "join"]
+                    .iter()
+                    .any(|word| tokens[i - 1].is(sql, word))
+                && tokens
+                    .get(i + 1)
+                    .is_some_and(|t| t.kind == tokens::Kind::Mark('.'))
+        });
+        match found.and_then(|i| at(i + 2)) {
+            Some(rest) => format!("{name}.{rest}"),
+            None => name,
+        }
+    }
+
+    /// Columns of all tables whose names stand in a query.
+    fn columns_of_query(&self, sql: &str) -> Vec<String> {
+        let tokens = tokens::tokens(sql);
+        let named = |table: &str| {
+            let last = table.rsplit('.').next().unwrap_or(table);
+            tokens.iter().any(|t| {
+                t.name(sql)
+                    .is_some_and(|name| name == table || name == last)
+            })
+        };
+        let mut columns = Vec::new();
+        for (_, frame) in self.tables.iter().filter(|(table, _)| named(table)) {
+            if let Ok(schema) = frame.clone().collect_schema() {
+                columns.extend(schema.iter_names().map(ToString::to_string));
+            }
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+}
+
+/// A query that was planned; it needs its database no more.
+pub struct Planned {
+    sql: String,
+    frame: LazyFrame,
+}
+
+impl Planned {
+    fn new(sql: &str, frame: LazyFrame) -> Self {
+        let sql = sql.to_owned();
+        Self { sql, frame }
+    }
+
+    /// Its columns, without rows.
+    ///
+    /// # Errors
+    /// As [`collect`].
+    pub fn columns(&mut self) -> Result<DataFrame, QueryError> {
+        let schema = self.frame.collect_schema();
+        let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        Ok(DataFrame::empty_with_schema(&schema))
+    }
+
+    /// Its rows, as [`collect`] gives them.
+    ///
+    /// # Errors
+    /// As [`collect`].
+    pub fn rows(self) -> Result<DataFrame, QueryError> {
+        let Self { sql, frame } = self;
+        roomy(&sql, || run(frame, &sql))
+    }
+}
+
+/// Runs one SQL query on the streaming engine and gathers its rows.
+///
+/// Rows come in the order the query asks for. Without `ORDER BY`, those of a
+/// grouping or a join come in any order.
+///
+/// # Errors
+///
+/// See [`QueryError`]. Queries see the database's tables only: the engine's
+/// functions that read files are refused.
+pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    match database.list_of_texts(sql) {
+        Some(list) => Ok(list),
+        None => roomy(sql, || run(database.plan(sql)?, sql)),
+    }
+}
+
+/// As [`collect`], with the same rows in the same order each time: where the
+/// query leaves the order open, rows are ordered by their columns from left to right.
+///
+/// # Errors
+///
+/// As [`collect`].
+pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    roomy(sql, || in_order(database, sql))
+}
+
+fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    let mut frame = database.plan(sql)?;
+    let columns = frame
+        .collect_schema()
+        .map_err(|error| QueryError::Failed(first_line(&error)))?
+        .len();
+    match rewrite::order_totally(sql, columns).map(|sql| database.plan(&sql)) {
+        Some(Ok(ordered)) => run(ordered, sql),
+        // Columns without an order, such as lists.
+        Some(Err(_)) | None => run(frame, sql),
+    }
+}
+
+fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
+    let run = || count_without_wide_sums(frame)?.collect_with_engine(Engine::Streaming);
+    match guard_panic(run) {
+        Ok(Ok(result)) => Ok(result.unwrap_single()),
+        Ok(Err(error)) => Err(QueryError::Failed(first_line(&error))),
+        Err(panic) => Err(QueryError::Failed(gave_up(&panic, sql))),
+    }
+}
+
+/// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: they cannot be told.
+pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
+    rewrite::check(sql).ok()?;
+    let tables = roomy(sql, || {
+        let found = guard_panic(|| polars::sql::extract_table_identifiers(sql, true, true));
+        found
+            .ok()
+            .and_then(Result::ok)
+            .ok_or_else(|| QueryError::Sql(String::new()))
+    });
+    let unquoted = |name: String| name.replace(['"', '`'], "");
+    Some(tables.ok()?.into_iter().map(unquoted).collect())
+}
+
+/// From so many operators on a query is planned and run where there is more room.
+const DEEP: usize = 200;
+/// Room for the calls of the deepest query.
+const STACK_BYTES: usize = 256 << 20;
+
+/// Does what is to be done with a query; in a thread with a large stack if its tree is deep.
+fn roomy<T: Send>(
+    sql: &str,
+    work: impl FnOnce() -> Result<T, QueryError> + Send,
+) -> Result<T, QueryError> {
+    if rewrite::operators(sql) < DEEP {
+        return work();
+    }
+    thread::scope(|scope| {
+        let started = thread::Builder::new()
+            .name("query".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn_scoped(scope, work);
+        let thread = started.map_err(|error| {
+            QueryError::Failed(format!(
+                "it has many operators, and no thread can be had for it: {error}"
+            ))
+        })?;
+        match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// The engine's last words, and the query that was too much for it.
+fn gave_up(panic: &str, sql: &str) -> String {
+    const MOST: usize = 200;
+    let start: String = sql.chars().take(MOST).collect();
+    let more = if start.len() < sql.len() { "…" } else { "" };
+    format!(
+        "{panic}, in: {}{more}",
+        start.split_whitespace().collect::<Vec<_>>().join(" ")
+    )
+}
+
+/// polars 0.55.2 counts the rows of a union (a table whose rows lie in several kinds of places)
+/// as a sum in 128 bits, which it can only do with a feature that we do not build. Such a plan
+/// is run without the step that makes it so: it reads more columns, and counts right.
+fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    let is_wide = frame.describe_plan()?.contains("UNION")
+        && frame
+            .describe_optimized_plan()?
+            .to_lowercase()
+            .contains("128");
+    Ok(if is_wide {
+        frame.with_projection_pushdown(false)
+    } else {
+        frame
+    })
+}
+
+/// The engine appends whole plans to its messages.
+fn first_line(error: &PolarsError) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,280 @@
+//! Changes to a query's text before the engine parses it.
+//!
+//! The engine takes `plugin.table` for the table `plugin`, so names with a dot
+//! are put in quotes, and whole numbers with an exponent, which it cannot read, get
+//! a fraction. It also would read any file that a query names; a query
+//! here sees the published tables and nothing else.
+
+use std::borrow::Cow;
+
+use super::tokens::{Kind, Token, tokens};
+
+/// Functions of the engine that open files.
+const FILE_FUNCTIONS: [&str; 4] = ["read_csv", "read_ipc", "read_json", "read_parquet"];
+
+/// Statements that ask and do not change.
+const QUERIES: [&str; 6] = ["select", "with", "values", "from", "show", "explain"];
+
+/// Words after which rows come in no particular order.
+const UNORDERED: [&str; 9] = [
+    "group",
+    "distinct",
+    "join",
+    "union",
+    "except",
+    "intersect",
+    "limit",
+    "fetch",
+    "order",
+];
+
+/// Words that make the tree of a query deeper, as operators do.
+const DEEPER: [&str; 9] = [
+    "and",
+    "or",
+    "is",
+    "like",
+    "join",
+    "union",
+    "except",
+    "intersect",
+    "select",
+];
+
+/// More than these the engine cannot plan: each lies within the next, and so do its calls.
+const MOST_OPERATORS: usize = 2000;
+
+/// Upper bound of the depth of a query's tree: its operators.
+pub(super) fn operators(sql: &str) -> usize {
+    let tokens = tokens(sql);
+    let is_deeper = |token: &&Token| match token.kind {
+        Kind::Mark(mark) => !matches!(mark, ',' | '.' | ';' | '(' | ')'),
+        Kind::Word => DEEPER.iter().any(|word| token.is(sql, word)),
+        Kind::Quoted | Kind::Literal => false,
+    };
+    tokens.iter().filter(is_deeper).count()
+}
+
+/// Says why a text is not a query over published tables.
+pub(super) fn check(sql: &str) -> Result<(), String> {
+    let operators = operators(sql);
+    if operators > MOST_OPERATORS {
+        return Err(format!(
+            "it has {operators} operators, at most {MOST_OPERATORS} can be planned (hint: IN (…) takes a list of any length)"
+        ));
+    }
+    let tokens = tokens(sql);
+    let first = tokens.iter().find(|t| t.kind != Kind::Mark('('));
+    if !first.is_some_and(|t| QUERIES.iter().any(|q| t.is(sql, q))) {
+        return Err("expected a query that begins with SELECT or WITH".to_owned());
+    }
+    for pair in tokens.windows(2) {
+        let file_function = FILE_FUNCTIONS.iter().find(|f| pair[0].is(sql, f));
+        if let (Some(function), Kind::Mark('(')) = (file_function, pair[1].kind) {
+            return Err(format!(
+                "{function} is not available: a query reads the published tables only"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Gives whole numbers with an exponent, such as `1e6`, the fraction without which the engine takes
+/// them for integers.
+pub(super) fn with_fractions(sql: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let mut copied = 0;
+    for token in tokens(sql) {
+        let text = token.text(sql);
+        let Some(at) = text
+            .find(['e', 'E'])
+            .filter(|_| token.kind == Kind::Literal)
+        else {
+            continue;
+        };
+        let (digits, exponent) = (&text[..at], &text[at + 1..]);
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let is_whole = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        if is_whole(digits) && is_whole(exponent) {
+            let at = token.range.start + at;
+            out.push_str(&sql[copied..at]);
+            out.push_str(".0");
+            copied = at;
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(sql);
+    }
+    out.push_str(&sql[copied..]);
+    Cow::Owned(out)
+}
+
+/// Puts `plugin.table` in quotes wherever `is_table` knows that name.
+pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String {
+    let tokens = tokens(sql);
+    let mut out = String::with_capacity(sql.len() + 16);
+    let mut copied = 0;
+    let mut at = 0;
+    while at + 2 < tokens.len() {
+        let after_dot = at > 0 && tokens[at - 1].kind == Kind::Mark('.');
+        match dotted(sql, &tokens[at..at + 3]).filter(|name| !after_dot && is_table(name)) {
+            Some(name) => {
+                out.push_str(&sql[copied..tokens[at].range.start]);
+                out.push('"');
+                out.push_str(&name.replace('"', "\"\""));
+                out.push('"');
+                copied = tokens[at + 2].range.end;
+                at += 3;
+            }
+            None => at += 1,
+        }
+    }
+    out.push_str(&sql[copied..]);
+    out
+}
+
+fn dotted(sql: &str, three: &[Token]) -> Option<String> {
+    (three[1].kind == Kind::Mark('.')).then_some(())?;
+    Some(format!("{}.{}", three[0].name(sql)?, three[2].name(sql)?))
+}
+
+/// Orders the rows of a query by all `columns`, after what it orders by itself;
+/// `None`: its rows come in the order of the files.
+pub(super) fn order_totally(sql: &str, columns: usize) -> Option<String> {
+    let tokens = tokens(sql);
+    if columns == 0
+        || !tokens
+            .iter()
+            .any(|t| UNORDERED.iter().any(|word| t.is(sql, word)))
+    {
+        return None;
+    }
+    let top: Vec<&Token> = tokens.iter().filter(|t| t.depth == 0).collect();
+    let is = |at: usize, word: &str| top.get(at).is_some_and(|t| t.is(sql, word));
+    if is(0, "show") || is(0, "explain") {
+        return None;
+    }
+    let order = (0..top.len()).find(|&at| is(at, "order") && is(at + 1, "by"));
+    let cut = (order.unwrap_or(0)..top.len()).find(|&at| {
+        is(at, "limit") || is(at, "offset") || is(at, "fetch") || top[at].kind == Kind::Mark(';')
+    });
+    let at = cut.map_or(sql.len(), |at| top[at].range.start);
+    let all: Vec<String> = (1..=columns).map(|n| n.to_string()).collect();
+    let words = if order.is_some() { "," } else { " ORDER BY" };
+    // A line of its own: what stands before may end in a comment.
+    Some(format!(
+        "{}\n{words} {} {}",
+        &sql[..at],
+        all.join(", "),
+        &sql[at..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_text_without_such_a_table_stays_as_it_is(text in any::<String>()) {
+            prop_assert_eq!(quote_dotted(&text, |_| false), text);
+        }
+
+        #[test]
+        fn a_name_is_found_wherever_sql_would_see_it(before in "[a-z ,(]{0,9}", after in "[ ,)a-z]{0,9}") {
+            let sql = format!("{before} category.by_brick {after}");
+            prop_assert_eq!(quoted(&sql), format!("{before} \"category.by_brick\" {after}"));
+        }
+    }
+
+    fn quoted(sql: &str) -> String {
+        quote_dotted(sql, |name| name == "category.by_brick")
+    }
+
+    #[test]
+    fn dotted_tables_are_quoted_and_nothing_else() {
+        assert_eq!(
+            quoted("SELECT * FROM category.by_brick b"),
+            "SELECT * FROM \"category.by_brick\" b"
+        );
+        assert_eq!(
+            quoted("FROM \"category\" . by_brick"),
+            "FROM \"category.by_brick\""
+        );
+        assert_eq!(
+            quoted("SELECT category.by_brick.calls"),
+            "SELECT \"category.by_brick\".calls"
+        );
+        for same in [
+            "SELECT b.category FROM bricks b",
+            "SELECT 'category.by_brick'",
+            "x.category.by_brick",
+            "a.b -- category.by_brick",
+        ] {
+            assert_eq!(quoted(same), same);
+        }
+    }
+
+    #[test]
+    fn files_cannot_be_read_nor_tables_changed() {
+        assert!(
+            check("SELECT * FROM read_parquet('/etc/x')")
+                .unwrap_err()
+                .contains("read_parquet")
+        );
+        assert!(check("DROP TABLE bricks").is_err());
+        assert!(check("").is_err());
+        assert!(check("SELECT 'read_csv(' AS read_csv FROM bricks").is_ok());
+        assert!(check("(SELECT 1)").is_ok());
+    }
+
+    #[test]
+    fn whole_numbers_with_an_exponent_get_a_fraction() {
+        let sql = "SELECT SUM(dur_ns)/1e6, x*1E-6, 7e+2 FROM \"1e6\"";
+        assert_eq!(
+            with_fractions(sql),
+            "SELECT SUM(dur_ns)/1.0e6, x*1.0E-6, 7.0e+2 FROM \"1e6\""
+        );
+        for same in [
+            "SELECT '1e6'",
+            "SELECT 2.5e-3",
+            "SELECT a1e6",
+            "SELECT 1e",
+            "-- 1e6",
+            "",
+        ] {
+            assert_eq!(with_fractions(same), same);
+        }
+    }
+
+    #[test]
+    fn a_chain_of_operators_is_not_endless() {
+        let chain = |terms: usize| format!("SELECT {}1", "1+".repeat(terms));
+        assert!(check(&chain(1900)).is_ok());
+        let error = check(&chain(5000)).unwrap_err();
+        assert!(
+            error.contains("5001 operators") && error.contains("2000"),
+            "{error}"
+        );
+        let list = format!("SELECT id FROM t WHERE id IN ({}1)", "1,".repeat(9000));
+        assert!(check(&list).is_ok());
+    }
+
+    #[test]
+    fn an_order_is_made_total() {
+        let total =
+            |sql| order_totally(sql, 2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" "));
+        assert_eq!(total("SELECT a, b FROM t"), None);
+        assert_eq!(
+            total("SELECT a, SUM(b) FROM t GROUP BY a -- x").unwrap(),
+            "SELECT a, SUM(b) FROM t GROUP BY a -- x ORDER BY 1, 2"
+        );
+        assert_eq!(
+            total("SELECT a, b FROM (SELECT * FROM t ORDER BY c LIMIT 3) ORDER BY b DESC LIMIT 5;")
+                .unwrap(),
+            "SELECT a, b FROM (SELECT * FROM t ORDER BY c LIMIT 3) ORDER BY b DESC , 1, 2 LIMIT 5;"
+        );
+    }
+}

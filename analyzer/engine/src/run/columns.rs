@@ -1,0 +1,300 @@
+//! From segments to the published columns of one table.
+//!
+//! Whatever a file holds, a published table has the columns of the format, in
+//! their types, then columns only the files know, then a number for every text.
+//! All of it is lazy: a query reads the columns it names.
+
+use std::collections::BTreeMap;
+
+use polars::io::HiveOptions;
+use polars::prelude::{
+    Categories, DataFrame, DataType, Expr, IntoLazy, IpcScanOptions, LazyFrame, NULL, PlRefPath,
+    PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef, UnifiedScanArgs, UnionArgs, col,
+    concat, lit,
+};
+use trueno_format::schema::{self, ColumnType};
+use trueno_model::{ColumnInfo, Problem};
+
+use super::segment::{Segment, Source};
+use crate::catalog::{self, ID_SUFFIX};
+
+/// One column a table is published with.
+#[derive(Clone)]
+struct Target {
+    name: String,
+    dtype: DataType,
+}
+
+/// A published table.
+pub(super) struct Published {
+    pub(super) columns: Vec<ColumnInfo>,
+    targets: Vec<Target>,
+}
+
+impl Published {
+    /// Plans a table over the columns its segments have; columns that cannot be published become problems.
+    pub(super) fn plan(
+        table: &str,
+        segments: &[&Segment],
+        problems: &mut Vec<Problem>,
+    ) -> Published {
+        let known = schema::table(table);
+        let mut columns = known.map(catalog::columns).unwrap_or_default();
+        let mut targets: Vec<Target> = known
+            .map(|t| {
+                t.columns
+                    .iter()
+                    .map(|c| Target {
+                        name: c.name.to_owned(),
+                        dtype: dtype(c.ty),
+                    })
+                    .collect()
+            })
+            .unwrap_or_default();
+
+        let unknown = unknown_columns(known, segments, problems);
+        for (name, dtype) in unknown {
+            columns.push(catalog::unknown_column(&name, plain_type_name(&dtype)));
+            targets.push(Target { name, dtype });
+        }
+        let texts = columns
+            .iter()
+            .zip(&targets)
+            .filter(|(_, t)| has_id(t, &targets));
+        let ids: Vec<ColumnInfo> = texts
+            .map(|(c, _)| catalog::id_column(&c.name, c.nullable))
+            .collect();
+        columns.extend(ids);
+        Published { columns, targets }
+    }
+
+    /// The text columns that have a companion with numbers.
+    pub(super) fn numbered(&self) -> impl Iterator<Item = &str> {
+        let targets = self.targets.iter();
+        let numbered = targets.filter(|target| has_id(target, &self.targets));
+        numbered.map(|target| target.name.as_str())
+    }
+
+    /// The table's rows, in the order they were written.
+    pub(super) fn frame(&self, segments: &[&Segment]) -> PolarsResult<LazyFrame> {
+        let mut parts = Vec::new();
+        let mut scans = Scans::default();
+        for segment in segments {
+            match &segment.source {
+                Source::Scan { path, schema } => {
+                    if !scans.take(Form::Arrow, schema) {
+                        parts.push(self.scan(&mut scans)?);
+                        scans.take(Form::Arrow, schema);
+                    }
+                    scans.paths.push(PlRefPath::try_from_path(path)?);
+                }
+                Source::Parquet { path, schema } => {
+                    if !scans.take(Form::Parquet, schema) {
+                        parts.push(self.scan(&mut scans)?);
+                        scans.take(Form::Parquet, schema);
+                    }
+                    scans.paths.push(PlRefPath::try_from_path(path)?);
+                }
+                Source::Frame(frame) => {
+                    parts.push(self.scan(&mut scans)?);
+                    parts.push(Some(
+                        frame.clone().lazy().select(self.select(frame.schema())),
+                    ));
+                }
+                Source::Nothing => {}
+            }
+        }
+        parts.push(self.scan(&mut scans)?);
+        let mut parts: Vec<LazyFrame> = parts.into_iter().flatten().collect();
+        match parts.len() {
+            0 => {
+                let empty = DataFrame::empty_with_schema(&Schema::default());
+                Ok(empty
+                    .lazy()
+                    .select(self.select(&Schema::default()))
+                    .slice(0, 0))
+            }
+            1 => Ok(parts.remove(0)),
+            _ => concat(parts, UnionArgs::default()),
+        }
+    }
+
+    /// One scan over segments of the same form and schema; empties the list.
+    fn scan(&self, scans: &mut Scans) -> PolarsResult<Option<LazyFrame>> {
+        let Some((form, schema)) = scans.of.take() else {
+            return Ok(None);
+        };
+        let paths = ScanSources::Paths(scans.paths.drain(..).collect());
+        let frame = match form {
+            Form::Arrow => LazyFrame::scan_ipc_sources(
+                paths,
+                IpcScanOptions::default(),
+                UnifiedScanArgs {
+                    schema: Some(schema.clone()),
+                    glob: false,
+                    ..UnifiedScanArgs::default()
+                },
+            )?,
+            Form::Parquet => LazyFrame::scan_parquet_sources(
+                paths,
+                ScanArgsParquet {
+                    schema: Some(schema.clone()),
+                    glob: false,
+                    // A folder `rank=0` on the way is no column.
+                    hive_options: HiveOptions::new_disabled(),
+                    ..ScanArgsParquet::default()
+                },
+            )?,
+        };
+        Ok(Some(frame.select(self.select(&schema))))
+    }
+
+    /// The published columns over a frame that has `found`.
+    fn select(&self, found: &Schema) -> Vec<Expr> {
+        let mut select: Vec<Expr> = Vec::with_capacity(self.columns.len());
+        for target in &self.targets {
+            let name = target.name.as_str();
+            select.push(match found.get(name) {
+                Some(dtype) if *dtype == target.dtype => col(name),
+                Some(dtype) if convertible(&published_type(dtype), &target.dtype) => {
+                    col(name).cast(target.dtype.clone())
+                }
+                _ => lit(NULL).cast(target.dtype.clone()).alias(name),
+            });
+        }
+        for target in self.targets.iter().filter(|t| has_id(t, &self.targets)) {
+            let name = target.name.as_str();
+            let number = |categorical: Expr| categorical.to_physical().cast(DataType::Int64);
+            select.push(
+                match found.get(name) {
+                    Some(DataType::Categorical(categories, _)) if categories.is_global() => {
+                        number(col(name))
+                    }
+                    Some(DataType::Categorical(..)) => number(
+                        col(name)
+                            .cast(DataType::String)
+                            .cast(DataType::from_categories(Categories::global())),
+                    ),
+                    Some(DataType::String) => {
+                        number(col(name).cast(DataType::from_categories(Categories::global())))
+                    }
+                    _ => lit(NULL).cast(DataType::Int64),
+                }
+                .alias(id_name(name)),
+            );
+        }
+        select
+    }
+}
+
+/// File format of a scan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Arrow,
+    Parquet,
+}
+
+/// Files that one scan can read.
+#[derive(Default)]
+struct Scans {
+    of: Option<(Form, SchemaRef)>,
+    paths: Vec<PlRefPath>,
+}
+
+impl Scans {
+    /// Tells whether a file of this form and schema may join; the first one always may.
+    fn take(&mut self, form: Form, schema: &SchemaRef) -> bool {
+        let (own, columns) = self.of.get_or_insert_with(|| (form, schema.clone()));
+        *own == form && columns == schema
+    }
+}
+
+/// Columns the format does not know, by name; what cannot be published is a problem.
+fn unknown_columns(
+    known: Option<&schema::Table>,
+    segments: &[&Segment],
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<String, DataType> {
+    let mut unknown: BTreeMap<String, DataType> = BTreeMap::new();
+    for segment in segments {
+        let Some(schema) = segment_schema(segment) else {
+            continue;
+        };
+        for (name, found) in schema.iter() {
+            let found = published_type(found);
+            let expected = match known.and_then(|t| t.column(name)) {
+                Some(column) => dtype(column.ty),
+                None => unknown
+                    .entry(name.to_string())
+                    .or_insert_with(|| found.clone())
+                    .clone(),
+            };
+            if !convertible(&found, &expected) {
+                let (found, expected) = (plain_type_name(&found), plain_type_name(&expected));
+                let text = format!(
+                    "{}: column {name} is {found}, expected {expected}: read as null",
+                    segment.name
+                );
+                problems.push(Problem::error("column_type", text));
+            }
+        }
+    }
+    unknown
+}
+
+/// Tells whether a column gets one beside it that numbers its texts: not if there is one of that name.
+fn has_id(column: &Target, all: &[Target]) -> bool {
+    column.dtype == DataType::String && !all.iter().any(|other| other.name == id_name(&column.name))
+}
+
+fn id_name(column: &str) -> String {
+    format!("{column}{ID_SUFFIX}")
+}
+
+fn segment_schema(segment: &Segment) -> Option<SchemaRef> {
+    match &segment.source {
+        Source::Scan { schema, .. } | Source::Parquet { schema, .. } => Some(schema.clone()),
+        Source::Frame(frame) => Some(frame.schema().clone()),
+        Source::Nothing => None,
+    }
+}
+
+/// The engine's type of a column of the format.
+fn dtype(ty: ColumnType) -> DataType {
+    match ty {
+        ColumnType::U32 => DataType::UInt32,
+        ColumnType::U64 => DataType::UInt64,
+        ColumnType::I64 => DataType::Int64,
+        ColumnType::F64 => DataType::Float64,
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Text => DataType::String,
+    }
+}
+
+/// Published type of one found in a file: dictionaries as strings, all else as it is.
+fn published_type(found: &DataType) -> DataType {
+    if matches!(found, DataType::Categorical(..)) {
+        DataType::String
+    } else {
+        found.clone()
+    }
+}
+
+/// Tells whether every value found in a file has a place in the published type.
+fn convertible(found: &DataType, published: &DataType) -> bool {
+    found == published
+        || (found.is_integer() && published.is_integer())
+        || (found.is_primitive_numeric() && published.is_float())
+}
+
+fn plain_type_name(dtype: &DataType) -> String {
+    match dtype {
+        DataType::String => "text".to_owned(),
+        DataType::Boolean => "bool".to_owned(),
+        DataType::Int64 => "i64".to_owned(),
+        DataType::UInt64 => "u64".to_owned(),
+        DataType::UInt32 => "u32".to_owned(),
+        DataType::Float64 => "f64".to_owned(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,321 @@
+//! Sums segments up: how complete a run is, and what there is to say about it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use trueno_format::run_json::{RunJson, State};
+use trueno_format::salvage::{self, Salvaged};
+use trueno_format::schema;
+use trueno_model::{Problem, RunFacts, RunState, TableFacts, WallSource};
+use trueno_plugin::{agreeing, counted};
+
+use super::segment::{Segment, SegmentState};
+
+/// State of the process that writes, or wrote, a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// It said that it is done, or nothing is known of it.
+    Ended,
+    /// It did not say that it is done, and is still there.
+    Alive { pid: Option<u32> },
+    /// It did not say that it is done, and is gone.
+    Gone { pid: Option<u32> },
+}
+
+impl Writer {
+    /// From what `run.json` says, the lock that a writer holds while it lives, and where there
+    /// is none, the processes of this machine.
+    pub(super) fn of(dir: &Path, run: &RunJson) -> Writer {
+        let pid = run.program.pid;
+        // An export was written at once, whatever became of its source.
+        if run.state != State::Recording || run.exported_from.is_some() {
+            return Writer::Ended;
+        }
+        match salvage::is_recording(dir) {
+            Some(true) => return Writer::Alive { pid },
+            Some(false) => return Writer::Gone { pid },
+            None => {}
+        }
+        let here = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let same_machine = match (&run.host.name, here) {
+            (Some(there), Some(here)) => there == here.trim(),
+            _ => true,
+        };
+        let is_there = |pid: u32| Path::new(&format!("/proc/{pid}")).exists();
+        if same_machine && pid.is_some_and(is_there) {
+            Writer::Alive { pid }
+        } else {
+            Writer::Gone { pid }
+        }
+    }
+
+    pub(super) fn is_alive(self) -> bool {
+        matches!(self, Writer::Alive { .. })
+    }
+
+    pub(super) fn is_unfinished(self) -> bool {
+        self != Writer::Ended
+    }
+}
+
+/// Fills in what the segments tell.
+pub(super) fn fill(
+    facts: &mut RunFacts,
+    run: Option<&RunJson>,
+    rest: Option<&Salvaged>,
+    segments: &[Segment],
+    last_end_ns: Option<i64>,
+) {
+    let mut tables: BTreeMap<&str, TableFacts> = BTreeMap::new();
+    for segment in segments {
+        let table = tables.entry(segment.table()).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.segments += 1;
+        table.bytes += segment.bytes;
+        table.rows_read += segment.rows_read;
+        table.rows_expected = sum(table.rows_expected, segment.rows_expected);
+        table.rows_lost = sum(table.rows_lost, segment.rows_lost());
+    }
+    for (name, counts) in run.iter().flat_map(|r| &r.tables) {
+        let table = tables.entry(name).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.dropped = facts.dropped.map(|_| counts.dropped);
+        // Segments that neither journal nor directory know: run.json alone remembers them.
+        if table.rows_expected.is_none_or(|rows| rows < counts.rows) {
+            table.rows_expected = Some(counts.rows);
+            table.rows_lost = Some(counts.rows.saturating_sub(table.rows_read));
+        }
+        let lost = Some(counts.lost);
+        table.rows_expected = sum(table.rows_expected, lost);
+        table.rows_lost = sum(table.rows_lost, lost);
+    }
+    for (name, dropped) in rest.iter().flat_map(|rest| &rest.dropped) {
+        let table = tables.entry(name).or_insert_with(|| TableFacts {
+            rows_expected: Some(0),
+            rows_lost: Some(0),
+            ..TableFacts::default()
+        });
+        table.dropped = facts.dropped.map(|_| *dropped);
+    }
+    for (name, table) in &mut tables {
+        table.name = (*name).to_owned();
+        if facts.dropped.is_some() && table.dropped.is_none() {
+            table.dropped = Some(0);
+        }
+    }
+
+    let mut ordered: Vec<TableFacts> = schema::TABLES
+        .iter()
+        .filter_map(|t| tables.remove(t.name))
+        .collect();
+    ordered.extend(tables.into_values());
+    facts.rows = ordered.iter().map(|t| t.rows_read).sum();
+    facts.rows_lost = ordered
+        .iter()
+        .filter_map(|t| t.rows_lost)
+        .fold(0, u64::saturating_add);
+    facts.tables = ordered;
+    facts.clean_end =
+        facts.state == RunState::Finished && segments.iter().all(|s| s.state != SegmentState::Open);
+    // The recorder has nothing to say of a recovered run but what is missing.
+    let recovered = facts.state == RunState::Recovered
+        && run.is_some_and(|run| run.problems.is_empty())
+        && segments.iter().all(|s| s.state != SegmentState::Open);
+    facts.complete = (facts.clean_end || recovered)
+        && facts.dropped == Some(0)
+        && facts.open == 0
+        && facts.tables.iter().all(|t| t.rows_lost == Some(0))
+        && segments.iter().all(Segment::is_whole);
+    if facts.wall_ns.is_none() && last_end_ns.is_some() {
+        facts.wall_ns = last_end_ns;
+        facts.wall_source = WallSource::LastEvent;
+    }
+}
+
+fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    Some(a?.saturating_add(b?))
+}
+
+/// The problem that tells how the recording ended; it is said first of all.
+pub(super) fn end_problem(
+    run: Option<&RunJson>,
+    writer: Writer,
+    last_end_ns: Option<i64>,
+) -> Option<Problem> {
+    let reach = last_end_ns.map_or_else(
+        || "no interval was written yet".to_owned(),
+        |ns| format!("the data reach {ns} ns of the run's time"),
+    );
+    let process = |pid: Option<u32>| {
+        pid.map_or_else(|| "the program".to_owned(), |pid| format!("process {pid}"))
+    };
+    match writer {
+        Writer::Ended => {
+            let run = run.filter(|run| run.state == State::Recovered)?;
+            let text = format!(
+                "recovered after an unclean end: {} did not finish the run; {reach}",
+                process(run.program.pid)
+            );
+            Some(Problem::warning("unclean_end", text))
+        }
+        Writer::Alive { pid } => {
+            let text = format!("{} is still recording: {reach}", process(pid));
+            Some(Problem::info("recording", text))
+        }
+        Writer::Gone { pid } => {
+            let text = format!(
+                "unclean end: {} is gone and did not finish the run; {reach}",
+                process(pid)
+            );
+            Some(Problem::warning("unclean_end", text))
+        }
+    }
+}
+
+/// Problems of a killed recorder: what it has left, and what it could not leave.
+pub(super) fn rest_problems(
+    run: Option<&RunJson>,
+    writer: Writer,
+    rest: &[Segment],
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let rows: u64 = rest.iter().map(|segment| segment.rows_read).sum();
+    if rows > 0 {
+        let text = format!(
+            "{} lay in live/, where rows wait for their segment, and {} read from there \
+             (hint: `trueno-analyze recover` writes segments of them)",
+            counted(rows, "row", "rows"),
+            agreeing(rows, "is", "are")
+        );
+        problems.push(Problem::info("live", text));
+    }
+    let unsafe_run = run.is_some_and(|run| run.recorder.crash_safe == Some(false));
+    if unsafe_run && matches!(writer, Writer::Gone { .. }) {
+        let text = "the latest events may be missing: they were kept in the memory of the process";
+        problems.push(Problem::warning("latest_events_missing", text));
+    }
+    problems
+}
+
+/// Problems that the recorder itself has written down.
+pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>) -> Vec<Problem> {
+    let Some(run) = run else { return Vec::new() };
+    let mut problems = Vec::new();
+    for text in &run.problems {
+        problems.push(match run.state {
+            State::Failed => Problem::error(
+                "recorder_failed",
+                format!("the recorder stopped early: {text}"),
+            ),
+            State::Recovered => Problem::error("not_recovered", text.clone()),
+            _ => Problem::warning("recorder", format!("the recorder says: {text}")),
+        });
+    }
+    if run.state == State::Failed && run.problems.is_empty() {
+        problems.push(Problem::error(
+            "recorder_failed",
+            "the recorder stopped early, and does not say why",
+        ));
+    }
+    let dropped: BTreeMap<&str, u64> = match rest {
+        Some(rest) => rest
+            .dropped
+            .iter()
+            .map(|(name, rows)| (*name, *rows))
+            .collect(),
+        None => {
+            let tables = run.tables.iter().filter(|(_, t)| t.dropped > 0);
+            tables.map(|(name, t)| (name.as_str(), t.dropped)).collect()
+        }
+    };
+    let rows = rest.map_or(run.dropped, |_| dropped.values().sum());
+    if rows > 0 {
+        let tables: Vec<String> = dropped
+            .iter()
+            .map(|(name, rows)| format!("{name} {rows}"))
+            .collect();
+        let tables = if tables.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", tables.join(", "))
+        };
+        problems.push(Problem::warning(
+            "dropped",
+            format!(
+                "{} dropped at recording{tables}",
+                counted(rows, "row was", "rows were")
+            ),
+        ));
+    }
+    problems
+}
+
+/// Problems of the segments, in the order of their names.
+pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
+    let of = |segment: &Segment| {
+        let loses = segment.state == SegmentState::Lost || segment.rows_lost() != Some(0);
+        let name = segment.name.clone();
+        let make = move |fault: &String| {
+            let text = format!("{name}: {fault}");
+            if loses {
+                Problem::error("segment_damaged", text)
+            } else {
+                Problem::warning("segment", text)
+            }
+        };
+        let mut problems: Vec<Problem> = segment.faults.iter().map(make).collect();
+        if let Some(lost) = segment.rows_lost().filter(|&rows| rows > 0) {
+            let expected = segment.rows_expected.unwrap_or(lost);
+            let text = format!(
+                "{}: {lost} of {} lost",
+                segment.name,
+                counted(expected, "row", "rows")
+            );
+            problems.push(Problem::error("rows_lost", text));
+        }
+        problems
+    };
+    segments.iter().flat_map(of).collect()
+}
+
+/// Where `run.json` counts otherwise than the segments.
+pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Problem> {
+    let ended = |r: &&RunJson| matches!(r.state, State::Finished | State::Recovered);
+    let Some(run) = run.filter(ended) else {
+        return Vec::new();
+    };
+    let mut problems = Vec::new();
+    for table in &facts.tables {
+        let Some(counts) = run.tables.get(&table.name) else {
+            problems.push(Problem::warning(
+                "counts_differ",
+                format!(
+                    "{}: {} found, run.json lists no such table",
+                    table.name,
+                    counted(table.rows_read, "row was", "rows were")
+                ),
+            ));
+            continue;
+        };
+        let known = table.rows_lost.unwrap_or(0).saturating_add(table.rows_read);
+        if counts.rows.saturating_add(counts.lost) != known || counts.segments != table.segments {
+            let text = format!(
+                "{}: run.json counts {} in {}, found {} in {}",
+                table.name,
+                counted(counts.rows, "row", "rows"),
+                counted(counts.segments, "segment", "segments"),
+                counted(table.rows_read, "row", "rows"),
+                table.segments
+            );
+            problems.push(Problem::warning("counts_differ", text));
+        }
+    }
+    problems
+}

@@ -1,0 +1,61 @@
+//! A run as an export writes it down: rows as they are stored, sources, facts.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use polars::prelude::{LazyFrame, PolarsResult, col};
+use trueno_format::run_json::RunJson;
+
+use super::open::of_table;
+use super::{Run, exported};
+
+/// Folder of kernel sources in a run directory.
+const SOURCES: &str = "ptx";
+
+impl Run {
+    /// Columns of a table, in the order they were written: one plan a segment.
+    ///
+    /// # Errors
+    /// The engine will not plan the scan of one.
+    pub fn segment_frames(&self, table: &str, columns: &[String]) -> PolarsResult<Vec<LazyFrame>> {
+        let Some(published) = self.published(table) else {
+            return Ok(Vec::new());
+        };
+        let mut frames = Vec::new();
+        for segment in of_table(self.segments(), table) {
+            if segment.rows_read > 0 {
+                let columns: Vec<_> = columns.iter().map(|name| col(name.as_str())).collect();
+                frames.push(published.frame(&[segment])?.select(columns));
+            }
+        }
+        Ok(frames)
+    }
+
+    /// `run.json` of an export of this run; what it says of its files is not filled in.
+    pub fn describe_export(&self) -> RunJson {
+        exported::describe(self, self.manifest())
+    }
+
+    /// Copies the sources of kernels into the folder `to` of another run directory.
+    ///
+    /// # Errors
+    /// With the file that could not be read or written.
+    pub fn copy_sources(&self, to: &Path) -> Result<(), (PathBuf, io::Error)> {
+        let from = self.path().join(SOURCES);
+        let entries = match fs::read_dir(&from) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err((from, error)),
+        };
+        let to = to.join(SOURCES);
+        fs::create_dir(&to).map_err(|error| (to.clone(), error))?;
+        for entry in entries {
+            let file = entry.map_err(|error| (from.clone(), error))?;
+            let path = file.path();
+            if path.is_file() {
+                fs::copy(&path, to.join(file.file_name())).map_err(|error| (path, error))?;
+            }
+        }
+        Ok(())
+    }
+}

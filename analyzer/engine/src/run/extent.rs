@@ -1,0 +1,20 @@
+//! Extent of the data: the end of the last interval.
+
+use polars::prelude::{DataType, Engine, LazyFrame, col};
+
+use crate::panic_guard::guarded;
+
+/// Tables whose rows are intervals with `start_ns` and `dur_ns`.
+pub(super) const SPAN_TABLES: [&str; 6] =
+    ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+
+/// Largest `start_ns + dur_ns`; `None`: there is none, or it cannot be read.
+pub(super) fn last_end_ns(spans: LazyFrame) -> Option<i64> {
+    let end = (col("start_ns") + col("dur_ns"))
+        .max()
+        .cast(DataType::Int64);
+    let frame = guarded(|| spans.select([end]).collect_with_engine(Engine::Streaming))
+        .ok()?
+        .unwrap_single();
+    frame.columns().first()?.i64().ok()?.get(0)
+}

@@ -1,0 +1,121 @@
+//! `batches.jsonl`: what the recorder wrote down about every chunk before writing it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use trueno_format::journal::{JOURNAL as FILE, Line};
+use trueno_model::Problem;
+
+use super::layout::segment_table;
+
+pub(super) use trueno_format::journal::Chunk as ChunkKind;
+
+/// One chunk of a segment, as the journal lists it.
+#[derive(Clone, Debug)]
+pub(super) struct Chunk {
+    pub(super) kind: ChunkKind,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) rows: u64,
+    pub(super) xxh3: u64,
+    /// Text column to the texts that first appear in this chunk.
+    pub(super) new: BTreeMap<String, Vec<String>>,
+}
+
+impl Chunk {
+    /// Rows of a batch; other chunks have none of their own.
+    pub(super) fn rows_of_batch(&self) -> u64 {
+        if self.kind == ChunkKind::Batch {
+            self.rows
+        } else {
+            0
+        }
+    }
+
+    /// First byte after the chunk.
+    pub(super) fn end(&self) -> u64 {
+        self.offset.saturating_add(self.bytes)
+    }
+}
+
+/// All chunks, by segment, in file order.
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    pub(super) segments: BTreeMap<String, Vec<Chunk>>,
+}
+
+impl Journal {
+    /// Reads the journal of the run at `dir`; what cannot be read is a problem, not an error.
+    pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Journal {
+        let bytes = match std::fs::read(dir.join(FILE)) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let text = if error.kind() == io::ErrorKind::NotFound {
+                    format!("{FILE} is missing: segments are read, but cannot be verified")
+                } else {
+                    format!(
+                        "{FILE} cannot be read ({error}): segments are read, but cannot be verified"
+                    )
+                };
+                problems.push(Problem::warning("journal_missing", text));
+                return Journal::default();
+            }
+        };
+        let mut journal = Journal::default();
+        let mut garbage = Vec::new();
+        let whole = bytes.last().is_none_or(|&b| b == b'\n');
+        let lines: Vec<&[u8]> = bytes.split(|&b| b == b'\n').collect();
+        let mut cut = false;
+        for (number, line) in lines.iter().enumerate() {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match parse(line) {
+                Some((segment, chunk)) => journal.segments.entry(segment).or_default().push(chunk),
+                None if !whole && number + 1 == lines.len() => cut = true,
+                None => garbage.push(number + 1),
+            }
+        }
+        for chunks in journal.segments.values_mut() {
+            chunks.sort_by_key(|chunk| chunk.offset);
+        }
+        if let Some(first) = garbage.first() {
+            problems.push(Problem::warning(
+                "journal_damaged",
+                format!(
+                    "{FILE}: {} of {} lines cannot be read, the first is line {first}",
+                    garbage.len(),
+                    lines.len()
+                ),
+            ));
+        }
+        if cut {
+            problems.push(Problem::warning(
+                "journal_cut",
+                format!(
+                    "{FILE}: the last line, line {}, was cut while it was written",
+                    lines.len()
+                ),
+            ));
+        }
+        journal
+    }
+}
+
+fn parse(line: &[u8]) -> Option<(String, Chunk)> {
+    let line = Line::decode(line)?;
+    segment_table(&line.segment)?;
+    let xxh3 = (line.xxh3.len() == 16)
+        .then(|| u64::from_str_radix(&line.xxh3, 16).ok())
+        .flatten()?;
+    let chunk = Chunk {
+        kind: line.chunk,
+        offset: line.offset,
+        bytes: line.bytes,
+        rows: line.rows.unwrap_or(0),
+        xxh3,
+        new: line.new,
+    };
+    Some((line.segment, chunk))
+}

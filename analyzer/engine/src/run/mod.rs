@@ -1,0 +1,42 @@
+//! Opens run directories. Nothing else in the analyzer touches a run's files.
+//!
+//! `layout` lists the files, `manifest` and `journal` read what the recorder
+//! wrote about them, `live_segments` takes what it had not come to write, `verify` compares bytes with hashes, `read` decides what
+//! can be read of a segment, `rebuild` makes tables of its good parts, and
+//! `columns` gives tables their published columns. `completeness` sums it all up. `export_view` hands out
+//! what an export writes down, and `exported` what it says of its source.
+//! `recover` and `append` make new runs out of old ones.
+//! `ranks` opens a folder of runs as one.
+
+mod append;
+mod columns;
+mod completeness;
+pub mod embedded_hashes;
+mod error;
+mod export_view;
+mod exported;
+mod extent;
+mod flatbuffer;
+mod ipc;
+mod journal;
+mod layout;
+mod live_segments;
+mod manifest;
+mod open;
+mod ranks;
+mod read;
+mod rebuild;
+mod recover;
+mod scan;
+mod segment;
+mod segment_errors;
+mod sources;
+mod tables;
+mod verify;
+
+pub use append::{AddError, Adding};
+pub use error::RunError;
+pub use open::Run;
+pub use ranks::is_run;
+pub use recover::{Damage, RecoverError, Recovered, Recovery, recover};
+pub use sources::SourceError;

@@ -1,0 +1,379 @@
+//! A run, opened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use polars::prelude::{CategoricalMapping, Categories, DataFrame, LazyFrame, PolarsResult};
+use trueno_format::run_json::RunJson;
+use trueno_format::salvage::Salvaged;
+use trueno_format::schema;
+use trueno_model::{Problem, RunFacts, TableInfo};
+
+use super::columns::Published;
+use super::journal::Journal;
+use super::ranks::{self, Folders, Found, Ranks};
+use super::scan::Gathered;
+use super::segment::Segment;
+use super::sources::{SourceError, Sources};
+use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
+use crate::catalog;
+use crate::query::Database;
+
+/// A run directory, opened for reading.
+///
+/// Opening reads every segment once and compares it with the journal; queries
+/// read what they need from the files again.
+pub struct Run {
+    path: PathBuf,
+    manifest: Option<RunJson>,
+    facts: RunFacts,
+    problems: Vec<Problem>,
+    segments: Vec<Segment>,
+    /// Published event tables by name.
+    published: BTreeMap<String, Published>,
+    /// Keeps the numbers of texts the same from one query to the next.
+    numbers: std::sync::Arc<CategoricalMapping>,
+    sources: Sources,
+    /// Where the run holds ranks; segments and tables are theirs then.
+    ranks: Option<Box<Ranks>>,
+}
+
+impl Run {
+    /// Opens the run at `path`, or all runs of a folder of ranks as one.
+    ///
+    /// Damage is no error as long as the directory is a run: what is lost is
+    /// listed in [`Run::problems`], everything else can be read.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such directory, if it is no run, if a newer major version of the
+    /// format wrote it, or if the directory cannot be listed.
+    pub fn open(path: &Path) -> Result<Run, RunError> {
+        let folders = match ranks::find(path) {
+            Found::One => return Run::open_one(path),
+            Found::OneBesideRanks(problem) => {
+                let mut run = Run::open_one(path)?;
+                run.problems.push(problem);
+                return Ok(run);
+            }
+            Found::Ranks(folders) => folders,
+        };
+        Run::of_ranks(path, folders)
+    }
+
+    /// Opens several runs as one, as if each was a rank of it; none of them may hold ranks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::open`], of any of them; there is none.
+    pub fn open_together(paths: &[PathBuf]) -> Result<Run, RunError> {
+        for path in paths {
+            if matches!(ranks::find(path), Found::Ranks(_)) {
+                return Err(RunError::NotARun {
+                    path: path.clone(),
+                    reason: "it is a folder of ranks, which cannot be one of several runs",
+                });
+            }
+            // One that cannot be opened is no rank that is missing.
+            Run::open_one(path)?;
+        }
+        let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+        Run::of_ranks(first, Folders::of(paths))
+    }
+
+    fn of_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
+        let (ranks, facts, problems) = Ranks::open(path, folders)?;
+        Ok(Run {
+            facts,
+            problems,
+            segments: Vec::new(),
+            published: BTreeMap::new(),
+            numbers: Categories::global().mapping(),
+            sources: Sources::default(),
+            path: path.to_path_buf(),
+            manifest: None,
+            ranks: Some(Box::new(ranks)),
+        })
+    }
+
+    /// Opens a run that is no folder of ranks.
+    pub(super) fn open_one(path: &Path) -> Result<Run, RunError> {
+        Ok(Run::of(&Gathered::read(path)?))
+    }
+
+    /// From what was gathered.
+    pub(super) fn of(gathered: &Gathered) -> Run {
+        let Gathered {
+            path,
+            manifest,
+            writer,
+            journal,
+            files,
+            rest,
+            problems,
+        } = gathered;
+        let (writer, mut problems) = (*writer, problems.clone());
+        let mut facts = manifest::facts(manifest.as_ref());
+        let source = manifest.as_ref().and_then(|run| run.exported_from.as_ref());
+        if let Some(source) = source {
+            exported::apply(source, &mut facts);
+        }
+        if let Some(rest) = rest {
+            let crash_safe = manifest.as_ref().and_then(|run| run.recorder.crash_safe);
+            live_segments::complete_facts(&mut facts, rest, crash_safe);
+        }
+        let names: BTreeSet<&String> = journal.segments.keys().chain(files.keys()).collect();
+        let mut segments: Vec<Segment> = names
+            .into_iter()
+            .filter_map(|name| {
+                read::read(
+                    name,
+                    files.get(name),
+                    journal.segments.get(name).map_or(&[], Vec::as_slice),
+                )
+            })
+            .collect();
+        if writer.is_alive() {
+            segments.iter_mut().for_each(Segment::forgive_unwritten);
+        }
+        let on_disk = segments.len();
+        segments.extend(rest.iter().flat_map(live_segments::segments));
+
+        let mut names: BTreeSet<&str> = segments.iter().map(Segment::table).collect();
+        names.extend(schema::TABLES.iter().map(|t| t.name));
+        let mut column_problems = Vec::new();
+        let published = names
+            .into_iter()
+            .map(|name| {
+                (
+                    name.to_owned(),
+                    Published::plan(name, &of_table(&segments, name), &mut column_problems),
+                )
+            })
+            .collect();
+        let numbers = number_texts(journal, rest.as_ref());
+        let mut run = Run {
+            path: path.clone(),
+            manifest: manifest.clone(),
+            facts: facts.clone(),
+            problems: Vec::new(),
+            segments,
+            published,
+            numbers,
+            sources: Sources::of(path, rest.as_ref()),
+            ranks: None,
+        };
+
+        let last_end_ns = (facts.wall_ns.is_none() || writer.is_unfinished())
+            .then(|| run.last_end_ns())
+            .flatten();
+        completeness::fill(
+            &mut facts,
+            manifest.as_ref(),
+            rest.as_ref(),
+            &run.segments,
+            last_end_ns,
+        );
+        let mut all: Vec<Problem> = Vec::new();
+        if let Some(source) = source {
+            let tables = manifest.as_ref().map(|run| &run.tables);
+            let whole = run.segments.iter().all(Segment::is_whole);
+            exported::apply_to_whole(
+                source,
+                tables.unwrap_or(&BTreeMap::new()),
+                whole,
+                &mut facts,
+            );
+            all.extend(exported::problems(source));
+        } else {
+            let end =
+                completeness::end_problem(manifest.as_ref(), writer, last_end_ns.or(facts.wall_ns));
+            all.extend(end);
+        }
+        let left = &run.segments[on_disk..];
+        all.extend(completeness::rest_problems(manifest.as_ref(), writer, left));
+        all.append(&mut problems);
+        let mut problems = all;
+        if source.is_none() {
+            problems.extend(completeness::recording_problems(
+                manifest.as_ref(),
+                rest.as_ref(),
+            ));
+        }
+        problems.extend(completeness::segment_problems(&run.segments));
+        problems.extend(completeness::count_problems(&facts, manifest.as_ref()));
+        problems.extend(column_problems);
+        run.facts = facts;
+        run.problems = problems;
+        run
+    }
+
+    /// The run directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `run.json`, where it could be read.
+    pub(super) fn manifest(&self) -> Option<&RunJson> {
+        self.manifest.as_ref()
+    }
+
+    /// A published table.
+    pub(super) fn published(&self, table: &str) -> Option<&Published> {
+        self.published.get(table)
+    }
+
+    /// All segments, those on disk first.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// The ranks it holds, in their order, each a run of its own; none in a plain run.
+    pub fn ranks(&self) -> Vec<(u32, &Run)> {
+        let ranks = self.ranks.iter();
+        ranks.flat_map(|ranks| ranks.members()).collect()
+    }
+
+    /// The kernel source with that hash, and whether it is still what the hash says.
+    ///
+    /// # Errors
+    /// See [`SourceError`].
+    pub fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
+        match &self.ranks {
+            Some(ranks) => ranks.kernel_source(hash),
+            None => self.sources.get(hash),
+        }
+    }
+
+    /// A published event table; `None`: there is none of that name.
+    pub(super) fn frame(&self, table: &str) -> PolarsResult<Option<LazyFrame>> {
+        let published = self.published.get(table);
+        let frame = published.map(|p| p.frame(&of_table(&self.segments, table)));
+        frame.transpose()
+    }
+
+    /// As [`Run::frame`], where it has rows and can be planned.
+    pub(super) fn frame_with_rows(&self, table: &str) -> Option<LazyFrame> {
+        let any = of_table(&self.segments, table)
+            .iter()
+            .any(|s| s.rows_read > 0);
+        any.then(|| self.frame(table).ok()?).flatten()
+    }
+
+    /// Keeps the numbers of texts as long as it lives.
+    pub(super) fn numbers(&self) -> std::sync::Arc<CategoricalMapping> {
+        self.numbers.clone()
+    }
+
+    /// Facts of the run: its own word, and what was found.
+    pub fn facts(&self) -> &RunFacts {
+        &self.facts
+    }
+
+    /// Problems in a fixed order.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The published tables: those of the format in its order, `run`, `segments`
+    /// and `problems`, then tables only the files know, by name.
+    pub fn tables(&self) -> Vec<TableInfo> {
+        if let Some(ranks) = &self.ranks {
+            return ranks.tables(&self.problems);
+        }
+        let rows = |name: &str| {
+            of_table(&self.segments, name)
+                .iter()
+                .map(|s| s.rows_read)
+                .sum()
+        };
+        let event_table = |name: &str, doc: &str| TableInfo {
+            name: name.to_owned(),
+            doc: doc.to_owned(),
+            columns: self
+                .published
+                .get(name)
+                .map(|p| p.columns.clone())
+                .unwrap_or_default(),
+            rows: rows(name),
+        };
+        let known = schema::TABLES.iter().map(|t| event_table(t.name, t.doc));
+        let own = catalog::RUN_TABLES.iter().map(|&name| TableInfo {
+            name: name.to_owned(),
+            doc: catalog::run_table_doc(name).to_owned(),
+            columns: catalog::run_table_columns(name),
+            rows: match name {
+                "segments" => self.segments.len() as u64,
+                "problems" => self.problems.len() as u64,
+                _ => 1,
+            },
+        });
+        let unknown = self
+            .published
+            .keys()
+            .filter(|name| schema::table(name).is_none());
+        known
+            .chain(own)
+            .chain(unknown.map(|name| event_table(name, "not a table this program knows")))
+            .collect()
+    }
+
+    /// A database with all published tables, read when a query asks for them.
+    ///
+    /// # Errors
+    ///
+    /// If the query engine will not plan the scan of a table.
+    pub fn sql_context(&self) -> Result<Database, RunError> {
+        if let Some(ranks) = &self.ranks {
+            return ranks.sql_context(&self.facts, &self.problems);
+        }
+        let mut database = Database::new();
+        database.keep_numbers(self.numbers.clone());
+        for (name, published) in &self.published {
+            let frame = published
+                .frame(&of_table(&self.segments, name))
+                .map_err(|error| plan_error(name, &error))?;
+            database.register_numbered(name, frame, published.numbered());
+        }
+        let own: [(&str, PolarsResult<DataFrame>); 3] = [
+            ("run", tables::run(&self.facts)),
+            ("segments", tables::segments(&self.segments)),
+            ("problems", tables::problems(&self.problems)),
+        ];
+        for (name, frame) in own {
+            database.register(name, frame.map_err(|error| plan_error(name, &error))?);
+        }
+        Ok(database)
+    }
+
+    /// End of the last interval of any table.
+    fn last_end_ns(&self) -> Option<i64> {
+        let of = |table: &&str| extent::last_end_ns(self.frame_with_rows(table)?);
+        extent::SPAN_TABLES.iter().filter_map(of).max()
+    }
+}
+
+pub(super) fn of_table<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {
+    segments.iter().filter(|s| s.table() == table).collect()
+}
+
+fn plan_error(table: &str, error: &polars::error::PolarsError) -> RunError {
+    RunError::Plan {
+        table: table.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+/// Numbers the texts in the order of the journal and of what was left, so that the numbers do not depend on
+/// which thread meets a text first.
+fn number_texts(journal: &Journal, rest: Option<&Salvaged>) -> std::sync::Arc<CategoricalMapping> {
+    let numbers = Categories::global().mapping();
+    let chunks = journal.segments.values().flatten().map(|chunk| &chunk.new);
+    let left = rest.iter().flat_map(|rest| &rest.segments);
+    let left = left.flat_map(|segment| segment.batches.iter().map(|batch| &batch.new));
+    for text in chunks.chain(left).flat_map(|new| new.values().flatten()) {
+        // Full at 2^32 texts: queries would then say so.
+        let _ = numbers.insert_cat(text);
+    }
+    numbers
+}

@@ -1,0 +1,176 @@
+//! One table of those of all ranks.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::{
+    AnyValue, Categories, Column, DataFrame, DataType, Expr, IntoColumn, IntoLazy, LazyFrame, NULL,
+    NamedFrom, PolarsResult, Schema, Series, UnionArgs, col, concat, lit,
+};
+use trueno_format::schema::{self, Scope};
+use trueno_model::{ColumnInfo, Problem};
+use trueno_plugin::rank::PLACE_BITS;
+
+use super::{Member, keys};
+use crate::catalog;
+
+/// Name of the column that says whose a row is.
+pub(super) const RANK: &str = "rank";
+
+/// A published table of the whole.
+pub(super) struct Combined {
+    pub(super) columns: Vec<ColumnInfo>,
+    pub(super) rows: u64,
+}
+
+/// All tables that any rank has.
+pub(super) fn tables(
+    members: &[Member],
+    problems: &mut Vec<(Option<u32>, Problem)>,
+) -> BTreeMap<String, Combined> {
+    let mut tables: BTreeMap<String, Combined> = BTreeMap::new();
+    for member in members {
+        for info in member.run.tables() {
+            if catalog::RUN_TABLES.contains(&info.name.as_str()) {
+                continue;
+            }
+            let lost = member.beyond.rows.get(info.name.as_str());
+            let rows = info.rows.saturating_sub(lost.copied().unwrap_or(0));
+            let table = tables.entry(info.name.clone()).or_insert_with(|| Combined {
+                columns: vec![catalog::rank_column(false)],
+                rows: 0,
+            });
+            table.rows += rows;
+            for column in info.columns {
+                match table.columns.iter().find(|c| c.name == column.name) {
+                    None => table.columns.push(column),
+                    Some(first) if first.ty == column.ty => {}
+                    Some(first) => {
+                        let text = format!(
+                            "rank {}: {}: column {} is {}, in another rank {}: read as null",
+                            member.rank, info.name, column.name, column.ty, first.ty
+                        );
+                        let problem = Problem::error("column_type", text);
+                        problems.push((Some(member.rank), problem));
+                    }
+                }
+            }
+        }
+    }
+    for (name, table) in &mut tables {
+        let Some(known) = schema::table(name) else {
+            continue;
+        };
+        // Columns that not all ranks have come behind those of the format and their numbers.
+        for column in &mut table.columns {
+            let scope = known.column(&column.name).map(schema::Column::scope);
+            column.doc.push_str(match scope {
+                Some(Scope::Key) => "; the rank in the bits above 48",
+                Some(Scope::Place) => "; the rank in the bits above 16",
+                _ => "",
+            });
+        }
+    }
+    tables
+}
+
+impl Combined {
+    /// The rows of all ranks, one rank after the other.
+    pub(super) fn frame(&self, members: &[Member], name: &str) -> PolarsResult<LazyFrame> {
+        let mut types: BTreeMap<&str, DataType> = BTreeMap::new();
+        let mut frames = Vec::new();
+        for member in members {
+            let Some(mut frame) = member.run.frame(name)? else {
+                continue;
+            };
+            let found = frame.collect_schema()?;
+            for column in &self.columns {
+                if let Some(ty) = found.get(column.name.as_str()) {
+                    types.entry(&column.name).or_insert_with(|| ty.clone());
+                }
+            }
+            frames.push((member, frame, found));
+        }
+        let with_rows = |member: &Member| member.run.frame_with_rows(name).is_some();
+        let any = frames.iter().any(|(member, ..)| with_rows(member));
+        let mut parts = Vec::new();
+        for (number, (member, frame, found)) in frames.into_iter().enumerate() {
+            // A table without rows still has its columns.
+            if with_rows(member) || (!any && number == 0) {
+                parts.push(self.part(member, name, frame, &found, &types)?);
+            }
+        }
+        match parts.len() {
+            0 => Ok(DataFrame::empty().lazy()),
+            1 => Ok(parts.remove(0)),
+            _ => concat(parts, UnionArgs::default()),
+        }
+    }
+
+    fn part(
+        &self,
+        member: &Member,
+        name: &str,
+        frame: LazyFrame,
+        found: &Schema,
+        types: &BTreeMap<&str, DataType>,
+    ) -> PolarsResult<LazyFrame> {
+        let known = schema::table(name);
+        let mut frame = frame;
+        if member.beyond.rows.contains_key(name)
+            && let Some(out) = known.and_then(keys::left_out)
+        {
+            frame = frame.filter(out.not());
+        }
+        let mut select: Vec<Expr> = Vec::with_capacity(self.columns.len());
+        let mut device_names = false;
+        for column in self.columns.iter().skip(1) {
+            let name_of = column.name.as_str();
+            let ty = types.get(name_of).cloned().unwrap_or(DataType::Null);
+            select.push(match found.get(name_of) {
+                Some(found) if *found == ty => match known.and_then(|t| t.column(name_of)) {
+                    Some(column) => {
+                        device_names |= column.scope() == Scope::PlaceName;
+                        let beyond = member.beyond.has(name, name_of);
+                        keys::moved(column, member.rank, member.offset_ns, beyond)
+                    }
+                    None => col(name_of),
+                },
+                _ => lit(NULL).cast(ty).alias(name_of),
+            });
+        }
+        // Not among the others: a selection of nothing but a number would have one row.
+        let rank = lit(u64::from(member.rank)).alias(RANK);
+        let names = self.columns.iter().map(|column| col(column.name.as_str()));
+        let frame = frame.select(select).with_column(rank);
+        let frame = frame.select(names.collect::<Vec<_>>());
+        if device_names && member.rank > 0 {
+            return renamed_devices(frame.collect()?, member.rank);
+        }
+        Ok(frame)
+    }
+}
+
+/// `gpu:<number>` as the rows of the whole number it; ceilings are few, so they are read here.
+fn renamed_devices(mut frame: DataFrame, rank: u32) -> PolarsResult<LazyFrame> {
+    let device = frame.column("device")?.as_materialized_series().clone();
+    let name = |value: AnyValue<'_>| -> Option<String> {
+        let text = value.get_str()?.to_owned();
+        let number = text
+            .strip_prefix("gpu:")
+            .and_then(|n| n.parse::<u32>().ok());
+        Some(match number {
+            Some(number) if number < 1 << PLACE_BITS => {
+                format!("gpu:{}", (rank << PLACE_BITS) + number)
+            }
+            _ => text,
+        })
+    };
+    let names: Vec<Option<String>> = device.iter().map(name).collect();
+    let names: Column = Series::new("device".into(), names).into_column();
+    frame.with_column(names)?;
+    let number = col("device")
+        .cast(DataType::from_categories(Categories::global()))
+        .to_physical()
+        .cast(DataType::Int64);
+    Ok(frame.lazy().with_column(number.alias("device_id")))
+}

@@ -1,0 +1,142 @@
+//! Numbers that are unique in a rank become unique in the whole.
+//!
+//! The rank goes into the upper bits ([`trueno_plugin::rank`]). What reaches into them already
+//! cannot be kept apart: such values are read as null, and rows that must have them are left
+//! out. Both are counted.
+
+use std::collections::BTreeMap;
+
+use polars::prelude::{DataType, Engine, Expr, LazyFrame, NULL, col, lit, when};
+use trueno_format::schema::{self, Column, Scope, Table};
+use trueno_model::Problem;
+use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
+
+use crate::panic_guard::guarded;
+use crate::run::Run;
+
+/// Values beyond the bits they have, by table and column.
+#[derive(Debug, Default)]
+pub(super) struct Beyond {
+    values: BTreeMap<(&'static str, &'static str), u64>,
+    /// Rows that are left out, by table.
+    pub(super) rows: BTreeMap<&'static str, u64>,
+    failed: Vec<Problem>,
+}
+
+/// First value that has no room; `None`: all have.
+fn limit(column: &Column) -> Option<Expr> {
+    match column.scope() {
+        Scope::Key => Some(lit(1_u64 << KEY_BITS)),
+        Scope::Place => Some(lit(1_u32 << PLACE_BITS)),
+        Scope::PlaceName | Scope::Time | Scope::Value => None,
+    }
+}
+
+fn is_beyond(column: &Column) -> Option<Expr> {
+    Some(col(column.name).gt_eq(limit(column)?))
+}
+
+impl Beyond {
+    /// Looks at all keys of a run.
+    pub(super) fn of(run: &Run) -> Self {
+        let mut found = Self::default();
+        for table in schema::TABLES {
+            if let Some(frame) = run.frame_with_rows(table.name) {
+                found.table(table, frame);
+            }
+        }
+        found
+    }
+
+    fn table(&mut self, table: &'static Table, frame: LazyFrame) {
+        let keys: Vec<&'static Column> = table
+            .columns
+            .iter()
+            .filter(|column| limit(column).is_some())
+            .collect();
+        let count = |expr: Expr, name: &str| expr.sum().cast(DataType::UInt64).alias(name);
+        let mut counts: Vec<Expr> = keys
+            .iter()
+            .filter_map(|column| Some(count(is_beyond(column)?, column.name)))
+            .collect();
+        if let Some(any) = left_out(table) {
+            counts.push(count(any, ROWS));
+        }
+        if counts.is_empty() {
+            return;
+        }
+        let counted = guarded(|| frame.select(counts).collect_with_engine(Engine::Streaming));
+        let counted = match counted {
+            Ok(result) => result.unwrap_single(),
+            Err(why) => {
+                let text = format!("{}: its keys could not be checked: {why}", table.name);
+                self.failed.push(Problem::warning("keys_not_checked", text));
+                return;
+            }
+        };
+        let at = |name: &str| -> u64 {
+            let column = counted.column(name).ok();
+            column
+                .and_then(|column| column.get(0).ok()?.extract())
+                .unwrap_or(0)
+        };
+        for column in keys.iter().filter(|column| at(column.name) > 0) {
+            self.values
+                .insert((table.name, column.name), at(column.name));
+        }
+        if at(ROWS) > 0 {
+            self.rows.insert(table.name, at(ROWS));
+        }
+    }
+
+    /// Tells whether a column has such values.
+    pub(super) fn has(&self, table: &str, column: &str) -> bool {
+        self.values.contains_key(&(table, column))
+    }
+
+    /// Problems that name what is left out.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let mut problems = self.failed.clone();
+        for ((table, column), count) in &self.values {
+            let rows = self.rows.contains_key(table)
+                && schema::table(table)
+                    .and_then(|table| table.column(column))
+                    .is_some_and(|column| !column.nullable);
+            let became = if rows {
+                "their rows are left out"
+            } else {
+                "they are read as null"
+            };
+            let text = format!(
+                "{table}.{column}: {count} values leave no room for the rank, {became} (hint: the rank's own folder has them)"
+            );
+            problems.push(Problem::error("keys_beyond", text));
+        }
+        problems
+    }
+}
+
+/// Name of the count of rows; no column is called so.
+const ROWS: &str = "rows left out";
+
+/// Rows that cannot do without a key that has no room.
+pub(super) fn left_out(table: &Table) -> Option<Expr> {
+    let needed = table.columns.iter().filter(|column| !column.nullable);
+    needed.filter_map(is_beyond).reduce(Expr::or)
+}
+
+/// A column of the format in the whole.
+pub(super) fn moved(column: &Column, rank: u32, offset_ns: i64, has_beyond: bool) -> Expr {
+    let name = column.name;
+    let value = match column.scope() {
+        Scope::Key if rank > 0 => col(name) + lit(u64::from(rank) << KEY_BITS),
+        Scope::Place if rank > 0 => col(name) + lit(rank << PLACE_BITS),
+        Scope::Time if offset_ns != 0 => col(name) + lit(offset_ns),
+        _ => col(name),
+    };
+    match limit(column).filter(|_| has_beyond && column.nullable) {
+        Some(limit) => when(col(name).lt(limit)).then(value).otherwise(lit(NULL)),
+        None => value,
+    }
+    .alias(name)
+}

@@ -1,0 +1,166 @@
+//! A folder of runs, `rank=<n>/` each, opened as one.
+//!
+//! Every rank is a run of its own, opened and checked as such. `find` lists them, `align` puts
+//! them on one timeline, `facts` sums them up, and `combine` makes one table of theirs, in which
+//! `keys` keeps ids, threads and devices of different ranks apart.
+
+mod align;
+mod combine;
+mod facts;
+mod find;
+mod keys;
+mod published;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use polars::prelude::{DataFrame, PolarsResult};
+
+pub use find::is_run;
+pub(super) use find::{Folders, Found, find};
+
+use super::sources::SourceError;
+use super::{Run, RunError};
+use crate::catalog;
+use crate::query::Database;
+use combine::Combined;
+use trueno_model::TableInfo;
+use trueno_model::{Problem, RunFacts};
+
+/// One rank that could be opened.
+struct Member {
+    rank: u32,
+    run: Run,
+    /// Offset of its times.
+    offset_ns: i64,
+    /// Rows and values that cannot be kept apart, and are left out.
+    beyond: keys::Beyond,
+}
+
+/// The ranks of a run.
+pub(super) struct Ranks {
+    members: Vec<Member>,
+    /// In the order of the problems of the whole: whose they are.
+    whose: Vec<Option<u32>>,
+    tables: BTreeMap<String, Combined>,
+}
+
+impl Ranks {
+    /// Every rank and its run.
+    pub(super) fn members(&self) -> impl Iterator<Item = (u32, &Run)> {
+        self.members.iter().map(|member| (member.rank, &member.run))
+    }
+
+    /// A kernel source of the first rank that has it whole; see [`Run::kernel_source`].
+    pub(super) fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
+        let mut best = Err(SourceError::NoHash(hash.to_owned()));
+        for member in &self.members {
+            match member.run.kernel_source(hash) {
+                Ok((text, true)) => return Ok((text, true)),
+                Ok(changed) => best = Ok(changed),
+                Err(error) if best.is_err() => best = Err(error),
+                Err(_) => {}
+            }
+        }
+        best
+    }
+
+    /// Opens all of them; also the facts and problems of the whole.
+    ///
+    /// # Errors
+    /// None of them can be opened.
+    pub(super) fn open(
+        path: &Path,
+        folders: Folders,
+    ) -> Result<(Ranks, RunFacts, Vec<Problem>), RunError> {
+        let mut problems: Vec<(Option<u32>, Problem)> = Vec::new();
+        problems.extend(folders.problems.into_iter().map(|problem| (None, problem)));
+        let mut members = Vec::new();
+        let mut lost = Vec::new();
+        let mut first = None;
+        for (rank, folder) in folders.ranks {
+            match Run::open_one(&folder) {
+                Ok(run) => members.push(Member {
+                    rank,
+                    beyond: keys::Beyond::of(&run),
+                    run,
+                    offset_ns: 0,
+                }),
+                Err(error) => {
+                    let text = format!("rank {rank} is left out: {error}");
+                    problems.push((Some(rank), Problem::error("rank_lost", text)));
+                    lost.push(rank);
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        if members.is_empty() {
+            return Err(first.unwrap_or(RunError::NotARun {
+                path: path.to_path_buf(),
+                reason: "none of its folders rank=<n> can be read",
+            }));
+        }
+        let missing = facts::missing(&members, &lost, &folders.expected);
+        if !missing.is_empty() {
+            let text = format!(
+                "{} of the run {} not here: what ran there is in no figure",
+                trueno_model::ranks(&missing),
+                if missing.len() == 1 { "is" } else { "are" }
+            );
+            problems.push((None, Problem::warning("rank_missing", text)));
+        }
+        problems.extend(align::align(&mut members));
+        for member in &members {
+            let rank = member.rank;
+            let all = member.run.problems().iter().cloned();
+            let all = all.chain(member.beyond.problems());
+            problems.extend(all.map(|mut problem| {
+                problem.text = format!("rank {rank}: {}", problem.text);
+                (Some(rank), problem)
+            }));
+        }
+        let tables = combine::tables(&members, &mut problems);
+        let is_whole = missing.is_empty() && lost.is_empty();
+        let facts = facts::combine(&members, is_whole);
+        let (whose, problems) = problems.into_iter().unzip();
+        let ranks = Ranks {
+            members,
+            whose,
+            tables,
+        };
+        Ok((ranks, facts, problems))
+    }
+
+    /// As [`Run::tables`].
+    pub(super) fn tables(&self, problems: &[Problem]) -> Vec<TableInfo> {
+        published::tables(self, problems)
+    }
+
+    /// As [`Run::sql_context`].
+    pub(super) fn sql_context(
+        &self,
+        facts: &RunFacts,
+        problems: &[Problem],
+    ) -> Result<Database, RunError> {
+        let mut database = Database::new();
+        database.keep_numbers(self.members[0].run.numbers());
+        let failed = |table: &str, error: polars::error::PolarsError| RunError::Plan {
+            table: table.to_owned(),
+            reason: error.to_string(),
+        };
+        for (name, table) in &self.tables {
+            let frame = table.frame(&self.members, name);
+            database.register_lazy(name, frame.map_err(|error| failed(name, error))?);
+        }
+        let own: [(&str, PolarsResult<DataFrame>); 4] = [
+            ("run", super::tables::run(facts)),
+            ("segments", published::segments(self)),
+            ("problems", published::problems(self, problems)),
+            (catalog::RANKS, published::ranks(facts)),
+        ];
+        for (name, frame) in own {
+            database.register(name, frame.map_err(|error| failed(name, error))?);
+        }
+        Ok(database)
+    }
+}

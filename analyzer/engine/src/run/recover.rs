@@ -1,0 +1,212 @@
+//! Makes a run with an unclean end one whose segments are all sealed.
+//!
+//! The recovered run is put together in a folder beside the old one, read and compared with
+//! it, and then both change places in one step of the file system. So whenever this is
+//! stopped, the run's path holds the old run, whole, or the recovered one; what else is left
+//! over is removed the next time.
+
+mod error;
+mod place;
+mod seal;
+mod stage;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use trueno_format::run_json::{RunJson, State, Table};
+
+pub use error::RecoverError;
+
+use super::completeness::Writer;
+use super::scan::Gathered;
+use super::{Run, ranks};
+use place::Place;
+use stage::Stage;
+use trueno_model::{Level, Problem, RunState};
+
+/// Outcome of a recovery.
+#[derive(Debug)]
+pub enum Recovered {
+    /// It has ended already, in this state, and all that it says it holds can be read.
+    Nothing(RunState),
+    /// It has ended already, and something of it cannot be read; there is nothing to bring it back from.
+    Damaged(Damage),
+    /// It was recovered.
+    Done(Recovery),
+}
+
+/// Damage of a run that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// State of its recording.
+    pub state: RunState,
+    /// Rows that can be read, all tables.
+    pub rows: u64,
+    /// Rows that were written once and cannot be read any more, as far as they can be counted.
+    pub rows_lost: u64,
+    /// Problems: what is missing, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// A recovery that was done.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Recovery {
+    /// Where the recovered run is.
+    pub run: PathBuf,
+    /// Its rows, all tables.
+    pub rows: u64,
+    /// Those of them that lay in no segment.
+    pub rows_from_live: u64,
+    /// Rows that were written once and cannot be read any more.
+    pub rows_lost: u64,
+    /// Rows dropped at recording; `None`: not known.
+    pub rows_dropped: Option<u64>,
+    /// End of the last interval, in nanoseconds of the run's time.
+    pub reach_ns: Option<i64>,
+    /// Segments that were ended where their writer had not come to.
+    pub segments_sealed: u64,
+    /// Segments made of rows that lay in none.
+    pub segments_added: u64,
+    /// Problems: what is missing, and why.
+    pub problems: Vec<Problem>,
+}
+
+impl Recovery {
+    /// Tells whether anything that was recorded is missing.
+    pub fn has_losses(&self) -> bool {
+        self.rows_lost > 0 || self.problems.iter().any(|p| p.severity == Level::Error)
+    }
+}
+
+/// Recovers the run at `path`, in place or as a new run at `to`. `on_step` is told what is
+/// done next.
+///
+/// # Errors
+/// The run cannot be opened, is being recorded, says nothing of itself, or cannot be written.
+/// The run is then as it was.
+pub fn recover(
+    path: &Path,
+    to: Option<&Path>,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<Recovered, RecoverError> {
+    if let ranks::Found::Ranks(_) = ranks::find(path) {
+        return Err(RecoverError::Ranks(path.to_path_buf()));
+    }
+    let place = Place::of(path, to)?;
+    let gathered = Gathered::read(path)?;
+    let Some(manifest) = &gathered.manifest else {
+        return Err(RecoverError::Unknown(path.to_path_buf()));
+    };
+    match gathered.writer {
+        Writer::Alive { .. } => return Err(RecoverError::Recording(path.to_path_buf())),
+        Writer::Gone { .. } => {}
+        Writer::Ended => {
+            // What is left of the old run is of no harm, and another recovery may be at it.
+            let _ = place.clear(&manifest.run_id);
+            return Ok(ended(&Run::of(&gathered)));
+        }
+    }
+    let before = Run::of(&gathered);
+    let _lock = place.lock()?;
+
+    on_step("removing what an earlier recovery left");
+    place.clear(&manifest.run_id)?;
+    on_step("copying the segments that are whole");
+    let mut stage = Stage::new(&place)?;
+    let done = stage.sort(&gathered, &before).and_then(|sorted| {
+        stage.carry(&sorted.replaced)?;
+        on_step("sealing the open segments");
+        stage.seal(&gathered, &sorted)?;
+        on_step("writing what lay in no segment");
+        stage.add_rest(&gathered)?;
+        on_step("writing the journal");
+        stage.journal()?;
+        on_step("writing run.json");
+        stage.run_json(&describe(manifest, &gathered, &before, &stage))?;
+        on_step("reading the recovered run");
+        stage.compare(&before)
+    });
+    let after = match done {
+        Ok(after) => after,
+        Err(error) => {
+            // The old run is untouched; if this cannot be removed, the next recovery tries again.
+            let _ = place.clear(&manifest.run_id);
+            return Err(error);
+        }
+    };
+    let summary = summary(&place, &before, &after, &stage);
+    drop((before, after));
+    on_step("putting it in its place");
+    if let Err(error) = place.publish() {
+        let _ = place.clear(&manifest.run_id);
+        return Err(error);
+    }
+    // The old files go next: their successors must be on disk by then.
+    place.sync()?;
+    on_step("removing the old files");
+    place.clear(&manifest.run_id)?;
+    Ok(Recovered::Done(summary))
+}
+
+/// Outcome for a run that nobody writes and nobody has to recover.
+fn ended(run: &Run) -> Recovered {
+    let facts = run.facts();
+    let is_error = |problem: &Problem| problem.severity == Level::Error;
+    if facts.rows_lost == 0 && !run.problems().iter().any(is_error) {
+        return Recovered::Nothing(facts.state);
+    }
+    Recovered::Damaged(Damage {
+        state: facts.state,
+        rows: facts.rows,
+        rows_lost: facts.rows_lost,
+        problems: run.problems().to_vec(),
+    })
+}
+
+/// `run.json` of the recovered run.
+fn describe(manifest: &RunJson, gathered: &Gathered, before: &Run, stage: &Stage<'_>) -> RunJson {
+    let facts = before.facts();
+    let mut run = manifest.clone();
+    run.state = State::Recovered;
+    run.wall_ns = facts.wall_ns;
+    run.clock.ticks_per_second = facts.clock.ticks_per_second;
+    run.values = facts.values.clone();
+    let mut tables: BTreeMap<String, Table> = stage.tables();
+    for table in &facts.tables {
+        let counts = tables.entry(table.name.clone()).or_default();
+        let recorded = manifest.tables.get(&table.name).map_or(0, |t| t.dropped);
+        counts.dropped = table.dropped.unwrap_or(recorded);
+        // What damaged segments have lost shows in them, as long as they are there.
+        let lost = table.rows_lost.unwrap_or(0);
+        counts.lost = lost.saturating_sub(stage.still_lost(before, &table.name));
+    }
+    run.dropped = facts.dropped.unwrap_or(manifest.dropped);
+    tables.retain(|_, table| table.rows + table.dropped + table.lost > 0);
+    run.tables = tables;
+    run.problems.extend(stage.problems.iter().cloned());
+    let rest = gathered.rest.iter();
+    run.problems
+        .extend(rest.clone().flat_map(|rest| rest.problems.iter().cloned()));
+    run.recovery = Some(trueno_format::run_json::Recovery {
+        rows_from_live: rest.flat_map(|rest| &rest.segments).map(|s| s.rows).sum(),
+        dropped_known: facts.dropped.is_some(),
+    });
+    run
+}
+
+fn summary(place: &Place, before: &Run, after: &Run, stage: &Stage<'_>) -> Recovery {
+    let facts = after.facts();
+    let live = before.segments().iter();
+    let live = live.filter(|s| s.state == super::segment::SegmentState::Live);
+    Recovery {
+        run: place.target().to_path_buf(),
+        rows: facts.rows,
+        rows_from_live: live.map(|segment| segment.rows_read).sum(),
+        rows_lost: facts.rows_lost,
+        rows_dropped: facts.dropped,
+        reach_ns: facts.wall_ns,
+        segments_sealed: stage.sealed,
+        segments_added: stage.added,
+        problems: after.problems().to_vec(),
+    }
+}

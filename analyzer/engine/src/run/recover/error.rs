@@ -1,0 +1,62 @@
+//! The reason why a run was not recovered.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::run::RunError;
+
+/// The reason why a run was not recovered; it is then as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoverError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its writer is alive, or another process is recovering it.
+    #[error("{}: is being recorded or recovered now (hint: wait for its end)", .0.display())]
+    Recording(PathBuf),
+    /// Each rank is a run of its own.
+    #[error("{}: holds several ranks (hint: recover each of them, such as {}/rank=0)", .0.display(), .0.display())]
+    Ranks(PathBuf),
+    /// Without `run.json` it is not known whether the recording has ended.
+    #[error("{}: run.json is missing or damaged, so that it is not known how the recording ended (hint: the other verbs read what is there)", .0.display())]
+    Unknown(PathBuf),
+    /// There is something already.
+    #[error("{}: is there already (hint: choose another path)", .0.display())]
+    Exists(PathBuf),
+    /// Something that is not known lies where the new run is put together.
+    #[error("{}: is in the way, and nothing that a recovery left (hint: move it away)", .0.display())]
+    InTheWay(PathBuf),
+    /// The path ends in nothing that a folder beside it could be named after.
+    #[error("{}: has no name (hint: give the run's own path, such as ../my.run)", .0.display())]
+    Nameless(PathBuf),
+    /// The recovered run does not hold what the old one does.
+    #[error("{}: the recovered run differs from it: {difference}; nothing was changed (hint: please report it)", .path.display())]
+    Differs {
+        /// The run.
+        path: PathBuf,
+        /// The difference: what was compared, expected and found.
+        difference: String,
+    },
+    /// The file system refused.
+    #[error("{}: cannot {action}: {source} (hint: `-o NEW` makes the recovered run somewhere else)", .path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// The operation.
+        action: &'static str,
+        /// Error of the system.
+        source: io::Error,
+    },
+}
+
+impl RecoverError {
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| RecoverError::Io {
+            path,
+            action,
+            source,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! One segment: what was listed, what was found, and what can be read of it.
+
+use std::path::PathBuf;
+
+use polars::prelude::{DataFrame, SchemaRef};
+
+/// State of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SegmentState {
+    /// Ended with its footer, and read as it is.
+    Sealed,
+    /// Not ended; its whole batches are read.
+    Open,
+    /// Damaged; read from its good parts.
+    Rebuilt,
+    /// Nothing of it can be read.
+    Lost,
+    /// Not on disk yet when its process died; taken from `live/`.
+    Live,
+}
+
+impl SegmentState {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            SegmentState::Sealed => "sealed",
+            SegmentState::Open => "open",
+            SegmentState::Rebuilt => "rebuilt",
+            SegmentState::Lost => "lost",
+            SegmentState::Live => "live",
+        }
+    }
+}
+
+/// Where the rows of a segment come from.
+#[derive(Clone)]
+pub(super) enum Source {
+    /// The engine scans the file itself.
+    Scan { path: PathBuf, schema: SchemaRef },
+    /// The same of a Parquet file.
+    Parquet { path: PathBuf, schema: SchemaRef },
+    /// Rebuilt in memory; text columns are strings.
+    Frame(DataFrame),
+    /// Nowhere.
+    Nothing,
+}
+
+/// One segment, checked.
+#[derive(Clone)]
+pub(super) struct Segment {
+    /// As in the journal, such as `bricks/000000.arrow`.
+    pub(super) name: String,
+    pub(super) table: String,
+    pub(super) state: SegmentState,
+    /// Tells whether every byte that is read was compared with the journal's hashes.
+    pub(super) verified: bool,
+    /// `None`: neither journal nor footer tell.
+    pub(super) rows_expected: Option<u64>,
+    pub(super) rows_read: u64,
+    pub(super) bytes: u64,
+    /// Its faults in words, without its name.
+    pub(super) faults: Vec<String>,
+    /// Bytes of batches that a writer may be about to write: not a fault of a run being written.
+    pub(super) unwritten_rows: u64,
+    pub(super) source: Source,
+}
+
+impl Segment {
+    /// A segment of which nothing is known yet.
+    pub(super) fn lost(name: &str, bytes: u64, rows_expected: Option<u64>, fault: String) -> Self {
+        Segment {
+            name: name.to_owned(),
+            table: table_of(name),
+            state: SegmentState::Lost,
+            verified: false,
+            rows_expected,
+            rows_read: 0,
+            bytes,
+            faults: vec![fault],
+            unwritten_rows: 0,
+            source: Source::Nothing,
+        }
+    }
+
+    /// Name of its table.
+    pub(super) fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// Tells whether it is ended, and every byte of it as it was written.
+    pub(super) fn is_whole(&self) -> bool {
+        self.state == SegmentState::Sealed && self.verified && self.faults.is_empty()
+    }
+
+    /// Takes what is missing at the end of an open segment for not written yet: its writer is alive.
+    pub(super) fn forgive_unwritten(&mut self) {
+        if self.state == SegmentState::Open {
+            self.faults.clear();
+            self.rows_expected = self
+                .rows_expected
+                .map(|rows| rows.saturating_sub(self.unwritten_rows));
+        }
+    }
+
+    /// Rows that were written and cannot be read; `None`: not known.
+    pub(super) fn rows_lost(&self) -> Option<u64> {
+        self.rows_expected
+            .map(|expected| expected.saturating_sub(self.rows_read))
+    }
+}
+
+/// The table of a segment of this name.
+pub(super) fn table_of(name: &str) -> String {
+    name.split('/').next().unwrap_or(name).to_owned()
+}

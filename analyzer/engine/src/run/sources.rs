@@ -1,0 +1,88 @@
+//! Kernel sources: files beside the tables, each named by its hash.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use trueno_format::PtxHash;
+use trueno_format::salvage::Salvaged;
+
+/// Where a run keeps them.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    folder: PathBuf,
+    /// Those that a killed program had not come to write, by hash.
+    left: BTreeMap<String, String>,
+}
+
+/// The reason why there is no source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// Not a hash.
+    #[error("{0}: expected the hash of a kernel source, 16 hex digits")]
+    NoHash(String),
+    /// The file is not there or cannot be read.
+    #[error("{}: the source cannot be read: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+}
+
+impl Sources {
+    pub(super) fn of(run: &Path, rest: Option<&Salvaged>) -> Self {
+        Self {
+            folder: run.join("ptx"),
+            left: rest.map(|rest| rest.sources.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The source with that hash, and whether it is still what the hash says.
+    pub(super) fn get(&self, hash: &str) -> Result<(String, bool), SourceError> {
+        // It becomes part of a path, and comes from a file that anybody may have written.
+        if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(SourceError::NoHash(hash.to_owned()));
+        }
+        let same = |text: &str| PtxHash::from_source(text).to_string() == hash;
+        // What was left is whole; the file of the same name may be half written.
+        if let Some(text) = self.left.get(hash) {
+            return Ok((text.clone(), same(text)));
+        }
+        let path = self.folder.join(format!("{hash}.ptx"));
+        let bytes = fs::read(&path).map_err(|source| SourceError::Unreadable { path, source })?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let same = same(&text);
+        Ok((text, same))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_what_its_name_says_or_known_to_be_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let ptx = folder.path().join("ptx");
+        fs::create_dir(&ptx).unwrap();
+        let text = ".version 9.0";
+        let hash = PtxHash::from_source(text).to_string();
+        let sources = Sources::of(folder.path(), None);
+        assert!(matches!(
+            sources.get(&hash),
+            Err(SourceError::Unreadable { .. })
+        ));
+        fs::write(ptx.join(format!("{hash}.ptx")), text).unwrap();
+        assert_eq!(sources.get(&hash).unwrap(), (text.to_owned(), true));
+        fs::write(ptx.join(format!("{hash}.ptx")), "changed").unwrap();
+        assert_eq!(sources.get(&hash).unwrap(), ("changed".to_owned(), false));
+        fs::write(folder.path().join("secret.ptx"), "s").unwrap();
+        assert!(matches!(
+            sources.get("../secret"),
+            Err(SourceError::NoHash(_))
+        ));
+    }
+}

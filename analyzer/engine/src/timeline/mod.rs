@@ -1,0 +1,62 @@
+//! Timelines, a row for each depth of each lane, in a size that a page can hold.
+//!
+//! Of a small run every interval is kept. Of a large one the longest are kept as they are, and of
+//! the others how much of each slice of the time they filled, and which name had the most of it: so
+//! no time disappears, and the page stays small however long the run.
+
+mod levels;
+mod read;
+mod stacks;
+#[cfg(test)]
+mod tests;
+
+use trueno_model::timeline::Timeline;
+
+use crate::query::{Database, QueryError};
+
+/// Upper limits of what is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Intervals that are kept as they are.
+    pub spans: usize,
+    /// Slices over all rows.
+    pub slices: usize,
+    /// Lanes.
+    pub lanes: usize,
+    /// Rows of a lane; what is deeper is left to what is around it.
+    pub depth: usize,
+    /// Frames of the stacks.
+    pub frames: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            spans: 30_000,
+            slices: 200_000,
+            lanes: 64,
+            depth: 24,
+            frames: 3_000,
+        }
+    }
+}
+
+/// Reads a run's intervals. Rows without times of their own (`bound`, not valid) are not among them.
+///
+/// # Errors
+/// The engine could not read a table.
+pub fn timeline(
+    database: &Database,
+    wall_ns: Option<i64>,
+    of_ranks: bool,
+    limits: Limits,
+) -> Result<Timeline, QueryError> {
+    let mut lanes = read::lanes(database, of_ranks)?;
+    for lane in &mut lanes.lanes {
+        lane.sort();
+    }
+    let mut made = levels::levels(&lanes, wall_ns, limits);
+    made.frames = stacks::frames(&lanes, limits.frames);
+    levels::keep_used_names(&mut made, lanes.names);
+    Ok(made)
+}

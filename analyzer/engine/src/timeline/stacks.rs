@@ -1,0 +1,138 @@
+//! Self time by stack of names, over sorted lanes.
+//!
+//! An instant belongs to the innermost interval open on its lane, as everywhere in a report.
+
+use std::collections::HashMap;
+
+use trueno_model::timeline::Frame;
+
+use super::read::{Interval, Lanes};
+
+/// Stacks that are told apart at most; what lies deeper then counts as its caller's own.
+const MOST_NODES: usize = 200_000;
+
+struct Node {
+    parent: usize,
+    name: u32,
+    depth: usize,
+    self_ns: i64,
+}
+
+#[derive(Default)]
+struct Tree {
+    nodes: Vec<Node>,
+    children: HashMap<(usize, u32), usize>,
+}
+
+/// The widest `most` frames with their places; children stand within their parent, by name.
+pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
+    let mut tree = Tree::default();
+    let mut roots = Vec::new();
+    for lane in &lanes.lanes {
+        let root = tree.nodes.len();
+        tree.nodes.push(Node {
+            parent: root,
+            name: 0,
+            depth: 0,
+            self_ns: 0,
+        });
+        roots.push(root);
+        tree.fold(root, &lane.intervals);
+    }
+    let mut totals: Vec<i64> = tree.nodes.iter().map(|node| node.self_ns).collect();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); tree.nodes.len()];
+    for at in (0..tree.nodes.len()).rev() {
+        let parent = tree.nodes[at].parent;
+        if parent != at {
+            totals[parent] += totals[at];
+            below[parent].push(at);
+        }
+    }
+    let name = |at: usize| &lanes.names[tree.nodes[at].name as usize];
+    let mut frames = Vec::new();
+    let mut at_ns = 0;
+    for (root, lane) in roots.iter().zip(&lanes.lanes) {
+        let mut open = vec![(*root, at_ns)];
+        while let Some((at, at_ns)) = open.pop() {
+            let node = &tree.nodes[at];
+            frames.push(Frame {
+                name: if at == *root {
+                    lane.name.clone()
+                } else {
+                    name(at).clone()
+                },
+                depth: node.depth,
+                at_ns,
+                total_ns: totals[at],
+                self_ns: node.self_ns,
+            });
+            below[at].sort_by_key(|child| name(*child));
+            let mut child_ns = at_ns;
+            for child in &below[at] {
+                open.push((*child, child_ns));
+                child_ns += totals[*child];
+            }
+        }
+        at_ns += totals[*root];
+    }
+    frames.sort_by(|a, b| {
+        b.total_ns
+            .cmp(&a.total_ns)
+            .then(a.depth.cmp(&b.depth))
+            .then(a.at_ns.cmp(&b.at_ns))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    frames.truncate(most);
+    frames.retain(|frame| frame.total_ns > 0);
+    frames
+}
+
+impl Tree {
+    fn child(&mut self, parent: usize, name: u32) -> usize {
+        if let Some(child) = self.children.get(&(parent, name)) {
+            return *child;
+        }
+        if self.nodes.len() >= MOST_NODES {
+            return parent;
+        }
+        let depth = self.nodes[parent].depth + 1;
+        self.nodes.push(Node {
+            parent,
+            name,
+            depth,
+            self_ns: 0,
+        });
+        self.children.insert((parent, name), self.nodes.len() - 1);
+        self.nodes.len() - 1
+    }
+
+    fn fold(&mut self, root: usize, intervals: &[Interval]) {
+        let mut open: Vec<(i64, usize)> = Vec::new();
+        let mut now_ns = i64::MIN;
+        for interval in intervals {
+            self.close(&mut open, &mut now_ns, interval.start_ns);
+            if let Some((_, node)) = open.last() {
+                self.nodes[*node].self_ns += interval.start_ns - now_ns;
+            }
+            now_ns = interval.start_ns;
+            let parent = open.last().map_or(root, |(_, node)| *node);
+            let node = self.child(parent, interval.name);
+            open.push((interval.end_ns, node));
+        }
+        self.close(&mut open, &mut now_ns, i64::MAX);
+    }
+
+    /// Ends what had ended by `until_ns`, innermost first.
+    fn close(&mut self, open: &mut Vec<(i64, usize)>, now_ns: &mut i64, until_ns: i64) {
+        while let Some((end_ns, node)) = open.last().copied() {
+            if end_ns > until_ns {
+                break;
+            }
+            if *now_ns < end_ns {
+                self.nodes[node].self_ns += end_ns - *now_ns;
+                *now_ns = end_ns;
+            }
+            open.pop();
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Rows of a query as typed columns, texts as numbers of one list of names.
+
+use std::collections::HashMap;
+
+use polars::prelude::{BooleanChunked, DataFrame, Int64Chunked, UInt64Chunked};
+use trueno_engine::closed_types::to_closed_types;
+use trueno_engine::query::{Database, collect};
+
+use super::GraphError;
+
+/// The rows of one query, unordered.
+pub(super) struct Rows {
+    frame: DataFrame,
+    table: &'static str,
+}
+
+/// A column of integers.
+pub(super) enum Numbers {
+    Signed(Int64Chunked),
+    Unsigned(UInt64Chunked),
+    /// The query did not ask for it.
+    Missing,
+}
+
+/// A column of truth values.
+pub(super) struct Truths(Option<BooleanChunked>);
+
+impl Rows {
+    pub(super) fn ask(
+        database: &Database,
+        table: &'static str,
+        sql: &str,
+    ) -> Result<Rows, GraphError> {
+        let failed = |why: String| GraphError::Table { table, why };
+        let frame = collect(database, sql).map_err(|error| failed(error.to_string()))?;
+        let mut frame = to_closed_types(frame).map_err(failed)?;
+        frame.rechunk_mut();
+        Ok(Rows { frame, table })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.frame.height()
+    }
+
+    fn failed(&self, column: &str) -> GraphError {
+        GraphError::Table {
+            table: self.table,
+            why: format!("its column {column} is of another type than it should be"),
+        }
+    }
+
+    pub(super) fn numbers(&self, column: &str) -> Result<Numbers, GraphError> {
+        let Ok(found) = self.frame.column(column) else {
+            return Ok(Numbers::Missing);
+        };
+        let series = found.as_materialized_series();
+        match (series.i64(), series.u64()) {
+            (Ok(numbers), _) => Ok(Numbers::Signed(numbers.rechunk().into_owned())),
+            (_, Ok(numbers)) => Ok(Numbers::Unsigned(numbers.rechunk().into_owned())),
+            _ => Err(self.failed(column)),
+        }
+    }
+
+    pub(super) fn truths(&self, column: &str) -> Result<Truths, GraphError> {
+        let Ok(found) = self.frame.column(column) else {
+            return Ok(Truths(None));
+        };
+        let series = found.as_materialized_series();
+        let truths = series.bool().map_err(|_| self.failed(column))?;
+        Ok(Truths(Some(truths.rechunk().into_owned())))
+    }
+}
+
+impl Numbers {
+    pub(super) fn i64(&self, row: usize) -> Option<i64> {
+        match self {
+            Numbers::Signed(numbers) => numbers.get(row),
+            Numbers::Unsigned(numbers) => numbers.get(row).and_then(|n| i64::try_from(n).ok()),
+            Numbers::Missing => None,
+        }
+    }
+
+    pub(super) fn u64(&self, row: usize) -> Option<u64> {
+        match self {
+            Numbers::Signed(numbers) => numbers.get(row).and_then(|n| u64::try_from(n).ok()),
+            Numbers::Unsigned(numbers) => numbers.get(row),
+            Numbers::Missing => None,
+        }
+    }
+}
+
+impl Truths {
+    pub(super) fn get(&self, row: usize) -> Option<bool> {
+        self.0.as_ref().and_then(|truths| truths.get(row))
+    }
+}
+
+/// One number a text, over all tables.
+#[derive(Default)]
+pub(super) struct Names {
+    pub(super) names: Vec<String>,
+    numbers: HashMap<String, u32>,
+}
+
+impl Names {
+    pub(super) fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+
+    /// The engine's numbers of the texts of a column, as ours.
+    pub(super) fn of_column(
+        &mut self,
+        database: &Database,
+        table: &'static str,
+        column: &str,
+    ) -> Result<HashMap<i64, u32>, GraphError> {
+        let sql = format!(
+            "SELECT DISTINCT {column}_id AS id, CAST({column} AS VARCHAR) AS name FROM {table} WHERE {column} IS NOT NULL ORDER BY name"
+        );
+        let rows = Rows::ask(database, table, &sql)?;
+        let ids = rows.numbers("id")?;
+        let texts = rows
+            .frame
+            .column("name")
+            .and_then(|names| names.str().cloned())
+            .map_err(|_| rows.failed(column))?;
+        let number = |(row, text): (usize, Option<&str>)| Some((ids.i64(row)?, self.number(text?)));
+        Ok(texts.iter().enumerate().filter_map(number).collect())
+    }
+}

@@ -1,0 +1,145 @@
+//! The columns from which a node's details are made.
+
+use std::collections::HashMap;
+
+use trueno_engine::query::Database;
+
+use super::columns::{Names, Numbers, Rows};
+use super::{Class, Detail, GraphError, Launch};
+
+/// The columns that only some classes have.
+pub(super) struct Details {
+    launch: Option<LaunchColumns>,
+    numbers: [Numbers; 3],
+    bytes: Numbers,
+    iteration: Numbers,
+    layer: Numbers,
+}
+
+struct LaunchColumns {
+    numbers: [Numbers; 9],
+    ptx: Numbers,
+    reason: Numbers,
+    hashes: HashMap<i64, u32>,
+    reasons: HashMap<i64, u32>,
+    /// Names of sources by hash.
+    sources: HashMap<u32, String>,
+}
+
+impl Details {
+    pub(super) fn of(
+        database: &Database,
+        class: Class,
+        rows: &Rows,
+        names: &mut Names,
+    ) -> Result<Details, GraphError> {
+        let column = |name: &str| rows.numbers(name);
+        let launch = if class == Class::Kernel {
+            Some(LaunchColumns {
+                numbers: [
+                    column("grid_x")?,
+                    column("grid_y")?,
+                    column("grid_z")?,
+                    column("block_x")?,
+                    column("block_y")?,
+                    column("block_z")?,
+                    column("smem_static")?,
+                    column("smem_dynamic")?,
+                    column("registers")?,
+                ],
+                ptx: column("ptx_hash_id")?,
+                reason: column("reason_id")?,
+                hashes: names.of_column(database, "kernels", "ptx_hash")?,
+                reasons: names.of_column(database, "kernels", "reason")?,
+                sources: source_names(database, names)?,
+            })
+        } else {
+            None
+        };
+        Ok(Details {
+            launch,
+            numbers: [column("row")?, column("col")?, column("depth")?],
+            bytes: column("bytes")?,
+            iteration: column("iteration")?,
+            layer: column("layer")?,
+        })
+    }
+
+    pub(super) fn detail(&self, class: Class, row: usize, names: &Names) -> Option<Detail> {
+        match class {
+            Class::Kernel => self
+                .launch
+                .as_ref()
+                .map(|columns| columns.launch(row, names))
+                .filter(|launch| !launch.is_empty())
+                .map(Detail::Launch),
+            Class::Tile => {
+                let [tile_row, col, depth] = self.numbers.each_ref().map(|n| n.u64(row));
+                Some(Detail::Tile {
+                    row: tile_row,
+                    col,
+                    depth,
+                })
+            }
+            Class::Transfer => Some(Detail::Transfer {
+                bytes: self.bytes.u64(row),
+            }),
+            Class::Iteration => self.iteration.u64(row).map(Detail::Number),
+            Class::Layer => self.layer.u64(row).map(Detail::Number),
+            _ => None,
+        }
+    }
+}
+
+impl LaunchColumns {
+    fn launch(&self, row: usize, names: &Names) -> Launch {
+        let [gx, gy, gz, bx, by, bz, fixed, asked, registers] =
+            self.numbers.each_ref().map(|numbers| numbers.u64(row));
+        let text = |column: &Numbers, texts: &HashMap<i64, u32>| {
+            column.i64(row).and_then(|id| texts.get(&id).copied())
+        };
+        let (ptx, reason) = (
+            text(&self.ptx, &self.hashes),
+            text(&self.reason, &self.reasons),
+        );
+        let name = |number: u32| names.names[number as usize].clone();
+        Launch {
+            grid: [gx, gy, gz],
+            block: [bx, by, bz],
+            smem_static: fixed,
+            smem_dynamic: asked,
+            registers,
+            ptx: ptx.map(name),
+            ptx_name: ptx.and_then(|hash| self.sources.get(&hash).cloned()),
+            reason: reason.map(name),
+        }
+    }
+}
+
+/// Names under which sources were kept, by the number of their hash; of several the first in order.
+fn source_names(
+    database: &Database,
+    names: &mut Names,
+) -> Result<HashMap<u32, String>, GraphError> {
+    let rows = Rows::ask(
+        database,
+        "ptx",
+        "SELECT hash_id, name_id FROM ptx WHERE name IS NOT NULL",
+    )?;
+    let hashes = names.of_column(database, "ptx", "hash")?;
+    let texts = names.of_column(database, "ptx", "name")?;
+    let (hash, name) = (rows.numbers("hash_id")?, rows.numbers("name_id")?);
+    let mut found: HashMap<u32, String> = HashMap::new();
+    for row in 0..rows.len() {
+        let hash = hash.i64(row).and_then(|id| hashes.get(&id));
+        let name = name.i64(row).and_then(|id| texts.get(&id));
+        if let (Some(hash), Some(name)) = (hash, name) {
+            let name = &names.names[*name as usize];
+            let kept = found.entry(*hash).or_insert_with(|| name.clone());
+            if name < kept {
+                kept.clone_from(name);
+            }
+        }
+    }
+    Ok(found)
+}

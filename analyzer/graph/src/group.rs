@@ -1,0 +1,221 @@
+//! Rows of a tree: one node each, or all of one name below one parent.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Class, Detail, Filter, Graph, Launch, Timing};
+
+/// One row of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Class of its nodes.
+    pub class: Class,
+    /// Number of their name.
+    pub name: u32,
+    /// The nodes.
+    pub members: Vec<u32>,
+}
+
+/// Sums of a row of a tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Rows of the run.
+    pub count: u64,
+    /// Of them those without times of their own: bound, not valid, impossible.
+    pub untimed: [u64; 3],
+    /// Time on host threads: the union of the intervals on each thread. `None`: no host row with times.
+    pub host_ns: Option<i64>,
+    /// Of it, the self time.
+    pub self_ns: Option<i64>,
+    /// Time on device streams, of the rows and of all below them. `None`: none, or not measured.
+    pub device_ns: Option<i64>,
+    /// Tells whether some of the device work has no times.
+    pub lacks_device: bool,
+    /// Time on the critical path, of the rows and of all below them.
+    pub path_ns: i64,
+    /// The rows' own part of it.
+    pub path_self_ns: i64,
+    /// Declared elements, added up; `None`: no row has them.
+    pub elements: Option<u64>,
+    /// Shortest, median and longest duration of the rows with times.
+    pub spread_ns: Option<[i64; 3]>,
+    /// The least slack.
+    pub slack_ns: Option<i64>,
+}
+
+impl Group {
+    /// Tells whether it is one row of the run and no sum.
+    pub fn is_one(&self) -> bool {
+        self.members.len() == 1
+    }
+}
+
+impl Totals {
+    /// Weight of a row: its host or its device time, whichever is more.
+    pub fn weight_ns(&self) -> i64 {
+        self.host_ns.max(self.device_ns).unwrap_or(0)
+    }
+}
+
+impl Graph {
+    /// The lanes.
+    pub fn top(&self, filter: Option<&Filter>) -> Vec<Group> {
+        let mut roots = self.roots();
+        roots.retain(|at| filter.is_none_or(|filter| filter.keeps(*at)));
+        roots.into_iter().map(|at| self.alone(at)).collect()
+    }
+
+    fn alone(&self, at: u32) -> Group {
+        Group {
+            class: self.node(at).class,
+            name: self.node(at).name,
+            members: vec![at],
+        }
+    }
+
+    /// The rows right below one: each node in the order of starts, or one row a name, the first met first.
+    pub fn below(&self, group: &Group, merge: bool, filter: Option<&Filter>) -> Vec<Group> {
+        let children = group.members.iter().flat_map(|at| self.children(*at));
+        let children = children
+            .copied()
+            .filter(|at| filter.is_none_or(|filter| filter.keeps(*at)));
+        if !merge {
+            return children.map(|at| self.alone(at)).collect();
+        }
+        let mut groups: Vec<Group> = Vec::new();
+        let mut places: HashMap<(Class, u32, bool), usize> = HashMap::new();
+        for at in children {
+            let key = (
+                self.node(at).class,
+                self.node(at).name,
+                self.lane(at).is_device,
+            );
+            match places.get(&key) {
+                Some(place) => groups[*place].members.push(at),
+                None => {
+                    places.insert(key, groups.len());
+                    groups.push(self.alone(at));
+                }
+            }
+        }
+        groups
+    }
+
+    /// Tells whether a row has others below it.
+    pub fn has_below(&self, group: &Group, filter: Option<&Filter>) -> bool {
+        let mut children = group.members.iter().flat_map(|at| self.children(*at));
+        children.any(|at| filter.is_none_or(|filter| filter.keeps(*at)))
+    }
+
+    /// Adds up some nodes, none of which lies in another.
+    pub fn totals(&self, members: &[u32]) -> Totals {
+        let mut totals = Totals::default();
+        let mut host = Vec::new();
+        let mut device = Vec::new();
+        let mut spread = Vec::new();
+        for &at in members {
+            let node = self.node(at);
+            let is_device = self.lane(at).is_device;
+            totals.path_ns += node.path_ns;
+            totals.path_self_ns += node.path_self_ns;
+            totals.lacks_device |= node.has_untimed_device;
+            if let Some(elements) = node.elements {
+                totals.elements = Some(totals.elements.unwrap_or(0).saturating_add(elements));
+            }
+            if let Some(slack_ns) = node.slack_ns {
+                totals.slack_ns = Some(
+                    totals
+                        .slack_ns
+                        .map_or(slack_ns, |least| least.min(slack_ns)),
+                );
+            }
+            if node.class == Class::Lane {
+                // Busy time is a union already.
+                if !is_device {
+                    *totals.host_ns.get_or_insert(0) += node.dur_ns;
+                }
+            } else {
+                totals.count += 1;
+                match node.timing {
+                    Timing::Measured if is_device => {
+                        device.push((node.lane, node.start_ns, node.end_ns()))
+                    }
+                    Timing::Measured => {
+                        host.push((node.lane, node.start_ns, node.end_ns()));
+                        *totals.self_ns.get_or_insert(0) += node.self_ns;
+                    }
+                    untimed => totals.untimed[untimed as usize - 1] += 1,
+                }
+                if node.is_timed() {
+                    spread.push(node.dur_ns);
+                }
+            }
+            // A device row has its own interval, below; all others have what is below them.
+            let own = is_device && node.class != Class::Lane && node.is_timed();
+            if node.has_device {
+                let below = if own {
+                    node.device_ns - node.self_ns
+                } else {
+                    node.device_ns
+                };
+                *totals.device_ns.get_or_insert(0) += below;
+            }
+        }
+        if !host.is_empty() {
+            totals.host_ns = Some(totals.host_ns.unwrap_or(0) + union(host));
+        }
+        if !device.is_empty() {
+            totals.device_ns = Some(totals.device_ns.unwrap_or(0) + union(device));
+        }
+        if !spread.is_empty() {
+            let middle = spread.len() / 2;
+            let upper = *spread.select_nth_unstable(middle).1;
+            // Of an even number the mean of the middle two, rounded down.
+            let median = match spread[..middle].iter().max() {
+                Some(lower) if spread.len() % 2 == 0 => lower + (upper - lower) / 2,
+                _ => upper,
+            };
+            let min = spread.iter().min().copied().unwrap_or(median);
+            let max = spread.iter().max().copied().unwrap_or(median);
+            totals.spread_ns = Some([min, median, max]);
+        }
+        totals
+    }
+
+    /// Launch configurations of the kernels among some nodes, with counts; the most frequent first.
+    pub fn launches(&self, members: &[u32]) -> Vec<(&Launch, u64)> {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        for &at in members {
+            if let Some(Detail::Launch(_)) = self.detail(at) {
+                *counts.entry(self.node(at).detail).or_default() += 1;
+            }
+        }
+        let launch = |(number, count): (u32, u64)| match &self.details[number as usize] {
+            Detail::Launch(launch) => Some((launch, count)),
+            _ => None,
+        };
+        let mut launches: Vec<_> = counts.into_iter().filter_map(launch).collect();
+        launches.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        launches
+    }
+
+    /// A share of the length of the run.
+    pub fn share(&self, ns: Option<i64>) -> Option<f64> {
+        let wall_ns = self.wall_ns.filter(|wall_ns| *wall_ns > 0)?;
+        Some(ns? as f64 / wall_ns as f64)
+    }
+}
+
+/// Time in which at least one of some intervals was open on its lane, added up over the lanes.
+fn union(mut intervals: Vec<(u32, i64, i64)>) -> i64 {
+    intervals.sort_unstable();
+    let mut sum = 0;
+    let mut reach = (0, i64::MIN);
+    for (lane, start_ns, end_ns) in intervals {
+        if reach.0 != lane {
+            reach = (lane, i64::MIN);
+        }
+        sum += (end_ns - start_ns.max(reach.1).min(end_ns)).max(0);
+        reach.1 = reach.1.max(end_ns);
+    }
+    sum
+}

@@ -1,0 +1,317 @@
+//! From the tables of a run to the graph.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use trueno_engine::Lane;
+use trueno_engine::query::Database;
+use trueno_engine::run::{Run, RunError};
+
+use super::columns::{Names, Numbers, Rows};
+use super::detail_columns::Details;
+use super::links::{self, Link};
+use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, sums, sweep};
+
+/// Choice of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Tiles; without them their time is self time of what they lie in.
+    pub tiles: bool,
+    /// Recorded dependencies.
+    pub edges: bool,
+}
+
+/// The reason why there is no graph.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// A table of the run cannot be published.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A table cannot be read.
+    #[error("{table}: cannot be read: {why}")]
+    Table {
+        /// Its name.
+        table: &'static str,
+        /// Message of the engine.
+        why: String,
+    },
+    /// More rows than a graph can number.
+    #[error("the run has more than 4 billion rows, which are too many to show as a graph")]
+    TooMany,
+}
+
+/// Where the rows of one table are.
+struct Source {
+    table: &'static str,
+    class: Class,
+    /// Column with the text that names a row, and the one to fall back to.
+    names: [&'static str; 2],
+    /// Column that says what it lies in.
+    link: &'static str,
+    sql: &'static str,
+}
+
+const SOURCES: [Source; 6] = [
+    Source {
+        table: "bricks",
+        class: Class::Brick,
+        names: ["name", "name"],
+        link: "parent",
+        sql: "SELECT id, parent, kind_id, name_id, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, iteration, layer, elements FROM bricks",
+    },
+    Source {
+        table: "kernels",
+        class: Class::Kernel,
+        names: ["name", "name"],
+        link: "brick",
+        sql: "SELECT id, brick, name_id, thread, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, smem_static, smem_dynamic, ptx_hash_id, reason_id, elements FROM kernels",
+    },
+    Source {
+        table: "tiles",
+        class: Class::Tile,
+        names: ["level", "level"],
+        link: "parent",
+        sql: "SELECT id, parent, level_id, row, col, depth, thread, start_ns, dur_ns, elements FROM tiles",
+    },
+    Source {
+        table: "transfers",
+        class: Class::Transfer,
+        names: ["direction", "direction"],
+        link: "brick",
+        sql: "SELECT id, brick, direction_id, bytes, thread, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers",
+    },
+    Source {
+        table: "calls",
+        class: Class::Call,
+        names: ["name", "name"],
+        link: "brick",
+        sql: "SELECT id, brick, name_id, thread, correlation, start_ns, dur_ns FROM calls",
+    },
+    Source {
+        table: "syncs",
+        class: Class::Sync,
+        names: ["name", "kind"],
+        link: "",
+        sql: "SELECT id, name_id, kind_id, thread, device, stream, correlation, start_ns, dur_ns FROM syncs",
+    },
+];
+
+/// Reads the graph of a run.
+///
+/// # Errors
+/// See [`GraphError`].
+pub fn load(run: &Run, content: Content) -> Result<Graph, GraphError> {
+    let database = run.sql_context()?;
+    let mut loader = Loader::default();
+    for source in &SOURCES {
+        loader.table(&database, source)?;
+    }
+    let edges = links::edges(&database, &mut loader.names)?;
+    loader.finish(&database, run, &edges, content)
+}
+
+#[derive(Default)]
+struct Loader {
+    names: Names,
+    nodes: Vec<Node>,
+    /// Links of the nodes, in the order of `nodes`.
+    links: Vec<Link>,
+    /// Threads before streams, with the order in which they were met.
+    lanes: BTreeMap<Lane, u32>,
+    details: Vec<Detail>,
+    numbers: HashMap<Detail, u32>,
+}
+
+impl Loader {
+    fn detail(&mut self, detail: Detail) -> u32 {
+        if let Some(&number) = self.numbers.get(&detail) {
+            return number;
+        }
+        let number = self.details.len() as u32;
+        self.details.push(detail.clone());
+        self.numbers.insert(detail, number);
+        number
+    }
+
+    /// Lanes get their final numbers at the end, so far in the order in which they are met.
+    fn lane(&mut self, lane: Lane) -> u32 {
+        let next = self.lanes.len() as u32;
+        *self.lanes.entry(lane).or_insert(next)
+    }
+
+    fn table(&mut self, database: &Database, source: &Source) -> Result<(), GraphError> {
+        let rows = Rows::ask(database, source.table, source.sql)?;
+        let [first, second] = source.names;
+        let names = self.names.of_column(database, source.table, first)?;
+        let others = self.names.of_column(database, source.table, second)?;
+        let unnamed = self.names.number("?");
+        let kinds = match source.class {
+            Class::Brick => self.names.of_column(database, source.table, "kind")?,
+            _ => HashMap::new(),
+        };
+        let column = |name: &str| rows.numbers(name);
+        let (name_id, other_id) = (
+            column(&format!("{first}_id"))?,
+            column(&format!("{second}_id"))?,
+        );
+        let (id, link, kind_id) = (column("id")?, column(source.link)?, column("kind_id")?);
+        let (thread, device, stream) = (column("thread")?, column("device")?, column("stream")?);
+        let (start, dur) = (column("start_ns")?, column("dur_ns")?);
+        let (elements, correlation) = (column("elements")?, column("correlation")?);
+        let (is_bound, valid) = (rows.truths("is_bound")?, rows.truths("valid")?);
+        let details = Details::of(database, source.class, &rows, &mut self.names)?;
+        let room = self.nodes.len() + rows.len();
+        if u32::try_from(room).is_err() {
+            return Err(GraphError::TooMany);
+        }
+        self.nodes.reserve(rows.len());
+        self.links.reserve(rows.len());
+        let mut last = None;
+        for row in 0..rows.len() {
+            let lane = match device.u64(row) {
+                Some(device) if source.class != Class::Sync || thread.u64(row).is_none() => {
+                    Lane::Stream(device, stream.u64(row))
+                }
+                _ => Lane::Thread(thread.u64(row)),
+            };
+            let lane = match last {
+                Some((seen, number)) if seen == lane => number,
+                _ => {
+                    let number = self.lane(lane);
+                    last = Some((lane, number));
+                    number
+                }
+            };
+            let class = match kind_id.i64(row) {
+                Some(kind) if source.class == Class::Brick => {
+                    kinds.get(&kind).map_or(Class::Brick, |kind| {
+                        Class::of_kind(&self.names.names[*kind as usize])
+                    })
+                }
+                _ => source.class,
+            };
+            let name = |id: &Numbers, names: &HashMap<i64, u32>| {
+                id.i64(row).and_then(|id| names.get(&id).copied())
+            };
+            let detail = details
+                .detail(class, row, &self.names)
+                .map_or(NONE, |detail| self.detail(detail));
+            let (start_ns, dur_ns) = (start.i64(row), dur.i64(row));
+            let timing = if is_bound.get(row) == Some(true) {
+                Timing::Bound
+            } else if valid.get(row) == Some(false) {
+                Timing::Invalid
+            } else if start_ns
+                .zip(dur_ns)
+                .is_none_or(|(start, dur)| dur < 0 || start.checked_add(dur).is_none())
+            {
+                Timing::Impossible
+            } else {
+                Timing::Measured
+            };
+            self.nodes.push(Node {
+                id: id.u64(row).unwrap_or_default(),
+                start_ns: start_ns.unwrap_or_default(),
+                dur_ns: dur_ns.unwrap_or_default(),
+                self_ns: 0,
+                device_ns: 0,
+                path_self_ns: 0,
+                path_ns: 0,
+                slack_ns: None,
+                elements: elements.u64(row),
+                name: name(&name_id, &names)
+                    .or_else(|| name(&other_id, &others))
+                    .unwrap_or(unnamed),
+                parent: NONE,
+                lane,
+                detail,
+                class,
+                timing,
+                has_device: false,
+                has_untimed_device: false,
+            });
+            self.links.push(Link {
+                to: link.u64(row),
+                correlation: correlation.u64(row),
+            });
+        }
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        database: &Database,
+        run: &Run,
+        edges: &[links::Edge],
+        content: Content,
+    ) -> Result<Graph, GraphError> {
+        let threads = links::thread_names(database)?;
+        let of_ranks = !run.ranks().is_empty();
+        let count = self.lanes.len();
+        let mut lanes = Vec::with_capacity(count);
+        let mut final_number = vec![0_u32; count];
+        let mut all = Vec::with_capacity(self.nodes.len() + count);
+        for (at, (lane, met)) in self.lanes.iter().enumerate() {
+            final_number[*met as usize] = at as u32;
+            let name = lane.name(&threads, of_ranks);
+            all.push(lane_node(at as u32, self.names.number(&name)));
+            lanes.push(LaneInfo {
+                name,
+                is_device: matches!(lane, Lane::Stream(..)),
+            });
+        }
+        // The outer first, so that children follow what they lie in.
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        order.sort_unstable_by_key(|at| {
+            let node = &self.nodes[*at as usize];
+            (node.start_ns, Reverse(node.end_ns()), node.id, *at)
+        });
+        let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
+        all.extend(order.iter().map(|at| {
+            let mut node = self.nodes[*at as usize].clone();
+            node.lane = final_number[node.lane as usize];
+            node
+        }));
+        drop(order);
+        let mut graph = Graph {
+            nodes: all,
+            lanes,
+            names: self.names.names,
+            details: self.details,
+            wall_ns: run.facts().wall_ns,
+            without_tiles: !content.tiles,
+            ..Graph::default()
+        };
+        let around = sweep::sweep(&mut graph);
+        links::hang(&mut graph, &links, &around, edges);
+        if content.edges {
+            links::keep_edges(&mut graph, edges);
+        }
+        sums::index(&mut graph);
+        sums::add_up(&mut graph);
+        Ok(graph)
+    }
+}
+
+fn lane_node(lane: u32, name: u32) -> Node {
+    Node {
+        id: 0,
+        start_ns: 0,
+        dur_ns: 0,
+        self_ns: 0,
+        device_ns: 0,
+        path_self_ns: 0,
+        path_ns: 0,
+        slack_ns: None,
+        elements: None,
+        name,
+        parent: NONE,
+        lane,
+        detail: NONE,
+        class: Class::Lane,
+        timing: Timing::Measured,
+        has_device: false,
+        has_untimed_device: false,
+    }
+}

@@ -1,0 +1,232 @@
+//! The nodes and how they are kept: one array, in the order of time.
+
+use super::Detail;
+
+/// No node, no detail.
+pub const NONE: u32 = u32::MAX;
+
+/// Class of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Class {
+    /// A host thread or a device stream.
+    Lane,
+    /// The whole program, as it said.
+    Run,
+    /// One token, one step.
+    Iteration,
+    /// One layer of a model.
+    Layer,
+    /// An operation.
+    Brick,
+    /// A function.
+    Function,
+    /// Work that may have been given from another thread.
+    Task,
+    /// A kernel, of the host or of a device.
+    Kernel,
+    /// A tile of a blocked algorithm.
+    Tile,
+    /// A copy or a fill.
+    Transfer,
+    /// A call of a host API.
+    Call,
+    /// A wait.
+    Sync,
+}
+
+impl Class {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::Lane => "lane",
+            Class::Run => "run",
+            Class::Iteration => "iteration",
+            Class::Layer => "layer",
+            Class::Brick => "brick",
+            Class::Function => "function",
+            Class::Task => "task",
+            Class::Kernel => "kernel",
+            Class::Tile => "tile",
+            Class::Transfer => "transfer",
+            Class::Call => "call",
+            Class::Sync => "wait",
+        }
+    }
+
+    /// Of a row of `bricks`, by its kind; what is not known is an operation.
+    pub fn of_kind(kind: &str) -> Class {
+        match kind {
+            "run" => Class::Run,
+            "iteration" => Class::Iteration,
+            "layer" => Class::Layer,
+            "function" => Class::Function,
+            "task" => Class::Task,
+            _ => Class::Brick,
+        }
+    }
+}
+
+/// Tells whether the times of a row are those of its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Timing {
+    /// They are.
+    Measured,
+    /// The interval is known to contain the work, and no more.
+    Bound,
+    /// The recorder says that they cannot be trusted.
+    Invalid,
+    /// They cannot be: a negative duration, or an end beyond the range of times.
+    Impossible,
+}
+
+/// One row of the run, or a lane.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Id of the row; 0 for lanes.
+    pub id: u64,
+    /// When it began.
+    pub start_ns: i64,
+    /// Duration; of a lane the busy time. Not to be added up unless the timing is measured.
+    pub dur_ns: i64,
+    /// See the module.
+    pub self_ns: i64,
+    /// Device time of the node and of all below it.
+    pub device_ns: i64,
+    /// Its own pieces of the critical path.
+    pub path_self_ns: i64,
+    /// Pieces of the critical path of the node and of all below it.
+    pub path_ns: i64,
+    /// By how much it may begin later without moving the end of the run.
+    pub slack_ns: Option<i64>,
+    /// Declared elements.
+    pub elements: Option<u64>,
+    /// Number of its name.
+    pub name: u32,
+    /// The node it hangs below; [`NONE`] for lanes.
+    pub parent: u32,
+    /// Number of its lane.
+    pub lane: u32,
+    /// Number of what else is known of it, or [`NONE`].
+    pub detail: u32,
+    /// Its class.
+    pub class: Class,
+    /// Tells whether its times can be used.
+    pub timing: Timing,
+    /// Tells whether there is device work in it or below it whose times are known.
+    pub has_device: bool,
+    /// Tells whether there is device work in it or below it whose times are not.
+    pub has_untimed_device: bool,
+}
+
+impl Node {
+    /// When it ended.
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.dur_ns)
+    }
+
+    /// Tells whether its times can be added up.
+    pub fn is_timed(&self) -> bool {
+        self.timing == Timing::Measured
+    }
+}
+
+/// A host thread or a device stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneInfo {
+    /// As reports call it.
+    pub name: String,
+    /// Tells whether a device ran it.
+    pub is_device: bool,
+}
+
+/// The execution graph. Nodes stand in the order of their starts, the outer
+/// first; the first ones are the lanes, and node `i` of them is lane `i`.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// All nodes.
+    pub nodes: Vec<Node>,
+    /// Lanes that [`Node::lane`] refers to.
+    pub lanes: Vec<LaneInfo>,
+    /// Names that [`Node::name`] refers to.
+    pub names: Vec<String>,
+    /// Details that [`Node::detail`] refers to.
+    pub details: Vec<Detail>,
+    /// Length of the run; `None`: it holds nothing with a time.
+    pub wall_ns: Option<i64>,
+    /// Recorded dependencies as pairs of nodes, sorted: from, to, number of the kind's name.
+    pub edges: Vec<(u32, u32, u32)>,
+    /// Edges that name a row that is not here.
+    pub edges_left_out: u64,
+    /// Links that would have led in a circle, and were cut.
+    pub circles: u64,
+    /// Tells whether tiles are on no list of children; their time is then that of what they lie in.
+    pub(super) without_tiles: bool,
+    /// Ids of rows and their nodes, sorted.
+    pub(super) ids: Vec<(u64, u32)>,
+    pub(super) offsets: Vec<u32>,
+    pub(super) children: Vec<u32>,
+}
+
+impl Graph {
+    /// The node.
+    pub fn node(&self, at: u32) -> &Node {
+        &self.nodes[at as usize]
+    }
+
+    /// Its name, as recorded.
+    pub fn name(&self, at: u32) -> &str {
+        &self.names[self.node(at).name as usize]
+    }
+
+    /// Its lane.
+    pub fn lane(&self, at: u32) -> &LaneInfo {
+        &self.lanes[self.node(at).lane as usize]
+    }
+
+    /// Its detail, if it has one.
+    pub fn detail(&self, at: u32) -> Option<&Detail> {
+        self.details.get(self.node(at).detail as usize)
+    }
+
+    /// The nodes right below one, in the order of their starts.
+    pub fn children(&self, at: u32) -> &[u32] {
+        let from = self.offsets[at as usize] as usize;
+        let to = self.offsets[at as usize + 1] as usize;
+        &self.children[from..to]
+    }
+
+    /// The node of a row; of several with one id, which a damaged run may hold, the first.
+    pub fn find(&self, id: u64) -> Option<u32> {
+        let at = self.ids.partition_point(|(other, _)| *other < id);
+        self.ids
+            .get(at)
+            .filter(|found| found.0 == id)
+            .map(|found| found.1)
+    }
+
+    /// The lanes that something hangs below.
+    pub fn roots(&self) -> Vec<u32> {
+        let lanes = 0..self.lanes.len() as u32;
+        lanes.filter(|at| !self.children(*at).is_empty()).collect()
+    }
+
+    /// Tells whether rows of a class are on no list.
+    pub fn hides(&self, class: Class) -> bool {
+        self.without_tiles && class == Class::Tile
+    }
+
+    /// Rows of the run that are shown.
+    pub fn rows(&self) -> usize {
+        self.children.len()
+    }
+
+    /// The node, or the first one above it that is shown.
+    pub(super) fn shown(&self, mut at: u32) -> u32 {
+        while self.hides(self.node(at).class) {
+            at = self.node(at).parent;
+        }
+        at
+    }
+}

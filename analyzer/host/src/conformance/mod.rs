@@ -1,0 +1,121 @@
+//! Tells whether a plugin keeps the rules of `plugins/README.md`: it is run, each time in a
+//! process of its own, over a run and over inputs that real runs seldom have.
+
+mod outcome;
+mod sample;
+mod tables;
+mod trial;
+mod variants;
+
+pub use sample::Sample;
+pub use trial::{Subject, trial};
+
+use serde::Serialize;
+
+/// Verdict on a plugin by one rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It keeps it.
+    Kept,
+    /// It could not be tried.
+    NotTried,
+    /// It keeps it, but others would like it otherwise.
+    Advice,
+    /// It does not.
+    Broken,
+}
+
+impl Verdict {
+    /// For people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Kept => "ok",
+            Verdict::NotTried => "not tried",
+            Verdict::Advice => "advice",
+            Verdict::Broken => "MEND",
+        }
+    }
+}
+
+/// One rule, and what came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Stable name of the rule.
+    pub rule: &'static str,
+    /// The rule.
+    pub says: &'static str,
+    /// Verdict on the plugin.
+    pub verdict: Verdict,
+    /// The observation.
+    pub seen: String,
+    /// The remedy.
+    pub mend: Option<String>,
+}
+
+/// All that is asked of a plugin, by name.
+const RULES: [(&str, &str); 12] = [
+    (
+        "loads",
+        "loads, and describes itself as the interface has it",
+    ),
+    (
+        "named",
+        "id, file and namespace are one word; summary and version are given",
+    ),
+    (
+        "options",
+        "an option it does not have is refused, with the names of those it has",
+    ),
+    (
+        "inputs",
+        "each query can be answered over the published tables",
+    ),
+    ("runs", "comes to its end over a run"),
+    (
+        "prints_nothing",
+        "writes nothing to standard output or error",
+    ),
+    ("gives", "gives tables or findings"),
+    (
+        "columns",
+        "names say units (_ns, _bytes, _share, _per_s), in types that hold them",
+    ),
+    (
+        "numbers",
+        "what could not be computed is null, not NaN or infinite",
+    ),
+    (
+        "same_twice",
+        "gives the same bytes for the same tables, in each process anew",
+    ),
+    (
+        "row_order",
+        "states ORDER BY where the order of rows matters",
+    ),
+    (
+        "odd_inputs",
+        "ends well, or says what is wrong, over odd tables",
+    ),
+];
+
+fn checked(rule: &'static str, verdict: Verdict, seen: impl Into<String>) -> Checked {
+    let says = RULES
+        .iter()
+        .find(|(name, _)| *name == rule)
+        .map_or("", |(_, says)| says);
+    Checked {
+        rule,
+        says,
+        verdict,
+        seen: seen.into(),
+        mend: None,
+    }
+}
+
+impl Checked {
+    fn mend(mut self, what: impl Into<String>) -> Checked {
+        self.mend = Some(what.into());
+        self
+    }
+}

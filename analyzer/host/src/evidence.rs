@@ -1,0 +1,166 @@
+//! Evidence of findings, looked up in the run and in the report's tables.
+
+use polars::prelude::{AnyValue, DataFrame, DataType};
+use serde_json::Value;
+use trueno_engine::closed_types::to_frame;
+use trueno_engine::frame::{i64_at, u64_at};
+use trueno_engine::query::{Database, QueryError, collect_in_order};
+use trueno_model::evidence::{Evidence, Place, Shown};
+use trueno_model::{Finding, Report};
+use trueno_plugin::Table;
+
+/// Most rows shown of a finding.
+const MOST_ROWS: usize = 12;
+/// Most findings whose rows are looked up; fewer in runs where each look takes its time.
+const MOST: usize = 40;
+const MOST_OF_LARGE: usize = 6;
+const LARGE_ROWS: u64 = 1_000_000;
+
+/// Asks the run, and the tables of the report, for what findings name as their evidence. A query that
+/// fails shows nothing: the finding itself has said what was found.
+pub fn gather(report: &Report, database: &Database) -> Evidence {
+    let mut database = database.clone();
+    for section in &report.sections {
+        for table in &section.tables {
+            if let Ok(frame) = to_frame(table) {
+                database.register(&format!("{}.{}", section.plugin, table.name()), frame);
+            }
+        }
+    }
+    let is_large = report.header.facts.rows > LARGE_ROWS;
+    let most = if is_large { MOST_OF_LARGE } else { MOST };
+    let mut all: Vec<(usize, usize, &Finding)> = report
+        .sections
+        .iter()
+        .enumerate()
+        .flat_map(|(s, section)| {
+            section
+                .findings
+                .iter()
+                .enumerate()
+                .map(move |(f, finding)| (s, f, finding))
+        })
+        .collect();
+    all.sort_by_key(|(_, _, finding)| std::cmp::Reverse(finding.severity));
+    let mut evidence = Evidence::default();
+    let asked = all
+        .into_iter()
+        .filter(|(_, _, finding)| finding.evidence.is_some());
+    for (section, number, finding) in asked.take(most) {
+        let shown = match &finding.evidence {
+            Some(Value::String(sql)) => rows(&database, sql),
+            Some(Value::Array(ids)) => of_ids(&database, ids),
+            _ => continue,
+        };
+        if let Ok(Some(shown)) = shown {
+            evidence.shown.insert((section, number), shown);
+        }
+    }
+    evidence
+}
+
+fn rows(database: &Database, sql: &str) -> Result<Option<Shown>, QueryError> {
+    let frame = collect_in_order(database, sql)?;
+    Ok(shown(database, &frame))
+}
+
+/// Rows of the tables of intervals with these ids.
+fn of_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
+    let ids: Vec<u64> = ids
+        .iter()
+        .filter_map(Value::as_u64)
+        .take(MOST_ROWS)
+        .collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let list: Vec<String> = ids.iter().map(u64::to_string).collect();
+    for table in ["bricks", "kernels", "transfers", "calls", "syncs", "tiles"] {
+        let name = match table {
+            "transfers" => "direction AS name",
+            "tiles" => "level AS name",
+            _ => "name",
+        };
+        let sql = format!(
+            "SELECT id, {name}, start_ns, dur_ns FROM {table} WHERE id IN ({}) ORDER BY start_ns, id",
+            list.join(", ")
+        );
+        let frame = collect_in_order(database, &sql)?;
+        if frame.height() > 0 {
+            return Ok(shown(database, &frame));
+        }
+    }
+    Ok(None)
+}
+
+fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
+    if frame.height() == 0 {
+        return None;
+    }
+    let mut table = Table::build("rows");
+    let rows = 0..frame.height().min(MOST_ROWS);
+    for column in frame.columns() {
+        let name = column.name().as_str();
+        table = match column.dtype() {
+            DataType::Boolean => {
+                let truth = |row| match column.get(row) {
+                    Ok(AnyValue::Boolean(value)) => Some(value),
+                    _ => None,
+                };
+                table.bool(name, rows.clone().map(truth))
+            }
+            dtype if dtype.is_float() => {
+                let number = |row| {
+                    column
+                        .get(row)
+                        .ok()
+                        .and_then(|value| value.extract::<f64>())
+                };
+                table.f64(name, rows.clone().map(number))
+            }
+            dtype if dtype.is_unsigned_integer() => {
+                table.u64(name, rows.clone().map(|row| u64_at(frame, name, row)))
+            }
+            dtype if dtype.is_integer() => {
+                table.i64(name, rows.clone().map(|row| i64_at(frame, name, row)))
+            }
+            _ => {
+                let series = column.as_materialized_series();
+                let text = |row| match series.get(row) {
+                    Ok(AnyValue::Null) | Err(_) => None,
+                    Ok(value) => Some(value.str_value().into_owned()),
+                };
+                table.text(name, rows.clone().map(text))
+            }
+        };
+    }
+    let rows = table.finish().ok()?;
+    Some(Shown {
+        place: place(&rows).or_else(|| place_of_id(database, &rows)),
+        rows,
+        of: frame.height(),
+    })
+}
+
+/// From the earliest start to the latest end.
+fn place(rows: &Table) -> Option<Place> {
+    let (start, dur) = (rows.i64("start_ns").ok()?, rows.i64("dur_ns").ok()?);
+    let spans = || (0..rows.rows()).filter_map(|row| Some((start.get(row)?, dur.get(row)?)));
+    let from_ns = spans().map(|(start, _)| start).min()?;
+    let until_ns = spans()
+        .filter_map(|(start, dur)| start.checked_add(dur))
+        .max()?;
+    (until_ns > from_ns).then_some(Place { from_ns, until_ns })
+}
+
+/// That of the first row's id.
+fn place_of_id(database: &Database, rows: &Table) -> Option<Place> {
+    let column = rows.column("id").ok()?;
+    let id = match trueno_model::Cell::of(column, 0) {
+        trueno_model::Cell::U64(id) => id,
+        trueno_model::Cell::I64(id) => id as u64,
+        _ => return None,
+    };
+    let ids = [Value::from(id)];
+    of_ids(database, &ids).ok()??.place
+}

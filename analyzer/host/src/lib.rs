@@ -1,0 +1,15 @@
+//! Finds, loads, isolates, plans and runs plugins, and gathers what they give as a report.
+//!
+//! Nothing here shows a report: what comes out is data of `trueno-model`.
+
+mod build;
+pub mod category_table;
+pub mod conformance;
+pub mod coverage;
+pub mod evidence;
+pub mod plan;
+pub mod plugin;
+pub mod scaffold;
+pub mod window;
+
+pub use build::{BuildError, REFERENCE, Request, build};

@@ -1,0 +1,275 @@
+//! The plan: plugins that run, in their order.
+//!
+//! A plugin that reads `other.table` runs after `other`. The order depends on
+//! the plugins and their inputs alone, not on where or when they were found;
+//! ids break ties.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::Topo;
+
+use crate::plugin::Descriptor;
+
+/// Choice of plugins by the user.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// Sections to show; empty: all.
+    pub only: Vec<String>,
+    /// Plugins not to run.
+    pub skip: Vec<String>,
+}
+
+/// A name that no plugin has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{flag} {name}: there is no such plugin (hint: there are {})", list(.known))]
+pub struct UnknownPlugin {
+    /// The flag it was given to.
+    pub flag: &'static str,
+    /// The name.
+    pub name: String,
+    /// Ids of all plugins.
+    pub known: Vec<String>,
+}
+
+fn list(ids: &[String]) -> String {
+    if ids.is_empty() {
+        "none".to_owned()
+    } else {
+        ids.join(", ")
+    }
+}
+
+/// One plugin of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its place in the list the plan was made from.
+    pub plugin: usize,
+    /// Its id.
+    pub id: String,
+    /// Tells whether its section is shown; `false`: another one needs its tables.
+    pub shown: bool,
+    /// Tables of others that it reads.
+    pub needs: Vec<Need>,
+    /// The reason why it cannot run at all.
+    pub blocked: Option<Blocked>,
+}
+
+/// A table of another plugin that an input reads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    /// The other plugin.
+    pub plugin: String,
+    /// Its table.
+    pub table: String,
+    /// Tells whether every input that reads it is optional.
+    pub optional: bool,
+}
+
+/// The reason why a plugin cannot run, as far as the plan can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// Its inputs lead back to itself.
+    Cycle(String),
+    /// Something it needs is not there.
+    Missing(String),
+}
+
+/// Orders `plugins`, whose ids are unique.
+///
+/// # Errors
+/// The wish names a plugin that is not there.
+pub fn plan(plugins: &[&Descriptor], wish: &Wish) -> Result<Vec<Step>, UnknownPlugin> {
+    // The walk below takes the last node that is ready, so nodes go in by descending id.
+    let by_id: BTreeMap<&str, usize> = plugins
+        .iter()
+        .enumerate()
+        .map(|(i, plugin)| (plugin.id.as_str(), i))
+        .collect();
+    check_names("--plugin-id", &wish.only, &by_id)?;
+    check_names("--skip", &wish.skip, &by_id)?;
+    let needs: BTreeMap<&str, Vec<Need>> = by_id
+        .iter()
+        .map(|(id, i)| (*id, needs_of(plugins[*i])))
+        .collect();
+    let skipped = |id: &str| wish.skip.iter().any(|skip| skip == id);
+
+    let mut graph: DiGraph<&str, ()> = DiGraph::new();
+    let nodes: BTreeMap<&str, NodeIndex> = by_id
+        .keys()
+        .rev()
+        .map(|id| (*id, graph.add_node(*id)))
+        .collect();
+    for (id, needs) in needs.iter().rev() {
+        for need in needs.iter().rev() {
+            if let Some(from) = nodes.get(need.plugin.as_str()) {
+                graph.update_edge(*from, nodes[id], ());
+            }
+        }
+    }
+    let cycles = cut_cycles(&mut graph);
+    let wanted = wanted(&needs, wish, &by_id);
+
+    let mut steps = Vec::new();
+    let mut walk = Topo::new(&graph);
+    while let Some(node) = walk.next(&graph) {
+        let id = graph[node];
+        if skipped(id) || !wanted.contains(id) {
+            continue;
+        }
+        let missing = || {
+            needs[id].iter().find(|need| {
+                !need.optional
+                    && (skipped(&need.plugin) || !by_id.contains_key(need.plugin.as_str()))
+            })
+        };
+        let blocked = match (cycles.get(id), missing()) {
+            (Some(cycle), _) => Some(Blocked::Cycle(cycle.clone())),
+            (None, Some(need)) => Some(Blocked::Missing(why_missing(need, skipped(&need.plugin)))),
+            (None, None) => None,
+        };
+        let shown = wish.only.is_empty() || wish.only.iter().any(|only| only == id);
+        steps.push(Step {
+            plugin: by_id[id],
+            id: id.to_owned(),
+            shown,
+            needs: needs[id].clone(),
+            blocked,
+        });
+    }
+    Ok(steps)
+}
+
+fn check_names(
+    flag: &'static str,
+    names: &[String],
+    by_id: &BTreeMap<&str, usize>,
+) -> Result<(), UnknownPlugin> {
+    match names.iter().find(|name| !by_id.contains_key(name.as_str())) {
+        Some(name) => Err(UnknownPlugin {
+            flag,
+            name: name.clone(),
+            known: by_id.keys().map(|id| (*id).to_owned()).collect(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn why_missing(need: &Need, skipped: bool) -> String {
+    let Need { plugin, table, .. } = need;
+    if skipped {
+        format!("it reads {plugin}.{table}, and --skip leaves out {plugin}")
+    } else {
+        format!(
+            "it reads {plugin}.{table}, and there is no plugin {plugin} (hint: see `trueno-analyze plugins list`)"
+        )
+    }
+}
+
+/// Tables of other plugins that the queries read, sorted. A query that cannot
+/// be parsed reads none; it fails by itself when it is asked.
+pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
+    let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
+    // The baseline has published tables only: plugins run on the subject.
+    for input in plugin.inputs.iter().filter(|input| !input.baseline) {
+        for name in
+            polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()
+        {
+            if let Some((other, table)) = name.split_once('.') {
+                let optional = found
+                    .entry((other.to_owned(), table.to_owned()))
+                    .or_insert(true);
+                *optional &= input.optional;
+            }
+        }
+    }
+    found
+        .into_iter()
+        .map(|((plugin, table), optional)| Need {
+            plugin,
+            table,
+            optional,
+        })
+        .collect()
+}
+
+/// Takes the edges inside each cycle away; says for each member how it leads back to itself.
+fn cut_cycles<'a>(graph: &mut DiGraph<&'a str, ()>) -> BTreeMap<&'a str, String> {
+    let mut named = BTreeMap::new();
+    for group in tarjan_scc(&*graph) {
+        let members: BTreeSet<NodeIndex> = group.iter().copied().collect();
+        let start = group.iter().copied().min_by_key(|node| graph[*node]);
+        let Some(start) = start else { continue };
+        if group.len() == 1 && graph.find_edge(start, start).is_none() {
+            continue;
+        }
+        let text = format!(
+            "plugins read each other in a cycle: {}",
+            way_back(graph, start, &members)
+        );
+        named.extend(group.iter().map(|node| (graph[*node], text.clone())));
+        graph.retain_edges(|graph, edge| {
+            graph
+                .edge_endpoints(edge)
+                .is_none_or(|(from, to)| !(members.contains(&from) && members.contains(&to)))
+        });
+    }
+    named
+}
+
+/// The shortest way from `start` back to itself, as `a reads b reads a`.
+fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<NodeIndex>) -> String {
+    use petgraph::Direction::Incoming;
+    let mut before: BTreeMap<NodeIndex, NodeIndex> = BTreeMap::new();
+    let mut queue = std::collections::VecDeque::from([start]);
+    while let Some(node) = queue.pop_front() {
+        let mut next: Vec<NodeIndex> = graph
+            .neighbors_directed(node, Incoming)
+            .filter(|other| members.contains(other))
+            .collect();
+        next.sort_by_key(|other| graph[*other]);
+        if next.contains(&start) {
+            let mut names = vec![graph[start]];
+            let mut at = node;
+            while at != start {
+                names.push(graph[at]);
+                at = before[&at];
+            }
+            names.push(graph[start]);
+            names.reverse();
+            return names.join(" reads ");
+        }
+        for other in next {
+            if let std::collections::btree_map::Entry::Vacant(place) = before.entry(other) {
+                place.insert(node);
+                queue.push_back(other);
+            }
+        }
+    }
+    graph[start].to_owned()
+}
+
+/// Plugins to run: those to show, and what they read, directly or not.
+fn wanted<'a>(
+    needs: &BTreeMap<&'a str, Vec<Need>>,
+    wish: &Wish,
+    by_id: &BTreeMap<&'a str, usize>,
+) -> BTreeSet<&'a str> {
+    let mut wanted: BTreeSet<&str> = BTreeSet::new();
+    let shown = |id: &&&str| wish.only.is_empty() || wish.only.iter().any(|only| only == **id);
+    let mut open: Vec<&str> = by_id.keys().filter(shown).copied().collect();
+    while let Some(id) = open.pop() {
+        if wanted.insert(id) {
+            let more = needs[id]
+                .iter()
+                .filter_map(|need| by_id.get_key_value(need.plugin.as_str()));
+            open.extend(more.map(|(id, _)| *id));
+        }
+    }
+    wanted
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,161 @@
+//! The child: sets its limits, loads the library, calls it, sends what it gives.
+
+use std::convert::Infallible;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::exit_reason::End;
+use super::input_reader::InputReader;
+use super::message::{Kind, head};
+use super::request::{Request, Task};
+use super::{crash, tables};
+use crate::plugin::host::{Given, Taken};
+use crate::plugin::{call, load};
+
+/// Does the job that standard input holds, sends the answer to what was standard
+/// output, and ends the process without running anything else of the plugin's.
+///
+/// # Errors
+/// Standard input holds no job, or there is nobody left to answer.
+pub fn serve() -> Result<Infallible, String> {
+    let (job, to) = take_over().map_err(|error| error.to_string())?;
+    let described = Request::read(&job).map_err(|why| {
+        format!("this verb is for the analyzer itself, which starts it to isolate a plugin ({why})")
+    })?;
+    let fresh_bytes = crash::memory_bytes();
+    confine(&described, fresh_bytes)?;
+    let to = Rc::new(to);
+    crash::watch(to.as_raw_fd(), fresh_bytes);
+    let answered = answer(described, job, &to);
+    if let Err(error) = &answered {
+        // The parent shows the last line of this.
+        let _ = writeln!(
+            io::stderr(),
+            "the analyzer's own part of this process failed: {error}"
+        );
+    }
+    let code = i32::from(answered.is_err());
+    // Neither destructors nor what the plugin registered with atexit: the answer has been given.
+    // SAFETY: without preconditions.
+    unsafe { libc::_exit(code) }
+}
+
+/// Takes input and output for itself. The plugin finds an empty input, and its output goes to the error output.
+fn take_over() -> io::Result<(File, File)> {
+    let private = |of: i32| -> io::Result<File> {
+        // SAFETY: a call with numbers; the new descriptor is nobody else's.
+        unsafe {
+            match libc::fcntl(of, libc::F_DUPFD_CLOEXEC, 16) {
+                -1 => Err(io::Error::last_os_error()),
+                new => Ok(File::from_raw_fd(new)),
+            }
+        }
+    };
+    let (job, to) = (private(0)?, private(1)?);
+    let nothing = File::open("/dev/null")?;
+    // SAFETY: calls with numbers of open files.
+    let moved = unsafe { libc::dup2(nothing.as_raw_fd(), 0) >= 0 && libc::dup2(2, 1) >= 0 };
+    if moved {
+        Ok((job, to))
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+fn confine(job: &Request, fresh_bytes: u64) -> Result<(), String> {
+    let limit = |what, bytes: u64| {
+        let limit = libc::rlimit {
+            rlim_cur: bytes,
+            rlim_max: bytes,
+        };
+        // SAFETY: the struct lives for the call.
+        match unsafe { libc::setrlimit(what, &limit) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: calls with numbers. Dies with its parent, also when that is killed; whether it died before is asked afterwards.
+    let orphan = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        u32::try_from(libc::getppid()) != Ok(job.parent)
+    };
+    if orphan {
+        return Err("the analyzer that started this process is gone".into());
+    }
+    // Where memory runs out for all, the plugin is to go first. Not every system lets it say so.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let _ = limit(libc::RLIMIT_CORE, 0);
+    limit(
+        libc::RLIMIT_AS,
+        fresh_bytes.saturating_add(job.memory_bytes),
+    )
+    .map_err(|error| format!("the memory limit cannot be set: {error}"))
+}
+
+fn answer(job: Request, inputs: File, to: &Rc<File>) -> io::Result<()> {
+    let plugin = match load(&job.file) {
+        Ok(plugin) => plugin,
+        Err(error) => return send(to, Kind::Refused, error.to_string().as_bytes()),
+    };
+    match job.task {
+        Task::Describe => {
+            let json = serde_json::to_vec(&plugin.descriptor)?;
+            send(to, Kind::Descriptor, &json)
+        }
+        Task::Run {
+            options,
+            inputs: places,
+        } => {
+            let inputs = Arc::new(inputs);
+            let streams = places.into_iter().map(|place| match place {
+                None => Ok(call::empty()),
+                Some(place) => {
+                    let part = InputReader::new(inputs.clone(), place);
+                    tables::stream(part).map_err(io::Error::other)
+                }
+            });
+            let streams = streams.collect::<io::Result<Vec<_>>>()?;
+            let sink = {
+                let to = to.clone();
+                // A parent that does not listen any more has said all about this run.
+                move |given: Given<'_>| drop(send_given(&to, given))
+            };
+            let entry = call::entry(&plugin).ok_or_else(|| io::Error::other("no entry"))?;
+            let (status, taken) = call::call(entry, streams, &options, Some(Box::new(sink)));
+            let Taken {
+                charts,
+                error,
+                rejected,
+                ..
+            } = taken;
+            let end = End {
+                status,
+                charts,
+                error,
+                rejected,
+            };
+            send(to, Kind::End, &serde_json::to_vec(&end)?)
+        }
+    }
+}
+
+fn send_given(to: &File, given: Given<'_>) -> io::Result<()> {
+    match given {
+        Given::Table(table) => {
+            let name = table.name().as_bytes();
+            let mut says = (name.len() as u32).to_le_bytes().to_vec();
+            says.extend_from_slice(name);
+            says.extend(tables::to_bytes(table).map_err(io::Error::other)?);
+            send(to, Kind::Table, &says)
+        }
+        Given::Finding(json) => send(to, Kind::Finding, json.as_bytes()),
+    }
+}
+
+fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
+    to.write_all(&head(kind, says))?;
+    to.write_all(says)
+}

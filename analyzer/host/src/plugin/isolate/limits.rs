@@ -1,0 +1,120 @@
+//! Choice of the plugins that are isolated, and limits of each.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Choice of the plugins that run in a process of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Which {
+    /// None.
+    #[default]
+    None,
+    /// Those that lie neither beside the executable nor in `../lib/trueno-analyze`.
+    Outside,
+    /// All.
+    All,
+}
+
+/// The choice, and the limits.
+#[derive(Clone, Debug, Default)]
+pub struct Isolation {
+    /// The choice.
+    pub which: Which,
+    /// Limits of each.
+    pub limits: Limits,
+}
+
+/// Limits of one plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The program whose hidden verb serves: the analyzer itself.
+    pub program: PathBuf,
+    /// From its start to its end, on the wall clock.
+    pub time: Duration,
+    /// Address space beyond that of the fresh process, its copy of the inputs included.
+    pub memory_bytes: u64,
+}
+
+/// Ten minutes: the slowest of ours takes seconds for ten million rows.
+pub const DEFAULT_TIME: Duration = Duration::from_secs(600);
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            // The image that runs, even where its file has been replaced since.
+            program: PathBuf::from("/proc/self/exe"),
+            time: DEFAULT_TIME,
+            memory_bytes: memory_of_this_machine() / 4 * 3,
+        }
+    }
+}
+
+/// Memory of the machine, or of the control group where that is less; 4 GiB when neither is known.
+pub fn memory_of_this_machine() -> u64 {
+    let number =
+        |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+            let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+            Some(kib << 10)
+        });
+    let groups = [
+        number("/sys/fs/cgroup/memory.max"),
+        number("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ];
+    let known = groups.into_iter().flatten().chain(machine);
+    known.min().unwrap_or(4 << 30)
+}
+
+/// Reads a number of bytes, such as `512MB`, `2G` or `1073741824`.
+///
+/// # Errors
+/// What was expected.
+pub fn size(text: &str) -> Result<u64, String> {
+    const EXPECTED: &str = "expected a size such as 512M, 2G, 1.5GB or 1073741824 (bytes)";
+    let text = text.trim().to_ascii_lowercase();
+    let units = [
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("k", 1 << 10),
+        ("m", 1 << 20),
+        ("g", 1_u64 << 30),
+        ("b", 1),
+    ];
+    let (number, factor) = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .unwrap_or((&text, 1));
+    let number: f64 = number.trim().parse().map_err(|_| EXPECTED)?;
+    let bytes = (number * factor as f64).round();
+    if bytes.is_finite() && (1.0..1e18).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(EXPECTED.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        let parsed = ["512M", "2G", "1.5GB", "7", "3 KiB", "40b"].map(|text| size(text).unwrap());
+        assert_eq!(parsed, [512 << 20, 2 << 30, 1_500_000_000, 7, 3 << 10, 40]);
+        for wrong in ["", "M", "-1G", "0", "NaN", "inf", "1T"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_machine_has_memory() {
+        assert!(memory_of_this_machine() > 64 << 20);
+    }
+}

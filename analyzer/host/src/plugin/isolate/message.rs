@@ -1,0 +1,138 @@
+//! Messages from the child: kind, length, hash, and what it says.
+//!
+//! The plugin shares the process that writes them, so a message is believed
+//! only with its hash: stray bytes are noticed before anything decodes them.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Kind of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The descriptor, as JSON.
+    Descriptor = 1,
+    /// The reason why the library is no plugin, as text.
+    Refused = 2,
+    /// Length of the name (4 bytes), name, the table as Arrow IPC.
+    Table = 3,
+    /// A finding, as JSON.
+    Finding = 4,
+    /// An [`End`](super::exit_reason::End), as JSON.
+    End = 5,
+    /// A [`Crash`](super::exit_reason::Crash).
+    Crash = 6,
+}
+
+impl Kind {
+    fn from(byte: u8) -> Option<Kind> {
+        use Kind::{Crash, Descriptor, End, Finding, Refused, Table};
+        [Descriptor, Refused, Table, Finding, End, Crash]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// Bytes in front of what a message says.
+pub const HEAD: usize = 17;
+
+/// Those bytes. Allocates nothing: a crash is told with it.
+pub fn head(kind: Kind, says: &[u8]) -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[0] = kind as u8;
+    head[1..9].copy_from_slice(&(says.len() as u64).to_le_bytes());
+    head[9..].copy_from_slice(&xxh3_64_with_seed(says, kind as u64).to_le_bytes());
+    head
+}
+
+/// Bytes that have arrived and were not taken yet.
+#[derive(Debug, Default)]
+pub struct Inbox {
+    bytes: Vec<u8>,
+}
+
+/// The bytes are no message.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Garbled;
+
+impl Inbox {
+    /// More bytes.
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Tells whether something has begun and not ended.
+    pub fn has_rest(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
+    /// The next message, if it is whole.
+    ///
+    /// # Errors
+    /// There is something else in its place; nothing behind it can be trusted.
+    pub fn take(&mut self) -> Result<Option<(Kind, Vec<u8>)>, Garbled> {
+        let Some(head) = self.bytes.first_chunk::<HEAD>() else {
+            return Ok(None);
+        };
+        let number = |at: usize| {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(&head[at..at + 8]);
+            u64::from_le_bytes(bytes)
+        };
+        let kind = Kind::from(head[0]).ok_or(Garbled)?;
+        let length = usize::try_from(number(1)).map_err(|_| Garbled)?;
+        let hash = number(9);
+        let end = HEAD.checked_add(length).ok_or(Garbled)?;
+        if self.bytes.len() < end {
+            return Ok(None);
+        }
+        let rest = self.bytes.split_off(end);
+        let mut says = std::mem::replace(&mut self.bytes, rest);
+        says.drain(..HEAD);
+        if xxh3_64_with_seed(&says, kind as u64) == hash {
+            Ok(Some((kind, says)))
+        } else {
+            Err(Garbled)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: Kind, says: &[u8]) -> Vec<u8> {
+        [&head(kind, says)[..], says].concat()
+    }
+
+    #[test]
+    fn messages_come_out_as_they_were_however_they_arrive() {
+        let all = [message(Kind::Finding, b"{}"), message(Kind::End, b"")].concat();
+        for step in 1..all.len() {
+            let (mut inbox, mut taken) = (Inbox::default(), Vec::new());
+            for bytes in all.chunks(step) {
+                inbox.put(bytes);
+                while let Some(message) = inbox.take().unwrap() {
+                    taken.push(message);
+                }
+            }
+            assert_eq!(
+                taken,
+                [(Kind::Finding, b"{}".to_vec()), (Kind::End, Vec::new())]
+            );
+            assert!(inbox.bytes.is_empty());
+        }
+    }
+
+    #[test]
+    fn stray_bytes_are_noticed() {
+        let good = message(Kind::Finding, b"{\"code\": 1}");
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 4;
+            let mut inbox = Inbox::default();
+            inbox.put(&bad);
+            // A changed length may still wait for more; it never comes out as a message.
+            assert!(!matches!(inbox.take(), Ok(Some(_))), "byte {at}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A plugin in a process of its own.
+//!
+//! The analyzer starts itself once more with a hidden verb. The child gets one
+//! memory file (its job, and the inputs as Arrow IPC), loads the library, calls
+//! it through the same interface as ever, and sends back each table as soon as
+//! it is emitted, then findings, charts and the status, as messages with a
+//! hash. What the plugin writes to its standard output never meets them. A
+//! crash, an endless loop, an `exit` costs what had not been sent yet.
+
+#[cfg(target_os = "linux")]
+mod captured_output;
+#[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
+mod crash;
+#[cfg(target_os = "linux")]
+mod exit_reason;
+#[cfg(target_os = "linux")]
+mod input_reader;
+mod limits;
+#[cfg(target_os = "linux")]
+mod message;
+#[cfg(target_os = "linux")]
+mod process;
+#[cfg(target_os = "linux")]
+mod request;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod tables;
+
+pub(crate) use tables::to_bytes;
+
+pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
+
+use std::path::Path;
+
+use polars::prelude::DataFrame;
+
+use super::{Descriptor, Outcome};
+
+/// Tells whether this system can do it.
+pub const AVAILABLE: bool = cfg!(target_os = "linux");
+
+/// Descriptor of the plugin in `file`.
+///
+/// # Errors
+/// Why it is not a plugin, or what became of the process that loaded it.
+pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
+    #[cfg(target_os = "linux")]
+    return process::describe(file, limits);
+    #[cfg(not(target_os = "linux"))]
+    return Err(unavailable(file, limits));
+}
+
+/// Runs the plugin in `file`. An input that is `None` is an optional one that is not there.
+pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &Limits) -> Outcome {
+    #[cfg(target_os = "linux")]
+    return process::run(file, inputs, options, limits);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (inputs, options);
+        Outcome::Failed {
+            kind: super::FailureKind::Ended,
+            message: unavailable(file, limits),
+            taken: Default::default(),
+        }
+    }
+}
+
+/// Does the child's work; it does not come back.
+///
+/// # Errors
+/// It was not started by the analyzer, or the way back to it is closed.
+pub fn serve() -> Result<std::convert::Infallible, String> {
+    #[cfg(target_os = "linux")]
+    return child::serve();
+    #[cfg(not(target_os = "linux"))]
+    return Err("plugins cannot be isolated on this system".into());
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unavailable(file: &Path, _limits: &Limits) -> String {
+    format!(
+        "{}: plugins cannot be isolated on this system (hint: --no-isolate)",
+        file.display()
+    )
+}

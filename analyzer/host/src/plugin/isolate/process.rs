@@ -1,0 +1,350 @@
+//! The parent: starts the child, listens, and ends it when its time is over.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use polars::prelude::DataFrame;
+
+use super::captured_output::CapturedOutput;
+use super::exit_reason::{Crash, End, ExitReason};
+use super::message::{Inbox, Kind};
+use super::request::{Request, Task, write_inputs};
+use super::{Limits, tables};
+use crate::plugin::call::judge;
+use crate::plugin::{Descriptor, FailureKind, Outcome, Taken};
+
+/// The hidden verb.
+pub const VERB: &str = "plugin-host";
+/// A library that takes longer to load is broken. Of a run's limit this is no part: that is for what a plugin computes, and
+/// may be less than a busy machine takes to start a process.
+const MOST_TIME_TO_LOAD: Duration = Duration::from_secs(60);
+/// Interval at which a child that closed its pipes, or left them to others, is asked whether it has ended.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
+    let limits = Limits {
+        time: MOST_TIME_TO_LOAD,
+        ..limits.clone()
+    };
+    let shown = file.display();
+    let mut said = None;
+    let start = |memory: &File| job(Task::Describe, file, &limits).write(memory);
+    let heard = talk(&limits, start, &mut |kind, says| match kind {
+        Kind::Descriptor | Kind::Refused => said = Some((kind, says)),
+        _ => {}
+    })
+    .map_err(|why| format!("{shown}: {why}"))?;
+    match said {
+        Some((Kind::Descriptor, json)) => serde_json::from_slice(&json)
+            .map_err(|error| format!("{shown}: its descriptor cannot be read: {error}")),
+        Some((_, why)) => Err(String::from_utf8_lossy(&why).into_owned()),
+        None => Err(format!(
+            "{shown}: while it was loaded, {}",
+            heard.ending.message(heard.crash, &heard.wrote, &limits)
+        )),
+    }
+}
+
+pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &Limits) -> Outcome {
+    let mut taken = Taken::default();
+    let (mut end, mut odd) = (None, None);
+    let start = |memory: &File| {
+        let inputs = write_inputs(memory, inputs)
+            .map_err(|why| format!("its inputs cannot be written to a memory file: {why}"))?;
+        let options = options.to_owned();
+        job(Task::Run { options, inputs }, file, limits).write(memory)
+    };
+    let heard = talk(limits, start, &mut |kind, says| {
+        if let Err(why) = take(kind, says, &mut taken, &mut end) {
+            odd.get_or_insert(why);
+        }
+    });
+    let heard = match heard {
+        Ok(heard) => heard,
+        Err(message) => {
+            return Outcome::Failed {
+                kind: FailureKind::Ended,
+                message,
+                taken,
+            };
+        }
+    };
+    taken.wrote = heard.wrote.note();
+    match (odd, end) {
+        (Some(why), _) => Outcome::Failed {
+            kind: FailureKind::Ended,
+            message: format!("what its process sent back cannot be read: {why}"),
+            taken,
+        },
+        (None, Some(end)) => {
+            taken.charts = end.charts;
+            taken.error = end.error;
+            taken.rejected = end.rejected;
+            judge(end.status, taken)
+        }
+        (None, None) => Outcome::Failed {
+            kind: FailureKind::Ended,
+            message: heard.ending.message(heard.crash, &heard.wrote, limits),
+            taken,
+        },
+    }
+}
+
+fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> Result<(), String> {
+    let json = |error: serde_json::Error| error.to_string();
+    match kind {
+        Kind::Table => {
+            let short = || "a table without a name".to_owned();
+            let (length, rest) = says.split_first_chunk::<4>().ok_or_else(short)?;
+            let (name, table) = rest
+                .split_at_checked(u32::from_le_bytes(*length) as usize)
+                .ok_or_else(short)?;
+            let name = std::str::from_utf8(name).map_err(|error| error.to_string())?;
+            let table = tables::from_bytes(table.to_vec(), name)?;
+            taken.tables.push(table);
+        }
+        Kind::Finding => taken
+            .findings
+            .push(serde_json::from_slice(&says).map_err(json)?),
+        Kind::End => *end = Some(serde_json::from_slice(&says).map_err(json)?),
+        Kind::Refused => return Err(String::from_utf8_lossy(&says).into_owned()),
+        Kind::Descriptor | Kind::Crash => {}
+    }
+    Ok(())
+}
+
+fn job(task: Task, file: &Path, limits: &Limits) -> Request {
+    Request {
+        task,
+        file: file.to_path_buf(),
+        parent: std::process::id(),
+        memory_bytes: limits.memory_bytes,
+    }
+}
+
+/// All that was heard of a child that is gone.
+struct Heard {
+    ending: ExitReason,
+    crash: Option<Crash>,
+    /// The last message has no end.
+    is_cut: bool,
+    wrote: CapturedOutput,
+}
+
+/// Runs a child to its end; `start` writes its job, `hear` gets its messages.
+fn talk(
+    limits: &Limits,
+    start: impl FnOnce(&File) -> Result<(), String>,
+    hear: &mut dyn FnMut(Kind, Vec<u8>),
+) -> Result<Heard, String> {
+    let memory = memory_file(c"trueno-plugin-job")
+        .map_err(|error| format!("a memory file for its inputs cannot be had: {error}"))?;
+    start(&memory)?;
+    let mut child = Command::new(&limits.program)
+        .arg0("trueno-analyze")
+        .arg(VERB)
+        .current_dir("/")
+        .stdin(Stdio::from(memory))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own, so that whatever it starts can be ended with it.
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("a process for it cannot be started: {error}"))?;
+    let listened = listen(&mut child, limits, hear);
+    let group = libc::pid_t::try_from(child.id()).map(|id| -id);
+    if let Ok(group) = group {
+        // SAFETY: a call with numbers. The child has not been waited for, so its number is still its own.
+        unsafe { libc::kill(group, libc::SIGKILL) };
+    }
+    let _ = child.kill();
+    let status = child
+        .wait()
+        .map_err(|error| format!("its process cannot be waited for: {error}"))?;
+    let mut heard = listened.map_err(|error| format!("its process cannot be read: {error}"))?;
+    // What we ended ourselves has its reason already.
+    if heard.ending == ExitReason::Exit(0) {
+        heard.ending = match (status.signal(), status.code()) {
+            (Some(signal), _) => ExitReason::Signal(signal),
+            // Only a signal may end it within a message.
+            (None, _) if heard.is_cut => ExitReason::Garbled,
+            (None, code) => ExitReason::Exit(code.unwrap_or(0)),
+        };
+    }
+    Ok(heard)
+}
+
+fn memory_file(name: &CStr) -> io::Result<File> {
+    // SAFETY: the name is a C string; the new descriptor is nobody else's.
+    unsafe {
+        match libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            file => Ok(File::from_raw_fd(file)),
+        }
+    }
+}
+
+/// Listens until the child has ended or is to be ended. [`ExitReason::Exit`] of 0: ask the system how.
+fn listen(
+    child: &mut Child,
+    limits: &Limits,
+    hear: &mut dyn FnMut(Kind, Vec<u8>),
+) -> io::Result<Heard> {
+    let deadline = Instant::now().checked_add(limits.time);
+    let mut answers = child.stdout.take().map(Pipe::new).transpose()?;
+    let mut talk = child.stderr.take().map(Pipe::new).transpose()?;
+    let mut heard = Heard {
+        ending: ExitReason::Exit(0),
+        crash: None,
+        is_cut: false,
+        wrote: CapturedOutput::default(),
+    };
+    let (mut inbox, mut total) = (Inbox::default(), 0_u64);
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        // Asked before the pipes are emptied: what an ended child has sent is then all there.
+        let ended = has_ended(child)?;
+        while let Some(read) = read(&mut answers, &mut buffer)? {
+            total += read.len() as u64;
+            inbox.put(read);
+            loop {
+                match inbox.take() {
+                    Ok(Some((Kind::Crash, says))) => heard.crash = Crash::from_bytes(&says),
+                    Ok(Some((kind, says))) => hear(kind, says),
+                    Ok(None) => break,
+                    Err(_) => {
+                        heard.ending = ExitReason::Garbled;
+                        return Ok(heard);
+                    }
+                }
+            }
+            if total > limits.memory_bytes {
+                heard.ending = ExitReason::TooMuch;
+                return Ok(heard);
+            }
+            if is_over(deadline) {
+                break;
+            }
+        }
+        while let Some(read) = read(&mut talk, &mut buffer)? {
+            heard.wrote.put(read);
+            if is_over(deadline) {
+                break;
+            }
+        }
+        if ended {
+            heard.is_cut = inbox.has_rest();
+            return Ok(heard);
+        }
+        if is_over(deadline) {
+            heard.ending = ExitReason::TooLong;
+            return Ok(heard);
+        }
+        wait_for_more(&[&answers, &talk], deadline)?;
+    }
+}
+
+fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Tells whether it has ended; it stays to be waited for.
+fn has_ended(child: &Child) -> io::Result<bool> {
+    // SAFETY: the struct lives for the call; all zeros is a valid one.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        match libc::waitid(libc::P_PID, child.id(), &mut info, flags) {
+            0 => Ok(info.si_pid() != 0),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// The end of a pipe that is read without waiting.
+struct Pipe<R> {
+    from: R,
+}
+
+impl<R: Read + AsRawFd> Pipe<R> {
+    fn new(from: R) -> io::Result<Pipe<R>> {
+        // SAFETY: calls with the number of an open file.
+        let set = unsafe {
+            let flags = libc::fcntl(from.as_raw_fd(), libc::F_GETFL);
+            libc::fcntl(from.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)
+        };
+        match set {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(Pipe { from }),
+        }
+    }
+}
+
+/// Reads what there is now; a pipe that has ended is closed.
+fn read<'a, R: Read>(
+    pipe: &mut Option<Pipe<R>>,
+    buffer: &'a mut [u8],
+) -> io::Result<Option<&'a [u8]>> {
+    loop {
+        let Some(open) = pipe else { return Ok(None) };
+        match open.from.read(buffer) {
+            Ok(0) => *pipe = None,
+            Ok(read) => return Ok(Some(&buffer[..read])),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+trait Waited {
+    fn number(&self) -> Option<i32>;
+}
+
+impl<R: AsRawFd> Waited for Option<Pipe<R>> {
+    fn number(&self) -> Option<i32> {
+        self.as_ref().map(|pipe| pipe.from.as_raw_fd())
+    }
+}
+
+/// Until there is something to read, a pipe ends, or it is time to ask again.
+fn wait_for_more(pipes: &[&dyn Waited], deadline: Option<Instant>) -> io::Result<()> {
+    let mut waited: Vec<libc::pollfd> = pipes
+        .iter()
+        .filter_map(|pipe| pipe.number())
+        .map(|fd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+        .collect();
+    // Without pipes the child is about to end: it is asked often, for a moment's wait matters then.
+    let every = if waited.is_empty() {
+        Duration::from_millis(1)
+    } else {
+        ASK_EVERY
+    };
+    let left = deadline.map_or(every, |deadline| {
+        deadline
+            .saturating_duration_since(Instant::now())
+            .min(every)
+    });
+    let most = i32::try_from(left.as_millis()).unwrap_or(0).max(1);
+    // SAFETY: the list lives for the call and is as long as is said.
+    match unsafe { libc::poll(waited.as_mut_ptr(), waited.len() as libc::nfds_t, most) } {
+        -1 => {
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::Interrupted => Ok(()),
+                _ => Err(error),
+            }
+        }
+        _ => Ok(()),
+    }
+}

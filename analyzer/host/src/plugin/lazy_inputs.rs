@@ -1,0 +1,78 @@
+//! Inputs whose queries are run when the plugin reads them.
+//!
+//! All are planned first, so that a wrong one is known before the plugin is called.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use polars::prelude::DataFrame;
+use trueno_engine::closed_types;
+use trueno_engine::query::{Planned, QueryError};
+use trueno_plugin::abi;
+use trueno_plugin::arrow::ArrowArrayStream;
+
+use super::call::{FailureKind, Obstacle, Outcome, Sources, call, database, empty, judge};
+use super::{Input, Plugin};
+
+/// The reason why a query that could be planned could not be run.
+type Failure = Rc<RefCell<Option<String>>>;
+
+pub(super) fn run(
+    plugin: &Plugin,
+    entry: abi::RunFn,
+    sources: Sources<'_>,
+    options: &str,
+) -> Outcome {
+    let failure = Failure::default();
+    let inputs = plugin.descriptor.inputs.iter();
+    let streams = inputs.map(|input| stream(input, sources, &failure));
+    let streams = match streams.collect::<Result<Vec<_>, Obstacle>>() {
+        Ok(streams) => streams,
+        Err(obstacle) => return obstacle.into(),
+    };
+    let (status, taken) = call(entry, streams, options, None);
+    match failure.take() {
+        Some(message) => Outcome::Failed {
+            kind: FailureKind::Query,
+            message,
+            taken,
+        },
+        None => judge(status, taken),
+    }
+}
+
+fn stream(
+    input: &Input,
+    sources: Sources<'_>,
+    failure: &Failure,
+) -> Result<ArrowArrayStream, Obstacle> {
+    let Some(database) = database(input, sources)? else {
+        return Ok(empty());
+    };
+    let wrong = |why: String| Obstacle::Wrong(format!("input {}: {why}", input.name));
+    let mut planned = match database.planned(&input.sql) {
+        Ok(planned) => planned,
+        Err(QueryError::UnknownTable { .. }) if input.optional => return Ok(empty()),
+        Err(error) => return Err(wrong(error.to_string())),
+    };
+    let columns = planned
+        .columns()
+        .map_err(|error| wrong(error.to_string()))?;
+    let columns = closed_types::to_closed_types(columns).map_err(wrong)?;
+    let (of, name, failure) = (columns.clone(), input.name.clone(), Rc::clone(failure));
+    Ok(closed_types::lend_later(columns, move || {
+        rows(planned, &of).inspect_err(|why| {
+            failure.replace(Some(format!("input {name}: {why}")));
+        })
+    }))
+}
+
+/// The rows, with the columns that were announced.
+fn rows(planned: Planned, of: &DataFrame) -> Result<DataFrame, String> {
+    let rows = planned.rows().map_err(|error| error.to_string())?;
+    let rows = closed_types::to_closed_types(rows)?;
+    match rows.schema() == of.schema() {
+        true => Ok(rows),
+        false => Err("its columns are not those that were planned".to_owned()),
+    }
+}

@@ -1,0 +1,294 @@
+//! The only place that opens a library.
+//!
+//! A library stays mapped until the process ends: tables, texts and
+//! thread-local destructors of a plugin may outlive the call that made them,
+//! and unloading Rust code is unsound. `RTLD_NODELETE` makes that certain.
+
+use std::path::{Path, PathBuf};
+
+use trueno_plugin::abi;
+
+use super::isolate::{self, Limits};
+use super::{Descriptor, Execution, Input, Plugin};
+
+/// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
+const MAX_TEXT_BYTES: usize = 1 << 20;
+/// Most inputs of one plugin.
+const MAX_INPUTS: usize = 256;
+/// Highest other major version looked for, to name it in the message.
+const MAX_MAJOR_PROBED: u32 = 16;
+
+/// The reason why a library is not a plugin of ours.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The system's loader refused it.
+    #[error("{}: cannot be opened as a library: {reason}", .file.display())]
+    Open {
+        /// The library.
+        file: PathBuf,
+        /// Message of the loader.
+        reason: String,
+    },
+    /// It exports no entry of any version.
+    #[error("{}: not a plugin: it does not export {} (hint: a Rust plugin needs trueno_plugin::export!)", .file.display(), abi::ENTRY)]
+    NoEntry {
+        /// The library.
+        file: PathBuf,
+    },
+    /// It exports the entry of another major version.
+    #[error(
+        "{}: built for version {found} of the plugin interface, this analyzer has version {} (hint: {})",
+        .file.display(), abi::MAJOR, if *.found > abi::MAJOR { "use a newer trueno-analyze" } else { "build the plugin anew" }
+    )]
+    OtherMajor {
+        /// The library.
+        file: PathBuf,
+        /// Version it was built for.
+        found: u32,
+    },
+    /// The descriptor makes no sense.
+    #[error("{}: its descriptor is wrong: {reason}", .file.display())]
+    Descriptor {
+        /// The library.
+        file: PathBuf,
+        /// Expected and found, in words.
+        reason: String,
+    },
+    /// Message of the process that loaded it, or of its end; names the file.
+    #[error("{0}")]
+    Isolated(String),
+}
+
+/// Opens a library and reads its descriptor. The file name, where it follows
+/// the pattern of plugins, must agree with the id inside.
+///
+/// # Errors
+/// The library cannot be opened, has no entry of this major version, or
+/// describes itself wrongly. Nothing of it is used then.
+pub fn load(file: &Path) -> Result<Plugin, LoadError> {
+    let library = open(file)?;
+    // The one leak of the analyzer, on purpose: dropping the handle would close the library.
+    let library: &'static libloading::Library = Box::leak(Box::new(library));
+    // SAFETY: the symbol's name carries the major version that fixes its type.
+    let Ok(entry) = (unsafe { library.get::<abi::Entry>(abi::ENTRY.as_bytes()) }) else {
+        return Err(match other_major(library) {
+            Some(found) => LoadError::OtherMajor {
+                file: file.to_path_buf(),
+                found,
+            },
+            None => LoadError::NoEntry {
+                file: file.to_path_buf(),
+            },
+        });
+    };
+    // SAFETY: the entry takes nothing and, by the contract of version 1, does nothing but return a pointer.
+    let raw = unsafe { entry() };
+    // SAFETY: by the same contract the pointer leads to static storage of a library that is never closed.
+    let read = unsafe { read_plugin(raw) };
+    let (descriptor, entry) = read.map_err(|reason| LoadError::Descriptor {
+        file: file.to_path_buf(),
+        reason,
+    })?;
+    if let Some(expected) = super::find::id_of(file)
+        && expected != descriptor.id
+    {
+        let reason = format!(
+            "its id is {}, its file name says {expected} (hint: rename the file or change the id)",
+            descriptor.id
+        );
+        return Err(LoadError::Descriptor {
+            file: file.to_path_buf(),
+            reason,
+        });
+    }
+    Ok(Plugin {
+        descriptor,
+        file: file.to_path_buf(),
+        execution: Execution::InProcess(entry),
+    })
+}
+
+/// As [`load`], in a process of its own; nothing of the library runs in this one.
+///
+/// # Errors
+/// As [`load`], and when loading it ends that process.
+pub fn load_isolated(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
+    let descriptor = isolate::describe(file, limits).map_err(LoadError::Isolated)?;
+    Ok(Plugin {
+        descriptor,
+        file: file.to_path_buf(),
+        execution: Execution::Isolated(limits.clone()),
+    })
+}
+
+fn open(file: &Path) -> Result<libloading::Library, LoadError> {
+    #[cfg(unix)]
+    // SAFETY: constructors of the library run here; that is what loading a plugin means, and who may
+    // put one where it lies was checked before.
+    let opened = unsafe {
+        libloading::os::unix::Library::open(
+            Some(file),
+            libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE,
+        )
+        .map(libloading::Library::from)
+    };
+    #[cfg(not(unix))]
+    // SAFETY: as above; the handle is leaked by the caller, which keeps the library mapped.
+    let opened = unsafe { libloading::Library::new(file) };
+    opened.map_err(|error| {
+        let reason = match std::error::Error::source(&error) {
+            Some(source) => source.to_string(),
+            None => error.to_string(),
+        };
+        LoadError::Open {
+            file: file.to_path_buf(),
+            reason,
+        }
+    })
+}
+
+fn other_major(library: &libloading::Library) -> Option<u32> {
+    (0..=MAX_MAJOR_PROBED)
+        .rev()
+        .filter(|major| *major != abi::MAJOR)
+        .find(|major| {
+            let name = format!("trueno_plugin_v{major}");
+            // SAFETY: the address is only looked up, never called or read.
+            unsafe { library.get::<*const ()>(name.as_bytes()).is_ok() }
+        })
+}
+
+/// # Safety
+/// `raw` is null, or misaligned, or leads to static storage as long as its `struct_size` says.
+unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn), String> {
+    // SAFETY: passed on to the caller; `struct_size` is checked before any later field is read.
+    unsafe { check_struct(raw, abi::PLUGIN_SIZE_1_0, "the descriptor")? };
+    // SAFETY: not null, aligned and long enough.
+    let plugin = unsafe { &*raw };
+    // SAFETY: texts of a descriptor are static.
+    let (id, version, summary, build) = unsafe {
+        (
+            text(plugin.id, "id")?,
+            text(plugin.version, "version")?,
+            text(plugin.summary, "summary")?,
+            text(plugin.build, "build")?,
+        )
+    };
+    if !trueno_plugin::is_identifier(&id) {
+        return Err(format!("the id {id:?} does not fit [a-z][a-z0-9_]*"));
+    }
+    let Some(entry) = plugin.run else {
+        return Err("its run function is null".into());
+    };
+    if plugin.input_count > MAX_INPUTS {
+        return Err(format!(
+            "it lists {} inputs, at most {MAX_INPUTS} are taken",
+            plugin.input_count
+        ));
+    }
+    if plugin.input_count > 0 && plugin.inputs.is_null() {
+        return Err(format!(
+            "it lists {} inputs at a null pointer",
+            plugin.input_count
+        ));
+    }
+    let mut inputs: Vec<Input> = Vec::with_capacity(plugin.input_count);
+    for i in 0..plugin.input_count {
+        // SAFETY: the list is not null and has input_count pointers, at any address.
+        let input = unsafe { plugin.inputs.add(i).read_unaligned() };
+        // SAFETY: an input obeys the same rules as the descriptor.
+        let input = unsafe { read_input(input, i)? };
+        if inputs.iter().any(|earlier| earlier.name == input.name) {
+            return Err(format!("two inputs are named {}", input.name));
+        }
+        inputs.push(input);
+    }
+    let descriptor = Descriptor {
+        id,
+        version,
+        summary,
+        build,
+        abi_minor: plugin.abi_minor,
+        inputs,
+    };
+    Ok((descriptor, entry))
+}
+
+/// # Safety
+/// As for [`read_plugin`].
+unsafe fn read_input(raw: *const abi::Input, number: usize) -> Result<Input, String> {
+    // SAFETY: passed on to the caller.
+    unsafe { check_struct(raw, abi::INPUT_SIZE_1_0, &format!("input {number}"))? };
+    // SAFETY: not null, aligned and long enough; its texts are static.
+    let (flags, name, sql) = unsafe {
+        let input = &*raw;
+        (
+            input.flags,
+            text(input.name, "name of an input")?,
+            text(input.sql, "query of an input")?,
+        )
+    };
+    if name.is_empty() {
+        return Err(format!("input {number} has no name"));
+    }
+    if sql.trim().is_empty() {
+        return Err(format!("input {name} has no query"));
+    }
+    let known = abi::INPUT_BASELINE | abi::INPUT_OPTIONAL;
+    if flags & !known != 0 {
+        return Err(format!(
+            "input {name} has unknown flags {:#x} (hint: use a newer trueno-analyze)",
+            flags & !known
+        ));
+    }
+    Ok(Input {
+        name,
+        sql,
+        baseline: flags & abi::INPUT_BASELINE != 0,
+        optional: flags & abi::INPUT_OPTIONAL != 0,
+    })
+}
+
+/// # Safety
+/// `raw` is null, or misaligned, or its first field, a `u32`, can be read.
+unsafe fn check_struct<T>(raw: *const T, least: usize, what: &str) -> Result<(), String> {
+    if raw.is_null() {
+        return Err(format!("{what} is a null pointer"));
+    }
+    if !raw.is_aligned() {
+        return Err(format!(
+            "{what} is not aligned to {} bytes",
+            align_of::<T>()
+        ));
+    }
+    // SAFETY: aligned and not null; both structs start with their size.
+    let size = unsafe { *raw.cast::<u32>() } as usize;
+    if size < least {
+        return Err(format!("{what} is {size} bytes, version 1.0 has {least}"));
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `raw.ptr` is null or leads to `raw.len` bytes.
+unsafe fn text(raw: abi::Str, what: &str) -> Result<String, String> {
+    if raw.len > MAX_TEXT_BYTES {
+        return Err(format!(
+            "its {what} is {} bytes long, at most {MAX_TEXT_BYTES} are taken",
+            raw.len
+        ));
+    }
+    if raw.len > 0 && raw.ptr.is_null() {
+        return Err(format!("its {what} is {} bytes at a null pointer", raw.len));
+    }
+    // SAFETY: checked above; the caller vouches for the length.
+    let bytes = unsafe { raw.bytes() };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => Err(format!(
+            "its {what} is not UTF-8: {:?}",
+            String::from_utf8_lossy(bytes)
+        )),
+    }
+}

@@ -1,0 +1,190 @@
+//! The registry of plugins: found, loaded, and what became of the others.
+
+use std::path::PathBuf;
+
+use super::find::PATH_VARIABLE;
+use super::{FindError, LoadError, Place, Plugin, Search, find, load, load_isolated};
+
+/// Outcome of loading one library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Loaded.
+    Ok,
+    /// Another library with its id stands before it.
+    Shadowed {
+        /// That library.
+        by: PathBuf,
+    },
+    /// Not loaded.
+    Refused {
+        /// The reason, for people.
+        why: String,
+    },
+}
+
+/// One library, in the order of the search.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Id, as far as the file name or the descriptor tells.
+    pub id: Option<String>,
+    /// The library.
+    pub file: PathBuf,
+    /// Outcome of loading it.
+    pub status: Status,
+}
+
+/// All libraries, and those that can be run.
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    /// Ready to run, by id.
+    pub plugins: Vec<Plugin>,
+    /// Everything found, by id and then in search order.
+    pub entries: Vec<Entry>,
+    /// Folders looked at.
+    pub places: Vec<Place>,
+}
+
+/// A plugin the user named by its file cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// A named file or folder is missing or unsafe.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// A named library is not a plugin.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Two named libraries have one id.
+    #[error(
+        "--plugin {} and --plugin {} are both the plugin {id} (hint: give one of them)",
+        .first.display(), .second.display()
+    )]
+    Twice {
+        /// The id both have.
+        id: String,
+        /// Named first.
+        first: PathBuf,
+        /// Named second.
+        second: PathBuf,
+    },
+}
+
+impl Registry {
+    /// Finds and loads. A bad library in a folder costs itself; one named by
+    /// `--plugin` is an error, since the user asked for just that.
+    ///
+    /// # Errors
+    /// See [`RegistryError`].
+    pub fn gather(search: &Search) -> Result<Registry, RegistryError> {
+        let found = find(search)?;
+        let mut registry = Registry {
+            places: found.places,
+            ..Registry::default()
+        };
+        for candidate in found.candidates {
+            let loaded = if search.isolates(&candidate.file) {
+                load_isolated(&candidate.file, &search.isolation.limits)
+            } else {
+                load(&candidate.file)
+            };
+            match loaded {
+                Ok(plugin) => registry.add(plugin, candidate.explicit)?,
+                Err(error) if candidate.explicit => return Err(error.into()),
+                Err(error) => {
+                    let status = Status::Refused {
+                        why: error.to_string(),
+                    };
+                    registry.entries.push(Entry {
+                        id: candidate.id,
+                        file: candidate.file,
+                        status,
+                    });
+                }
+            }
+        }
+        for shadowed in found.shadowed {
+            let status = Status::Shadowed { by: shadowed.by };
+            registry.entries.push(Entry {
+                id: Some(shadowed.id),
+                file: shadowed.file,
+                status,
+            });
+        }
+        for refused in found.refused {
+            let status = Status::Refused { why: refused.why };
+            registry.entries.push(Entry {
+                id: Some(refused.id),
+                file: refused.file,
+                status,
+            });
+        }
+        registry
+            .plugins
+            .sort_by(|a, b| a.descriptor.id.cmp(&b.descriptor.id));
+        registry.entries.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(registry)
+    }
+
+    /// A library named by `--plugin` may have any file name, so only its
+    /// descriptor tells whether it stands before one of a folder.
+    fn add(&mut self, plugin: Plugin, explicit: bool) -> Result<(), RegistryError> {
+        let id = plugin.descriptor.id.clone();
+        let file = plugin.file.clone();
+        let earlier = self
+            .plugins
+            .iter()
+            .find(|other| other.descriptor.id == id)
+            .map(|other| other.file.clone());
+        let status = match earlier {
+            Some(first) if first == file => return Ok(()),
+            Some(first) if explicit => {
+                return Err(RegistryError::Twice {
+                    id,
+                    first,
+                    second: file,
+                });
+            }
+            Some(by) => Status::Shadowed { by },
+            None => {
+                self.plugins.push(plugin);
+                Status::Ok
+            }
+        };
+        self.entries.push(Entry {
+            id: Some(id),
+            file,
+            status,
+        });
+        Ok(())
+    }
+
+    /// The plugin of that id.
+    pub fn get(&self, id: &str) -> Option<&Plugin> {
+        self.plugins
+            .iter()
+            .find(|plugin| plugin.descriptor.id == id)
+    }
+
+    /// Message for when there is no plugin at all: the places, and how to get some.
+    pub fn nothing_found(&self) -> String {
+        let mut text = String::from("no plugins found");
+        for entry in &self.entries {
+            if let Status::Refused { why } = &entry.status {
+                text.push_str(&format!("\n  refused: {why}"));
+            }
+        }
+        if self.places.is_empty() {
+            text.push_str(
+                "\n  searched: nowhere (--no-default-plugins leaves only the places you name)",
+            );
+        }
+        for place in &self.places {
+            let state = place.why_not.as_deref().unwrap_or("no plugin in it");
+            text.push_str(&format!("\n  searched {}: {state}", place.dir.display()));
+        }
+        text.push_str(&format!(
+            "\n  (hint: build them with `cargo build --workspace`, or name their place with --plugin-dir or {PATH_VARIABLE})"
+        ));
+        text
+    }
+}

@@ -1,0 +1,215 @@
+//! The beginning of a plugin: a folder that builds, passes its test and loads.
+
+mod c;
+mod rust;
+mod sdk;
+
+pub use sdk::Sdk;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// The language of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lang {
+    /// A crate.
+    Rust,
+    /// One file, a Makefile, and the headers.
+    C,
+}
+
+/// A plugin to make.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Id, file name and namespace of the plugin.
+    pub id: String,
+    /// In which language.
+    pub lang: Lang,
+    /// The folder to make.
+    pub dir: PathBuf,
+    /// Where the SDK is had from; C needs none.
+    pub sdk: Sdk,
+}
+
+/// A plugin that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Files, below the folder.
+    pub files: Vec<String>,
+    /// Command that builds it, in the folder.
+    pub build: &'static str,
+    /// Command that tests it, in the folder.
+    pub test: &'static str,
+    /// The library that building makes, below the folder.
+    pub library: String,
+    /// A cargo workspace around the folder, which the crate is then part of.
+    pub workspace: Option<PathBuf>,
+}
+
+/// The reason why nothing was made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScaffoldError {
+    /// The name cannot be an id.
+    #[error("{name:?} is no name for a plugin: it does not fit [a-z][a-z0-9_]* (hint: {})", hint(.name))]
+    Name {
+        /// As given.
+        name: String,
+    },
+    /// There is something already.
+    #[error("{}: it is there already (hint: give another folder with --dir, or remove it)", .dir.display())]
+    Exists {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The system would not.
+    #[error("{}: {source}", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// Error of the system.
+        source: io::Error,
+    },
+}
+
+/// A name like the one given that would do.
+fn hint(name: &str) -> String {
+    let mut better = String::new();
+    for c in name.chars() {
+        match c {
+            'A'..='Z' if better.ends_with(|last: char| last.is_ascii_lowercase()) => {
+                better.push('_');
+                better.push(c.to_ascii_lowercase());
+            }
+            'a'..='z' | 'A'..='Z' => better.push(c.to_ascii_lowercase()),
+            '0'..='9' if !better.is_empty() => better.push(c),
+            _ if !better.is_empty() && !better.ends_with('_') => better.push('_'),
+            _ => {}
+        }
+    }
+    let better = better.trim_end_matches('_');
+    if better.is_empty() {
+        "such as idle_gaps".to_owned()
+    } else {
+        format!("such as {better}")
+    }
+}
+
+/// Makes it. A folder that could not be filled is taken away again.
+///
+/// # Errors
+/// See [`ScaffoldError`].
+pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
+    check_name(&wanted.id)?;
+    let dir = &wanted.dir;
+    let at = |path: &Path, source| ScaffoldError::Write {
+        path: path.to_path_buf(),
+        source,
+    };
+    if let Some(above) = dir.parent().filter(|above| !above.as_os_str().is_empty()) {
+        fs::create_dir_all(above).map_err(|error| at(above, error))?;
+    }
+    fs::create_dir(dir).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => ScaffoldError::Exists { dir: dir.clone() },
+        _ => at(dir, error),
+    })?;
+    let real = fs::canonicalize(dir).map_err(|error| at(dir, error))?;
+    let workspace = match wanted.lang {
+        Lang::Rust => rust::workspace_around(&real),
+        Lang::C => None,
+    };
+    let files = match wanted.lang {
+        Lang::Rust => rust::files(&wanted.id, &wanted.sdk, workspace.as_deref()),
+        Lang::C => c::files(&wanted.id),
+    };
+    for (name, text) in &files {
+        let path = dir.join(name);
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        if let Err(error) = made.and_then(|()| fs::write(&path, text)) {
+            // Only what was made here is in it.
+            let _ = fs::remove_dir_all(dir);
+            return Err(at(&path, error));
+        }
+    }
+    let library = format!(
+        "{}trueno_plugin_{}{}",
+        std::env::consts::DLL_PREFIX,
+        wanted.id,
+        std::env::consts::DLL_SUFFIX
+    );
+    let target = || match &workspace {
+        Some(root) => root.join("target").display().to_string(),
+        None => "target".to_owned(),
+    };
+    let (build, test, library) = match wanted.lang {
+        Lang::Rust => (
+            "cargo build",
+            "cargo test",
+            format!("{}/debug/{library}", target()),
+        ),
+        Lang::C => ("make", "make check", library),
+    };
+    Ok(Made {
+        files: files.into_iter().map(|(name, _)| name).collect(),
+        build,
+        test,
+        library,
+        workspace,
+    })
+}
+
+/// # Errors
+/// It cannot be an id.
+pub fn check_name(name: &str) -> Result<(), ScaffoldError> {
+    if trueno_plugin::is_identifier(name) {
+        Ok(())
+    } else {
+        Err(ScaffoldError::Name {
+            name: name.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_name_is_told_with_a_good_one() {
+        for (bad, good) in [
+            ("my-plugin", "such as my_plugin"),
+            ("MyPlugin", "such as my_plugin"),
+            ("9lives!", "such as lives"),
+            ("ünder", "such as nder"),
+            ("", "such as idle_gaps"),
+            ("../x", "such as x"),
+        ] {
+            let message = check_name(bad).unwrap_err().to_string();
+            assert!(message.contains(good), "{message}");
+        }
+        check_name("idle_gaps2").unwrap();
+    }
+
+    #[test]
+    fn what_is_there_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = Wanted {
+            id: "mine".into(),
+            lang: Lang::C,
+            dir: dir.path().join("a/mine"),
+            sdk: Sdk::Repository,
+        };
+        let made = create(&wanted).unwrap();
+        for file in &made.files {
+            assert!(wanted.dir.join(file).is_file(), "{file}");
+        }
+        let error = create(&wanted).unwrap_err().to_string();
+        assert!(error.contains("it is there already"), "{error}");
+        fs::write(wanted.dir.join("mine.c"), "edited").unwrap();
+        create(&wanted).unwrap_err();
+        assert_eq!(
+            fs::read_to_string(wanted.dir.join("mine.c")).unwrap(),
+            "edited"
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! The part of a run that a report is about.
+//!
+//! Plugins read it as the table [`TABLE`]; without a window there is no such table, and they take all.
+
+use polars::prelude::{AnyValue, DataFrame};
+use trueno_engine::closed_types;
+use trueno_engine::query::{Database, collect};
+use trueno_model::Window;
+use trueno_plugin::Table;
+
+/// The table `(from_ns, until_ns)`, one row.
+pub const TABLE: &str = "report_window";
+
+/// A window as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// From the start of the iteration with this number to its end.
+    Iteration(u64),
+    /// The times of one interval.
+    Id(u64),
+    /// Between two times; `None`: from the start, to the end.
+    Times(Option<i64>, Option<i64>),
+}
+
+/// The reason why there is no such window.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WindowError {
+    /// No such iteration or row.
+    #[error("--window {wanted}: the run has none; {there} (hint: {hint})")]
+    Nothing {
+        /// As typed.
+        wanted: String,
+        /// Message on what there is.
+        there: String,
+        /// Where to look.
+        hint: &'static str,
+    },
+    /// It ends before it begins.
+    #[error(
+        "the window from {from_ns} ns to {until_ns} ns is empty (hint: times count from the start of the recording, and --from must be less than --to)"
+    )]
+    Empty {
+        /// When it would begin.
+        from_ns: i64,
+        /// When it would end.
+        until_ns: i64,
+    },
+    /// The end of the run is not known.
+    #[error("--from without --to: the run does not say when it ended (hint: give --to)")]
+    NoEnd,
+    /// The run cannot be asked.
+    #[error("the window cannot be looked up: {0}")]
+    Query(String),
+}
+
+impl Wanted {
+    /// Reads `iteration=3` or `id=42`.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        const EXPECTED: &str = "expected iteration=N or id=N, such as iteration=3";
+        let (what, number) = text.split_once('=').ok_or(EXPECTED)?;
+        let number: u64 = number.trim().parse().map_err(|_| EXPECTED)?;
+        match what.trim() {
+            "iteration" => Ok(Self::Iteration(number)),
+            "id" => Ok(Self::Id(number)),
+            _ => Err(EXPECTED.to_owned()),
+        }
+    }
+
+    /// The window of a run that ends at `wall_ns`. The engine takes no number above `i64::MAX`, and no recorder gives one.
+    ///
+    /// # Errors
+    /// See [`WindowError`].
+    pub fn find(&self, database: &Database, wall_ns: Option<i64>) -> Result<Window, WindowError> {
+        let window = match *self {
+            Self::Times(from, until) => {
+                let until = until.or(wall_ns).ok_or(WindowError::NoEnd)?;
+                Window {
+                    name: "times".to_owned(),
+                    from_ns: from.unwrap_or(0),
+                    until_ns: wall_ns.map_or(until, |wall_ns| until.min(wall_ns)),
+                }
+            }
+            Self::Iteration(number) => {
+                let condition = format!("kind = 'iteration' AND iteration = {number}");
+                let found = match i64::try_from(number) {
+                    Ok(_) => times(database, &["bricks"], &condition)?,
+                    Err(_) => None,
+                };
+                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(database, number))?;
+                Window {
+                    name: format!("iteration {number}"),
+                    from_ns,
+                    until_ns,
+                }
+            }
+            Self::Id(id) => {
+                let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+                let found = match i64::try_from(id) {
+                    Ok(id) => times(database, &tables, &format!("id = {id}"))?,
+                    Err(_) => None,
+                };
+                let (from_ns, until_ns) = found.ok_or_else(|| WindowError::Nothing {
+                    wanted: format!("id={id}"),
+                    there: "no row has this id and times".to_owned(),
+                    hint: "`trueno-analyze query RUN \"SELECT id, name, start_ns FROM bricks\"` lists ids",
+                })?;
+                Window {
+                    name: format!("row {id}"),
+                    from_ns,
+                    until_ns,
+                }
+            }
+        };
+        if window.from_ns >= window.until_ns {
+            return Err(WindowError::Empty {
+                from_ns: window.from_ns,
+                until_ns: window.until_ns,
+            });
+        }
+        Ok(window)
+    }
+}
+
+/// Publishes [`TABLE`].
+///
+/// # Errors
+/// The table cannot be made; the message says why.
+pub fn publish(window: &Window, database: &mut Database) -> Result<(), String> {
+    let table = Table::build(TABLE)
+        .i64("from_ns", [window.from_ns])
+        .i64("until_ns", [window.until_ns])
+        .finish()
+        .map_err(|error| error.to_string())?;
+    database.register(TABLE, closed_types::to_frame(&table)?);
+    Ok(())
+}
+
+/// From the first start to the last end of the rows of some tables.
+fn times(
+    database: &Database,
+    tables: &[&str],
+    condition: &str,
+) -> Result<Option<(i64, i64)>, WindowError> {
+    let mut found: Option<(i64, i64)> = None;
+    for table in tables {
+        let sql = format!(
+            "SELECT MIN(start_ns) AS a, MAX(start_ns + dur_ns) AS b FROM {table} WHERE {condition}"
+        );
+        let frame = ask(database, &sql)?;
+        if let (Some(from), Some(until)) = (integer(&frame, "a"), integer(&frame, "b")) {
+            let (before, after) = found.unwrap_or((from, until));
+            found = Some((before.min(from), after.max(until)));
+        }
+    }
+    Ok(found)
+}
+
+fn no_iteration(database: &Database, number: u64) -> WindowError {
+    let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
+    let frame = match ask(database, sql) {
+        Ok(frame) => frame,
+        Err(error) => return error,
+    };
+    let there = match (integer(&frame, "a"), integer(&frame, "b")) {
+        (Some(first), Some(last)) => {
+            let count = integer(&frame, "n").unwrap_or(0);
+            format!("its {count} iterations have the numbers {first} to {last}")
+        }
+        _ => "it has no numbered iterations".to_owned(),
+    };
+    WindowError::Nothing {
+        wanted: format!("iteration={number}"),
+        there,
+        hint: "--from and --to take times",
+    }
+}
+
+fn ask(database: &Database, sql: &str) -> Result<DataFrame, WindowError> {
+    collect(database, sql).map_err(|error| WindowError::Query(error.to_string()))
+}
+
+fn integer(frame: &DataFrame, column: &str) -> Option<i64> {
+    let value = frame.column(column).ok()?.get(0).ok()?;
+    match value {
+        AnyValue::Null => None,
+        value => value.try_extract().ok(),
+    }
+}
+
+/// Reads a time with its unit, such as `1.5ms`; without one it is nanoseconds.
+///
+/// # Errors
+/// What was expected.
+pub fn time(text: &str) -> Result<i64, String> {
+    const EXPECTED: &str = "expected a time since the start of the recording, such as 250us, 1.5ms, 2s or 1000000 (ns)";
+    let text = text.trim();
+    let units = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+    ];
+    let (number, factor) = units
+        .iter()
+        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
+        .unwrap_or((text, 1.0));
+    let number: f64 = number.trim().parse().map_err(|_| EXPECTED)?;
+    let ns = (number * factor).round();
+    if ns.is_finite() && (0.0..9e18).contains(&ns) {
+        Ok(ns as i64)
+    } else {
+        Err(EXPECTED.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        let parsed = ["250us", "1.5ms", "2s", "7", "3 µs", "40ns"].map(|text| time(text).unwrap());
+        assert_eq!(parsed, [250_000, 1_500_000, 2_000_000_000, 7, 3_000, 40]);
+        for wrong in ["", "ms", "1h", "-1us", "NaN", "inf"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn windows_are_iterations_or_rows() {
+        assert_eq!(Wanted::parse("iteration=3"), Ok(Wanted::Iteration(3)));
+        assert_eq!(Wanted::parse("id = 42"), Ok(Wanted::Id(42)));
+        for wrong in ["", "iteration", "iteration=x", "layer=1", "id=-1"] {
+            assert!(Wanted::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Published tables and columns, as lists and reports name them.
+
+use serde::Serialize;
+
+/// One published table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TableInfo {
+    /// Name, as SQL uses it.
+    pub name: String,
+    /// One line for people.
+    pub doc: String,
+    /// Columns in order.
+    pub columns: Vec<ColumnInfo>,
+    /// Rows of this table in the opened run.
+    pub rows: u64,
+}
+
+/// One published column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ColumnInfo {
+    /// Name, as SQL uses it.
+    pub name: String,
+    /// `i64`, `u32`, `u64`, `f64`, `bool` or `text`; the engine's own name for types only found in files.
+    #[serde(rename = "type")]
+    pub ty: String,
+    /// Unit of the values, where they have one.
+    pub unit: Option<&'static str>,
+    /// Tells whether a row may lack it.
+    pub nullable: bool,
+    /// `measured`, `declared`, `computed` or `identity`; `None`: the file does not tell.
+    pub provenance: Option<&'static str>,
+    /// One line for people.
+    pub doc: String,
+}

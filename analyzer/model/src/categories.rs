@@ -1,0 +1,151 @@
+//! Patterns of names, in the order they are tried.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+/// The rules that are used where no others are given, as a file.
+pub const DEFAULT: &str = include_str!("categories.toml");
+
+/// Rules that give names a category; see the comments in `default.toml`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CategoryRules {
+    rules: Vec<Rule>,
+}
+
+/// The reason why a file of rules cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CategoriesError {
+    /// It cannot be read.
+    #[error(
+        "--categories: {}: cannot be read: {source} (hint: `trueno-analyze categories` prints a file to start from)",
+        file.display()
+    )]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// It does not say what rules say.
+    #[error(
+        "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …] or words = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
+        file.display()
+    )]
+    Wrong {
+        /// The file.
+        file: PathBuf,
+        /// Where, from 1.
+        line: usize,
+        /// The mistake.
+        why: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rule: Vec<toml::Spanned<Rule>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    category: String,
+    #[serde(default)]
+    contains: Vec<String>,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+impl Rule {
+    /// All in lower case.
+    fn fits(&self, name: &str) -> bool {
+        self.contains.iter().any(|pattern| name.contains(pattern))
+            || self.words.iter().any(|word| has_word(name, word))
+    }
+}
+
+/// Tells whether `word` is in `name` with no letter or digit beside it.
+fn has_word(name: &str, word: &str) -> bool {
+    let ends = |beside: Option<char>| !beside.is_some_and(char::is_alphanumeric);
+    name.match_indices(word).any(|(at, found)| {
+        ends(name[..at].chars().next_back()) && ends(name[at + found.len()..].chars().next())
+    })
+}
+
+impl Default for CategoryRules {
+    fn default() -> Self {
+        Self::parse(DEFAULT).unwrap_or_else(|(line, why)| {
+            unreachable!("default.toml, line {line}: {why}; a test reads it")
+        })
+    }
+}
+
+impl CategoryRules {
+    /// The rules of a file.
+    ///
+    /// # Errors
+    /// See [`CategoriesError`].
+    pub fn read(file: &Path) -> Result<Self, CategoriesError> {
+        let text = std::fs::read_to_string(file).map_err(|source| CategoriesError::Read {
+            file: file.to_owned(),
+            source,
+        })?;
+        Self::parse(&text).map_err(|(line, why)| CategoriesError::Wrong {
+            file: file.to_owned(),
+            line,
+            why,
+        })
+    }
+
+    /// The rules of a text, or the line that is wrong and why.
+    fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let line = |at: usize| {
+            1 + text.as_bytes()[..at.min(text.len())]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+        };
+        let file: File = toml::from_str(text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            (line(at), error.message().trim().replace('\n', ", "))
+        })?;
+        let mut rules = Vec::new();
+        for rule in file.rule {
+            let at = line(rule.span().start);
+            let mut rule = rule.into_inner();
+            if rule.category.trim().is_empty() {
+                return Err((at, "the category is empty".to_owned()));
+            }
+            // An empty pattern is in every name: all later rules would be dead.
+            let mut patterns = rule.contains.iter().chain(&rule.words).peekable();
+            if patterns.peek().is_none() || patterns.any(String::is_empty) {
+                let category = &rule.category;
+                return Err((
+                    at,
+                    format!("the rule of {category:?} has no pattern, or an empty one"),
+                ));
+            }
+            for pattern in rule.contains.iter_mut().chain(&mut rule.words) {
+                *pattern = pattern.to_lowercase();
+            }
+            rules.push(rule);
+        }
+        Ok(Self { rules })
+    }
+
+    /// The category of a name: that of the first rule that fits.
+    pub fn category(&self, name: &str) -> Option<&str> {
+        let name = name.to_lowercase();
+        self.rules
+            .iter()
+            .find(|rule| rule.fits(&name))
+            .map(|rule| rule.category.as_str())
+    }
+}
+
+#[cfg(test)]
+#[path = "categories_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! Evidence of findings: rows, and the place on the timeline where they are.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::Table;
+
+/// A part of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Nanoseconds since the start of the run.
+    pub from_ns: i64,
+    /// Later than that.
+    pub until_ns: i64,
+}
+
+/// Evidence of one finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The first rows.
+    pub rows: Table,
+    /// Number of rows there are.
+    pub of: usize,
+    /// Where they are, when they say so.
+    pub place: Option<Place>,
+}
+
+/// By section and number of the finding in it.
+#[derive(Debug, Default)]
+pub struct Evidence {
+    /// Evidence by section and number of the finding.
+    pub shown: BTreeMap<(usize, usize), Shown>,
+}
+
+impl Evidence {
+    /// That of a finding.
+    pub fn of(&self, section: usize, finding: usize) -> Option<&Shown> {
+        self.shown.get(&(section, finding))
+    }
+}

@@ -1,0 +1,13 @@
+//! Exit codes of `trueno-analyze`: stable, and all there are.
+
+/// All went well.
+pub const FINE: u8 = 0;
+/// A check failed: a finding at or above `--fail-on` was reported, or, with
+/// `--fail-on`, a plugin could not finish its section. Or a recovered run has lost rows.
+pub const CHECK_FAILED: u8 = 1;
+/// Nothing could be analysed: bad arguments, no run, no plugin, or no section
+/// of the report finished.
+pub const CANNOT_ANALYSE: u8 = 2;
+/// Not recorded or not measurable, whatever was asked for: a run without any event, a baseline that has nothing in
+/// common with the run.
+pub const NOT_MEASURABLE: u8 = 3;

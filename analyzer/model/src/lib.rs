@@ -1,0 +1,28 @@
+//! The report model as data: facts of a run, problems, sections, findings, timelines.
+//!
+//! Whatever makes a report and whatever shows one meet here. The crate knows neither the query engine
+//! nor any form of output, so that renderers and statistics build without the engine.
+
+mod catalog;
+pub mod categories;
+mod cell;
+pub mod evidence;
+pub mod exit;
+mod facts;
+mod format_ranks;
+mod problem;
+mod report;
+pub mod timeline;
+pub mod units;
+pub mod width;
+mod window;
+
+pub use catalog::{ColumnInfo, TableInfo};
+pub use cell::Cell;
+pub use facts::{
+    ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
+};
+pub use format_ranks::{rank_numbers, ranks};
+pub use problem::{Level, Problem};
+pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
+pub use window::Window;

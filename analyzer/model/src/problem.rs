@@ -1,0 +1,65 @@
+//! Problems of a run or of a report, with a level and a stable code.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// Severity of a finding or a problem, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Worth acting on.
+    Warning,
+    /// Must not be so.
+    Error,
+}
+
+impl Level {
+    /// The lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// Something that is wrong with a run, with what can be read of it, or with the report itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// Severity. Of a run, `Info`: nothing is missing; `Warning`: something could not be verified, or was
+    /// left out without loss of rows; `Error`: rows or facts are lost.
+    pub severity: Level,
+    /// Stable name of the case, such as `segment_damaged`.
+    pub code: Cow<'static, str>,
+    /// For people: names the file, what was expected and what was found.
+    pub text: String,
+}
+
+impl Problem {
+    /// A problem of the level `Info`.
+    pub fn info(code: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Info, code, text)
+    }
+
+    /// A problem of the level `Warning`.
+    pub fn warning(code: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Warning, code, text)
+    }
+
+    /// A problem of the level `Error`.
+    pub fn error(code: &'static str, text: impl Into<String>) -> Self {
+        Self::new(Level::Error, code, text)
+    }
+
+    fn new(severity: Level, code: &'static str, text: impl Into<String>) -> Self {
+        Problem {
+            severity,
+            code: Cow::Borrowed(code),
+            text: text.into(),
+        }
+    }
+}

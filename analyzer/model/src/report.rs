@@ -1,0 +1,163 @@
+//! The report as data. Every form of it is written from this alone.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trueno_plugin::{Chart, Table};
+
+use crate::{Level, Problem, RunFacts, Window};
+
+/// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable name of the case.
+    pub code: String,
+    /// Severity.
+    pub severity: Level,
+    /// One line.
+    pub title: String,
+    /// The observation.
+    #[serde(default)]
+    pub detail: Option<String>,
+    /// The remedy.
+    #[serde(default)]
+    pub suggestion: Option<String>,
+    /// A query, or ids of rows, that show it.
+    #[serde(default)]
+    pub evidence: Option<Value>,
+}
+
+/// Outcome of a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SectionStatus {
+    /// The plugin finished.
+    Ok,
+    /// It did not; tables and findings it gave before are kept.
+    Failed,
+    /// It did not run, since something it needs is not there.
+    Skipped,
+}
+
+/// Results of one plugin.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its id.
+    pub plugin: String,
+    /// Its version.
+    pub version: String,
+    /// Its summary, one line.
+    pub summary: String,
+    /// Its outcome.
+    pub status: SectionStatus,
+    /// The reason why it failed or was skipped.
+    pub message: Option<String>,
+    /// Tables in the plugin's order.
+    pub tables: Vec<Table>,
+    /// Findings in the plugin's order.
+    pub findings: Vec<Finding>,
+    /// Charts of its tables.
+    pub charts: Vec<Chart>,
+}
+
+/// The run the report is about.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// Facts of the run.
+    pub facts: RunFacts,
+    /// Share of the wall time in which anything was recorded as running; `None`: not known.
+    pub coverage: Option<f64>,
+    /// Intervals recorded (rows of the tables that have a duration): what the recorder's own cost is multiplied with.
+    pub spans: u64,
+    /// The part of the run that was asked for; `None`: all of it.
+    pub window: Option<HeaderWindow>,
+}
+
+/// A part of a run, and who looks at it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HeaderWindow {
+    /// From when to when.
+    #[serde(flatten)]
+    pub window: Window,
+    /// Ids of the plugins that look at this part; all others look at the whole run.
+    pub plugins: Vec<String>,
+}
+
+/// Tables the recorder fills by itself, whatever the program does.
+const NOT_EVENTS: [&str; 4] = ["threads", "clock_pairs", "diagnostics", "ptx"];
+
+impl Header {
+    /// Tells whether the program recorded anything that could be read.
+    pub fn holds_events(&self) -> bool {
+        self.facts
+            .tables
+            .iter()
+            .any(|table| table.rows_read > 0 && !NOT_EVENTS.contains(&table.name.as_str()))
+    }
+}
+
+/// Code of the finding that a run and its baseline have nothing in common: no plugin may leave that at "no difference".
+pub const NOT_COMPARABLE: &str = "not_comparable";
+
+/// A report, whole.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The run.
+    pub header: Header,
+    /// One a plugin, in the order they ran.
+    pub sections: Vec<Section>,
+    /// Problems in a fixed order: the run's own first.
+    pub problems: Vec<Problem>,
+}
+
+impl Report {
+    /// Findings of all sections with the plugin's id, worst first, then in report order.
+    pub fn findings(&self) -> Vec<(&str, &Finding)> {
+        let mut all: Vec<(&str, &Finding)> = self
+            .sections
+            .iter()
+            .flat_map(|section| {
+                section
+                    .findings
+                    .iter()
+                    .map(|finding| (section.plugin.as_str(), finding))
+            })
+            .collect();
+        all.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
+        all
+    }
+
+    /// The exit code: see [`crate::exit`]. With `fail_on`, a finding at that
+    /// level or above fails the check, and so does a section that failed: what
+    /// it would have found is not known. When no section finished, nothing was
+    /// analysed; when the run holds no event, there is nothing to measure. When
+    /// a section says [`NOT_COMPARABLE`], nothing can be said of the baseline,
+    /// with `fail_on` or without: what else was found comes first.
+    pub fn exit_code(&self, fail_on: Option<Level>) -> u8 {
+        use crate::exit;
+        if !self
+            .sections
+            .iter()
+            .any(|section| section.status == SectionStatus::Ok)
+        {
+            return exit::CANNOT_ANALYSE;
+        }
+        if !self.header.holds_events() {
+            return exit::NOT_MEASURABLE;
+        }
+        let findings = self.sections.iter().flat_map(|section| &section.findings);
+        let (not_comparable, found): (Vec<_>, Vec<_>) =
+            findings.partition(|finding| finding.code == NOT_COMPARABLE);
+        let failed = self
+            .sections
+            .iter()
+            .any(|section| section.status == SectionStatus::Failed);
+        let fails = |level| failed || found.iter().any(|finding| finding.severity >= level);
+        if fail_on.is_some_and(fails) {
+            exit::CHECK_FAILED
+        } else if !not_comparable.is_empty() {
+            exit::NOT_MEASURABLE
+        } else {
+            exit::FINE
+        }
+    }
+}

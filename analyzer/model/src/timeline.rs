@@ -1,0 +1,72 @@
+//! A timeline, a row for each depth of each lane, in a size that a page can hold.
+
+/// Intervals of a run by lane and depth.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// Earliest time, nanoseconds since the start of the run; 0 unless something began earlier.
+    pub from_ns: i64,
+    /// Latest time.
+    pub until_ns: i64,
+    /// Names, those with the most time first.
+    pub names: Vec<String>,
+    /// Lanes in their order, each from the outermost intervals to the innermost.
+    pub rows: Vec<Row>,
+    /// Intervals of the run.
+    pub spans: u64,
+    /// Intervals longer than this are kept as they are; the others are part of slices.
+    pub longer_than_ns: Option<i64>,
+    /// Slices of the whole time in which the others are summed up.
+    pub slices: usize,
+    /// Lanes that are left out, as they have the least time.
+    pub lanes_left_out: usize,
+    /// Self time by stack of names; lanes stand side by side at depth 0.
+    pub frames: Vec<Frame>,
+}
+
+/// One interval that is kept as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Nanoseconds since the start of the run.
+    pub start_ns: i64,
+    /// Nanoseconds.
+    pub dur_ns: i64,
+    /// Index into [`Timeline::names`].
+    pub name: u32,
+}
+
+/// Share of one slice that short intervals filled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// 0: nothing, 255: all of it.
+    pub filled: u8,
+    /// The name with the most time in it.
+    pub name: u32,
+}
+
+/// Intervals of a lane at one depth; those of a row do not overlap.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// The lane.
+    pub lane: String,
+    /// 0 is the outermost.
+    pub depth: usize,
+    /// In order of time.
+    pub spans: Vec<Span>,
+    /// None, or as many as the timeline has.
+    pub slices: Vec<Slice>,
+}
+
+/// One frame; `at` and `total_ns` are on one axis, frames of a depth do not overlap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Name of the intervals.
+    pub name: String,
+    /// Lanes are at 0.
+    pub depth: usize,
+    /// Where it begins.
+    pub at_ns: i64,
+    /// With what is above it.
+    pub total_ns: i64,
+    /// Without.
+    pub self_ns: i64,
+}

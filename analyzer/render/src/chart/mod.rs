@@ -1,0 +1,55 @@
+//! Charts: what a plugin asks for, laid out as shapes once, and drawn by plotters as SVG or PNG.
+//!
+//! Each kind is a file that makes a [`Scene`]; nothing but [`render`](Scene::svg_file) knows how
+//! shapes are drawn. Text is measured and, for PNG, drawn with a font that comes along.
+
+mod axis;
+mod bars;
+pub mod data;
+pub mod flame;
+mod font;
+mod forest;
+mod gantt;
+mod heat;
+mod ink;
+mod legend;
+mod line;
+mod names;
+mod png;
+mod render;
+mod scatter;
+mod scene;
+mod stacked;
+#[cfg(test)]
+mod tests;
+
+pub use data::Data;
+pub use ink::{Ink, OTHER, SERIES};
+pub use render::escaped;
+pub use render::{DrawError, dark_rules};
+pub use scene::{Anchor, Item, Mark, Scene};
+
+use trueno_model::Section;
+use trueno_plugin::{Chart, ChartKind, Table};
+
+/// Pixels of a chart from left to right.
+pub const WIDTH: f64 = 760.0;
+
+/// Lays out a chart of a section; `None` when its table has no row that can be drawn.
+pub fn scene(chart: &Chart, section: &Section) -> Option<Scene> {
+    scene_of(chart, &section.tables)
+}
+
+/// Lays out a chart of some of these tables.
+pub fn scene_of(chart: &Chart, tables: &[Table]) -> Option<Scene> {
+    let data = Data::find(chart, tables)?;
+    match chart.kind {
+        ChartKind::Bar => bars::scene(&data),
+        ChartKind::StackedBar => stacked::scene(&data),
+        ChartKind::Line => line::scene(&data),
+        ChartKind::Scatter => scatter::scene(&data),
+        ChartKind::Gantt => gantt::scene(&data),
+        ChartKind::Heatmap => heat::scene(&data),
+        ChartKind::Forest => forest::scene(&data),
+    }
+}

@@ -1,0 +1,335 @@
+//! The sentences that terminal and Markdown reports share.
+
+use std::collections::BTreeMap;
+
+use trueno_format::run_json::Joined;
+use trueno_model::units::{self, Unit};
+use trueno_model::{
+    Cell, Header, HeaderWindow, Problem, RankFacts, Report, RunState, WallSource, rank_numbers,
+    width,
+};
+use trueno_plugin::agreeing;
+
+/// Lines of the header as name and text, in order.
+pub fn header(header: &Header) -> Vec<(&'static str, String)> {
+    let facts = &header.facts;
+    let mut lines = vec![
+        ("run", run(header)),
+        ("program", program(&facts.program.argv)),
+    ];
+    if let Some(ranks) = ranks(&facts.ranks) {
+        lines.push(("ranks", ranks));
+    }
+    lines.push(("host", host(header)));
+    lines.push(("wall", wall(header)));
+    if let Some(window) = &header.window {
+        lines.push(("window", in_window(window)));
+    }
+    lines.push(("coverage", coverage(header)));
+    lines.push(("events", events(header)));
+    lines.push(("recorder", recorder_cost(header)));
+    lines.extend(facts.joined.iter().map(|one| ("joined", joined(one))));
+    let values = values(&facts.values);
+    if !values.is_empty() {
+        lines.push(("values", values));
+    }
+    lines
+        .into_iter()
+        .map(|(name, text)| (name, width::printable(&text).into_owned()))
+        .collect()
+}
+
+/// A program states a few; an imported trace may bring a hundred, which a reader of the report
+/// has no use for.
+const MOST_VALUES: usize = 8;
+
+fn values(all: &BTreeMap<String, String>) -> String {
+    // How ceilings were measured is a matter of its own, and long.
+    let of_program = || all.iter().filter(|(key, _)| !key.starts_with("peaks."));
+    let mut text: Vec<String> = of_program()
+        .take(MOST_VALUES)
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    let more = all.len() - text.len();
+    if more > 0 {
+        text.push(format!("and {more} more (see `trueno-analyze info`)"));
+    }
+    text.join(", ")
+}
+
+const UNKNOWN: &str = "not known";
+
+fn run(header: &Header) -> String {
+    let id = header.facts.run_id.as_deref().unwrap_or(UNKNOWN);
+    let name = match &header.facts.label {
+        Some(label) => format!("{label} ({id})"),
+        None => id.to_owned(),
+    };
+    match (header.facts.state, header.facts.wall_ns) {
+        (RunState::Recovered, Some(ns)) => {
+            let reach = units::duration(ns as f64);
+            format!("{name}, recovered after an unclean end, data up to {reach}")
+        }
+        (RunState::Recovered, None) => format!("{name}, recovered after an unclean end"),
+        _ => name,
+    }
+}
+
+/// What another tool, or a file of one, has added to the run.
+pub fn joined(joined: &Joined) -> String {
+    let count = |counts: &BTreeMap<String, u64>| -> String {
+        let counts: Vec<String> = counts
+            .iter()
+            .map(|(what, n)| format!("{n} {what}"))
+            .collect();
+        counts.join("; ")
+    };
+    if joined.file.is_empty() {
+        return format!("{} ({})", count(&joined.matched), joined.tool);
+    }
+    let file = format!("{} ({})", joined.file, joined.tool);
+    match joined.left_out.is_empty() {
+        true => format!("{file} to {}", count(&joined.matched)),
+        false => format!(
+            "{file} to {}; left out: {}",
+            count(&joined.matched),
+            count(&joined.left_out)
+        ),
+    }
+}
+
+/// Which ranks are there, and how their times came together.
+pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
+    let numbers: Vec<u32> = ranks.iter().map(|rank| rank.rank).collect();
+    let latest_ns = ranks.iter().map(|rank| rank.offset_ns).max()?;
+    let aligned = ranks
+        .iter()
+        .filter(|rank| rank.origin_realtime_ns.is_some());
+    let aligned = match (aligned.count(), ranks.len()) {
+        (_, 1) => "alone".to_owned(),
+        (0, _) => "aligned at their starts, as none says when it began".to_owned(),
+        (some, all) => {
+            let but = match all - some {
+                0 => String::new(),
+                1 => ", but for one that does not say when it began".to_owned(),
+                more => format!(", but for {more} that do not say when they began"),
+            };
+            let latest = units::duration(latest_ns as f64);
+            format!(
+                "aligned by the wall clocks of their hosts{but}; the last began {latest} after the first"
+            )
+        }
+    };
+    Some(format!("{}; {aligned}", rank_numbers(&numbers)))
+}
+
+fn program(argv: &[String]) -> String {
+    if argv.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        argv.join(" ")
+    }
+}
+
+fn host(header: &Header) -> String {
+    let host = &header.facts.host;
+    let parts = [
+        host.name.clone(),
+        host.cpu_model.clone(),
+        host.logical_cpus
+            .map(|n| format!("{n} CPU{}", if n == 1 { "" } else { "s" })),
+        host.memory_bytes
+            .map(|bytes| units::scaled(bytes as f64, "B")),
+        host.os.clone(),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() {
+        UNKNOWN.to_owned()
+    } else {
+        known.join(" · ")
+    }
+}
+
+fn wall(header: &Header) -> String {
+    let source = match header.facts.wall_source {
+        WallSource::Recorded => "",
+        WallSource::LastEvent => {
+            " (up to the last event; the end of the recording was not measured)"
+        }
+        WallSource::None => "",
+    };
+    match header.facts.wall_ns {
+        Some(ns) => format!("{}{source}", units::duration(ns as f64)),
+        None => "not measured".to_owned(),
+    }
+}
+
+fn coverage(header: &Header) -> String {
+    match header.coverage {
+        Some(share) => format!(
+            "{} of wall lies within recorded bricks, kernels or calls",
+            units::percent(share)
+        ),
+        None => "not measured: no work was recorded".to_owned(),
+    }
+}
+
+fn events(header: &Header) -> String {
+    let facts = &header.facts;
+    let count = |n: u64| units::show(Cell::U64(n), Unit::None);
+    let dropped = match facts.dropped {
+        Some(0) => "none dropped".to_owned(),
+        Some(n) => format!("{} dropped", count(n)),
+        None => "drops not known".to_owned(),
+    };
+    let lost = if facts.rows_lost > 0 {
+        format!(", {} lost", count(facts.rows_lost))
+    } else {
+        String::new()
+    };
+    format!("{}, {dropped}{lost}", count(facts.rows))
+}
+
+fn in_window(header: &HeaderWindow) -> String {
+    let window = &header.window;
+    let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
+    let length = units::duration((window.until_ns - window.from_ns) as f64);
+    let plugins = match header.plugins.is_empty() {
+        true => "nothing here looks at it alone".to_owned(),
+        false => format!("{} look at it alone", header.plugins.join(", ")),
+    };
+    format!(
+        "{}: {} to {}, {length}; {plugins}",
+        window.name,
+        ms(window.from_ns),
+        ms(window.until_ns)
+    )
+}
+
+/// What the recorder's own work cost: its measured cost of one span times the
+/// spans there are, over all threads together; its share is of the wall of all ranks.
+fn recorder_cost(header: &Header) -> String {
+    match header.facts.cost_ns_per_span {
+        Some(cost_ns) if cost_ns.is_finite() => {
+            let all_ns = cost_ns * header.spans as f64;
+            let ranks = header.facts.ranks.len().max(1);
+            let share = match header.facts.wall_ns {
+                Some(wall_ns) if wall_ns > 0 => {
+                    let wall_ns = wall_ns as f64 * ranks as f64;
+                    let of = if ranks > 1 { "all ranks' wall" } else { "wall" };
+                    format!(", {} of {of}", units::percent(all_ns / wall_ns))
+                }
+                _ => String::new(),
+            };
+            let spans = units::show(Cell::U64(header.spans), Unit::None);
+            format!(
+                "{} a span × {spans} ≈ {}{share}",
+                units::duration(cost_ns),
+                units::duration(all_ns)
+            )
+        }
+        _ => "cost not measured".to_owned(),
+    }
+}
+
+/// Whether the run holds all that happened.
+pub enum Completeness {
+    Complete,
+    /// Nothing says otherwise, but not all was counted.
+    NotKnown(String),
+    /// Why not.
+    Incomplete(Vec<String>),
+}
+
+/// Whether the run holds all that happened.
+pub fn completeness(report: &Report) -> Completeness {
+    let facts = &report.header.facts;
+    if facts.complete {
+        return Completeness::Complete;
+    }
+    let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
+    if ended && facts.dropped.is_none() && facts.rows_lost == 0 && report.problems.is_empty() {
+        return Completeness::NotKnown(DROPS_NOT_KNOWN.to_owned());
+    }
+    Completeness::Incomplete(incomplete(report))
+}
+
+const DROPS_NOT_KNOWN: &str = "how many events were dropped is not known";
+
+fn incomplete(report: &Report) -> Vec<String> {
+    let facts = &report.header.facts;
+    let count = |n: u64| units::show(Cell::U64(n), Unit::None);
+    let mut reasons = Vec::new();
+    match facts.state {
+        RunState::Finished => {}
+        RunState::Recording => {
+            reasons.push("the recording did not end: it is still being made, or was cut off".into())
+        }
+        RunState::Recovered => {}
+        RunState::Failed => reasons.push("the recorder had to stop early".into()),
+        RunState::Unknown => reasons.push("whether the recording ended is not known".into()),
+    }
+    match facts.dropped {
+        Some(0) => {}
+        Some(n) => reasons.push(format!(
+            "{} {} dropped while recording",
+            count(n),
+            agreeing(n, "event was", "events were")
+        )),
+        None => reasons.push(DROPS_NOT_KNOWN.into()),
+    }
+    if facts.open > 0 {
+        reasons.push(format!(
+            "{} {} still open when the recording ended",
+            count(facts.open),
+            agreeing(facts.open, "row was", "rows were")
+        ));
+    }
+    if facts.rows_lost > 0 {
+        reasons.push(format!(
+            "{} recorded {} cannot be read any more",
+            count(facts.rows_lost),
+            agreeing(facts.rows_lost, "row", "rows")
+        ));
+    }
+    let of_ranks = report
+        .problems
+        .iter()
+        .filter(|problem| matches!(&*problem.code, "rank_missing" | "rank_lost"));
+    reasons.extend(of_ranks.map(|problem| problem.text.clone()));
+    if reasons.is_empty() {
+        reasons.push("see the problems below".into());
+    }
+    reasons
+}
+
+/// A problem as one line.
+pub fn problem(problem: &Problem) -> String {
+    format!("{} ({})", problem.text, problem.code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_values_are_shown_and_the_others_counted() {
+        let values_of = |count: u32| {
+            let all = (0..count).map(|n| (format!("k{n:03}"), n.to_string()));
+            values(&all.collect())
+        };
+        assert_eq!(values_of(2), "k000 = 0, k001 = 1");
+        assert!(!values_of(8).contains("more"));
+        let many = values_of(100);
+        assert!(
+            many.ends_with("and 92 more (see `trueno-analyze info`)"),
+            "{many}"
+        );
+        let all = [("model", "m"), ("peaks", "46"), ("peaks.notes", "long")];
+        let all = all.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(
+            values(&all.into()),
+            "model = m, peaks = 46, and 1 more (see `trueno-analyze info`)"
+        );
+    }
+}

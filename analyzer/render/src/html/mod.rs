@@ -1,0 +1,48 @@
+//! A report, or a comparison, as one HTML file: nothing is fetched, everything is escaped, the same bytes each time.
+//!
+//! What a reader sees without scripts is written here: text, charts and the first rows of tables. A
+//! script adds the rest (sorting, filtering, the timeline), from one block of JSON.
+
+mod base64;
+pub mod data;
+mod page;
+mod path;
+pub mod section;
+pub mod shell;
+mod summary;
+pub mod table;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+pub use page::write;
+
+/// What the page shows beside the report.
+pub struct Extra<'a> {
+    /// What ran when; `None` when it could not be read, which is then a problem of the report.
+    pub timeline: Option<&'a trueno_model::timeline::Timeline>,
+    /// Rows and places of findings.
+    pub evidence: &'a trueno_model::evidence::Evidence,
+    /// Rows of each table that are written before a script shows more.
+    pub top: usize,
+}
+
+/// Text for HTML; control characters show as what they are.
+pub fn text(plain: &str) -> String {
+    crate::chart::escaped(&trueno_model::width::printable(plain))
+}
+
+/// What names an element: letters, digits and `-`.
+pub fn id(parts: &[&str]) -> String {
+    let clean = |part: &&str| -> String {
+        let keep = |c: char| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c.to_ascii_lowercase()
+            } else {
+                '-'
+            }
+        };
+        part.chars().map(keep).collect()
+    };
+    parts.iter().map(clean).collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,104 @@
+//! The page of a report.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use trueno_model::Report;
+use trueno_plugin::Table;
+
+use super::shell::Shell;
+use super::{Extra, data, id, path, section, summary, text, timeline};
+use crate::chart::flame;
+
+/// What shows and hides the critical path above the lanes, and what its colours mean.
+const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
+    <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
+
+/// Writes the whole page.
+///
+/// # Errors
+/// Those of `to`.
+pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Result<()> {
+    let facts = &report.header.facts;
+    let title = facts
+        .label
+        .as_deref()
+        .or(facts.run_id.as_deref())
+        .unwrap_or("run");
+    let kept = data::rows_kept(report);
+    let mut out = String::new();
+    summary::write(&mut out, report, extra);
+    if let Some(of) = extra.timeline.filter(|of| !of.rows.is_empty()) {
+        let _ = write!(
+            out,
+            "<section id=\"timeline\"><h2>Timeline</h2>\n<noscript><p class=\"note\">The timeline needs JavaScript.</p></noscript>\n\
+             <div class=\"controls\"><button type=\"button\" data-do=\"in\" aria-label=\"zoom in\">+</button>\
+             <button type=\"button\" data-do=\"out\" aria-label=\"zoom out\">−</button>\
+             <button type=\"button\" data-do=\"all\">all</button>\
+             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">{}\
+             <output id=\"range\"></output></div>\n\
+             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all, c shows or hides the critical path\">\
+             <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n\
+             <p class=\"note\">{} Drag to move, Ctrl and wheel or + and − to zoom, arrows to move, 0 for all.</p></section>\n",
+            match path::table(report) {
+                Some(_) => PATH,
+                None => "",
+            },
+            text(&timeline::note(of))
+        );
+        if let Some(scene) = flame::scene("Self time by stack, a root for each lane", &of.frames)
+            && let Ok(svg) = scene.svg_for_page()
+        {
+            out.push_str("<section id=\"stacks\"><h2>Stacks</h2>\n");
+            section::figure(
+                &mut out,
+                "Self time by stack: a root for each lane, the widest have the most time",
+                &svg,
+            );
+            out.push_str("</section>\n");
+        }
+    }
+    for at in 0..report.sections.len() {
+        section::write(&mut out, report, at, extra, kept);
+    }
+    let page = Shell {
+        title,
+        parts: parts(report, extra),
+        main: out,
+        data: block(report, extra, kept),
+    };
+    to.write_all(page.page().as_bytes())
+}
+
+fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
+    let own = |name: &str| (name.to_owned(), name.to_owned());
+    let mut parts = vec![own("summary")];
+    if let Some(timeline) = extra.timeline.filter(|of| !of.rows.is_empty()) {
+        parts.push(own("timeline"));
+        if !timeline.frames.is_empty() {
+            parts.push(own("stacks"));
+        }
+    }
+    parts.extend(report.sections.iter().map(|section| {
+        let name = section.plugin.replace('_', " ");
+        (id(&["s", &section.plugin]), name)
+    }));
+    parts
+}
+
+fn block(report: &Report, extra: &Extra<'_>, kept: usize) -> String {
+    let tables: Vec<(String, &Table)> = report
+        .sections
+        .iter()
+        .flat_map(|section| {
+            let id = |table: &Table| id(&["t", &section.plugin, table.name()]);
+            section.tables.iter().map(move |table| (id(table), table))
+        })
+        .collect();
+    let timeline = extra.timeline.map(|of| {
+        let mut made = timeline::data(of);
+        made["path"] = path::data(report, of);
+        made
+    });
+    data::block(&tables, kept, extra.top, timeline)
+}

@@ -1,0 +1,72 @@
+//! What is around a page: its head, what leads to its parts, the block of data, the scripts.
+
+use std::fmt::Write as _;
+
+use super::text;
+use crate::chart;
+
+const STYLE: &str = include_str!("../../assets/html/report.css");
+/// In the order they are read.
+const SCRIPTS: [&str; 5] = [
+    include_str!("../../assets/html/show.js"),
+    include_str!("../../assets/html/tables.js"),
+    include_str!("../../assets/html/timeline.js"),
+    include_str!("../../assets/html/page.js"),
+    include_str!("../../assets/html/selftest.js"),
+];
+/// Nothing may be fetched, whatever stands in the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// One page.
+pub struct Shell<'a> {
+    /// Its title, as plain text.
+    pub title: &'a str,
+    /// Ids of its parts, and what each is called, as plain text.
+    pub parts: Vec<(String, String)>,
+    /// What stands in it, as HTML.
+    pub main: String,
+    /// What its scripts read: see [`super::data::block`].
+    pub data: String,
+}
+
+impl Shell<'_> {
+    /// The whole page.
+    pub fn page(&self) -> String {
+        let title = text(self.title);
+        let mut out = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+             <meta name=\"generator\" content=\"trueno-analyze {}\">\n\
+             <title>{title} · trueno-analyze</title>\n<style>\n{STYLE}\n{}</style>\n</head>\n<body>\n\
+             <a class=\"skip\" href=\"#main\">to the report</a>\n<header class=\"page\"><h1>{title}</h1>\
+             <button type=\"button\" id=\"theme\" aria-label=\"light or dark\">light / dark</button></header>\n\
+             <nav aria-label=\"Sections\">",
+            env!("CARGO_PKG_VERSION"),
+            dark()
+        );
+        for (id, name) in &self.parts {
+            let _ = write!(out, "<a href=\"#{id}\">{}</a>", text(name));
+        }
+        out.push_str("</nav>\n<main id=\"main\">\n");
+        out.push_str(&self.main);
+        out.push_str("</main>\n<div id=\"tip\" role=\"status\" hidden></div>\n<script type=\"application/json\" id=\"data\">");
+        out.push_str(&self.data);
+        out.push_str("</script>\n<script>\n");
+        for script in SCRIPTS {
+            out.push_str(script);
+            out.push('\n');
+        }
+        out.push_str("</script>\n</body>\n</html>\n");
+        out
+    }
+}
+
+/// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise.
+fn dark() -> String {
+    format!(
+        "@media (prefers-color-scheme: dark) {{\n{}}}\n{}",
+        chart::dark_rules(":root:not([data-theme=light]) svg.chart"),
+        chart::dark_rules(":root[data-theme=dark] svg.chart")
+    )
+}

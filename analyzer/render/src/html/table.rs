@@ -1,0 +1,89 @@
+//! A table: its first rows as they stand without a script.
+
+use std::fmt::Write;
+
+use trueno_model::units;
+use trueno_plugin::{Table, agreeing};
+
+use super::text;
+use crate::view::{View, heading};
+
+/// Longer texts may be broken anywhere.
+const LONG: usize = 48;
+
+/// Points in time, which are shown in one unit.
+pub(super) fn is_position(name: &str) -> bool {
+    ["start_ns", "end_ns", "time_ns"]
+        .iter()
+        .any(|end| name == *end || name.ends_with(&format!("_{end}")))
+}
+
+/// With its name, in an element that opens and closes.
+pub fn write(out: &mut String, id: &str, table: &Table, top: usize, kept: usize, open: bool) {
+    let count = units::show(
+        trueno_model::Cell::U64(table.rows() as u64),
+        units::Unit::None,
+    );
+    let rows = agreeing(table.rows(), "row", "rows");
+    let state = if open { " open" } else { "" };
+    let _ = writeln!(
+        out,
+        "<details class=\"table\" id=\"{id}\"{state}><summary><h3>{}</h3> <span class=\"faint\">{count} {rows}</span></summary>",
+        text(&heading(table.name()))
+    );
+    plain(out, table, top);
+    if table.rows() > kept {
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">The page holds the first {kept} of {count} rows; <code>report --csv DIR</code> and <code>--json FILE</code> have all.</p>"
+        );
+    }
+    out.push_str("</details>\n");
+}
+
+/// The rows alone.
+pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
+    let view = View::of(table, top);
+    let mut notes = view.constant.clone();
+    if !view.columns.is_empty() {
+        out.push_str("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
+        for column in &view.columns {
+            let class = if column.right_aligned {
+                " class=\"r\""
+            } else {
+                ""
+            };
+            let _ = write!(
+                out,
+                "<th scope=\"col\"{class}>{}</th>",
+                text(&column.heading)
+            );
+        }
+        out.push_str("</tr></thead>\n<tbody>");
+        for row in 0..view.rows {
+            out.push_str("<tr>");
+            for column in &view.columns {
+                let class = match column.right_aligned {
+                    true => " class=\"r\"",
+                    false if column.cells[row].chars().count() > LONG => " class=\"long\"",
+                    false => "",
+                };
+                let _ = write!(out, "<td{class}>{}</td>", text(&column.cells[row]));
+            }
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+    }
+    if view.rows == 0 {
+        notes.push("no rows".to_owned());
+    }
+    if let Some(rest) = &view.rest {
+        let _ = writeln!(out, "<p class=\"note rest\">{}</p>", text(rest));
+    }
+    if !view.not_measured.is_empty() {
+        notes.push(format!("not measured: {}", view.not_measured.join(", ")));
+    }
+    if !notes.is_empty() {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", text(&notes.join("; ")));
+    }
+}

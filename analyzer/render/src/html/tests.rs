@@ -1,0 +1,156 @@
+use std::collections::BTreeMap;
+
+use trueno_model::evidence::Evidence;
+use trueno_model::timeline::{Row, Span, Timeline};
+use trueno_model::{Level, Report};
+use trueno_plugin::{Chart, Table};
+
+use super::*;
+use crate::testing::{finding, report, section};
+
+const NASTY: &str = "</script><script>alert('x')</script><!--&\u{2028}";
+
+fn nasty() -> (Report, Timeline) {
+    let table = Table::build("by_name")
+        .text("name", [NASTY, "b"])
+        .i64("self_ns", [2_000, 1_000])
+        .u64("id", [u64::MAX, 1])
+        .f64("wall_share", [Some(0.5), None])
+        .finish()
+        .unwrap();
+    let mut one = section(NASTY, vec![table]);
+    one.charts = vec![Chart::bar(NASTY, "by_name", "name", "self_ns")];
+    one.findings = vec![finding(Level::Error, NASTY)];
+    one.findings[0].evidence = Some(NASTY.into());
+    one.message = Some(NASTY.into());
+    let mut report = report(vec![one]);
+    report.header.facts.label = Some(NASTY.into());
+    report.header.facts.values = BTreeMap::from([(NASTY.to_owned(), NASTY.to_owned())]);
+    let span = Span {
+        start_ns: 0,
+        dur_ns: 900,
+        name: 0,
+    };
+    let timeline = Timeline {
+        until_ns: 1_000,
+        names: vec![NASTY.into()],
+        slices: 64,
+        spans: 1,
+        rows: vec![Row {
+            lane: NASTY.into(),
+            spans: vec![span],
+            ..Row::default()
+        }],
+        ..Timeline::default()
+    };
+    (report, timeline)
+}
+
+fn page(report: &Report, timeline: &Timeline) -> String {
+    let evidence = Evidence::default();
+    let extra = Extra {
+        timeline: Some(timeline),
+        evidence: &evidence,
+        top: 10,
+    };
+    let mut out = Vec::new();
+    write(report, &extra, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn names_cannot_leave_the_place_they_stand_in() {
+    let (report, timeline) = nasty();
+    let page = page(&report, &timeline);
+    assert!(
+        !page.contains("<script>alert") && !page.contains("<!--&"),
+        "a name became markup"
+    );
+    // The block of data and the program: two elements that begin, two that end.
+    assert_eq!(page.matches("<script").count(), 2);
+    assert_eq!(page.matches("</script>").count(), 2);
+    let begin = page.find("id=\"data\">").unwrap() + "id=\"data\">".len();
+    let end = begin + page[begin..].find("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(&page[begin..end]).unwrap();
+    assert_eq!(data["texts"][0], NASTY);
+    assert_eq!(data["timeline"]["names"][0], NASTY);
+    // Too long for a double, so as text.
+    assert_eq!(
+        data["tables"][0]["columns"][2]["c"][0],
+        u64::MAX.to_string()
+    );
+}
+
+#[test]
+fn nothing_is_fetched() {
+    let (report, timeline) = nasty();
+    let page = page(&report, &timeline);
+    for fetched in [
+        "src=",
+        "@import",
+        "url(",
+        "http://",
+        "https://",
+        "fetch(",
+        "XMLHttpRequest",
+    ] {
+        assert!(!page.contains(fetched), "the page holds {fetched}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn the_same_report_gives_the_same_bytes() {
+    let (report, timeline) = nasty();
+    assert_eq!(page(&report, &timeline), page(&report, &timeline));
+}
+
+#[test]
+fn long_tables_are_cut_and_say_so() {
+    let rows = 40_000;
+    let table = Table::build("all")
+        .text("name", (0..rows).map(|row| format!("name {row}")))
+        .i64("self_ns", 0..rows)
+        .finish()
+        .unwrap();
+    let report = report(vec![section("category", vec![table])]);
+    let page = page(&report, &Timeline::default());
+    assert!(page.contains("The page holds the first 1000 of 40,000 rows"));
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+#[test]
+fn the_three_that_gain_most_come_from_the_section_that_ranks_them() {
+    let table = Table::build("top")
+        .i64("rank", 1..=4)
+        .text("severity", ["warning", "warning", "info", "info"])
+        .i64("gain_ns", [5_000_000, 2_000_000, 1_000, 1])
+        .f64("gain_share", [0.5, 0.2, 0.01, 0.0])
+        .text(
+            "confidence",
+            ["measured", "measured", "modelled", "modelled"],
+        )
+        .text(
+            "sentence",
+            ["copies <wait>", "launches", "tails", "the fourth"],
+        )
+        .text("code", ["copies", "launches", "tails", "fourth"])
+        .finish()
+        .unwrap();
+    let report = report(vec![section("bottleneck", vec![table])]);
+    let page = page(&report, &Timeline::default());
+    let summary = &page[..page.find("id=\"s-bottleneck\"").unwrap()];
+    assert!(
+        summary.contains("copies &lt;wait&gt;") && summary.contains("gains up to 5 ms, 50.0 %")
+    );
+    assert!(summary.contains("tails") && !summary.contains("the fourth"));
+}
+
+#[test]
+fn a_section_with_nothing_to_tell_says_so() {
+    let (full, timeline) = nasty();
+    let says = "It gave no tables and no findings.";
+    assert!(!page(&full, &timeline).contains(says));
+    let silent = report(vec![section("device", vec![])]);
+    assert!(page(&silent, &Timeline::default()).contains(says));
+}

@@ -1,0 +1,307 @@
+//! The form for a pull request: the same in brief.
+
+use std::fmt::Write;
+
+use trueno_model::{Finding, Level, Report, Section, SectionStatus, width};
+use trueno_plugin::counted;
+
+use super::top::Top;
+use super::view::{View, heading};
+use crate::header_text;
+use crate::header_text::Completeness;
+
+/// The report as GitHub-flavoured Markdown: figures and the worst findings first, a section that
+/// unfolds per plugin, `top` rows of each table.
+pub fn render(report: &Report, top: usize) -> String {
+    let mut out = String::new();
+    let title = report
+        .header
+        .facts
+        .label
+        .as_deref()
+        .or(report.header.facts.run_id.as_deref())
+        .unwrap_or("run");
+    line(&mut out, format_args!("## {}", text(title)));
+    line(&mut out, format_args!(""));
+    match header_text::completeness(report) {
+        Completeness::Complete => {}
+        Completeness::NotKnown(reason) => {
+            let reason = text(&reason);
+            line(&mut out, format_args!("> Completeness not known: {reason}"));
+            line(&mut out, format_args!(""));
+        }
+        Completeness::Incomplete(reasons) => {
+            for reason in reasons {
+                let reason = text(&reason);
+                line(&mut out, format_args!("> **INCOMPLETE:** {reason}"));
+            }
+            line(&mut out, format_args!(""));
+        }
+    }
+    for (name, value) in header_text::header(&report.header) {
+        line(&mut out, format_args!("- {name}: {}", text(&value)));
+    }
+    holds_back(&mut out, &Top::of(report));
+    most_important(&mut out, report);
+    for section in &report.sections {
+        section_text(&mut out, section, top);
+    }
+    if !report.problems.is_empty() {
+        line(&mut out, format_args!("\n### Problems\n"));
+        for problem in &report.problems {
+            line(
+                &mut out,
+                format_args!(
+                    "- **{}** {}",
+                    problem.severity.as_str(),
+                    text(&header_text::problem(problem))
+                ),
+            );
+        }
+    }
+    out
+}
+
+fn holds_back(out: &mut String, top: &Top) {
+    line(out, format_args!("\n### What holds it back\n"));
+    if top.findings.is_empty() {
+        line(out, format_args!("{}", text(&top.none())));
+    }
+    for one in &top.findings {
+        line(
+            out,
+            format_args!(
+                "{}. **{}** {}",
+                one.rank,
+                text(&one.severity),
+                text(&one.sentence)
+            ),
+        );
+    }
+}
+
+/// What stays in sight when all sections are folded: warnings and errors, three at most.
+fn most_important(out: &mut String, report: &Report) {
+    let all = report.findings();
+    let bad: Vec<_> = all
+        .into_iter()
+        // Those of the bottlenecks stand above, in words.
+        .filter(|(plugin, finding)| finding.severity > Level::Info && *plugin != "bottleneck")
+        .collect();
+    if bad.is_empty() {
+        return;
+    }
+    line(out, format_args!("\n### First of all\n"));
+    for (plugin, finding) in bad.iter().take(3) {
+        line(
+            out,
+            format_args!(
+                "- **{}** {} ({})",
+                finding.severity.as_str(),
+                text(&finding.title),
+                text(plugin)
+            ),
+        );
+    }
+    if bad.len() > 3 {
+        line(out, format_args!("- and {} more below", bad.len() - 3));
+    }
+}
+
+/// Writing to a string cannot fail.
+fn line(out: &mut String, what: std::fmt::Arguments<'_>) {
+    let _ = writeln!(out, "{what}");
+}
+
+fn section_text(out: &mut String, section: &Section, top: usize) {
+    // A blank line after the tag, or what follows is not taken for Markdown.
+    let open = if section.status == SectionStatus::Failed {
+        " open"
+    } else {
+        ""
+    };
+    line(
+        out,
+        format_args!(
+            "\n<details{open}><summary><b>{}</b>{}</summary>\n",
+            html(&section.plugin),
+            html(&told(section))
+        ),
+    );
+    if !section.summary.is_empty() {
+        line(out, format_args!("{}", text(&section.summary)));
+    }
+    let message = section.message.as_deref().unwrap_or("no reason given");
+    match section.status {
+        SectionStatus::Ok => {}
+        SectionStatus::Failed => line(out, format_args!("\n**failed:** {}", text(message))),
+        SectionStatus::Skipped => line(out, format_args!("\n*skipped:* {}", text(message))),
+    }
+    if !section.findings.is_empty() {
+        line(out, format_args!(""));
+    }
+    for finding in &section.findings {
+        finding_text(out, finding);
+    }
+    for table in &section.tables {
+        table_text(out, &heading(table.name()), &View::of(table, top));
+    }
+    line(out, format_args!("\n</details>"));
+}
+
+/// What a folded section says of itself: how many findings of which kind, or what became of it.
+fn told(section: &Section) -> String {
+    match section.status {
+        SectionStatus::Failed => return ": failed".to_owned(),
+        SectionStatus::Skipped => return ": skipped".to_owned(),
+        SectionStatus::Ok => {}
+    }
+    let count = |level: Level| {
+        let of = |finding: &&Finding| finding.severity == level;
+        section.findings.iter().filter(of).count()
+    };
+    let kinds = [
+        (count(Level::Error), "error", "errors"),
+        (count(Level::Warning), "warning", "warnings"),
+    ];
+    let told: Vec<String> = kinds
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, more)| counted(count, one, more))
+        .collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => format!(": {}", told.join(", ")),
+    }
+}
+
+/// Text within a tag, where Markdown is not read.
+fn html(plain: &str) -> String {
+    crate::chart::escaped(&width::printable(plain))
+}
+
+fn finding_text(out: &mut String, finding: &Finding) {
+    let Finding {
+        severity,
+        title,
+        code,
+        detail,
+        suggestion,
+        ..
+    } = finding;
+    let more: Vec<String> = [detail, suggestion]
+        .into_iter()
+        .flatten()
+        .map(|part| text(part))
+        .collect();
+    let colon = if more.is_empty() { "" } else { ": " };
+    line(
+        out,
+        format_args!(
+            "- **{}** {} (`{}`){colon}{}",
+            severity.as_str(),
+            text(title),
+            code.replace('`', "'"),
+            more.join("; ")
+        ),
+    );
+}
+
+fn table_text(out: &mut String, name: &str, view: &View) {
+    let constant = if view.constant.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", text(&view.constant.join(", ")))
+    };
+    line(out, format_args!("\n**{name}**{constant}\n"));
+    if !view.columns.is_empty() {
+        let cells = |cells: &mut dyn Iterator<Item = String>| {
+            format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
+        };
+        line(
+            out,
+            format_args!(
+                "{}",
+                cells(&mut view.columns.iter().map(|column| text(&column.heading)))
+            ),
+        );
+        let rule = |right_aligned| if right_aligned { "---:" } else { "---" }.to_owned();
+        line(
+            out,
+            format_args!(
+                "{}",
+                cells(&mut view.columns.iter().map(|column| rule(column.right_aligned)))
+            ),
+        );
+        for row in 0..view.rows {
+            line(
+                out,
+                format_args!(
+                    "{}",
+                    cells(&mut view.columns.iter().map(|column| text(&column.cells[row])))
+                ),
+            );
+        }
+    }
+    let mut notes = Vec::new();
+    if view.rows == 0 {
+        notes.push("no rows".to_owned());
+    }
+    notes.extend(view.rest.clone());
+    if !view.not_measured.is_empty() {
+        notes.push(format!("not measured: {}", view.not_measured.join(", ")));
+    }
+    if !notes.is_empty() {
+        line(out, format_args!("\n{}", text(&notes.join("; "))));
+    }
+}
+
+/// Text that shows as itself: nothing in a name starts a table cell, a tag, a link or emphasis.
+pub fn text(plain: &str) -> String {
+    let mut shown = String::with_capacity(plain.len());
+    for c in width::printable(plain).chars() {
+        match c {
+            '<' => shown.push_str("&lt;"),
+            '&' => shown.push_str("&amp;"),
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '~' | '#' | '@' => {
+                shown.push('\\');
+                shown.push(c);
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueno_plugin::Table;
+
+    #[test]
+    fn a_finding_is_one_line() {
+        let mut finding = crate::testing::finding(trueno_model::Level::Warning, "a | b");
+        finding.detail = Some("seen".into());
+        let mut out = String::new();
+        finding_text(&mut out, &finding);
+        assert_eq!(
+            out,
+            "- **warning** a \\| b (`some_code`): seen; What to do.\n"
+        );
+    }
+
+    #[test]
+    fn names_cannot_break_out_of_their_cell() {
+        let table = Table::build("by_name")
+            .text("name", ["a|b", "<script>", "*x*"])
+            .i64("self_ns", [3_000_000, 2, 1])
+            .finish()
+            .unwrap();
+        let mut out = String::new();
+        table_text(&mut out, "by name", &View::of(&table, 2));
+        assert_eq!(
+            out,
+            "\n**by name**\n\n| name | self |\n| --- | ---: |\n| a\\|b | 3 ms |\n| &lt;script> | 2 ns |\n\n… and 1 more row\n"
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! The form for a terminal. No line is wider than asked.
+
+use trueno_model::{Report, SectionStatus, width};
+
+use super::style::{Meaning, Palette};
+use super::{terminal_choice as choice, terminal_findings, terminal_section};
+use crate::header_text;
+use crate::header_text::Completeness;
+
+/// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
+pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
+pub(super) const INDENT: usize = 2;
+/// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
+const LEAST_BESIDE: usize = 24;
+
+/// How much a page says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// What a report opens with, and what is wrong: no sections.
+    Head,
+    /// The same, and of each section the tables that fit a dozen lines; the others are named.
+    Brief,
+    /// All tables, and all that findings say.
+    Full,
+}
+
+/// How a page looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// Columns, brought into [`WIDTHS`].
+    pub width: usize,
+    /// Rows shown of each table.
+    pub top: usize,
+    /// How much is said.
+    pub detail: Detail,
+    /// Colours or none.
+    pub palette: Palette,
+}
+
+/// The whole report as text.
+pub fn render(report: &Report, page: Page) -> String {
+    let page = Page {
+        width: page.width.clamp(*WIDTHS.start(), *WIDTHS.end()),
+        ..page
+    };
+    let mut out = Out {
+        page,
+        text: String::new(),
+    };
+    header(report, &mut out);
+    terminal_findings::holds_back(report, &mut out);
+    terminal_findings::head(report, &mut out);
+    match page.detail {
+        Detail::Head => failures(report, &mut out),
+        Detail::Brief | Detail::Full => sections(report, &mut out),
+    }
+    problems(report, &mut out);
+    out.text
+}
+
+/// Of a page without sections: those that there would be if their plugins had not failed.
+fn failures(report: &Report, out: &mut Out) {
+    let failed = report
+        .sections
+        .iter()
+        .filter(|section| section.status == SectionStatus::Failed);
+    for (at, section) in failed.enumerate() {
+        if at == 0 {
+            out.blank();
+        }
+        let lead = format!("{} failed:", width::printable(&section.plugin));
+        let why = section.message.as_deref().unwrap_or("no reason given");
+        out.hanging(0, (&lead, section.status.into()), why, None);
+    }
+}
+
+/// Those that say what would be gained first; on a brief page those that did not run share a line at its end.
+fn sections(report: &Report, out: &mut Out) {
+    let brief = out.page.detail == Detail::Brief;
+    let (first, others): (Vec<_>, Vec<_>) = report
+        .sections
+        .iter()
+        .partition(|section| section.tables.iter().any(choice::tells_gains));
+    let (skipped, others): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|section| brief && section.status == SectionStatus::Skipped);
+    let mut silent = Vec::new();
+    for section in first.into_iter().chain(others) {
+        match brief.then(|| terminal_section::silent(section)).flatten() {
+            Some(names) => silent.push((section, names)),
+            None => {
+                out.blank();
+                terminal_section::lines(section, out);
+            }
+        }
+    }
+    if !brief {
+        return;
+    }
+    out.blank();
+    for (section, names) in silent.iter().filter(|(_, names)| !names.is_empty()) {
+        let lead = format!("{} also has:", width::printable(&section.plugin));
+        let names = names.join(", ");
+        out.hanging(0, (&lead, Meaning::Faint), &names, Some(Meaning::Faint));
+    }
+    for section in skipped {
+        let why = section.message.as_deref().unwrap_or("no reason given");
+        let lead = format!("{} was skipped:", width::printable(&section.plugin));
+        out.hanging(0, (&lead, section.status.into()), why, None);
+    }
+    let more = "-v shows all tables, rows, columns and findings, --plugin-id PLUGIN those of one plugin; \
+                exact values: --json FILE, --csv DIR, `trueno-analyze query`";
+    out.hanging(0, ("more:", Meaning::Faint), more, Some(Meaning::Faint));
+}
+
+pub(super) struct Out {
+    pub(super) page: Page,
+    text: String,
+}
+
+impl Out {
+    pub(super) fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.line("");
+    }
+
+    pub(super) fn paint(&self, meaning: Meaning, text: &str) -> String {
+        self.page.palette.paint(meaning, text)
+    }
+
+    /// A heading, and faintly what it is over.
+    pub(super) fn titled(&mut self, title: &str, of: &str) {
+        self.hanging(0, (title, Meaning::Heading), of, Some(Meaning::Faint));
+    }
+
+    /// `lead` painted, then `text` beside it, wrapped and indented under itself.
+    pub(super) fn hanging(
+        &mut self,
+        indent: usize,
+        lead: (&str, Meaning),
+        text: &str,
+        text_meaning: Option<Meaning>,
+    ) {
+        let most = self.page.width.saturating_sub(indent + LEAST_BESIDE);
+        let lead = (&*width::shorten(lead.0, most), lead.1);
+        let column = indent + width::of(lead.0) + usize::from(!lead.0.is_empty());
+        let room = self.page.width.saturating_sub(column);
+        for (i, part) in width::wrap(text, room).iter().enumerate() {
+            let part = text_meaning.map_or(part.clone(), |meaning| self.paint(meaning, part));
+            let line = if i == 0 && !lead.0.is_empty() {
+                format!(
+                    "{}{} {part}",
+                    " ".repeat(indent),
+                    self.paint(lead.1, lead.0)
+                )
+            } else {
+                format!("{}{part}", " ".repeat(column))
+            };
+            self.line(line.trim_end());
+        }
+    }
+}
+
+fn header(report: &Report, out: &mut Out) {
+    let brief = out.page.detail != Detail::Full;
+    for (name, mut text) in header_text::header(&report.header) {
+        if brief && ["program", "values"].contains(&name) {
+            text = width::shorten(&text, out.page.width - 10).into_owned();
+        }
+        out.hanging(
+            0,
+            (&width::pad(name, 9, false), Meaning::Faint),
+            &text,
+            None,
+        );
+    }
+    let name = width::pad("complete", 9, false);
+    let complete = (name.as_str(), Meaning::Faint);
+    let reasons = match header_text::completeness(report) {
+        Completeness::Complete => return out.hanging(0, complete, "yes", Some(Meaning::Good)),
+        Completeness::NotKnown(reason) => {
+            let text = format!("not known: {reason}");
+            return out.hanging(0, complete, &text, None);
+        }
+        Completeness::Incomplete(reasons) => reasons,
+    };
+    out.blank();
+    out.hanging(
+        0,
+        ("INCOMPLETE", Meaning::Error),
+        "this run does not hold all that happened:",
+        None,
+    );
+    for reason in reasons {
+        out.hanging(INDENT, ("-", Meaning::Error), &reason, None);
+    }
+}
+
+fn problems(report: &Report, out: &mut Out) {
+    if report.problems.is_empty() {
+        return;
+    }
+    out.blank();
+    out.titled("problems", "");
+    for problem in &report.problems {
+        out.hanging(
+            INDENT,
+            (
+                terminal_findings::severity(problem.severity),
+                problem.severity.into(),
+            ),
+            &header_text::problem(problem),
+            None,
+        );
+    }
+}
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;

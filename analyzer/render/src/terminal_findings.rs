@@ -1,0 +1,141 @@
+//! Findings on a page for a terminal: in its head, and below the tables of a section of a full one.
+
+use trueno_model::{Finding, Level, Report, Section, width};
+
+use super::style::Meaning;
+use super::terminal::{Detail, INDENT, Out};
+use super::top::{self, Top};
+
+/// Findings at the top of a full page, whose sections have them all.
+const OF_FULL: usize = 3;
+/// Findings of a brief page: those that warn have room, and notes as far as there are not more than these.
+const OF_BRIEF: usize = 6;
+/// Findings of a brief page that warn.
+const MOST_WARNINGS: usize = 8;
+
+/// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
+pub fn holds_back(report: &Report, out: &mut Out) {
+    let top = Top::of(report);
+    out.blank();
+    let title = "what holds it back";
+    if top.findings.is_empty() {
+        let text = format!("{title}: {}", top.none());
+        return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+    }
+    let shown = top.findings.len();
+    let all = match out.page.detail {
+        Detail::Full => Top::all(report),
+        _ => Vec::new(),
+    };
+    let has_below = all.iter().any(|(_, is_below)| *is_below);
+    let of = match top.more {
+        0 => String::new(),
+        _ if has_below => "(all, most first; indented: part or cause of the one above)".to_owned(),
+        _ if !all.is_empty() => "(all, most first)".to_owned(),
+        more => format!("({shown} of {}, most first)", shown as u64 + more),
+    };
+    out.titled(title, &of);
+    let first = top.findings.into_iter().map(|line| (line, false));
+    let lines = match all.is_empty() {
+        true => first.collect(),
+        false => all,
+    };
+    let digits = lines.len().to_string().len();
+    for (line, is_below) in lines {
+        let rank = width::pad(&line.rank.to_string(), digits, true);
+        let lead = format!("{rank} {}", width::pad(&line.severity, 6, false));
+        let meaning = match line.severity.as_str() {
+            "high" => Meaning::Warning,
+            _ => Meaning::Faint,
+        };
+        let indent = if is_below { 2 * INDENT } else { INDENT };
+        out.hanging(indent, (&lead, meaning), &line.sentence, None);
+    }
+}
+
+/// The findings a page opens with. On a brief page they stand nowhere else.
+pub fn head(report: &Report, out: &mut Out) {
+    let mut findings = report.findings();
+    let all = findings.len();
+    // Those stand above already.
+    findings.retain(|(plugin, _)| *plugin != top::PLUGIN);
+    out.blank();
+    if findings.is_empty() {
+        let none = if all > 0 {
+            "no other findings"
+        } else {
+            "no findings"
+        };
+        return out.titled("", none);
+    }
+    let count = findings.len();
+    let full = out.page.detail == Detail::Full;
+    let chosen = match full {
+        true => findings.into_iter().take(OF_FULL).collect(),
+        false => chosen(&findings),
+    };
+    let shown = chosen.len();
+    let of = match (shown < count, full) {
+        (false, _) => String::new(),
+        (true, true) => format!("({shown} of {count}, worst first)"),
+        (true, false) => format!("({shown} of {count}, worst first; all with -v)"),
+    };
+    out.titled("findings", &of);
+    for (plugin, finding) in chosen {
+        let text = format!("{} [{plugin}]", finding.title);
+        let lead = severity(finding.severity);
+        out.hanging(INDENT, (lead, finding.severity.into()), &text, None);
+        // What to do about a mere note is for those who ask.
+        if let (false, true, Some(suggestion)) =
+            (full, finding.severity > Level::Info, &finding.suggestion)
+        {
+            let under = INDENT + lead.len() + 1;
+            out.hanging(
+                under,
+                ("", Meaning::Faint),
+                suggestion,
+                Some(Meaning::Faint),
+            );
+        }
+    }
+}
+
+/// What warns, then one note of each plugin before a second one of any.
+fn chosen<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<(&'a str, &'a Finding)> {
+    let (notes, mut chosen): (Vec<_>, Vec<_>) = findings
+        .iter()
+        .copied()
+        .partition(|(_, finding)| finding.severity == Level::Info);
+    chosen.truncate(MOST_WARNINGS);
+    let nth = |at: usize| {
+        let before = &notes[..at];
+        before.iter().filter(|(id, _)| *id == notes[at].0).count()
+    };
+    let mut order: Vec<usize> = (0..notes.len()).collect();
+    order.sort_by_key(|at| nth(*at));
+    order.truncate(OF_BRIEF.saturating_sub(chosen.len()));
+    chosen.extend(order.into_iter().map(|at| notes[at]));
+    chosen
+}
+
+/// Padded to one width, so that titles stand under each other.
+pub fn severity(level: Level) -> &'static str {
+    match level {
+        Level::Info => "info   ",
+        Level::Warning => "warning",
+        Level::Error => "error  ",
+    }
+}
+
+/// All that the findings of a section say.
+pub fn of_section(section: &Section, out: &mut Out) {
+    for finding in &section.findings {
+        let title = format!("{} ({})", finding.title, finding.code);
+        let lead = severity(finding.severity);
+        out.hanging(INDENT, (lead, finding.severity.into()), &title, None);
+        let under = INDENT + lead.len() + 1;
+        for text in finding.detail.iter().chain(&finding.suggestion) {
+            out.hanging(under, ("", Meaning::Faint), text, None);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! One section on a page.
+
+use trueno_model::units::{self, Unit};
+use trueno_model::{Section, SectionStatus, width};
+use trueno_plugin::Table;
+
+use super::style::Meaning;
+use super::terminal::{Detail, INDENT, Out, Page};
+use super::terminal_choice::{self as choice, Choice};
+use super::terminal_findings;
+use super::terminal_table::{self as fitted, Absent};
+use super::view::{View, heading};
+
+/// Its name, what became of it, its tables; on a full page its findings, which a brief one has in its head.
+pub fn lines(section: &Section, out: &mut Out) {
+    let full = out.page.detail == Detail::Full;
+    let name = width::printable(&section.plugin).into_owned();
+    let name = match full {
+        true => width::printable(&format!("{name} {}", section.version)).into_owned(),
+        false => name,
+    };
+    let room = out.page.width.saturating_sub(width::of(&name) + 1);
+    let summary = match full {
+        true => section.summary.clone(),
+        false => width::shorten(&width::printable(&section.summary), room).into_owned(),
+    };
+    out.hanging(0, (&name, Meaning::Heading), &summary, Some(Meaning::Faint));
+    let state = match section.status {
+        SectionStatus::Ok => None,
+        SectionStatus::Failed => Some("failed: "),
+        SectionStatus::Skipped => Some("skipped:"),
+    };
+    if let Some(state) = state {
+        out.hanging(
+            INDENT,
+            (state, section.status.into()),
+            section.message.as_deref().unwrap_or("no reason given"),
+            None,
+        );
+    }
+    tables(section, out);
+    if full {
+        terminal_findings::of_section(section, out);
+    }
+}
+
+/// Of a section of which a brief page shows nothing: the names of its tables.
+pub fn silent(section: &Section) -> Option<Vec<String>> {
+    let choice = choice::brief(&section.tables, 1, |_, rows| rows);
+    let nothing = choice.shown.is_empty() && choice.told.is_empty();
+    (nothing && section.status == SectionStatus::Ok).then(|| names(&choice.left_out))
+}
+
+/// With how many rows each has.
+fn names(tables: &[&Table]) -> Vec<String> {
+    let count =
+        |table: &Table| units::show(trueno_model::Cell::U64(table.rows() as u64), Unit::None);
+    tables
+        .iter()
+        .map(|table| format!("{} ({})", heading(table.name()), count(table)))
+        .collect()
+}
+
+/// Those that the page has room for, and the names of the others.
+fn tables(section: &Section, out: &mut Out) {
+    let page = out.page;
+    let choice = match page.detail {
+        Detail::Full => choice::all(&section.tables, page.top),
+        Detail::Brief | Detail::Head => choice::brief(&section.tables, page.top, |table, rows| {
+            table_lines(table, rows, page).len()
+        }),
+    };
+    for (table, rows) in &choice.shown {
+        for line in table_lines(table, *rows, page) {
+            out.line(&line);
+        }
+    }
+    for (table, verdicts) in &choice.told {
+        let lead = format!("{}:", heading(table.name()));
+        out.hanging(INDENT, (&lead, Meaning::Heading), verdicts, None);
+    }
+    not_shown(&choice, out);
+}
+
+fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
+    let view = View::of(table, rows);
+    let room = page.width - 2 * INDENT;
+    let faint = |text: &str| page.palette.paint(Meaning::Faint, text);
+    let indent = " ".repeat(2 * INDENT);
+    let title = width::shorten(&heading(table.name()), page.width - INDENT).into_owned();
+    let constant = view.constant.join(" · ");
+    let beside = page.width.saturating_sub(INDENT + width::of(&title) + 2);
+    let mut first = page.palette.paint(Meaning::Heading, &title);
+    let mut lines = Vec::new();
+    match page.detail {
+        Detail::Full => {
+            let constant = width::wrap(&constant, room);
+            let constant = constant.iter().filter(|line| !line.is_empty());
+            lines.extend(constant.map(|line| format!("{indent}{}", faint(line))));
+        }
+        Detail::Brief | Detail::Head if constant.is_empty() || beside < 12 => {}
+        Detail::Brief | Detail::Head => {
+            let text = width::shorten(&constant, beside);
+            first.push_str(&format!("  {}", faint(&text)));
+        }
+    }
+    lines.insert(0, format!("{}{first}", " ".repeat(INDENT)));
+    let absent = match page.detail {
+        Detail::Full => Absent::Named,
+        Detail::Brief | Detail::Head => Absent::Unsaid,
+    };
+    let fitted = fitted::lines(&view, room, absent, page.palette);
+    lines.extend(fitted.iter().map(|line| format!("{indent}{line}")));
+    lines
+}
+
+fn not_shown(choice: &Choice<'_>, out: &mut Out) {
+    let full = out.page.detail == Detail::Full;
+    if !choice.left_out.is_empty() {
+        let names = names(&choice.left_out);
+        let room = out.page.width - INDENT - "also: ".len();
+        let names = fitting(&names, room);
+        out.hanging(
+            INDENT,
+            ("also:", Meaning::Faint),
+            &names,
+            Some(Meaning::Faint),
+        );
+    }
+    if full && !choice.empty.is_empty() {
+        let names: Vec<String> = choice
+            .empty
+            .iter()
+            .map(|table| heading(table.name()))
+            .collect();
+        out.hanging(
+            INDENT,
+            ("no rows:", Meaning::Faint),
+            &names.join(", "),
+            Some(Meaning::Faint),
+        );
+    }
+}
+
+/// As many names as stand in one line, and how many more there are.
+fn fitting(names: &[String], room: usize) -> String {
+    (0..=names.len())
+        .rev()
+        .map(|shown| match names.len() - shown {
+            0 => names.join(", "),
+            more => {
+                let mut parts = names[..shown].to_vec();
+                parts.push(format!("{more} more"));
+                parts.join(", ")
+            }
+        })
+        .find(|text| width::of(text) <= room)
+        .unwrap_or_else(|| format!("{} tables", names.len()))
+}

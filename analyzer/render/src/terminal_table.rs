@@ -1,0 +1,258 @@
+//! A view fitted to the width of a terminal.
+//!
+//! Numbers are never shortened; text columns give way first, down to
+//! [`LEAST_TEXT`], then columns are left out, from the right. What tells rows
+//! apart stays, and so do the first measured column and the one with bars.
+//! Sentences are wrapped. What room is left shows bars.
+
+use trueno_model::units::Unit;
+use trueno_model::width;
+
+use super::style::{Meaning, Palette};
+use super::view::View;
+
+/// The text that tells rows apart is not made narrower than this.
+const LEAST_TEXT: usize = 22;
+/// Other text is not made narrower than this.
+const LEAST_OTHER: usize = 14;
+const GAP: usize = 2;
+const LEAST_BAR: usize = 6;
+const MOST_BAR: usize = 24;
+/// Columns that hold sentences and not names: the middle of a sentence must not make way.
+const SENTENCES: [&str; 12] = [
+    "assumption",
+    "confidence_why",
+    "considered",
+    "detail",
+    "evidence",
+    "expected",
+    "hint",
+    "how",
+    "missing",
+    "reason",
+    "sentence",
+    "suggestion",
+];
+
+/// How columns that are not shown are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// By name.
+    Named,
+    /// Not here: the page says once how to see them.
+    Unsaid,
+}
+
+impl Absent {
+    /// Lines of a row with a sentence.
+    fn most_lines(self) -> usize {
+        match self {
+            Absent::Named => 4,
+            Absent::Unsaid => 1,
+        }
+    }
+}
+
+/// Lines of at most `room` columns, without indent.
+pub fn lines(view: &View, room: usize, absent: Absent, palette: Palette) -> Vec<String> {
+    let mut lines = Vec::new();
+    let kept = choose(view, room);
+    let widths = widths(view, &kept, room);
+    let used: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+    let bar_width = match &view.bars {
+        Some(_) if room >= used + GAP + LEAST_BAR => (room - used - GAP).min(MOST_BAR),
+        _ => 0,
+    };
+
+    let row = |cells: &mut dyn Iterator<Item = (usize, &str)>| -> String {
+        let padded: Vec<String> = cells
+            .map(|(at, cell)| {
+                let text = width::shorten(cell, widths[at]);
+                width::pad(&text, widths[at], view.columns[kept[at]].right_aligned)
+            })
+            .collect();
+        padded.join(&" ".repeat(GAP))
+    };
+    let headings = row(&mut kept
+        .iter()
+        .enumerate()
+        .map(|(at, column)| (at, view.columns[*column].heading.as_str())));
+    lines.push(palette.paint(Meaning::Faint, headings.trim_end()));
+    for i in 0..view.rows {
+        let cells: Vec<Vec<String>> = kept
+            .iter()
+            .enumerate()
+            .map(|(at, column)| cell_lines(view, *column, i, (widths[at], absent.most_lines())))
+            .collect();
+        let deepest = cells.iter().map(Vec::len).max().unwrap_or(0);
+        for depth in 0..deepest {
+            let mut line = row(&mut cells
+                .iter()
+                .map(|cell| cell.get(depth).map_or("", String::as_str))
+                .enumerate());
+            if let (0, Some((_, ratios)), true) = (depth, &view.bars, bar_width > 0) {
+                line.push_str(&" ".repeat(GAP));
+                line.push_str(&palette.paint(Meaning::Bar, &width::bar(ratios[i], bar_width)));
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+    }
+    let left_out: Vec<&str> = (0..view.columns.len())
+        .filter(|column| !kept.contains(column))
+        .map(|column| view.columns[column].heading.as_str())
+        .collect();
+    for note in notes(view, &left_out, absent) {
+        lines.extend(
+            width::wrap(&note, room)
+                .iter()
+                .map(|line| palette.paint(Meaning::Faint, line)),
+        );
+    }
+    lines
+}
+
+/// What stands below a table: rows and columns that are not shown.
+fn notes(view: &View, left_out: &[&str], absent: Absent) -> Vec<String> {
+    let mut notes: Vec<String> = view.rest.iter().cloned().collect();
+    match absent {
+        Absent::Named => {
+            if !view.not_measured.is_empty() {
+                notes.push(format!("not measured: {}", view.not_measured.join(", ")));
+            }
+            if !left_out.is_empty() {
+                notes.push(format!("too wide for here: {}", left_out.join(", ")));
+            }
+        }
+        Absent::Unsaid => {}
+    }
+    notes
+}
+
+fn is_sentence(view: &View, column: usize) -> bool {
+    SENTENCES.contains(&view.columns[column].name.as_str())
+}
+
+/// A cell of a sentence is wrapped, and its end makes way; of others the middle does.
+fn cell_lines(view: &View, column: usize, row: usize, (wide, most): (usize, usize)) -> Vec<String> {
+    let cell = view.columns[column].cells[row].as_str();
+    if !is_sentence(view, column) {
+        return vec![cell.to_owned()];
+    }
+    let mut lines = width::wrap(cell, wide);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            while !last.is_empty() && width::of(last) + 1 > wide {
+                last.pop();
+            }
+            last.push('…');
+        }
+    }
+    lines
+}
+
+fn natural(view: &View, column: usize) -> usize {
+    let column = &view.columns[column];
+    column
+        .cells
+        .iter()
+        .map(|cell| width::of(cell))
+        .max()
+        .unwrap_or(0)
+        .max(width::of(&column.heading))
+}
+
+fn least(view: &View, column: usize, key: Option<usize>) -> usize {
+    let natural = natural(view, column);
+    if view.columns[column].right_aligned {
+        return natural;
+    }
+    let wide = key == Some(column) || is_sentence(view, column);
+    let least = if wide { LEAST_TEXT } else { LEAST_OTHER };
+    natural.min(least.max(width::of(&view.columns[column].heading)))
+}
+
+/// The column that tells rows apart: names, else the first text, else the first id or position.
+fn key(view: &View) -> Option<usize> {
+    let find = |is: &dyn Fn(usize) -> bool| (0..view.columns.len()).find(|column| is(*column));
+    find(&|column| view.columns[column].name == "name")
+        .or_else(|| find(&|column| !view.columns[column].right_aligned))
+        .or_else(|| find(&|column| Unit::of(&view.columns[column].name) == Unit::Label))
+}
+
+/// Whether all shown numbers are the same: such a column tells least.
+fn is_uniform(view: &View, column: usize) -> bool {
+    let column = &view.columns[column];
+    let first = column.cells.first();
+    column.right_aligned
+        && column.cells.len() > 1
+        && column.cells.iter().all(|cell| Some(cell) == first)
+}
+
+/// Columns that fit at their least width. The first stays, what tells rows
+/// apart, the first measured one and the one with bars; of the others those
+/// of one number go first, then the rightmost.
+fn choose(view: &View, room: usize) -> Vec<usize> {
+    let mut kept: Vec<usize> = (0..view.columns.len()).collect();
+    let key = key(view);
+    let measured = kept.iter().copied().find(|column| {
+        let unit = Unit::of(&view.columns[*column].name);
+        !matches!(unit, Unit::Label | Unit::None)
+    });
+    let with_bars = |column: usize| {
+        view.bars
+            .as_ref()
+            .is_some_and(|(name, _)| *name == view.columns[column].name)
+    };
+    loop {
+        let needed: usize = kept
+            .iter()
+            .map(|column| least(view, *column, key) + GAP)
+            .sum::<usize>();
+        if needed <= room + GAP || kept.len() <= 1 {
+            break;
+        }
+        let free =
+            |column: usize| key != Some(column) && measured != Some(column) && !with_bars(column);
+        let rightmost = |is: &dyn Fn(usize) -> bool| (1..kept.len()).rev().find(|at| is(kept[*at]));
+        let drop = rightmost(&|column| free(column) && is_uniform(view, column))
+            .or_else(|| rightmost(&free))
+            .or_else(|| rightmost(&|column| key != Some(column) && !with_bars(column)))
+            .unwrap_or(kept.len() - 1);
+        kept.remove(drop);
+    }
+    kept
+}
+
+/// Least widths, and what is left for text columns: first for what tells rows
+/// apart, then from left to right; sentences come last and share it.
+fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
+    let key = key(view);
+    let mut widths: Vec<usize> = kept
+        .iter()
+        .map(|column| least(view, *column, key))
+        .collect();
+    let mut left =
+        room.saturating_sub(widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1));
+    let mut order: Vec<usize> = (0..kept.len()).collect();
+    order.sort_by_key(|at| (is_sentence(view, kept[*at]), key != Some(kept[*at])));
+    for (i, at) in order.iter().copied().enumerate() {
+        let share = if is_sentence(view, kept[at]) {
+            left / (order.len() - i)
+        } else {
+            left
+        };
+        let more = (natural(view, kept[at]) - widths[at]).min(share);
+        widths[at] += more;
+        left -= more;
+    }
+    // One column alone may still be wider than the room.
+    widths
+        .iter_mut()
+        .for_each(|width| *width = (*width).min(room));
+    widths
+}
+
+#[cfg(test)]
+#[path = "terminal_table_tests.rs"]
+mod tests;

@@ -1,0 +1,177 @@
+//! What a report opens with: the first rows of table `bottleneck.top`.
+
+use serde::Serialize;
+use trueno_model::{Cell, Report, Section, SectionStatus};
+use trueno_plugin::{Column, Table};
+
+/// The plugin that says it.
+pub const PLUGIN: &str = "bottleneck";
+/// Its table.
+const TABLE: &str = "top";
+/// So many rows open a report.
+pub const SHOWN: usize = 3;
+
+/// Whether anything was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judged {
+    /// Yes.
+    Found,
+    /// Nothing that is worth a word.
+    NothingFound,
+    /// The plugin is not there, was left out or failed: `reason` says so.
+    NotJudged,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "as the plugin documents its columns")]
+pub struct Line {
+    pub rank: u64,
+    pub class: String,
+    pub scope_kind: String,
+    pub scope: String,
+    pub severity: String,
+    pub gain_ns: Option<i64>,
+    pub gain_share: Option<f64>,
+    pub confidence: String,
+    pub sentence: String,
+    pub code: String,
+}
+
+/// The head of a report; in JSON the key `top`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Top {
+    /// Whether anything was found.
+    pub status: Judged,
+    /// Why it was not judged.
+    pub reason: Option<String>,
+    /// The first [`SHOWN`].
+    pub findings: Vec<Line>,
+    /// Findings, with those they explain, that are not among them.
+    pub more: u64,
+    /// Things that could not be judged, in table `not_measurable`; null where nothing was.
+    pub not_measurable: Option<u64>,
+}
+
+impl Top {
+    /// Of a report.
+    pub fn of(report: &Report) -> Self {
+        let not_judged = |reason: String| Self {
+            status: Judged::NotJudged,
+            reason: Some(reason),
+            findings: Vec::new(),
+            more: 0,
+            not_measurable: None,
+        };
+        let Some(section) = report
+            .sections
+            .iter()
+            .find(|section| section.plugin == PLUGIN)
+        else {
+            return not_judged(format!("the plugin {PLUGIN} did not run"));
+        };
+        let why = || {
+            section
+                .message
+                .clone()
+                .unwrap_or_else(|| "no reason given".into())
+        };
+        match section.status {
+            SectionStatus::Ok => {}
+            SectionStatus::Failed => {
+                return not_judged(format!("the plugin {PLUGIN} failed: {}", why()));
+            }
+            SectionStatus::Skipped => {
+                return not_judged(format!("the plugin {PLUGIN} was skipped: {}", why()));
+            }
+        }
+        let lines = table(section, TABLE).map_or_else(Vec::new, lines);
+        let all = table(section, "bottlenecks")
+            .map_or(lines.len(), Table::rows)
+            .max(lines.len());
+        let findings: Vec<Line> = lines.into_iter().take(SHOWN).collect();
+        Self {
+            status: if findings.is_empty() {
+                Judged::NothingFound
+            } else {
+                Judged::Found
+            },
+            reason: None,
+            more: (all - findings.len()) as u64,
+            findings,
+            not_measurable: table(section, "not_measurable").map(|table| table.rows() as u64),
+        }
+    }
+
+    /// All findings, each with whether it stands below one that it explains, that explains it, or that it is a part of.
+    pub fn all(report: &Report) -> Vec<(Line, bool)> {
+        let section = report.sections.iter().find(|one| one.plugin == PLUGIN);
+        let Some(table) = section.and_then(|section| table(section, "bottlenecks")) else {
+            return Vec::new();
+        };
+        let group = table.column("group").ok();
+        let mut last = None;
+        let lines = lines(table).into_iter().enumerate();
+        let lines = lines.map(|(row, line)| {
+            let of = match group.map(|column| Cell::of(column, row)) {
+                Some(Cell::U64(of)) => Some(of),
+                _ => None,
+            };
+            let is_below = of.is_some() && of == last;
+            last = of;
+            (line, is_below)
+        });
+        lines.collect()
+    }
+
+    /// What stands in its place where there are no lines.
+    pub fn none(&self) -> String {
+        match (self.status, &self.reason) {
+            (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
+            _ => {
+                let cannot = match self.not_measurable {
+                    Some(0) | None => String::new(),
+                    Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.not_measurable)"),
+                };
+                format!("nothing worth a word was found{cannot}")
+            }
+        }
+    }
+}
+
+fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {
+    section.tables.iter().find(|table| table.name() == name)
+}
+
+/// The rows of a table; a column that is not there is empty.
+fn lines(table: &Table) -> Vec<Line> {
+    let column = |name: &str| -> Option<&Column> { table.column(name).ok() };
+    let text = |name: &str, row: usize| match column(name).map(|column| Cell::of(column, row)) {
+        Some(Cell::Text(text)) => text.to_owned(),
+        _ => String::new(),
+    };
+    let row = |row: usize| Line {
+        rank: row as u64 + 1,
+        class: text("class", row),
+        scope_kind: text("scope_kind", row),
+        scope: text("scope", row),
+        severity: text("severity", row),
+        gain_ns: match column("gain_ns").map(|column| Cell::of(column, row)) {
+            Some(Cell::I64(ns)) => Some(ns),
+            _ => None,
+        },
+        gain_share: match column("gain_share").map(|column| Cell::of(column, row)) {
+            Some(Cell::F64(share)) if share.is_finite() => Some(share),
+            _ => None,
+        },
+        confidence: text("confidence", row),
+        sentence: text("sentence", row),
+        code: text("code", row),
+    };
+    (0..table.rows()).map(row).collect()
+}
+
+#[cfg(test)]
+#[path = "top_tests.rs"]
+mod tests;

@@ -1,0 +1,199 @@
+//! A table as text for people: the first rows, headings, what is left out.
+
+use trueno_model::Cell;
+use trueno_model::units::{self, Unit};
+use trueno_plugin::{Column, Table};
+
+use super::share;
+
+/// One column of a view.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewColumn {
+    /// Name of the table's column.
+    pub name: String,
+    /// What stands above it.
+    pub heading: String,
+    /// Numbers are.
+    pub right_aligned: bool,
+    /// One a shown row.
+    pub cells: Vec<String>,
+}
+
+/// A table as text, not yet fitted to a width.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Columns in the table's order.
+    pub columns: Vec<ViewColumn>,
+    /// Text columns with one value in all rows, as `lane kind: host`.
+    pub constant: Vec<String>,
+    /// Columns without a value in any row.
+    pub not_measured: Vec<String>,
+    /// Name of the column that bars belong to, and the ratios.
+    pub bars: Option<(String, Vec<Option<f64>>)>,
+    /// What the rows beyond the shown ones amount to.
+    pub rest: Option<String>,
+    /// Rows shown.
+    pub rows: usize,
+}
+
+impl View {
+    /// The first `top` rows.
+    pub fn of(table: &Table, top: usize) -> View {
+        let rows = table.rows().min(top);
+        let mut view = View {
+            columns: Vec::new(),
+            constant: Vec::new(),
+            not_measured: Vec::new(),
+            bars: None,
+            rest: share::rest(table, rows),
+            rows,
+        };
+        for (name, column) in table.columns() {
+            if table.rows() > 0 && column.null_count() == table.rows() {
+                view.not_measured.push(heading(name));
+            } else if let Some(value) = constant(column) {
+                view.constant.push(format!(
+                    "{}: {}",
+                    heading(name),
+                    units::show(Cell::Text(value), Unit::None)
+                ));
+            } else {
+                view.columns.push(view_column(name, column, rows));
+            }
+        }
+        if let Some(name) = share::column(table)
+            && let Ok(column) = table.column(name)
+            && view.columns.iter().any(|shown| shown.name == name)
+        {
+            view.bars = Some((
+                name.to_owned(),
+                (0..rows)
+                    .map(|row| Cell::of(column, row).number())
+                    .collect(),
+            ));
+        }
+        view
+    }
+}
+
+fn view_column(name: &str, column: &Column, rows: usize) -> ViewColumn {
+    let unit = Unit::of(name);
+    let cells = if is_position(name) {
+        positions(column, rows)
+    } else {
+        (0..rows)
+            .map(|row| units::show(Cell::of(column, row), unit))
+            .collect()
+    };
+    let right_aligned = !matches!(column, Column::Text(_) | Column::Bool(_));
+    ViewColumn {
+        name: name.to_owned(),
+        heading: heading(name),
+        right_aligned,
+        cells,
+    }
+}
+
+/// The one value of a text column of several rows.
+fn constant(column: &Column) -> Option<&str> {
+    let Column::Text(column) = column else {
+        return None;
+    };
+    let first = column.iter().next()??;
+    (column.len() > 1 && column.iter().all(|value| value == Some(first))).then_some(first)
+}
+
+/// Points in time, which three digits would make equal.
+fn is_position(name: &str) -> bool {
+    ["start_ns", "end_ns", "time_ns"]
+        .iter()
+        .any(|end| name == *end || name.ends_with(&format!("_{end}")))
+}
+
+/// All in one unit, so that they can be compared line by line.
+fn positions(column: &Column, rows: usize) -> Vec<String> {
+    let at = |row: usize| Cell::of(column, row).number();
+    let largest = (0..rows)
+        .filter_map(at)
+        .fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    let (divisor, unit, decimals) = match largest {
+        below if below < 1e3 => (1.0, "ns", 0),
+        below if below < 1e6 => (1e3, "µs", 3),
+        below if below < 1e9 => (1e6, "ms", 3),
+        _ => (1e9, "s", 6),
+    };
+    let show = |value: f64| format!("{:.decimals$} {unit}", value / divisor);
+    (0..rows)
+        .map(|row| at(row).map_or(units::NOT_MEASURED.to_owned(), show))
+        .collect()
+}
+
+/// A column's name for people: the unit is in the cells.
+pub fn heading(name: &str) -> String {
+    let name = trueno_model::width::printable(name);
+    let (stem, end) = match (name.strip_suffix("_per_s"), name.strip_suffix("_ns")) {
+        (Some(stem), _) => (stem, "/s"),
+        (None, Some(stem)) => (stem, ""),
+        (None, None) => (&*name, ""),
+    };
+    format!("{}{end}", stem.replace('_', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_says_what_it_leaves_out() {
+        let table = Table::build("t")
+            .text("lane_kind", ["host", "host", "host"])
+            .text("name", ["a", "b", "c"])
+            .i64("self_ns", [3_000, 2_000, 1_000])
+            .f64("elements_per_s", [None::<f64>, None, None])
+            .f64("wall_share", [Some(0.5), None, Some(0.1)])
+            .finish()
+            .unwrap();
+        let view = View::of(&table, 2);
+        assert_eq!(view.constant, ["lane kind: host"]);
+        assert_eq!(view.not_measured, ["elements/s"]);
+        let headings: Vec<&str> = view
+            .columns
+            .iter()
+            .map(|column| column.heading.as_str())
+            .collect();
+        assert_eq!(headings, ["name", "self", "wall share"]);
+        assert_eq!(view.columns[2].cells, ["50.0 %", "–"]);
+        assert_eq!(
+            view.bars,
+            Some(("wall_share".into(), vec![Some(0.5), None]))
+        );
+        assert_eq!(
+            view.rest.as_deref(),
+            Some("… and 1 more row, 10.0 % of wall")
+        );
+    }
+
+    #[test]
+    fn points_in_time_share_a_unit_and_stay_apart() {
+        let table = Table::build("t")
+            .i64("start_ns", [1_000_000_000, 1_000_001_000, 5])
+            .finish()
+            .unwrap();
+        assert_eq!(
+            View::of(&table, 9).columns[0].cells,
+            ["1.000000 s", "1.000001 s", "0.000000 s"]
+        );
+    }
+
+    #[test]
+    fn an_empty_table_keeps_its_headings() {
+        let table = Table::build("t")
+            .i64("self_ns", Vec::<i64>::new())
+            .text("name", Vec::<&str>::new())
+            .finish()
+            .unwrap();
+        let view = View::of(&table, 5);
+        assert_eq!(view.columns.len(), 2);
+        assert_eq!((view.rows, view.rest), (0, None));
+    }
+}

@@ -1,0 +1,121 @@
+//! `tree`, `export dot`, `ptx` and `tui`, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{PluginArgs, TextOutput};
+
+/// Input of `tree`, `export dot` and `tui`.
+#[derive(Debug, Args)]
+pub struct GraphArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// With tiles; without them their time is that of the kernel or brick they lie in.
+    #[arg(long)]
+    pub tiles: bool,
+    /// Do not look for the critical path, which takes most of the time.
+    #[arg(long)]
+    pub no_path: bool,
+    /// Where plugins are.
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// `tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    /// Show so many levels, of which lanes are the first; as many as fit 200 rows when not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Rows shown below each row, those that took longest; the rest is one row. 10 when not given, all as JSON.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// One row for all rows of one name below the same row.
+    #[arg(long)]
+    pub merge: bool,
+    /// Fold rows below this share of wall time.
+    #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
+    pub min_share: f64,
+    /// Only what fits, all around it and below it: a lane (thread 1, gpu0), or a part of a name.
+    #[arg(long = "name", alias = "only", value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    pub width: Option<u16>,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
+}
+
+/// `export dot`.
+#[derive(Debug, Args)]
+pub struct DotArgs {
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
+    /// Show so many levels, of which lanes are the first; as many as fit 150 nodes when not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Nodes shown below each node, those that took longest; the rest is one node.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub top: usize,
+    /// A node for each row, instead of one for all rows of one name below the same node.
+    #[arg(long)]
+    pub each: bool,
+    /// Only what fits, all around it and below it: a lane (thread 1, gpu0), or a part of a name.
+    #[arg(long = "name", alias = "only", value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Where to; standard output when not given.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `ptx`.
+#[derive(Debug, Args)]
+pub struct PtxArgs {
+    /// The run directory.
+    pub run: PathBuf,
+    /// Beginning of a source's hash, or the name of a kernel or source; lists all sources when not given.
+    #[arg(value_name = "HASH|KERNEL")]
+    pub which: Option<String>,
+    /// Only the launches, without the source.
+    #[arg(long)]
+    pub launches: bool,
+    /// Form and place of the result.
+    #[command(flatten)]
+    pub result: TextOutput,
+}
+
+/// `tui`.
+#[derive(Debug, Args)]
+pub struct TuiArgs {
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
+}
+
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err("expected per cent, from 0 to 100".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn a_share_is_given_in_per_cent() {
+        assert_eq!(percent("50"), Ok(0.5));
+        assert_eq!(percent("12.5 %"), Ok(0.125));
+        for wrong in ["", "%", "-1", "101", "nan", "inf", "x"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Pictures beside a report: what a page and a folder of charts show.
+
+use std::path::Path;
+
+use anyhow::Context;
+use trueno_engine::run::Run;
+use trueno_engine::timeline::{Limits, timeline};
+use trueno_host::evidence;
+use trueno_model::evidence::Evidence;
+use trueno_model::timeline::Timeline;
+use trueno_model::{Level, Problem, Report};
+use trueno_render::chart::{self, Scene, flame};
+use trueno_render::html::Extra;
+
+use super::stderr::Stderr;
+
+/// Read from the run once, for both.
+pub(super) struct Charts {
+    timeline: Option<Timeline>,
+    evidence: Evidence,
+}
+
+/// Reads what ran when and, for a page, what findings rest on. What cannot be read is a problem of the
+/// report, which is written without it.
+pub(super) fn gather(
+    run: &Run,
+    report: &mut Report,
+    with_evidence: bool,
+    stderr: &Stderr,
+) -> Charts {
+    let mut pictures = Charts {
+        timeline: None,
+        evidence: Evidence::default(),
+    };
+    let of_ranks = !report.header.facts.ranks.is_empty();
+    stderr.step("reading the timeline");
+    let wall_ns = report.header.facts.wall_ns;
+    let made = run
+        .sql_context()
+        .map_err(|error| error.to_string())
+        .and_then(|database| {
+            if with_evidence {
+                stderr.step("looking up what findings rest on");
+                pictures.evidence = evidence::gather(report, &database);
+            }
+            timeline(&database, wall_ns, of_ranks, Limits::default()).map_err(|e| e.to_string())
+        });
+    match made {
+        Ok(made) => pictures.timeline = Some(made),
+        Err(why) => report.problems.push(Problem {
+            severity: Level::Warning,
+            code: "no_timeline".into(),
+            text: format!("there is no timeline: {why}"),
+        }),
+    }
+    pictures
+}
+
+impl Charts {
+    /// For a page whose tables show `top` rows at first, one at least.
+    pub(super) fn extra(&self, top: usize) -> Extra<'_> {
+        Extra {
+            timeline: self.timeline.as_ref(),
+            evidence: &self.evidence,
+            top: top.max(1),
+        }
+    }
+
+    /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run.
+    pub(super) fn charts(&self, report: &Report, dir: &Path) -> anyhow::Result<()> {
+        for section in &report.sections {
+            for (number, spec) in section.charts.iter().enumerate() {
+                if let Some(scene) = chart::scene(spec, section) {
+                    let name = format!("{}.{}-{}", section.plugin, number + 1, plain(&spec.title));
+                    write(&scene, dir, &name)?;
+                }
+            }
+        }
+        let frames = self.timeline.as_ref().map(|of| of.frames.as_slice());
+        if let Some(scene) = flame::scene("Self time by stack", frames.unwrap_or_default()) {
+            write(&scene, dir, "stacks")?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes `NAME.svg` and `NAME.png`.
+pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<()> {
+    let files = [
+        ("svg", scene.svg_file()?.into_bytes()),
+        ("png", scene.png()?),
+    ];
+    for (kind, bytes) in files {
+        let path = dir.join(format!("{name}.{kind}"));
+        std::fs::write(&path, bytes)
+            .with_context(|| format!("{}: cannot be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// A title as a part of a file's name.
+fn plain(title: &str) -> String {
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let mut name: String = title.chars().map(keep).take(60).collect();
+    while name.contains("--") {
+        name = name.replace("--", "-");
+    }
+    name.trim_matches('-').to_owned()
+}

@@ -1,0 +1,78 @@
+//! `trueno-analyze check`.
+
+use trueno_compare::check::{self, Config, Subject, exit_code, render};
+use trueno_compare::golden::Opened;
+use trueno_engine::run::Run;
+use trueno_host::plugin::Registry;
+use trueno_model::categories::CategoryRules;
+use trueno_render::style::Palette;
+
+use super::output::{Files, Output};
+use super::stderr::Stderr;
+use super::{page_width, search};
+use crate::cli::{CheckArgs, CheckFormat};
+
+/// Checks, prints, and judges.
+pub fn check(args: &CheckArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+    let mut files = Files::read([
+        ("--assert", Some(args.assertions.as_path())),
+        ("--golden", args.golden.as_deref()),
+        ("--reference", args.reference.as_deref()),
+        ("--categories", args.categories.as_deref()),
+    ]);
+    let junit_to = args
+        .junit
+        .as_deref()
+        .map(|path| files.write("--junit", path))
+        .transpose()?;
+    let format = if args.json {
+        CheckFormat::Json
+    } else {
+        args.format
+    };
+    let result_to = match &args.output {
+        Some(path) => Some(files.write("-o", path)?),
+        // What `--junit -` writes takes its place.
+        None if junit_to.as_ref().is_some_and(Output::is_stdout) => None,
+        None => Some(Output::Stdout),
+    };
+    if result_to.is_none() && format != CheckFormat::Text {
+        anyhow::bail!(
+            "--format and --junit - both want standard output (hint: give --junit a file)"
+        );
+    }
+    let config = Config::read(&args.assertions)?;
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    let registry = Registry::gather(&search(&args.plugins))?;
+    let run = Run::open(&args.run)?;
+    let golden = args.golden.as_deref().map(Opened::open).transpose()?;
+    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
+    let shown = |path: &std::path::Path| path.display().to_string();
+    let golden_shown = args.golden.as_deref().map(shown);
+    let golden = golden.as_ref().zip(golden_shown.clone());
+    let subject = Subject::new(&run, shown(&args.run), golden, &registry, &rules)?;
+    let subject = subject.with_reference(reference.as_ref().map(Opened::run));
+    let outcomes = check::check(&config, &subject, &|name| {
+        stderr.step(&format!("checking {name}"));
+    })?;
+    let code = exit_code(&outcomes);
+    if let Some(to) = junit_to {
+        to.replace(|to| to.write_all(render::junit(&outcomes, &shown(&args.run)).as_bytes()))?;
+    }
+    if let Some(to) = result_to {
+        let text = match format {
+            CheckFormat::Text => {
+                render::terminal(&outcomes, page_width(args.width), to.palette(palette))
+            }
+            CheckFormat::Json => {
+                render::json(&outcomes, &shown(&args.run), golden_shown.as_deref(), code)
+            }
+            CheckFormat::Junit => render::junit(&outcomes, &shown(&args.run)),
+        };
+        to.text(&text)?;
+    }
+    Ok(code)
+}

@@ -1,0 +1,74 @@
+//! `trueno-analyze plugins check`.
+
+mod render;
+
+use std::time::Duration;
+
+use trueno_engine::run::Run;
+use trueno_host::conformance::{Sample, Subject, trial};
+use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Which};
+use trueno_host::plugin::{Registry, Search};
+use trueno_model::exit;
+use trueno_render::style::Palette;
+
+use super::output::Output;
+use super::stderr::Stderr;
+use super::{isolation, search};
+use crate::cli::PluginCheckArgs;
+
+/// Odd inputs are small: a plugin that takes longer over one has lost itself.
+const TIME: Duration = Duration::from_secs(30);
+
+/// Tries the plugin. A rule that is broken is exit code 1.
+pub fn check(args: &PluginCheckArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+    if !AVAILABLE {
+        anyhow::bail!(
+            "plugins are tried in processes of their own, which this system does not have"
+        );
+    }
+    let to = Output::open(args.result.output.as_deref())?;
+    let mut limits = isolation(&args.plugins).limits;
+    limits.time = args.plugins.plugin_timeout.unwrap_or(TIME);
+    let alone = Registry::gather(&Search {
+        files: vec![args.file.clone()],
+        allow_unsafe: args.plugins.allow_unsafe_plugins,
+        isolation: Isolation {
+            which: Which::All,
+            limits,
+        },
+        ..Search::default()
+    })?;
+    let Some(plugin) = alone.plugins.first() else {
+        anyhow::bail!("{}: no plugin in it", args.file.display());
+    };
+    let others = Registry::gather(&search(&args.plugins))?;
+    let sample = match &args.run {
+        Some(_) => None,
+        None => {
+            stderr.step("recording a small run");
+            Some(Sample::record().map_err(|why| anyhow::anyhow!(why))?)
+        }
+    };
+    let path = match (&args.run, &sample) {
+        (Some(run), _) => run.clone(),
+        (None, Some(sample)) => sample.run(),
+        (None, None) => anyhow::bail!("no run to try it on"),
+    };
+    let run = Run::open(&path)?;
+    let all = trial(&Subject {
+        file: &args.file,
+        plugin,
+        others: &others,
+        run: &run,
+    });
+    let text = match args.result.is_json() {
+        true => render::json(&plugin.descriptor, &args.file.display().to_string(), &all),
+        false => render::text(&plugin.descriptor, &all, to.palette(palette)),
+    };
+    to.text(&text)?;
+    Ok(if render::broken(&all) > 0 {
+        exit::CHECK_FAILED
+    } else {
+        exit::FINE
+    })
+}

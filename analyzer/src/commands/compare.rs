@@ -1,0 +1,126 @@
+//! `trueno-analyze compare`.
+
+use std::path::{Path, PathBuf};
+
+use trueno_compare::compare::{self, Comparison, Member, Options, Verdict, render};
+use trueno_compare::golden::Opened;
+use trueno_host::plugin::Registry;
+use trueno_model::categories::CategoryRules;
+use trueno_model::exit;
+use trueno_render::style::Palette;
+
+use super::output::{self, Files, Output};
+use super::stderr::Stderr;
+use super::{charts, on_terminal, page_width, search};
+use crate::cli::{CompareArgs, CompareFail, CompareFormat};
+
+/// Columns of the page where there is no terminal: all columns have room.
+const ELSEWHERE: u16 = 100;
+
+/// Compares, prints, and judges.
+pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+    if let Some(dir) = &args.charts {
+        output::folder("--charts", dir)?;
+    }
+    let html_to = args.html.as_deref();
+    let sides = [&args.base]
+        .into_iter()
+        .chain(&args.baseline)
+        .chain(&args.runs);
+    let sides = sides.map(|path| ("what is compared", Some(path.as_path())));
+    let mut files = Files::read(sides.chain([("--categories", args.categories.as_deref())]));
+    let html_to = html_to
+        .map(|path| files.write("--html", path))
+        .transpose()?;
+    let result_to = match &args.output {
+        Some(path) => Some(files.write("-o", path)?),
+        // The page takes its place.
+        None if html_to.as_ref().is_some_and(Output::is_stdout) => None,
+        None => Some(Output::Stdout),
+    };
+    if result_to.is_none() && args.format != CompareFormat::Table {
+        anyhow::bail!(
+            "--html - and --format both want standard output (hint: give the page a file)"
+        );
+    }
+    let palette = result_to.as_ref().map_or(palette, |to| to.palette(palette));
+    let options = Options {
+        threshold: args.threshold,
+        alpha: args.false_discoveries,
+        cap: args.samples as usize,
+        resamples: args.resamples as usize,
+        seed: args.seed,
+    };
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    // A library that was named must be one, whether or not it is needed.
+    let registry = Registry::gather(&search(&args.plugins))?;
+    let registry = (!args.no_path).then_some(&registry);
+    let read = |path: &Path| -> anyhow::Result<Member> {
+        let shown = path.display().to_string();
+        stderr.step(&format!("reading {shown}"));
+        let opened = Opened::open(path)?;
+        // A golden file has no times of its own, so no path either.
+        let registry = registry.filter(|_| !opened.is_golden());
+        let warn = |text: &str| stderr.warn(text);
+        let run = opened.run();
+        let mut member = compare::read(&shown, run, &rules, registry, &options, &warn)?;
+        opened.complete(&mut member, &options);
+        Ok(member)
+    };
+    let side = |paths: &mut dyn Iterator<Item = &PathBuf>| -> anyhow::Result<Vec<Member>> {
+        paths.map(|path| read(path)).collect()
+    };
+    let base = side(&mut std::iter::once(&args.base).chain(&args.baseline))?;
+    let run = side(&mut args.runs.iter())?;
+    stderr.step("comparing");
+    let comparison = compare::compare(&base, &run, &options);
+    let text = match args.format {
+        CompareFormat::Json => render::json(&comparison),
+        CompareFormat::Markdown => render::markdown(&comparison, args.top),
+        CompareFormat::Table => {
+            let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
+            render::terminal(&comparison, page_width(asked), args.top, palette)
+        }
+    };
+    if let Some(dir) = &args.charts {
+        match compare::render::forest(&comparison) {
+            Some(scene) => charts::write(&scene, dir, "compare")?,
+            None => stderr.warn("--charts: no name has a ratio to draw"),
+        }
+    }
+    if let Some(to) = html_to {
+        stderr.step("writing the page");
+        let page = render::page(&comparison, args.top);
+        to.replace(|to| to.write_all(page.as_bytes()))?;
+    }
+    if let Some(to) = result_to {
+        to.text(&text)?;
+    }
+    Ok(code(&comparison, args.fail_on, stderr))
+}
+
+fn code(comparison: &Comparison, fail_on: Option<CompareFail>, stderr: &Stderr) -> u8 {
+    let changed = || {
+        comparison.is_slower()
+            || comparison.with(Verdict::Faster) > 0
+            || !comparison.counts.is_empty()
+    };
+    let fails = match fail_on {
+        None => false,
+        Some(CompareFail::Slower) => comparison.is_slower(),
+        Some(CompareFail::Changed) => changed(),
+    };
+    if fails {
+        return exit::CHECK_FAILED;
+    }
+    if !comparison.is_measurable() {
+        stderr.warn(
+            "nothing could be compared: no name has enough samples with durations on both sides",
+        );
+        return exit::NOT_MEASURABLE;
+    }
+    exit::FINE
+}

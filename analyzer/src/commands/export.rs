@@ -1,0 +1,81 @@
+//! `trueno-analyze export`.
+
+use std::io::Write;
+
+use anyhow::Context;
+use flate2::{Compression, GzBuilder};
+use trueno_engine::run::Run;
+use trueno_export::{DEEPEST, ExportError, FileFormat, Written};
+use trueno_model::exit;
+use trueno_plugin::{agreeing, counted};
+
+use super::output::Files;
+use super::stderr::Stderr;
+use super::{dot, parquet};
+use crate::cli::{ExportArgs, ExportCommand};
+
+/// Writes a run in another format.
+pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
+    let (format, args) = match command {
+        ExportCommand::Chrome(args) => (FileFormat::Chrome, args),
+        ExportCommand::Perfetto(args) => (FileFormat::Perfetto, args),
+        ExportCommand::Folded(args) => (FileFormat::Folded, args),
+        ExportCommand::Flamegraph(args) => (FileFormat::Flamegraph, args),
+        ExportCommand::Otlp(args) => (FileFormat::Otlp, args),
+        ExportCommand::Parquet(args) => return parquet::export(&open(args, stderr)?, args, stderr),
+        ExportCommand::Dot(args) => return dot::dot(args, stderr),
+    };
+    let run = open(args, stderr)?;
+    let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
+    let (mut failed, mut deep) = (None, 0);
+    Files::read([]).write("-o", &args.output)?.replace(|to| {
+        let result = if compressed {
+            gzip(&run, format, to)
+        } else {
+            trueno_export::to_file(&run, format, to)
+        };
+        match result {
+            Ok(Written { deeper }) => {
+                deep = deeper;
+                Ok(())
+            }
+            Err(ExportError::Write(error)) => Err(error),
+            Err(error) => {
+                failed = Some(error);
+                Ok(())
+            }
+        }
+    })?;
+    match failed {
+        Some(error) => Err(error).with_context(|| format!("{}: not exported", args.run.display())),
+        None => {
+            if deep > 0 {
+                stderr.warn(&format!(
+                    "{} in more than {DEEPEST} others: {} time is in frames called [deeper]",
+                    counted(deep, "row lies", "rows lie"),
+                    agreeing(deep, "its", "their")
+                ));
+            }
+            Ok(exit::FINE)
+        }
+    }
+}
+
+fn open(args: &ExportArgs, stderr: &Stderr) -> anyhow::Result<Run> {
+    let run = Run::open(&args.run)?;
+    if !run.facts().complete {
+        stderr.warn(&format!(
+            "{}: the run is not complete, and so is its export (hint: see `trueno-analyze info`)",
+            args.run.display()
+        ));
+    }
+    Ok(run)
+}
+
+/// No name and no time in the head: the same run gives the same bytes.
+fn gzip(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<Written, ExportError> {
+    let mut packed = GzBuilder::new().write(to, Compression::default());
+    let written = trueno_export::to_file(run, format, &mut packed)?;
+    packed.finish()?;
+    Ok(written)
+}

@@ -1,0 +1,114 @@
+//! `trueno-analyze golden`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use trueno_compare::golden::{Golden, Listed, SUFFIX, listed};
+use trueno_engine::run::Run;
+use trueno_model::categories::CategoryRules;
+use trueno_model::{exit, units};
+
+use super::output::{Files, Output};
+use super::stderr::Stderr;
+use super::{page_width, to_stdout};
+use crate::cli::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
+
+/// Saves, lists or shows.
+pub fn golden(command: &GoldenCommand, stderr: &Stderr) -> anyhow::Result<u8> {
+    match command {
+        GoldenCommand::Save(args) => save(args, stderr),
+        GoldenCommand::List(args) => list(args, stderr),
+        GoldenCommand::Show(args) => show(args),
+    }
+}
+
+fn save(args: &GoldenSaveArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    let to = match &args.output {
+        Some(path) => path.clone(),
+        None => place(&args.run)?,
+    };
+    if to != Path::new("-") && to.exists() && !args.overwrite {
+        bail!(
+            "{}: is there already (hint: give --overwrite, and look at the difference before you commit it)",
+            to.display()
+        );
+    }
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    let run = Run::open(&args.run)?;
+    let golden = Golden::of(&run, &args.run.display().to_string(), &rules)?;
+    if golden.is_empty() {
+        stderr.warn("the run holds nothing to compare with later: no golden file was written");
+        return Ok(exit::NOT_MEASURABLE);
+    }
+    if !golden.source.complete {
+        stderr.warn("rows are missing from the run, or its end: its counts are no good example");
+    }
+    let text = golden.text();
+    let mut files = Files::read([("--categories", args.categories.as_deref())]);
+    let output = files.write("-o", &to)?;
+    let is_stdout = output.is_stdout();
+    output.replace(|to| to.write_all(text.as_bytes()))?;
+    if !is_stdout {
+        let words = format!(
+            "{}: {} names, {} tensors, {}\n",
+            to.display(),
+            golden.names.len(),
+            golden.tensors.len(),
+            units::scaled(text.len() as f64, "B")
+        );
+        to_stdout(words.as_bytes())?;
+    }
+    Ok(exit::FINE)
+}
+
+/// `decode.run` becomes `decode.golden.json` in the working directory.
+fn place(run: &Path) -> anyhow::Result<PathBuf> {
+    let whole = std::fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
+    let Some(stem) = whole.file_stem() else {
+        bail!("{}: no name for a file (hint: give -o FILE)", run.display());
+    };
+    let mut name = stem.to_owned();
+    name.push(SUFFIX);
+    Ok(PathBuf::from(name))
+}
+
+fn list(args: &GoldenListArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    let to = Output::open(args.result.output.as_deref())?;
+    let problem = || format!("{}: cannot be listed", args.folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(&args.folder).with_context(problem)? {
+        let path = entry.with_context(problem)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.ends_with(SUFFIX) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let files: Vec<Listed> = files.iter().map(|file| Listed::of(file)).collect();
+    let text = match args.result.is_json() {
+        true => serde_json::to_string_pretty(&files)? + "\n",
+        false => listed(&files),
+    };
+    to.text(&text)?;
+    if files.is_empty() {
+        stderr.warn(&format!(
+            "{}: there is no *{SUFFIX} (hint: trueno-analyze golden save RUN makes one)",
+            args.folder.display()
+        ));
+    }
+    let problems = files.iter().filter_map(|file| file.problem.as_ref());
+    problems.clone().for_each(|problem| stderr.warn(problem));
+    Ok(match problems.count() {
+        0 => exit::FINE,
+        _ => exit::CANNOT_ANALYSE,
+    })
+}
+
+fn show(args: &GoldenShowArgs) -> anyhow::Result<u8> {
+    let golden = Golden::read(&args.file)?;
+    to_stdout(golden.shown(page_width(args.width), args.top).as_bytes())?;
+    Ok(exit::FINE)
+}

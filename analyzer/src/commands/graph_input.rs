@@ -1,0 +1,121 @@
+//! Input of `tree`, `export dot` and `tui`: the graph of a run, marked.
+
+use trueno_engine::run::Run;
+use trueno_graph::{self, Content, Critical, Filter, Graph};
+use trueno_host::plugin::Registry;
+use trueno_model::{RunFacts, RunState};
+use trueno_plugin::{agreeing, counted};
+
+use super::search;
+use super::stderr::Stderr;
+use crate::cli::GraphArgs;
+
+/// The graph of a run, and what is known of it.
+pub struct GraphInput {
+    pub run: Run,
+    pub graph: Graph,
+    /// `None`: not asked for, or not found.
+    pub critical: Option<Critical>,
+}
+
+/// Parts that not all of them need.
+#[derive(Clone, Copy, Default)]
+pub struct Want {
+    /// Recorded dependencies.
+    pub edges: bool,
+    /// Slack of rows.
+    pub slack: bool,
+}
+
+impl GraphInput {
+    pub fn open(args: &GraphArgs, want: Want, stderr: &Stderr) -> anyhow::Result<GraphInput> {
+        // A library that was named must be one, whether or not it is needed.
+        let registry = Registry::gather(&search(&args.plugins))?;
+        let run = Run::open(&args.run)?;
+        let tiles = args.tiles;
+        stderr.step("reading the rows");
+        let mut graph = trueno_graph::load(
+            &run,
+            Content {
+                tiles,
+                edges: want.edges,
+            },
+        )?;
+        if graph.circles > 0 {
+            stderr.warn(&format!(
+                "{}, by some way round: shown below {}",
+                counted(
+                    graph.circles,
+                    "row says that it lies in itself",
+                    "rows say that they lie in themselves"
+                ),
+                agreeing(graph.circles, "its lane", "their lanes")
+            ));
+        }
+        let mut critical = None;
+        if !args.no_path && graph.rows() > 0 {
+            stderr.step("running critical_path");
+            match trueno_graph::critical(&mut graph, &run, &registry, want.slack) {
+                Ok(found) => critical = Some(found),
+                Err(why) => stderr.warn(&format!("the critical path is not marked: {why}")),
+            }
+        }
+        Ok(GraphInput {
+            run,
+            graph,
+            critical,
+        })
+    }
+
+    /// Filter that keeps only some of the rows; it must fit one.
+    pub fn filter(&self, only: Option<&str>) -> anyhow::Result<Option<Filter>> {
+        let Some(text) = only else { return Ok(None) };
+        let filter = Filter::new(&self.graph, text);
+        if filter.fits == 0 {
+            let lanes: Vec<&str> = self
+                .graph
+                .lanes
+                .iter()
+                .map(|lane| lane.name.as_str())
+                .collect();
+            anyhow::bail!(
+                "--name {text}: no lane and no name fits (hint: the lanes are {})",
+                lanes.join(", ")
+            );
+        }
+        Ok(Some(filter))
+    }
+
+    pub fn facts(&self) -> &RunFacts {
+        self.run.facts()
+    }
+
+    /// Text behind the number of rows.
+    pub fn completeness(&self) -> &'static str {
+        let facts = self.facts();
+        let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
+        if facts.complete {
+            ""
+        } else if ended && facts.dropped.is_none() && facts.rows_lost == 0 {
+            "; whether that is all is not known"
+        } else {
+            "; the run is not complete (hint: see `trueno-analyze info`)"
+        }
+    }
+
+    /// Rows without times of their own, in words; `None`: there are none.
+    pub fn untimed(&self) -> Option<String> {
+        let mut counts = [0_u64; 4];
+        for node in &self.graph.nodes {
+            counts[node.timing as usize] += 1;
+        }
+        let words = ["bound to a wait", "not valid", "with impossible times"];
+        let parts: Vec<String> = counts[1..]
+            .iter()
+            .zip(words)
+            .filter(|(count, _)| **count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        (!parts.is_empty()).then(|| format!("{}: in no sum", parts.join(", ")))
+    }
+}

@@ -1,0 +1,40 @@
+//! `trueno-analyze import`.
+
+mod counters;
+mod nsys_parquet;
+mod ranks;
+mod single;
+mod summary;
+
+use trueno_model::exit;
+
+use super::staging::Staging;
+use super::stderr::Stderr;
+use super::to_stdout;
+use crate::cli::ImportArgs;
+
+/// Makes a run of other profilers' files and says what became of their records.
+pub fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    if let Some(run) = &args.into {
+        return counters::join(args, run, stderr);
+    }
+    match args.files.as_slice() {
+        [file] if args.ranks.is_empty() => {
+            single::check(file)?;
+            let output = Staging::new(&args.output, args.overwrite, "importing")?;
+            let (summary, _) = single::import(file, output.work(), &args.output, args, stderr)?;
+            output.keep()?;
+            summary.counts.warn(stderr);
+            let text = match args.json {
+                true => serde_json::to_string_pretty(&summary)? + "\n",
+                false => summary.text(),
+            };
+            to_stdout(text.as_bytes())?;
+            Ok(match summary.counts.is_empty() {
+                true => exit::NOT_MEASURABLE,
+                false => exit::FINE,
+            })
+        }
+        _ => ranks::import(args, stderr),
+    }
+}

@@ -1,0 +1,126 @@
+//! One file of another profiler becomes one run.
+
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use trueno_engine::run::is_run;
+use trueno_format::run_json::{Producer, RunJson};
+use trueno_format::run_writer::RunWriter;
+use trueno_import::{Format, Notes, Options, chrome, detect, nsys, renacer, strace};
+
+use super::summary::Summary;
+use crate::cli::{ImportArgs, ImportFormat};
+use crate::commands::import::nsys_parquet;
+use crate::commands::stderr::Stderr;
+
+/// Reads `file` into a run at `work`; also what its `run.json` says. `shown` is where the run
+/// will be.
+pub(super) fn import(
+    file: &Path,
+    work: &Path,
+    shown: &Path,
+    args: &ImportArgs,
+    stderr: &Stderr,
+) -> anyhow::Result<(Summary, RunJson)> {
+    check(file)?;
+    let format = match args.format {
+        _ if file.is_dir() && args.format.is_some() => bail!(
+            "{}: --format is of files, and this is a folder (hint: leave it out)",
+            file.display()
+        ),
+        _ if file.is_dir() => None,
+        Some(format) => Some(known(format)),
+        None => Some(detect::detect(file)?),
+    };
+    if format == Some(Format::NcuCsv) {
+        bail!(
+            "{}: Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)",
+            file.display()
+        );
+    }
+    let run = RunJson {
+        producer: Producer {
+            name: "trueno-analyze import".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        imported: true,
+        ..RunJson::default()
+    };
+    let mut into = RunWriter::create(work, run)?;
+    let mut notes = Notes::default();
+    let options = Options {
+        partial: args.partial,
+        max_ratio: args.max_ratio,
+    };
+    let bar = bar(file, stderr);
+    let mut progress = |bytes| bar.set_position(bytes);
+    let wall_ns = match format {
+        None => nsys_parquet::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Kineto) => {
+            chrome::import_with(file, &options, &mut into, &mut notes, &mut progress)?
+        }
+        Some(Format::NsysSqlite) => nsys::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Renacer) => renacer::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::Strace) => strace::import(file, &mut into, &mut notes, &mut progress)?,
+        Some(Format::NcuCsv) => None,
+    };
+    let run = into.finish(wall_ns)?;
+    bar.finish_and_clear();
+    let summary = Summary {
+        file: file.display().to_string(),
+        format: format.map_or(nsys_parquet::NAME, Format::name),
+        run: shown.display().to_string(),
+        wall_ns,
+        counts: notes.into(),
+    };
+    Ok((summary, run))
+}
+
+/// A file, or a folder whose files are the tables of one export.
+pub(super) fn check(path: &Path) -> anyhow::Result<()> {
+    let name = path.display();
+    let found = fs::metadata(path).with_context(|| format!("{name}: cannot be read"))?;
+    if !found.is_dir() {
+        return Ok(());
+    }
+    if is_run(path) {
+        bail!("{name}: is a run already (hint: see `trueno-analyze report`)");
+    }
+    if !nsys_parquet::recognises(path) {
+        bail!(
+            "{name}: expected a file, or a folder of Parquet files as `nsys export --type \
+             parquetdir` makes them, found another folder (hint: give the trace itself)"
+        );
+    }
+    Ok(())
+}
+
+fn known(format: ImportFormat) -> Format {
+    match format {
+        ImportFormat::Kineto => Format::Kineto,
+        ImportFormat::NsysSqlite => Format::NsysSqlite,
+        ImportFormat::NcuCsv => Format::NcuCsv,
+        ImportFormat::Renacer => Format::Renacer,
+        ImportFormat::Strace => Format::Strace,
+    }
+}
+
+/// Bytes of the file, on a terminal only.
+fn bar(file: &Path, stderr: &Stderr) -> ProgressBar {
+    if !io::stderr().is_terminal() || stderr.is_quiet() {
+        return ProgressBar::hidden();
+    }
+    let length = match fs::metadata(file) {
+        Ok(found) if found.is_dir() => nsys_parquet::bytes(file),
+        found => found.map_or(0, |found| found.len()),
+    };
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    match ProgressStyle::with_template(style) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

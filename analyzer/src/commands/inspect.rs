@@ -1,0 +1,52 @@
+//! `trueno-analyze tables` and `info`: what a run holds, without plugins.
+
+use anyhow::bail;
+use trueno_engine::run::Run;
+use trueno_model::exit;
+use trueno_render::inspect;
+
+use super::output::Output;
+use super::page_width;
+use crate::cli::{InfoArgs, TablesArgs};
+
+/// Lists the published tables, or the columns of one.
+pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {
+    let to = Output::open(args.result.output.as_deref())?;
+    let run = Run::open(&args.run)?;
+    let tables = run.tables();
+    let name = args.table.as_deref();
+    let text = if args.result.is_json() {
+        inspect::tables_json(&tables, name)
+    } else {
+        inspect::tables(&tables, name, page_width(None))
+    };
+    let Some(text) = text else {
+        let name = name.unwrap_or_default();
+        if name.contains('.') {
+            bail!(
+                "{name} is no table of the run: names with a dot are tables that plugins make \
+                 (hint: `trueno-analyze plugins list -v` lists them, `trueno-analyze query RUN \"SELECT * FROM {name}\"` runs the plugin)"
+            );
+        }
+        let known: Vec<String> = tables.into_iter().map(|table| table.name).collect();
+        bail!(
+            "there is no table {name} (hint: there are {}; tables of plugins are listed by `trueno-analyze plugins list -v`)",
+            known.join(", ")
+        );
+    };
+    to.text(&text)?;
+    Ok(exit::FINE)
+}
+
+/// Says what a run holds and how complete it is.
+pub fn info(args: &InfoArgs) -> anyhow::Result<u8> {
+    let to = Output::open(args.result.output.as_deref())?;
+    let run = Run::open(&args.run)?;
+    let text = if args.result.is_json() {
+        inspect::info_json(run.facts(), run.problems())
+    } else {
+        inspect::info(run.facts(), run.problems(), page_width(None))
+    };
+    to.text(&text)?;
+    Ok(exit::FINE)
+}

@@ -1,0 +1,81 @@
+//! Interrupts (Ctrl-C, or a request to end), which leave nothing behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static WATCHER: Once = Once::new();
+
+/// A file larger than the shell allows (`ulimit -f`) is an error of writing, which is told, and not the end of the process.
+pub(super) fn file_sizes_are_errors() {
+    // Where that fails the process ends as it would without.
+    let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+}
+
+/// A folder or file that goes when the process is interrupted while this lives.
+pub(super) struct RemovedOnInterrupt(PathBuf);
+
+impl RemovedOnInterrupt {
+    /// Watches from now on; it need not be there yet.
+    pub(super) fn new(folder: &Path) -> Self {
+        folders().push(folder.to_owned());
+        WATCHER.call_once(watch);
+        Self(folder.to_owned())
+    }
+}
+
+impl Drop for RemovedOnInterrupt {
+    fn drop(&mut self) {
+        folders().retain(|folder| *folder != self.0);
+    }
+}
+
+fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the process as the signal would have, once the folders are gone. Where no watch can
+/// be kept the folder stays, under a name that says what it is.
+fn watch() {
+    let heeded: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(is_heeded).collect();
+    let Ok(mut signals) = Signals::new(heeded) else {
+        return;
+    };
+    let watch = move || {
+        for signal in signals.forever() {
+            // Held to the end: nothing is put in its place any more.
+            let folders = folders();
+            for folder in folders.iter() {
+                if fs::symlink_metadata(folder).is_ok_and(|found| !found.is_dir()) {
+                    let _ = fs::remove_file(folder);
+                    continue;
+                }
+                // A writer may add a file while the folder is emptied.
+                for _ in 0..100 {
+                    match fs::remove_dir_all(folder) {
+                        Err(error) if error.kind() != std::io::ErrorKind::NotFound => continue,
+                        _ => break,
+                    }
+                }
+            }
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    let _ = std::thread::Builder::new()
+        .name("interrupt".to_owned())
+        .spawn(watch);
+}
+
+/// A job in the background of a script is started with interrupts ignored: that stays so.
+fn is_heeded(signal: &i32) -> bool {
+    // SAFETY: an all-zero `sigaction` is a valid value of a plain C struct.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action asks only; the answer goes to a variable of this frame.
+    let asked = unsafe { libc::sigaction(*signal, std::ptr::null(), &mut action) };
+    asked != 0 || action.sa_sigaction != libc::SIG_IGN
+}

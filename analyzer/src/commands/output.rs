@@ -1,0 +1,234 @@
+//! Where a report is written to. Files are opened before the work starts, so that a wrong path
+//! fails at once. What is written lies beside its place until it is whole: a full disk or an
+//! interrupt leaves the file that was there.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use trueno_engine::run::is_run;
+use trueno_render::style::Palette;
+
+use super::interrupt::RemovedOnInterrupt;
+
+/// The files that a command reads and writes: none of them may be two at once.
+pub struct Files {
+    /// The flag of each, and where it lies.
+    named: Vec<(String, PathBuf)>,
+}
+
+impl Files {
+    /// Those that are read, as far as they were given.
+    pub fn read<'a>(inputs: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -> Files {
+        let given = inputs.into_iter().filter_map(|(flag, path)| {
+            let place = place(path?).ok()?;
+            Some((flag.to_owned(), place))
+        });
+        Files {
+            named: given.collect(),
+        }
+    }
+
+    /// Opens `path` to be written; `-` is standard output.
+    pub fn write(&mut self, flag: &str, path: &Path) -> anyhow::Result<Output> {
+        if path == Path::new("-") {
+            return Ok(Output::Stdout);
+        }
+        let shown = path.display();
+        let cannot = || format!("{flag} {shown}: cannot be written");
+        let place = place(path).with_context(cannot)?;
+        let kind = fs::metadata(&place).map(|metadata| metadata.file_type());
+        if kind.as_ref().is_ok_and(|kind| !kind.is_file()) {
+            // Devices and pipes are nobody's only copy; a folder is refused by the system.
+            let file = OpenOptions::new().write(true).open(&place);
+            let file = file.with_context(cannot)?;
+            return Ok(Output::InPlace {
+                path: path.to_owned(),
+                file,
+            });
+        }
+        not_in_a_run(flag, path, &place)?;
+        if let Some((other, _)) = self.named.iter().find(|(_, named)| *named == place) {
+            bail!("{flag} {shown}: is the file of {other} too (hint: choose another path)");
+        }
+        self.named.push((flag.to_owned(), place.clone()));
+        Beside::open(path, place, kind.is_ok()).with_context(cannot)
+    }
+}
+
+/// A file or standard output, ready to be written.
+pub enum Output {
+    /// `-`.
+    Stdout,
+    /// A device or a pipe, or a file in a folder in which no other can be made.
+    InPlace {
+        /// As given.
+        path: PathBuf,
+        /// Its content is what it was before.
+        file: File,
+    },
+    /// Any other file.
+    Beside(Beside),
+}
+
+/// A file that is written beside its place; gone when dropped before it is whole.
+pub struct Beside {
+    path: PathBuf,
+    place: PathBuf,
+    work: PathBuf,
+    file: File,
+    on_interrupt: Option<RemovedOnInterrupt>,
+}
+
+impl Beside {
+    fn open(path: &Path, place: PathBuf, is_there: bool) -> io::Result<Output> {
+        let in_place = || OpenOptions::new().write(true).open(&place);
+        if is_there {
+            // Who may not write the file may not replace it either.
+            in_place()?;
+        }
+        let mut name = OsString::from(".");
+        name.push(place.file_name().unwrap_or_default());
+        name.push(format!(".writing-{}", std::process::id()));
+        let work = place.with_file_name(name);
+        let on_interrupt = Some(RemovedOnInterrupt::new(&work));
+        let path = path.to_owned();
+        match File::create(&work) {
+            Ok(file) => {
+                if let (true, Ok(metadata)) = (is_there, fs::metadata(&place)) {
+                    // Where that fails the file has the permissions of a new one.
+                    let _ = file.set_permissions(metadata.permissions());
+                }
+                Ok(Output::Beside(Beside {
+                    path,
+                    place,
+                    work,
+                    file,
+                    on_interrupt,
+                }))
+            }
+            Err(_) if is_there => Ok(Output::InPlace {
+                path,
+                file: in_place()?,
+            }),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn replace(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let mut to = BufWriter::new(&self.file);
+        write(&mut to)?;
+        to.flush()?;
+        drop(to);
+        fs::rename(&self.work, &self.place)
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // Once it is in its place there is none; what cannot be removed has a name that says what it is.
+        let _ = fs::remove_file(&self.work);
+        self.on_interrupt = None;
+    }
+}
+
+impl Output {
+    /// Opens what `-o` names; standard output when it was not given.
+    pub fn open(path: Option<&Path>) -> anyhow::Result<Output> {
+        path.map_or(Ok(Output::Stdout), |path| Files::read([]).write("-o", path))
+    }
+
+    /// The colours for what is written there: those of standard output, and none in a file.
+    pub fn palette(&self, on_stdout: Palette) -> Palette {
+        match self.is_stdout() {
+            true => on_stdout,
+            false => Palette::new(false),
+        }
+    }
+
+    /// Replaces the content by this text.
+    pub fn text(self, text: &str) -> anyhow::Result<()> {
+        self.replace(|to| to.write_all(text.as_bytes()))
+    }
+
+    /// Tells whether it is standard output.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self, Output::Stdout)
+    }
+
+    /// Replaces the content by what `write` writes.
+    pub fn replace(
+        self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let cannot = |path: &Path| format!("{}: cannot be written", path.display());
+        match self {
+            Output::Stdout => {
+                let mut to = BufWriter::new(io::stdout().lock());
+                write(&mut to).and_then(|()| to.flush())?;
+                Ok(())
+            }
+            Output::InPlace { path, file } => {
+                let done = || -> io::Result<()> {
+                    // Devices and pipes have no length to set.
+                    if file.metadata()?.is_file() {
+                        file.set_len(0)?;
+                    }
+                    let mut to = BufWriter::new(&file);
+                    write(&mut to)?;
+                    to.flush()
+                };
+                done().with_context(|| cannot(&path))
+            }
+            Output::Beside(mut beside) => {
+                let done = beside.replace(write);
+                done.with_context(|| cannot(&beside.path))
+            }
+        }
+    }
+}
+
+/// Where a path leads to; of a file that is not there yet, where it would lie.
+fn place(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let Some(name) = path.file_name() else {
+                return Err(error);
+            };
+            let folder = match path.parent() {
+                Some(folder) if folder != Path::new("") => folder,
+                _ => Path::new("."),
+            };
+            Ok(fs::canonicalize(folder)?.join(name))
+        }
+        found => found,
+    }
+}
+
+/// A run is what was recorded and nothing else: a file of its own would be damaged, and another one be taken for a part of it.
+fn not_in_a_run(flag: &str, path: &Path, place: &Path) -> anyhow::Result<()> {
+    match place.ancestors().skip(1).find(|folder| is_run(folder)) {
+        Some(run) => bail!(
+            "{flag} {}: lies in the run {} (hint: choose a path outside of it)",
+            path.display(),
+            run.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A folder for CSV files, made if it is not there.
+pub fn folder(flag: &str, path: &Path) -> anyhow::Result<()> {
+    if let Ok(place) = place(path) {
+        not_in_a_run(flag, path, &place.join("file"))?;
+    }
+    let problem = || format!("{flag} {}: no files can be made there", path.display());
+    fs::create_dir_all(path).with_context(problem)?;
+    // Making a file is the one sure way to know; it is taken away again.
+    let probe = path.join(format!(".trueno-analyze-{}", std::process::id()));
+    File::create(&probe)
+        .and_then(|_| fs::remove_file(&probe))
+        .with_context(problem)
+}

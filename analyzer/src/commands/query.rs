@@ -1,0 +1,142 @@
+//! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
+
+use std::collections::BTreeSet;
+
+use anyhow::bail;
+use trueno_compare::golden::Opened;
+use trueno_engine::closed_types;
+use trueno_engine::query::output::Format;
+use trueno_engine::query::{Database, collect_in_order, output, tables_of};
+use trueno_engine::run::Run;
+use trueno_host::category_table;
+use trueno_host::plan::Wish;
+use trueno_host::plugin::Registry;
+use trueno_host::{Request, build};
+use trueno_model::categories::CategoryRules;
+use trueno_model::{Section, SectionStatus, exit};
+use trueno_plugin::Table;
+
+use super::output::Output;
+use super::stderr::Stderr;
+use super::{options, page_width, search};
+use crate::cli::{QueryArgs, QueryFormat};
+
+/// Runs one query and prints its rows.
+pub fn query(args: &QueryArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    let to = Output::open(args.output.as_deref())?;
+    let run = Run::open(&args.run)?;
+    if !run.facts().complete {
+        stderr.warn(&format!(
+            "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
+            args.run.display()
+        ));
+    }
+    let mut database = run.sql_context()?;
+    let named = tables_of_plugins(&args.sql);
+    if !named.is_empty() {
+        publish(args, &run, &named, &mut database, stderr)?;
+    } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
+        stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
+    }
+    let frame = collect_in_order(&database, &args.sql)?;
+    let format = match args.format {
+        QueryFormat::Table => Format::Table {
+            room: page_width(None),
+            limit: args.top,
+        },
+        QueryFormat::Json => Format::Json,
+        QueryFormat::Csv => Format::Csv,
+    };
+    to.replace(|to| output::write(&frame, format, to))?;
+    Ok(exit::FINE)
+}
+
+/// Plugin and name of the tables of a query that have a dot; none of one that cannot be
+/// parsed, which fails by itself when it is asked.
+fn tables_of_plugins(sql: &str) -> BTreeSet<(String, String)> {
+    let tables = tables_of(sql).unwrap_or_default();
+    let parts = tables.iter().filter_map(|table| table.split_once('.'));
+    parts
+        .map(|(plugin, table)| (plugin.to_owned(), table.to_owned()))
+        .collect()
+}
+
+/// Runs the plugins of those tables, and what they read, and publishes what they make.
+fn publish(
+    args: &QueryArgs,
+    run: &Run,
+    named: &BTreeSet<(String, String)>,
+    database: &mut Database,
+    stderr: &Stderr,
+) -> anyhow::Result<()> {
+    let registry = Registry::gather(&search(&args.plugins))?;
+    let plugins: BTreeSet<&String> = named.iter().map(|(plugin, _)| plugin).collect();
+    let known = plugins.into_iter().filter(|id| registry.get(id).is_some());
+    let only: Vec<String> = known.cloned().collect();
+    if only.is_empty() {
+        // The query itself says which table there is not.
+        return Ok(());
+    }
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    if let Err(why) = category_table::publish(&rules, database) {
+        stderr.warn(&format!("names without a category have none: {why}"));
+    }
+    let options = options::gather(None, &args.set)?;
+    options::check(&options, &registry)?;
+    let baseline = args.baseline.as_deref().map(Opened::open).transpose()?;
+    let report = build(&Request {
+        run,
+        baseline: baseline.as_ref().map(Opened::run),
+        reference: None,
+        registry: &registry,
+        wish: &Wish {
+            only,
+            skip: Vec::new(),
+        },
+        categories: &rules,
+        window: None,
+        options: &options,
+        before_each: &|id| stderr.step(&format!("running {id}")),
+    })?;
+    for section in &report.sections {
+        let plugin = &section.plugin;
+        if section.status != SectionStatus::Ok {
+            // What it gave before it failed may be a part only.
+            let why = section.message.as_deref().unwrap_or("it gave no reason");
+            bail!("the query reads tables of {plugin}, which did not finish: {why}");
+        }
+        for table in &section.tables {
+            let name = format!("{plugin}.{}", table.name());
+            match closed_types::to_frame(table) {
+                Ok(frame) => database.register(&name, frame),
+                Err(why) => bail!("table {name} cannot be read: {why}"),
+            }
+        }
+        let made = |wanted: &str| section.tables.iter().any(|table| table.name() == wanted);
+        let missing = named
+            .iter()
+            .find(|(of, table)| of == plugin && !made(table));
+        if let Some((_, table)) = missing {
+            bail!("{}", not_made(section, table, args.baseline.is_some()));
+        }
+    }
+    Ok(())
+}
+
+fn not_made(section: &Section, table: &str, has_baseline: bool) -> String {
+    let made: Vec<&str> = section.tables.iter().map(Table::name).collect();
+    let made = match &made[..] {
+        [] => "none".to_owned(),
+        made => made.join(", "),
+    };
+    let more = if has_baseline {
+        ""
+    } else {
+        "; --baseline RUN may give it more to do"
+    };
+    let plugin = &section.plugin;
+    format!("{plugin} makes no table {table} of this run (hint: it makes {made}{more})")
+}

@@ -1,0 +1,96 @@
+//! A run directory that is made beside its place, so that what fails costs nothing that was there.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use trueno_engine::run::is_run;
+use trueno_format::salvage;
+
+use super::interrupt::RemovedOnInterrupt;
+
+/// Where a run goes; what was made until it is dropped without [`Staging::keep`] is removed.
+pub(super) struct Staging {
+    place: PathBuf,
+    work: PathBuf,
+    is_kept: bool,
+    on_interrupt: Option<RemovedOnInterrupt>,
+}
+
+impl Staging {
+    /// `doing` is part of the name of the folder beside the place.
+    pub(super) fn new(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
+        let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
+        if place.symlink_metadata().is_ok() && !is_empty() {
+            if !is_run(place) {
+                bail!(
+                    "{}: exists and is not a run directory (hint: choose another path)",
+                    place.display()
+                );
+            }
+            if is_recording(place) {
+                bail!(
+                    "{}: is being recorded now (hint: choose another path, or wait for its end)",
+                    place.display()
+                );
+            }
+            if !overwrite {
+                bail!(
+                    "{}: a run is there already (hint: choose another path, or give --overwrite)",
+                    place.display()
+                );
+            }
+        }
+        let Some(name) = place.file_name() else {
+            bail!("{}: no name for a run directory", place.display());
+        };
+        let mut work = OsString::from(".");
+        work.push(name);
+        work.push(format!(".{doing}-{}", std::process::id()));
+        let work = place.with_file_name(work);
+        Ok(Self {
+            place: place.to_owned(),
+            on_interrupt: Some(RemovedOnInterrupt::new(&work)),
+            work,
+            is_kept: false,
+        })
+    }
+
+    /// The folder to make the run in; it is not there yet.
+    pub(super) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// Puts the run in its place.
+    pub(super) fn keep(mut self) -> anyhow::Result<()> {
+        // From here on it may be the only run there is.
+        self.on_interrupt = None;
+        if self.place.symlink_metadata().is_ok() {
+            fs::remove_dir_all(&self.place)
+                .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;
+        }
+        fs::rename(&self.work, &self.place)
+            .with_context(|| format!("{}: cannot be made", self.place.display()))?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What cannot be removed has a name that says what it is.
+            let _ = fs::remove_dir_all(&self.work);
+        }
+    }
+}
+
+/// Tells whether a run, or one of its ranks, is being written.
+fn is_recording(place: &Path) -> bool {
+    let ranks = fs::read_dir(place).into_iter().flatten().flatten();
+    salvage::is_recording(place) == Some(true)
+        || ranks
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with("rank="))
+            .any(|entry| salvage::is_recording(&entry.path()) == Some(true))
+}

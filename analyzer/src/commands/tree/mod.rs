@@ -1,0 +1,68 @@
+//! `trueno-analyze tree`.
+
+mod json;
+mod model;
+mod page;
+#[cfg(test)]
+mod tests;
+
+pub use model::{Item, Tree, Wish};
+
+use trueno_graph::Limits;
+use trueno_model::exit;
+use trueno_render::style::Palette;
+
+use super::graph_input::{GraphInput, Want};
+use super::output::Output;
+use super::page_width;
+use super::stderr::Stderr;
+use crate::cli::TreeArgs;
+
+/// Rows of a page, where the depth is not given.
+const FIT_ROWS: usize = 200;
+
+/// Shows what ran inside what. No row at all is exit code 3.
+pub fn tree(args: &TreeArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+    let to = Output::open(args.result.output.as_deref())?;
+    let palette = to.palette(palette);
+    let look = GraphInput::open(
+        &args.graph,
+        Want {
+            edges: false,
+            slack: args.result.is_json(),
+        },
+        stderr,
+    )?;
+    let filter = look.filter(args.only.as_deref())?;
+    let whole = if args.result.is_json() {
+        usize::MAX
+    } else {
+        10
+    };
+    let wish = Wish {
+        limits: Limits {
+            top: args.top.unwrap_or(whole),
+            min_share: args.min_share,
+        },
+        depth: args.depth,
+        fit_rows: if args.result.is_json() {
+            usize::MAX
+        } else {
+            FIT_ROWS
+        },
+        merge: args.merge,
+        filter: filter.as_ref(),
+    };
+    let tree = Tree::grow(&look.graph, &wish);
+    let text = if args.result.is_json() {
+        json::json(&look, &tree, args.merge)
+    } else {
+        page::page(&look, &tree, args.merge, page_width(args.width), palette)
+    };
+    to.text(&text)?;
+    if look.graph.rows() == 0 {
+        stderr.warn("the run holds no row with a time");
+        return Ok(exit::NOT_MEASURABLE);
+    }
+    Ok(exit::FINE)
+}

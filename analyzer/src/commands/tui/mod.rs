@@ -1,0 +1,86 @@
+//! `trueno-analyze tui`: the execution graph to walk through.
+//!
+//! [`state`] is all there is on the screen, [`update`] makes the next one of a key,
+//! [`draw`] paints it; only `terminal` knows that there is a terminal.
+
+mod detail;
+mod draw;
+mod keys;
+mod lane_strip;
+mod state;
+#[cfg(unix)]
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod update;
+
+use std::io::{self, IsTerminal};
+
+use anyhow::bail;
+use draw::Looks;
+use state::Model;
+use trueno_model::units::{Unit, duration, show};
+use trueno_model::{Cell, exit};
+use trueno_plugin::agreeing;
+
+use super::graph_input::{GraphInput, Want};
+use super::stderr::Stderr;
+use crate::cli::{Color, TuiArgs};
+
+const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
+
+/// Shows the graph until the user has seen enough. No row at all is exit code 3.
+pub fn tui(args: &TuiArgs, color: Color, stderr: &Stderr) -> anyhow::Result<u8> {
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    if dumb || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        bail!(NO_TERMINAL);
+    }
+    let look = GraphInput::open(
+        &args.graph,
+        Want {
+            edges: false,
+            slack: true,
+        },
+        stderr,
+    )?;
+    if look.graph.rows() == 0 {
+        stderr.warn("the run holds no row with a time");
+        return Ok(exit::NOT_MEASURABLE);
+    }
+    let source = |hash: &str| match look.run.kernel_source(hash) {
+        Ok((text, true)) => Ok(text),
+        Ok((_, false)) => Err("the source is no longer what was recorded".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let wall = look
+        .graph
+        .wall_ns
+        .map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
+    let model = Model {
+        graph: &look.graph,
+        critical: look.critical,
+        title: format!(
+            "wall {wall}, {} {}",
+            show(Cell::U64(look.graph.rows() as u64), Unit::None),
+            agreeing(look.graph.rows(), "row", "rows")
+        ),
+        source: &source,
+    };
+    let looks = Looks {
+        coloured: super::is_coloured(color, true),
+    };
+    run(&model, looks)
+}
+
+#[cfg(unix)]
+fn run(model: &Model<'_>, looks: Looks) -> anyhow::Result<u8> {
+    if terminal::show(model, looks)? {
+        bail!("stopped by a signal");
+    }
+    Ok(exit::FINE)
+}
+
+#[cfg(not(unix))]
+fn run(_: &Model<'_>, _: Looks) -> anyhow::Result<u8> {
+    bail!("tui is there for Unix terminals only (hint: `trueno-analyze tree RUN` prints the same)")
+}

@@ -1,0 +1,164 @@
+//! The terminal itself: taken, read, and given back as it was, also after a panic.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+use ratatui::Terminal;
+use ratatui::backend::TermionBackend;
+
+use super::draw::{Looks, draw};
+use super::keys::{Key, keys};
+use super::state::{Model, State};
+use super::update::update;
+
+/// Time to wait for a key before looking at the size again.
+const WAIT_MS: i32 = 200;
+/// Time the rest of a key's bytes may take.
+const REST_MS: i32 = 30;
+/// Other screen, no cursor; and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
+const LEAVE: &str = "\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l";
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+/// As the terminal was, while it is taken.
+static BEFORE: Mutex<Option<libc::termios>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// Shows the state until a key or a signal ends it. `true`: a signal.
+pub fn show(model: &Model<'_>, looks: Looks) -> io::Result<bool> {
+    let taken = Taken::take()?;
+    let mut terminal = Terminal::new(TermionBackend::new(io::stdout()))?;
+    let size = terminal.size()?;
+    let mut state = State::new(model, (size.width, size.height));
+    // Of a large run a picture takes some work: it is made when there is something new.
+    let mut is_new = true;
+    while !state.quit && !STOPPED.load(Ordering::Relaxed) {
+        if is_new {
+            terminal.draw(|frame| draw(frame, &state, model, looks))?;
+        }
+        let mut keys = next()?;
+        let size = terminal.size()?;
+        if (size.width, size.height) != state.size {
+            keys.push(Key::Resize(size.width, size.height));
+        }
+        is_new = !keys.is_empty();
+        for key in keys {
+            state = update(state, key, model);
+            if state.quit {
+                break;
+            }
+        }
+    }
+    drop(taken);
+    Ok(STOPPED.load(Ordering::Relaxed))
+}
+
+/// Reads the keys typed within [`WAIT_MS`].
+fn next() -> io::Result<Vec<Key>> {
+    let mut bytes = Vec::new();
+    let mut wait_ms = WAIT_MS;
+    while readable(wait_ms)? {
+        let mut part = [0_u8; 512];
+        // SAFETY: the buffer is ours and as long as said.
+        let read = unsafe { libc::read(libc::STDIN_FILENO, part.as_mut_ptr().cast(), part.len()) };
+        match usize::try_from(read) {
+            Ok(0) => return Ok(vec![Key::Quit]),
+            Ok(read) => bytes.extend_from_slice(&part[..read]),
+            Err(_) => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => break,
+                // The terminal is gone.
+                _ => return Ok(vec![Key::Quit]),
+            },
+        }
+        // Arrow keys begin with the byte of Escape; over a slow line the rest comes later.
+        if bytes.last() != Some(&0x1b) {
+            break;
+        }
+        wait_ms = REST_MS;
+    }
+    Ok(keys(&bytes))
+}
+
+fn readable(wait_ms: i32) -> io::Result<bool> {
+    let mut poll = libc::pollfd {
+        fd: libc::STDIN_FILENO,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry, ours.
+    match unsafe { libc::poll(&mut poll, 1, wait_ms) } {
+        -1 => match io::Error::last_os_error() {
+            // A signal: its flag is looked at next.
+            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
+            error => Err(error),
+        },
+        found => Ok(found > 0),
+    }
+}
+
+/// The terminal while it is ours.
+struct Taken;
+
+impl Taken {
+    fn take() -> io::Result<Taken> {
+        // SAFETY: all zeroes is a value of this plain structure, and it is filled in below.
+        let mut before: libc::termios = unsafe { std::mem::zeroed() };
+        // SAFETY: the structure is ours.
+        if unsafe { libc::tcgetattr(libc::STDIN_FILENO, &mut before) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        HOOK.call_once(|| {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                // The message is for the screen that stays.
+                give_back();
+                usual(info);
+            }));
+            on_signals();
+        });
+        let taken = Taken;
+        let mut raw = before;
+        // SAFETY: changes the structure alone.
+        unsafe { libc::cfmakeraw(&mut raw) };
+        // SAFETY: the structure is ours.
+        if unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSAFLUSH, &raw) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut out = io::stdout().lock();
+        out.write_all(ENTER.as_bytes())?;
+        out.flush()?;
+        Ok(taken)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        let mut out = io::stdout();
+        // With the terminal gone there is nobody to tell.
+        let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
+        // SAFETY: the structure is ours, and was filled in by the system.
+        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSAFLUSH, &before) };
+    }
+}
+
+extern "C" fn stop(_: libc::c_int) {
+    STOPPED.store(true, Ordering::Relaxed);
+}
+
+/// A signal that would end the program ends it by way of giving the terminal back.
+fn on_signals() {
+    let handler: extern "C" fn(libc::c_int) = stop;
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler does nothing but store to an atomic.
+        unsafe { libc::signal(signal, handler as *const () as libc::sighandler_t) };
+    }
+}
