@@ -1,6 +1,7 @@
 //! Queries over the run and the other plugins. All of them are optional: what is not there is a
 //! measurement that is missing, and table `not_measurable` says so.
 
+use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 const fn may(name: &'static str, sql: &'static str) -> Input {
@@ -10,10 +11,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 /// All inputs.
 pub const INPUTS: [Input; 31] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
-    may(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    ),
+    Window::INPUT,
     may("ranks", "SELECT rank FROM ranks"),
     // What other plugins say.
     may(

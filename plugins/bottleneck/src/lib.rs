@@ -11,6 +11,7 @@ pub mod group;
 pub mod inputs;
 pub mod options;
 pub mod rules;
+pub mod scheduling;
 pub mod tables;
 pub mod verdict;
 pub mod words;

@@ -1,5 +1,6 @@
 //! Queries over the run.
 
+use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// All inputs.
@@ -23,9 +24,5 @@ pub const INPUTS: [Input; 4] = [
     )
     .optional(),
     // Only there where the report is about a part of the run.
-    Input::sql(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    )
-    .optional(),
+    Window::INPUT,
 ];

@@ -10,6 +10,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::quantiles::{Quantiles, quantiles};
+
 use crate::operations::{Loaded, Operation};
 
 /// The parts of one operation's way.
@@ -47,7 +49,7 @@ pub struct OfName {
     pub call_ns: i64,
     /// Sum.
     pub queued_ns: i64,
-    /// Latencies of those with a call, in ascending order.
+    /// Latencies of those with a call.
     pub latencies_ns: Vec<i64>,
     /// Operations with a call that ran for less time than their latency.
     pub shorter: u64,
@@ -61,10 +63,9 @@ impl OfName {
             .fold(0, |sum, ns| ns.saturating_add(sum))
     }
 
-    /// The lower of the two in the middle of an even number.
-    pub fn median_ns(&self) -> Option<i64> {
-        let middle = self.latencies_ns.len().checked_sub(1)? / 2;
-        self.latencies_ns.get(middle).copied()
+    /// Median and maximum of the latencies.
+    pub fn quantiles(&self) -> Option<Quantiles> {
+        quantiles(&mut self.latencies_ns.clone())
     }
 }
 
@@ -89,9 +90,6 @@ pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, OfName> {
             }
             free_ns = free_ns.max(Some(operation.end_ns));
         }
-    }
-    for of in out.values_mut() {
-        of.latencies_ns.sort_unstable();
     }
     out
 }

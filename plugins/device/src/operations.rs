@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
 
 /// A kernel or a transfer.
@@ -42,7 +43,7 @@ pub struct Loaded {
     /// Operations without a call.
     pub not_linked: u64,
     /// The part of the run that the report is about.
-    pub window: Option<(i64, i64)>,
+    pub window: Option<Window>,
 }
 
 impl Loaded {
@@ -51,11 +52,8 @@ impl Loaded {
     /// # Errors
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
-        let table = run.table("report_window")?;
-        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
-        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
         let mut out = Self {
-            window: ends.into_iter().next(),
+            window: Window::read(run)?,
             ..Self::default()
         };
         let calls = Calls::read(&run.table("calls")?)?;
@@ -93,7 +91,7 @@ impl Loaded {
             };
             if self
                 .window
-                .is_some_and(|(from, until)| start_ns < from || start_ns >= until)
+                .is_some_and(|window| !window.has(start_ns))
             {
                 continue;
             }

@@ -60,6 +60,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
         .filter_map(|(number, of)| Some((loaded.names.get(*number as usize)?, of)))
         .collect();
     rows.sort_by_key(|(name, of)| (Reverse(of.latency_ns()), Reverse(of.dur_ns), *name));
+    let quantiles = || rows.iter().map(|row| row.1.quantiles());
     let linked = |of: &OfName, value: i64| (of.linked > 0).then_some(value);
     let kind = |is_transfer: bool| if is_transfer { "transfer" } else { "kernel" };
     Table::build("launches")
@@ -73,7 +74,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
         )
         .i64(
             "latency_median_ns",
-            rows.iter().map(|row| row.1.median_ns()),
+            quantiles().map(|of| Some(of?.median)),
         )
         .i64(
             "queued_ns",
@@ -91,7 +92,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
         )
         .i64(
             "latency_max_ns",
-            rows.iter().map(|row| row.1.latencies_ns.last().copied()),
+            quantiles().map(|of| Some(of?.max)),
         )
 }
 

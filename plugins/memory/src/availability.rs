@@ -95,7 +95,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         }
         match wall_ns.filter(|wall| *wall > 0) {
             Some(_) => {
-                let part = if events.window.is_part {
+                let part = if events.window.is_some() {
                     "window"
                 } else {
                     "run"

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
 
 use crate::initial_live::{InitialLive, TAG, Totals};
 use crate::sample_weight::{scaled, stands_for};
-use crate::window::Window;
 
 /// Place of memory: the host or a device, of one rank where the run holds ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -95,7 +95,7 @@ pub struct Events {
     /// Rows without a time, without bytes or with a weight that is none; left out.
     pub broken_rows: u64,
     /// The part that is looked at; rows behind it are not here.
-    pub window: Window,
+    pub window: Option<Window>,
 }
 
 impl Events {
@@ -105,7 +105,7 @@ impl Events {
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let has_ranks = !run.table("ranks")?.is_missing();
-        let window = Window::load(run)?;
+        let window = Window::read(run)?;
         let table = run.table("allocations")?;
         let (time, bytes) = (table.i64("time_ns")?, table.i64("bytes")?);
         let (thread, device) = (table.i64("thread")?, table.i64("device")?);
@@ -137,7 +137,7 @@ impl Events {
                 out.zero_rows += 1;
                 continue;
             }
-            if time_ns >= window.until_ns && window.is_part {
+            if window.is_some_and(|window| time_ns >= window.until_ns) {
                 continue;
             }
             let weight = weight.get(row);
@@ -196,7 +196,7 @@ impl Events {
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);
             out.initial_live
-                .push(totals.initial_live(place, &rows, &window));
+                .push(totals.initial_live(place, &rows, window));
             out.rows.push(rows);
         }
         Ok(out)
@@ -204,7 +204,8 @@ impl Events {
 
     /// The first row of a place that lies in the window; those before only say what it begins with.
     pub fn begin(&self, place: usize) -> usize {
-        self.rows[place].partition_point(|event| event.time_ns < self.window.from_ns)
+        let from_ns = self.window.map_or(i64::MIN, |window| window.from_ns);
+        self.rows[place].partition_point(|event| event.time_ns < from_ns)
     }
 
     /// Live bytes that a place began with, as a row; `None` where that is not known, or nothing.

@@ -6,14 +6,12 @@
 //! near 1 when it lies in crumbs. Memory that the allocator returned to the system meanwhile still
 //! counts as footprint, for nothing records that.
 
+use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
 use crate::ledger::Ledger;
 use crate::pools::{Pool, cell};
-
-/// Half-open ranges of addresses.
-pub type Ranges = Vec<(u64, u64)>;
 
 /// Pieces of memory at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,18 +37,19 @@ impl Fragments {
         };
         let taken = rows.iter().filter(|event| event.bytes > 0);
         let ever = taken.filter_map(|event| Some(range(event.address?, event.bytes)));
-        let footprint = union(ever.collect());
-        let live: Ranges = ledger
-            .blocks()
+        let footprint: IntervalSet<u64> = ever.collect();
+        let blocks = ledger.blocks();
+        let blocks: Vec<_> = blocks
             .map(|block| range(block.address, block.bytes))
             .collect();
-        let in_blocks = length(&live);
-        let live = union(live);
+        let in_blocks = length(&blocks);
+        let live: IntervalSet<u64> = blocks.into_iter().collect();
+        let free = footprint.difference(&live);
         Self {
-            footprint: length(&footprint),
-            live: length(&live),
-            largest_free: free(&footprint, &live).iter().map(size).max().unwrap_or(0),
-            twice: in_blocks - length(&live),
+            footprint: length(footprint.ranges()),
+            live: length(live.ranges()),
+            largest_free: free.ranges().iter().map(size).max().unwrap_or(0),
+            twice: in_blocks - length(live.ranges()),
         }
     }
 
@@ -74,40 +73,8 @@ fn size(range: &(u64, u64)) -> i128 {
     i128::from(range.1) - i128::from(range.0)
 }
 
-fn length(ranges: &Ranges) -> i128 {
+fn length(ranges: &[(u64, u64)]) -> i128 {
     ranges.iter().map(size).sum()
-}
-
-/// Sorted ranges without overlap that cover the same; ranges that touch become one.
-pub fn union(mut ranges: Ranges) -> Ranges {
-    ranges.sort_unstable();
-    let mut out: Ranges = Vec::new();
-    for (from, to) in ranges {
-        match out.last_mut() {
-            Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ if from < to => out.push((from, to)),
-            _ => {}
-        }
-    }
-    out
-}
-
-/// The part of `whole` that is not in `parts`; both as [`union`] gives them, `parts` inside `whole`.
-pub fn free(whole: &Ranges, parts: &Ranges) -> Ranges {
-    let mut out = Vec::new();
-    let mut parts = parts.iter().copied().peekable();
-    for (mut from, to) in whole.iter().copied() {
-        while let Some(part) = parts.next_if(|part| part.0 < to) {
-            if from < part.0 {
-                out.push((from, part.0));
-            }
-            from = part.1;
-        }
-        if from < to {
-            out.push((from, to));
-        }
-    }
-    out
 }
 
 /// Table `fragmentation`: a row at the peak and one after the last row, of places with addresses.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::quantiles::median;
+use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table, TableBuilder, rank};
 
 use crate::Options;
 use crate::events::Events;
 use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
-use crate::trend::{MIN_VALUES, Trend, median, trend};
-use crate::window::Window;
+use crate::trend::{MIN_VALUES, Trend, trend};
 
 /// Ends of iterations that are looked at; of more, every so many.
 pub const MAX_ITERATIONS: usize = 1000;
@@ -25,12 +26,12 @@ impl Ends {
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
-    pub fn load(run: &mut Run, has_ranks: bool, window: &Window) -> Result<Self> {
+    pub fn load(run: &mut Run, has_ranks: bool, window: Option<Window>) -> Result<Self> {
         let table = run.table("iterations")?;
         let (thread, end) = (table.i64("thread")?, table.i64("end_ns")?);
         let start = table.i64("start_ns")?;
         let inside = |start_ns: i64, end_ns: i64| {
-            !window.is_part || (start_ns >= window.from_ns && end_ns <= window.until_ns)
+            window.is_none_or(|window| window.contains(start_ns, end_ns))
         };
         let mut threads: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
         for row in 0..table.rows() {
@@ -138,7 +139,7 @@ pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
             tag,
             iterations: ends.len(),
             ends: live.first().copied().zip(live.last().copied()),
-            median: median(&mut values),
+            median: median(&mut values).unwrap_or(0.0),
             trend: found,
             later,
         }

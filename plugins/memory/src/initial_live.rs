@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
 use crate::events::{Event, Place};
-use crate::window::Window;
 
 /// As tables call it in place of a tag.
 pub const TAG: &str = "taken before the recording began";
@@ -68,7 +68,7 @@ impl Totals {
         &self,
         place: Place,
         rows: &[Event],
-        window: &Window,
+        window: Option<Window>,
     ) -> Option<InitialLive> {
         let totals = self
             .0
@@ -79,7 +79,7 @@ impl Totals {
         for at in totals.chunk_by(|a, b| a.0 == b.0) {
             let (time_ns, total) = at[0];
             // Rows behind the window were not read.
-            if window.is_part && time_ns >= window.until_ns {
+            if window.is_some_and(|window| time_ns >= window.until_ns) {
                 break;
             }
             let mut here = 0;

@@ -1,5 +1,6 @@
 //! Queries over the run.
 
+use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// All inputs.
@@ -27,11 +28,7 @@ pub const INPUTS: [Input; 9] = [
     ),
     Input::sql("run", "SELECT wall_ns, dropped FROM run"),
     // Only there where the report is about a part of the run.
-    Input::sql(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    )
-    .optional(),
+    Window::INPUT,
     Input::sql(
         "calls_of_window",
         "SELECT b.kind AS kind, b.name AS name, b.thread AS thread, COUNT(*) AS calls \

@@ -21,7 +21,6 @@ pub mod peak;
 pub mod pools;
 pub mod sample_weight;
 pub mod trend;
-pub mod window;
 
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
@@ -70,11 +69,11 @@ impl Plugin for Memory {
             return run.finding(findings::nothing_recorded(&events));
         }
         let owners = owners::Owners::load(run, events.has_ranks)?;
-        let ends = growth::Ends::load(run, events.has_ranks, &events.window)?;
+        let ends = growth::Ends::load(run, events.has_ranks, events.window)?;
         let table = run.table("run")?;
         let wall_ns = table.i64("wall_ns")?.iter().next().flatten();
         let dropped = table.u64("dropped")?.iter().next().flatten();
-        let wall_ns = events.window.length_ns().or(wall_ns);
+        let wall_ns = events.window.map(|window| window.length_ns()).or(wall_ns);
         let mut pools = Vec::with_capacity(events.places.len());
         for place in 0..events.places.len() {
             run.check_cancelled()?;

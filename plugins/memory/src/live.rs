@@ -87,8 +87,7 @@ pub fn table(
             .iter()
             .flat_map(|pool| pool.steps.iter().map(|step| step.time_ns))
     };
-    let (from, to) = if events.window.is_part {
-        let window = events.window;
+    let (from, to) = if let Some(window) = events.window {
         (window.from_ns, window.until_ns)
     } else {
         let last = times().max().unwrap_or(0);

@@ -80,9 +80,10 @@ impl Pool {
         let before = events.initial_row(place);
         let mut ledger = Ledger::starting_with(before.as_ref());
         let mut peak: Option<(usize, i128)> = None;
-        let from_ns = match &before {
-            Some(before) if !events.window.is_part => before.time_ns,
-            _ => events.window.from_ns,
+        let from_ns = match (&before, events.window) {
+            (_, Some(window)) => window.from_ns,
+            (Some(before), None) => before.time_ns,
+            (None, None) => i64::MIN,
         };
         if begin > 0 || before.is_some() {
             for event in &rows[..begin] {

@@ -6,6 +6,8 @@
 //! for independent; live bytes are not (they remember), so its p-value is too small for a series that
 //! wanders. That is why a trend needs a slope too.
 
+use trueno_analysis::quantiles::median;
+
 /// Fewer values than this tell nothing: the normal approximation does not hold.
 pub const MIN_VALUES: usize = 8;
 
@@ -34,23 +36,9 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
         }
     }
     Some(Trend {
-        slope: median(&mut slopes),
+        slope: median(&mut slopes)?,
         p: p_value(s, variance(values)),
     })
-}
-
-/// The middle value, or the mean of the two middle ones. 0 of none.
-pub fn median(values: &mut [f64]) -> f64 {
-    let n = values.len();
-    if n == 0 {
-        return 0.0;
-    }
-    let (below, &mut upper, _) = values.select_nth_unstable_by(n / 2, f64::total_cmp);
-    if n % 2 == 1 {
-        return upper;
-    }
-    let lower = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    lower + (upper - lower) / 2.0
 }
 
 /// Variance of S when there is no trend, with ties.

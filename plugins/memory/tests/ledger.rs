@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use trueno_plugin_memory::events::Event;
-use trueno_plugin_memory::fragments::{Fragments, free, union};
+use trueno_plugin_memory::fragments::Fragments;
 use trueno_plugin_memory::growth::at_ends;
 use trueno_plugin_memory::ledger::{Applied, Ledger, Suspect};
 use trueno_plugin_memory::live::thin;
@@ -142,22 +142,6 @@ proptest! {
             largest_free: longest,
             twice: i128::from(in_blocks) - live.len() as i128,
         });
-    }
-
-    #[test]
-    fn ranges_as_by_single_numbers(
-        whole in prop::collection::vec((0_u64..60, 0_u64..20), 0..12),
-        parts in prop::collection::vec((0_u64..60, 0_u64..20), 0..12),
-    ) {
-        let ranges = |list: &[(u64, u64)]| list.iter().map(|(from, length)| (*from, from + length)).collect::<Vec<_>>();
-        let numbers = |list: &[(u64, u64)]| list.iter().flat_map(|(from, to)| *from..*to).collect::<BTreeSet<_>>();
-        let (whole, parts) = (ranges(&whole), ranges(&parts));
-        let all: Vec<_> = whole.iter().chain(&parts).copied().collect();
-        let joined = union(all.clone());
-        prop_assert_eq!(numbers(&joined), numbers(&all));
-        prop_assert!(joined.windows(2).all(|pair| pair[0].1 < pair[1].0), "{:?}", joined);
-        let left = numbers(&free(&joined, &union(parts.clone())));
-        prop_assert_eq!(left, &numbers(&all) - &numbers(&parts));
     }
 
     #[test]

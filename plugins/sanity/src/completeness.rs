@@ -1,11 +1,11 @@
 //! Checks of the run as a whole: its end, its losses, what it covers and cost.
 
+use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_plugin::{Severity, counted};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
 use crate::rows::{Rows, TABLES};
-use crate::union::union;
 
 /// Above this share of the wall time the recorder's own cost is worth a finding.
 const COST_SHARE: f64 = 0.05;
@@ -85,7 +85,8 @@ pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
     let Some(wall_ns) = facts.wall_ns.filter(|wall_ns| *wall_ns > 0) else {
         return COVERAGE.not_measurable("the length of the run is not known");
     };
-    let mut intervals = Vec::new();
+    let mut intervals = IntervalSetBuilder::default();
+    let mut is_told = false;
     for (rows, table) in tables.iter().zip(TABLES) {
         if table == "syncs" {
             continue;
@@ -96,13 +97,15 @@ pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
                 && !rows.is_scope[*row]
                 && rows.dur_ns[*row] >= 0
         };
-        let interval = |row| (rows.start_ns[row], rows.end_ns(row));
-        intervals.extend((0..rows.id.len()).filter(tells).map(interval));
+        for row in (0..rows.id.len()).filter(tells) {
+            is_told = true;
+            intervals.add(rows.start_ns[row], rows.end_ns(row));
+        }
     }
-    if intervals.is_empty() {
+    if !is_told {
         return COVERAGE.not_measurable("nothing was recorded that tells when work ran");
     }
-    let share = union(&mut intervals) as f64 / wall_ns as f64;
+    let share = intervals.finish().total_ns() as f64 / wall_ns as f64;
     let found = format!("{share:.4}");
     if share > 0.0 && share <= 1.0 {
         COVERAGE.pass(

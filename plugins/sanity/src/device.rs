@@ -1,5 +1,6 @@
 //! Checks of kernels, the clock and tensors.
 
+use trueno_analysis::quantiles::middle_pair;
 use trueno_plugin::{Result, Run, Severity};
 
 use crate::check::{Check, Spec};
@@ -190,9 +191,7 @@ fn deviation(pairs: &[(u64, i64)]) -> Option<f64> {
     if rates.len() < 2 {
         return None;
     }
-    let mut sorted = rates.clone();
-    sorted.sort_by(f64::total_cmp);
-    let median = sorted[sorted.len() / 2];
+    let (_, median) = middle_pair(&mut rates, f64::total_cmp)?;
     Some(
         rates
             .iter()

@@ -7,12 +7,10 @@ pub mod check;
 pub mod completeness;
 pub mod device;
 pub mod facts;
-pub mod ids;
 pub mod inputs;
 pub mod ranks;
 pub mod rows;
 pub mod times;
-pub mod union;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 

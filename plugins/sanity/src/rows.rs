@@ -99,6 +99,12 @@ impl Rows {
         })
     }
 
+    /// Ids with the numbers of their rows, the last first.
+    pub fn numbered(&self) -> impl Iterator<Item = (u64, u32)> {
+        let ids = self.id.iter().enumerate().rev();
+        ids.map(|(at, id)| (*id, self.first + at as u32))
+    }
+
     /// The enclosing row of a row, where it has one.
     pub fn parent(&self, row: usize) -> Option<u64> {
         self.parent.as_ref()?.get(row)

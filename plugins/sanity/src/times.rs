@@ -1,10 +1,10 @@
 //! Checks of single rows: durations, the window, ids, parents, nesting, edges.
 
+use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run, Severity};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
-use crate::ids::Ids;
 use crate::rows::{Rows, TABLES, place};
 
 const fn error(name: &'static str, expected: &'static str, suggestion: &'static str) -> Spec {
@@ -103,11 +103,15 @@ pub fn bounds(facts: &Facts, tables: &[Rows]) -> [Check; 2] {
 /// An input lacks a column or has it in another type.
 pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]> {
     let all: usize = tables.iter().map(|rows| rows.id.len()).sum();
-    let ids = Ids::new(tables.iter().flat_map(|rows| &rows.id));
+    // Backwards, so that of equal ids the first row counts.
+    let ids = IdIndex::new(|| tables.iter().rev().flat_map(Rows::numbered));
+    let is_first = |(id, row): &(u64, u32)| ids.get(*id) == Some(*row);
+    let twice = tables.iter().flat_map(Rows::numbered);
+    let twice = twice.filter(|row| !is_first(row)).count();
     let unique = if all == 0 {
         UNIQUE.not_measurable("no row with an id was recorded")
     } else {
-        UNIQUE.counted(ids.duplicates.len() as u64, format!("of {all} ids"))
+        UNIQUE.counted(twice as u64, format!("of {all} ids"))
     };
 
     let (mut linked, mut missing, mut nested, mut outside) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -118,7 +122,7 @@ pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]
                 continue;
             };
             linked += 1;
-            let Some(found) = ids.row(parent) else {
+            let Some(found) = ids.get(parent) else {
                 missing += 1;
                 continue;
             };
@@ -166,7 +170,7 @@ pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]
 
     let table = run.table("edges")?;
     let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-    let nowhere = |id: Option<u64>| id.is_none_or(|id| ids.row(id).is_none());
+    let nowhere = |id: Option<u64>| id.is_none_or(|id| ids.get(id).is_none());
     let bad = (0..table.rows())
         .filter(|&row| nowhere(from.get(row)) || nowhere(to.get(row)))
         .count();

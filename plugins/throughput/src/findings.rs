@@ -105,8 +105,8 @@ fn state(result: &Result) -> Finding {
         .suggestion("record more iterations, or look at what changes from one to the next")
         .evidence(rows_of(result, "")),
         SteadyState::From(first) => {
-            let wall: Vec<f64> = result.steady_ns().iter().map(|wall| *wall as f64).collect();
-            let median = crate::statistics::median(&wall).unwrap_or(0.0);
+            let mut wall: Vec<f64> = result.steady_ns().iter().map(|wall| *wall as f64).collect();
+            let median = trueno_analysis::quantiles::median(&mut wall).unwrap_or(0.0);
             Finding::new(
                 "steady_state",
                 Severity::Info,

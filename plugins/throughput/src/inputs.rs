@@ -1,5 +1,6 @@
 //! Queries over the run.
 
+use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// All inputs.
@@ -36,11 +37,7 @@ pub const INPUTS: [Input; 7] = [
          ) AS pairs GROUP BY thread, iteration, kind, name ORDER BY thread, iteration, kind, name",
     ),
     // Only there where the report is about a part of the run.
-    Input::sql(
-        "report_window",
-        "SELECT from_ns, until_ns FROM report_window",
-    )
-    .optional(),
+    Window::INPUT,
     // Only there where the run holds ranks; threads then hold their rank.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

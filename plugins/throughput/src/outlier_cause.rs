@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::quantiles::median;
 use trueno_plugin::{Result, Run};
 
 use crate::series::{Iteration, Series};
-use crate::statistics::median;
 
 /// Kind and name of rows.
 pub type Name = (String, String);
@@ -100,11 +100,11 @@ impl Names {
             .flat_map(BTreeMap::keys)
             .collect();
         for name in names {
-            let values: Vec<f64> = steady
+            let mut values: Vec<f64> = steady
                 .iter()
                 .map(|times| times.get(name).map_or(0.0, |self_ns| *self_ns as f64))
                 .collect();
-            medians.insert(name, median(&values).unwrap_or(0.0));
+            medians.insert(name, median(&mut values).unwrap_or(0.0));
         }
         let named = |iteration: &Iteration| {
             let excess = of(iteration)?

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
 
 /// One iteration.
@@ -52,10 +53,7 @@ impl Loaded {
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let has_ranks = !run.table("ranks")?.is_missing();
-        let table = run.table("report_window")?;
-        let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
-        let ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());
-        let window = ends.into_iter().next();
+        let window = Window::read(run)?;
         let table = run.table("iterations")?;
         let (id, thread) = (table.u64("id")?, table.i64("thread")?);
         let (number, bound) = (table.u64("iteration")?, table.bool("is_bound")?);
@@ -73,7 +71,7 @@ impl Loaded {
                 continue;
             };
             let end_ns = start_ns.saturating_add(wall_ns);
-            if window.is_some_and(|(from_ns, until_ns)| start_ns < from_ns || end_ns > until_ns) {
+            if window.is_some_and(|window| !window.contains(start_ns, end_ns)) {
                 out.outside += 1;
                 continue;
             }

@@ -1,12 +1,13 @@
 //! Results of a series, and the output tables.
 
+use trueno_analysis::quantiles::{median, nearest_rank};
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::Options;
 use crate::declared::{Declared, WORK};
 use crate::outlier_cause::{Names, OutlierCause};
 use crate::series::{Iteration, Series};
-use crate::statistics::{mean, median, p99, variation};
+use crate::statistics::{mean, variation};
 use crate::warm_up::{SteadyState, drift, fence, steady_state};
 
 /// One iteration with what was found about it.
@@ -250,11 +251,11 @@ pub fn summary(results: &[Result]) -> TableBuilder {
         .u64("steady", results.iter().map(steady))
         .f64(
             "median_ns",
-            results.iter().map(|result| median(&floats(result))),
+            results.iter().map(|result| median(&mut floats(result))),
         )
         .i64(
             "p99_ns",
-            results.iter().map(|result| p99(&result.steady_ns())),
+            results.iter().map(|result| nearest_rank(&mut result.steady_ns(), 99)),
         )
         .f64(
             "mean_ns",

@@ -6,8 +6,9 @@
 //! within `tolerance` of `later`. The allowance is the larger of `mads` deviations and `tolerance`
 //! of `later`. Where no iteration of the first half is that, the series has no steady state.
 
+use trueno_analysis::quantiles::{median, median_absolute_deviation};
+
 use crate::Options;
-use crate::statistics::{mad, median};
 
 /// Fewer iterations than this tell nothing.
 pub const MIN_ITERATIONS: usize = 8;
@@ -31,20 +32,20 @@ pub fn steady_state(wall_ns: &[i64], options: &Options) -> SteadyState {
     if n < MIN_ITERATIONS {
         return SteadyState::TooFew;
     }
-    let values: Vec<f64> = wall_ns.iter().map(|wall| *wall as f64).collect();
+    let values = floats(wall_ns);
     let half = &values[n / 2..];
     let (Some(later), window) = (
-        median(half),
+        median(&mut half.to_vec()),
         usize::try_from(options.window).unwrap_or(n).clamp(1, n),
     ) else {
         return SteadyState::TooFew;
     };
     let near = options.tolerance * later;
-    let allowance = near.max(options.mads * mad(half, later).unwrap_or(0.0));
+    let allowance = near.max(options.mads * median_absolute_deviation(half, later).unwrap_or(0.0));
     let fits = |from: &usize| {
         let next = &values[*from..n.min(from + window)];
         values[*from] <= later + allowance
-            && median(next).is_some_and(|median| (median - later).abs() <= near)
+            && median(&mut next.to_vec()).is_some_and(|median| (median - later).abs() <= near)
     };
     (0..=n / 2)
         .find(fits)
@@ -60,13 +61,17 @@ pub struct Fence {
     pub distance: f64,
 }
 
+fn floats(wall_ns: &[i64]) -> Vec<f64> {
+    wall_ns.iter().map(|wall| *wall as f64).collect()
+}
+
 /// The fence of some wall times; `None` of none.
 pub fn fence(wall_ns: &[i64], options: &Options) -> Option<Fence> {
-    let values: Vec<f64> = wall_ns.iter().map(|wall| *wall as f64).collect();
-    let median = median(&values)?;
+    let mut values = floats(wall_ns);
+    let median = median(&mut values)?;
     Some(Fence {
         median,
-        distance: (options.mads * mad(&values, median)?).max(FLOOR * median),
+        distance: (options.mads * median_absolute_deviation(&values, median)?).max(FLOOR * median),
     })
 }
 
@@ -90,7 +95,7 @@ pub fn drift(wall_ns: &[i64]) -> Option<f64> {
     if wall_ns.len() < MIN_ITERATIONS {
         return None;
     }
-    let middle = |part: &[i64]| median(&part.iter().map(|wall| *wall as f64).collect::<Vec<_>>());
+    let middle = |part: &[i64]| median(&mut floats(part));
     let (first, last) = (
         middle(&wall_ns[..third])?,
         middle(&wall_ns[wall_ns.len() - third..])?,

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_plugin::{Result, Run, rank};
 
 use super::loader_names::is_loader;
-use super::ranges::{Ranges, common, total, union};
 use super::{Device, Window};
 
 /// A row of `category.by_brick`.
@@ -83,7 +83,7 @@ pub struct Bricks {
     /// Busy time of host lanes, the most first.
     pub host_busy_ns: Vec<(String, i64)>,
     /// Time of bricks by thread, where there are ranks.
-    by_thread: BTreeMap<i64, Ranges>,
+    by_thread: BTreeMap<i64, IntervalSetBuilder<i64>>,
     /// Time of bricks without host waits by rank, where there are several.
     pub rank_busy_ns: BTreeMap<i64, i64>,
 }
@@ -255,7 +255,7 @@ impl Bricks {
         for row in 0..table.rows() {
             let range = window.row(start.get(row), dur.get(row));
             if let (Some(thread), Some(range)) = (thread.get(row), range) {
-                self.by_thread.entry(thread).or_default().push(range);
+                self.by_thread.entry(thread).or_default().add(range.0, range.1);
             }
         }
         Ok(())
@@ -269,8 +269,8 @@ impl Bricks {
                 .iter()
                 .filter(|wait| wait.thread == Some(thread));
             let waits = waits.filter_map(|wait| window.cut(wait.start_ns, wait.end_ns));
-            let (ranges, waits) = (union(ranges), union(waits.collect()));
-            let busy_ns = total(&ranges).saturating_sub(common(&ranges, &waits));
+            let (ranges, waits) = (ranges.finish(), waits.collect());
+            let busy_ns = ranges.total_ns().saturating_sub(ranges.common_ns(&waits));
             let sum = self.rank_busy_ns.entry(thread >> 16).or_default();
             *sum = sum.saturating_add(busy_ns);
         }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::{Result, Run, Table, rank};
 
 use super::Window;
-use super::ranges::{Ranges, union};
 
 /// A kernel or a transfer of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -238,12 +238,12 @@ impl Device {
     }
 
     /// Times of the wanted work of a device; without a device, of all of them.
-    pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> Ranges {
+    pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> IntervalSet<i64> {
         let of = self
             .work
             .iter()
             .filter(|work| (device.is_none() || work.device == device) && wanted(work));
-        union(of.map(|work| (work.start_ns, work.end_ns)).collect())
+        of.map(|work| (work.start_ns, work.end_ns)).collect()
     }
 
     /// Returns whether a host wait of a rank for a device returned within these times.

@@ -14,10 +14,10 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
+use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::rank;
 
 use super::device::device_name;
-use super::ranges::{Ranges, union, within};
 use super::{Bricks, Device, Window};
 
 /// Times and sizes in the table of the module.
@@ -112,7 +112,7 @@ impl Idle {
                 .copied()
                 .collect();
             let loaders = bricks.loaders.iter().filter(|load| load.rank == rank);
-            let loaders: Ranges = union(loaders.map(|load| load.range).collect());
+            let loaders: IntervalSet<i64> = loaders.map(|load| load.range).collect();
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;
@@ -186,7 +186,7 @@ fn gap(
     (start_ns, end_ns): (i64, i64),
     next: &super::Work,
     holds: &[(i64, i64, u64, bool)],
-    loaders: &Ranges,
+    loaders: &IntervalSet<i64>,
     limits: &Limits,
 ) -> Gap {
     let mut out = Gap {
@@ -218,7 +218,7 @@ fn gap(
         (out.held_ns, out.wait, out.by_copy) =
             (free_ns.saturating_sub(start_ns), Some(hold.2), hold.3);
     }
-    let loading = within(loaders, start_ns, asked_ns);
+    let loading = loaders.within_ns(start_ns, asked_ns);
     out.cause =
         if loading > 0 && loading >= asked_ns.saturating_sub(start_ns).saturating_sub(loading) {
             Cause::Loader

@@ -6,7 +6,6 @@ mod device;
 mod idle;
 mod loader_names;
 mod path;
-pub mod ranges;
 mod roof;
 mod steps;
 mod tasks;
@@ -24,6 +23,7 @@ pub use window::Window;
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::{Result, Run, Table, rank};
 
 /// All of them.
@@ -84,15 +84,15 @@ impl Facts {
         })
     }
 
-    /// Time of the path's unexplained waits that device work of these times (as `union` gives them) may have filled: a wait that
+    /// Time of the path's unexplained waits that device work of these times may have filled: a wait that
     /// names no stream is `sync_wait` on the path, and what the host waited for is what ran. Of a device the waits of its rank.
-    pub fn waited_ns(&self, ranges: &[(i64, i64)], device: Option<i64>) -> i64 {
+    pub fn waited_ns(&self, times: &IntervalSet<i64>, device: Option<i64>) -> i64 {
         let rank = device.map(|device| rank::of_place(device).0);
         let of_rank = |id: u64| rank.is_none() || i64::try_from(rank::of_key(id)).ok() == rank;
         let waits = self.device.waits.iter();
         let waits = waits.filter(|wait| !wait.is_join && of_rank(wait.id));
-        let waits = ranges::union(waits.map(|wait| (wait.start_ns, wait.end_ns)).collect());
-        ranges::common(&waits, ranges).min(self.path.kind_ns("sync_wait"))
+        let waits: IntervalSet<i64> = waits.map(|wait| (wait.start_ns, wait.end_ns)).collect();
+        waits.common_ns(times).min(self.path.kind_ns("sync_wait"))
     }
 
     /// The category of work of a device: that of the brick it was asked for in; where that has none, its own.

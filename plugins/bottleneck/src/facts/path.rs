@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::SaturatingSum;
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run, Table};
 
-use super::ranges::Total;
 
 /// Gain from less time of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,7 +127,7 @@ impl Path {
         }
         let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
         let before = |piece: &Piece| until_ns.saturating_sub(piece.start_ns).min(piece.dur_ns);
-        pieces.map(before).filter(|ns| *ns > 0).total()
+        pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
     }
 
     /// Time on the path of a name and what belongs to it.
@@ -137,7 +137,7 @@ impl Path {
                 .names
                 .iter()
                 .filter(|row| row.0 == name && row.1 != "sync_wait");
-            of_name.map(|row| row.3).total()
+            of_name.map(|row| row.3).saturating_sum()
         };
         self.opportunities
             .get(name)

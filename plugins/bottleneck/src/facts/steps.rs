@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::{Result, Run};
 
 use super::bricks::count;
-use super::ranges::{Ranges, common, total, union};
 
 /// An iteration that took longer than the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,16 +23,16 @@ pub struct Steps {
     /// Start of the first steady state; `None`: there is none, or that cannot be told.
     pub steady_ns: Option<i64>,
     /// Times of warm-up.
-    pub warm_up: Ranges,
+    pub warm_up: IntervalSet<i64>,
     /// Iterations of warm-up.
     pub warming: u64,
     /// Steady iterations.
     pub steady: u64,
     /// Times of steady iterations.
-    steady_ranges: Ranges,
+    steady_times: IntervalSet<i64>,
     /// The slow ones among the steady.
     pub slow: Vec<Slow>,
-    slow_ranges: Ranges,
+    slow_times: IntervalSet<i64>,
 }
 
 impl Steps {
@@ -42,6 +42,7 @@ impl Steps {
     /// It lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let mut out = Self::default();
+        let (mut warm_up, mut steady) = <(IntervalSetBuilder<i64>, IntervalSetBuilder<i64>)>::default();
         let table = run.table("iterations")?;
         let (wall, start) = (table.i64("wall_ns")?, table.i64("start_ns")?);
         let (phase, outlier) = (table.text("phase")?, table.text("outlier")?);
@@ -53,13 +54,13 @@ impl Steps {
             let range = (start_ns, start_ns.saturating_add(wall_ns.max(0)));
             match phase.get(row) {
                 Some("warm-up") => {
-                    out.warm_up.push(range);
+                    warm_up.add(range.0, range.1);
                     out.warming += 1;
                 }
                 Some("steady") => {
                     let first_ns = out.steady_ns.get_or_insert(start_ns);
                     *first_ns = start_ns.min(*first_ns);
-                    out.steady_ranges.push(range);
+                    steady.add(range.0, range.1);
                     out.steady += 1;
                 }
                 _ => {}
@@ -69,24 +70,23 @@ impl Steps {
                 out.slow.push(Slow { range, by });
             }
         }
-        out.warm_up = union(std::mem::take(&mut out.warm_up));
-        out.steady_ranges = union(std::mem::take(&mut out.steady_ranges));
-        out.slow_ranges = union(out.slow.iter().map(|slow| slow.range).collect());
+        (out.warm_up, out.steady_times) = (warm_up.finish(), steady.finish());
+        out.slow_times = out.slow.iter().map(|slow| slow.range).collect();
         Ok(out)
     }
 
-    /// Of `ranges` (as [`union`] gives them) the share before the steady state; `None`: that is not known, or they are empty.
-    pub fn before_steady(&self, ranges: &[(i64, i64)]) -> Option<f64> {
-        let (steady_ns, all_ns) = (self.steady_ns?, total(ranges));
-        let before_ns = common(ranges, &[(i64::MIN, steady_ns)]);
+    /// Share of `times` before the steady state; `None`: that is not known, or they are empty.
+    pub fn before_steady(&self, times: &IntervalSet<i64>) -> Option<f64> {
+        let (steady_ns, all_ns) = (self.steady_ns?, times.total_ns());
+        let before_ns = times.within_ns(i64::MIN, steady_ns);
         (all_ns > 0).then(|| before_ns as f64 / all_ns as f64)
     }
 
-    /// Of the time that `ranges` have in steady iterations the share in slow ones, and what share of all steady time those are.
-    pub fn in_slow(&self, ranges: &[(i64, i64)]) -> Option<(f64, f64)> {
-        let of_steady = common(ranges, &self.steady_ranges);
-        let (slow_ns, all_ns) = (total(&self.slow_ranges), total(&self.steady_ranges));
-        let of_slow = common(ranges, &self.slow_ranges);
+    /// Of the time that `times` have in steady iterations the share in slow ones, and what share of all steady time those are.
+    pub fn in_slow(&self, times: &IntervalSet<i64>) -> Option<(f64, f64)> {
+        let of_steady = times.common_ns(&self.steady_times);
+        let (slow_ns, all_ns) = (self.slow_times.total_ns(), self.steady_times.total_ns());
+        let of_slow = times.common_ns(&self.slow_times);
         (of_steady > 0 && slow_ns > 0).then(|| {
             (
                 of_slow as f64 / of_steady as f64,

@@ -1,5 +1,6 @@
 //! The part of the run that is looked at.
 
+use trueno_analysis::window::Window as Part;
 use trueno_plugin::{Result, Run};
 
 /// From when to when.
@@ -34,19 +35,17 @@ impl Window {
             .f64("cost_ns_per_span")
             .ok()
             .and_then(|cost| cost.iter().flatten().next());
-        let part = run.table("report_window")?;
-        let first =
-            |name: &str| -> Result<Option<i64>> { Ok(part.i64(name)?.iter().flatten().next()) };
-        let (from, until) = (first("from_ns")?, first("until_ns")?);
-        let from_ns = from.unwrap_or(0);
-        let until_ns = until.or(wall_ns).unwrap_or(0).max(from_ns);
+        let part = Part::read(run)?;
+        let from_ns = part.map_or(0, |part| part.from_ns);
+        let until_ns = part.map(|part| part.until_ns).or(wall_ns);
+        let until_ns = until_ns.unwrap_or(0).max(from_ns);
         // So that the length of any part of it is a number.
         let until_ns = until_ns.min(from_ns.saturating_add(i64::MAX));
         Ok(Self {
             from_ns,
             until_ns,
             wall_ns: until_ns - from_ns,
-            is_part: from.is_some(),
+            is_part: part.is_some(),
             cost_ns_per_span: cost,
             ranks: run.table("ranks")?.rows(),
         })
@@ -59,8 +58,8 @@ impl Window {
 
     /// Part of an interval that lies inside; `None`: nothing.
     pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
-        let cut = (start_ns.max(self.from_ns), end_ns.min(self.until_ns));
-        (cut.0 < cut.1 || (cut.0 == cut.1 && start_ns == end_ns)).then_some(cut)
+        let (from_ns, until_ns) = (self.from_ns, self.until_ns);
+        Part { from_ns, until_ns }.clip(start_ns, end_ns)
     }
 
     /// Part of a row that lies inside; `None`: nothing, or its times are not known.

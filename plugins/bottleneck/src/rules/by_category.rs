@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+
 use super::draft::Draft;
 use super::gaps::{SHOWN, gaps, gaps_sql};
 use super::{Options, Rule, serial, small_batches, sync, transfer};
-use crate::facts::ranges::{Ranges, Total, common, total, union};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
@@ -22,7 +23,7 @@ struct Part<'a> {
     n: u64,
     ns: i64,
     /// Its times; empty: not known.
-    times: Ranges,
+    times: Vec<(i64, i64)>,
     gaps: Vec<&'a Gap>,
     /// Rows by time.
     rows: Vec<(i64, u64)>,
@@ -42,7 +43,7 @@ impl Rule for CategoryParts {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for at in 0..verdicts.findings.len() {
             let parts = parts(facts, options, &verdicts.findings[at]);
-            let all_ns = parts.values().map(|part| part.ns).total();
+            let all_ns = parts.values().map(|part| part.ns).saturating_sum();
             if all_ns <= 0 || parts.keys().all(|name| name.is_empty()) {
                 continue;
             }
@@ -128,8 +129,8 @@ fn by_copies<'a>(facts: &'a Facts, options: &Options, scope: &str) -> Parts<'a> 
     }
     let kernels = facts.device.busy(device, |work| work.is_kernel());
     for part in out.values_mut() {
-        part.times = union(std::mem::take(&mut part.times));
-        part.ns = total(&part.times).saturating_sub(common(&part.times, &kernels));
+        let times: IntervalSet<i64> = part.times.iter().copied().collect();
+        part.ns = times.total_ns().saturating_sub(times.common_ns(&kernels));
     }
     out
 }
@@ -162,9 +163,9 @@ fn by_joins(facts: &Facts) -> Parts<'_> {
             .and_then(|task| facts.category_of(&task.name));
         let part = out.entry(category.unwrap_or("")).or_default();
         part.n += 1;
-        let ns = total(&join.around);
+        let ns = join.around.total_ns();
         part.ns = part.ns.saturating_add(ns);
-        part.times.extend(join.around);
+        part.times.extend(join.around.ranges());
         part.rows.push((ns, join.id));
     }
     out
@@ -236,7 +237,7 @@ fn tell(
     };
     let share = part.ns as f64 / all_ns as f64;
     let gain_ns = whole.gain_ns.map_or(0, |gain| (gain as f64 * share) as i64);
-    let during = union(part.times.clone());
+    let during = part.times.iter().copied().collect();
     Draft {
         class: whole.class,
         code: PART,

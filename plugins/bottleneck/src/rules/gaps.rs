@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank::of_place;
 
 use super::Options;
-use crate::facts::ranges::{Ranges, Total, union};
 use crate::facts::{Cause, Facts, Gap};
 use crate::options::thresholds;
 use crate::verdict::Confidence;
@@ -42,7 +42,7 @@ pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
     let kernels = rows
         .filter(|row| row.1 == "work" && names.contains(row.0.as_str()))
         .map(|row| row.3)
-        .total();
+        .saturating_sum();
     let on_devices = kernels.saturating_add(facts.path.kind_ns("transfer"));
     let host_ns = wall_ns.saturating_sub(on_devices).max(0);
     if facts.window.ranks < 2 || facts.path.pieces.is_empty() {
@@ -60,7 +60,7 @@ pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
             && piece.kind != "transfer"
             && !(piece.kind == "work" && is_kernel())
     });
-    of_rank.map(|piece| piece.dur_ns).total().clamp(0, host_ns)
+    of_rank.map(|piece| piece.dur_ns).saturating_sum().clamp(0, host_ns)
 }
 
 /// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.
@@ -92,8 +92,8 @@ pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> Vec<&Gap> {
 }
 
 /// Times of gaps.
-pub fn times(gaps: &[&Gap]) -> Ranges {
-    union(gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect())
+pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
+    gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect()
 }
 
 /// Rows of evidence that a query names.

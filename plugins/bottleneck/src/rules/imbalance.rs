@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::intervals::SaturatingSum;
 use trueno_plugin::rank;
 
 use super::draft::Draft;
 use super::{Options, Rule, sync};
 use crate::class::Class;
-use crate::facts::ranges::{Total, one_after_another, union};
+use crate::scheduling::one_after_another;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -53,7 +54,7 @@ fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
     let (who, longest) = sums
         .iter()
         .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)))?;
-    let mean = sums.values().copied().total() / sums.len() as i64;
+    let mean = sums.values().copied().saturating_sum() / sums.len() as i64;
     (sums.len() > 1).then_some((*longest, mean, *who))
 }
 
@@ -142,7 +143,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             "smaller pieces that threads take as they become free".into()
         },
     }
-    .during(facts, &union(during))
+    .during(facts, &during.into_iter().collect())
     .with_gain(facts, options, gain_ns.unwrap_or(0), verdicts);
 }
 
@@ -192,7 +193,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let unknown = facts.device.work.iter().filter(|work| {
             work.is_kernel() && work.device == Some(device) && work.stream.is_none()
         });
-        let unknown_ns = unknown.map(Work::dur_ns).total();
+        let unknown_ns = unknown.map(Work::dur_ns).saturating_sum();
         if unknown_ns as f64 >= options.imbalance.imbalance * longest as f64 {
             verdicts.not_measurable(
                 CLASS,

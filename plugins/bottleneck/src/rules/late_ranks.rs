@@ -7,10 +7,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::intervals::SaturatingSum;
+
 use super::draft::Draft;
 use super::gaps::SHOWN;
 use super::{Options, Rule, imbalance, sync};
-use crate::facts::ranges::{Total, one_after_another, union};
+use crate::scheduling::one_after_another;
 use crate::facts::{Facts, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -46,7 +48,7 @@ impl Meeting<'_> {
             .0
             .values()
             .map(|work| last_ns.saturating_sub(work.start_ns));
-        waits.total()
+        waits.saturating_sum()
     }
 }
 
@@ -110,7 +112,7 @@ impl Rule for LateRanks {
             return;
         }
         one.sort_by_key(|meeting| Reverse(meeting.waited_ns()));
-        let waited_ns = one.iter().map(Meeting::waited_ns).total();
+        let waited_ns = one.iter().map(Meeting::waited_ns).saturating_sum();
         // Who was last, by how long the others waited for it, and how often.
         let mut late: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
         for meeting in &one {
@@ -133,7 +135,7 @@ impl Rule for LateRanks {
             .take(SHOWN);
         let ids: Vec<String> = rows.map(|work| work.id.to_string()).collect();
         let during = one.iter().flat_map(|meeting| meeting.0.values());
-        let during = union(during.map(|work| (work.start_ns, work.end_ns)).collect());
+        let during = during.map(|work| (work.start_ns, work.end_ns)).collect();
         // The longest alone may be how the recording began.
         let is_single = longest.waited_ns().saturating_mul(2) > waited_ns;
         Draft {

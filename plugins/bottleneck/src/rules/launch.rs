@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::Total;
+use trueno_analysis::intervals::SaturatingSum;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
@@ -57,7 +57,7 @@ impl Rule for LaunchBound {
             let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());
             let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
             let kernels = durs.len() as u64;
-            let mean = durs.into_iter().total() / (kernels.max(1) as i64);
+            let mean = durs.into_iter().saturating_sum() / (kernels.max(1) as i64);
             Draft {
             class: CLASS,
             code: "launch_bound",

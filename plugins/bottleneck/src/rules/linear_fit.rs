@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::facts::Size;
-use crate::facts::ranges::Total;
+use trueno_analysis::intervals::SaturatingSum;
 use crate::verdict::Confidence;
 use crate::words::{count, percent};
 
@@ -159,7 +159,7 @@ impl Fit {
         }
         let calls = all.iter().fold(0, |n: u64, of| n.saturating_add(of.calls));
         let work: f64 = all.iter().map(|of| of.size as f64 * of.calls as f64).sum();
-        let took_ns = sizes.iter().map(|size| size.dur_ns).total() as f64;
+        let took_ns = sizes.iter().map(|size| size.dur_ns).saturating_sum() as f64;
         Ok(Self {
             measure,
             against: None,

@@ -8,10 +8,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::{Ranges, Total, total, union};
 use crate::facts::{Cause, Facts, Load};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -45,13 +46,13 @@ impl Rule for DataLoad {
         let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
         let rows = facts.bricks.loaders.iter();
         let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
-        let loading = union(rows.iter().map(|row| row.range).collect());
+        let loading = rows.iter().map(|row| row.range).collect();
         // Ranks load side by side.
-        let mut by_rank: BTreeMap<i64, Ranges> = BTreeMap::new();
+        let mut by_rank: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
         for row in &rows {
-            by_rank.entry(row.rank).or_default().push(row.range);
+            by_rank.entry(row.rank).or_default().add(row.range.0, row.range.1);
         }
-        let by_rank = by_rank.into_values().map(|ranges| total(&union(ranges)));
+        let by_rank = by_rank.into_values().map(|ranges| ranges.finish().total_ns());
         let by_rank: Vec<i64> = by_rank.collect();
         let all_ns = by_rank.iter().copied().max().unwrap_or(0);
         let ranks = by_rank.len();
@@ -67,9 +68,9 @@ impl Rule for DataLoad {
             })
             .collect();
         names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        let on_path = names.iter().map(|row| row.0).total();
+        let on_path = names.iter().map(|row| row.0).saturating_sum();
         let path_ns = if facts.path.is_known {
-            on_path.min(by_rank.into_iter().total())
+            on_path.min(by_rank.into_iter().saturating_sum())
         } else {
             all_ns
         };
@@ -104,7 +105,7 @@ impl Rule for DataLoad {
             .iter()
             .filter(|gap| gap.cause == Cause::Loader)
             .map(|gap| gap.dur_ns())
-            .total();
+            .saturating_sum();
         let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
         let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
             crate::facts::Idle::device_name(span.0)

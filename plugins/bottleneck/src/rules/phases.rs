@@ -4,9 +4,10 @@
 //! What lies to [`NEARLY_ALL`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
 //! [`HALF`] on it says how much. What lies to [`HALF`] in slow iterations, which are no more than a [`FEW`] of the steady time, says that.
 
+use trueno_analysis::intervals::IntervalSet;
+
 use super::draft::Draft;
 use crate::facts::Facts;
-use crate::facts::ranges::{Ranges, common, total, union};
 use crate::words::{count, many, percent, short, time};
 
 /// Share from which on all of it is meant.
@@ -17,13 +18,13 @@ const HALF: f64 = 0.5;
 const FEW: f64 = 0.25;
 
 impl Draft {
-    /// Says when it was, of the times (as `union` gives them) that it is about.
-    pub fn during(mut self, facts: &Facts, times: &[(i64, i64)]) -> Self {
+    /// Says when it was, of the times that it is about.
+    pub fn during(mut self, facts: &Facts, times: &IntervalSet<i64>) -> Self {
         let steps = &facts.steps;
         if let Some(before) = steps.before_steady(times).filter(|share| *share > 0.0) {
-            let in_warm_up = common(times, &steps.warm_up);
+            let in_warm_up = times.common_ns(&steps.warm_up);
             if before >= NEARLY_ALL {
-                let is_warm_up = in_warm_up.saturating_mul(2) >= total(times);
+                let is_warm_up = in_warm_up.saturating_mul(2) >= times.total_ns();
                 let when = match is_warm_up {
                     true => "in warm-up",
                     false => "before the first iteration",
@@ -64,12 +65,12 @@ impl Draft {
             .work
             .iter()
             .filter(|work| work.is_kernel() && facts.device.name(work) == name);
-        let times: Ranges = of_device.map(|work| (work.start_ns, work.end_ns)).collect();
+        let times: IntervalSet<i64> = of_device.map(|work| (work.start_ns, work.end_ns)).collect();
         let (steps, end_ns) = (&facts.steps, facts.bricks.ends_ns.get(name));
         if !times.is_empty() {
-            self = self.during(facts, &union(times));
+            self = self.during(facts, &times);
         } else if let Some((steady_ns, end_ns)) = steps.steady_ns.zip(end_ns) {
-            let first_ns = steps.warm_up.first().map(|range| range.0);
+            let first_ns = steps.warm_up.ranges().first().map(|range| range.0);
             if *end_ns <= steady_ns {
                 let is_set_up = first_ns.is_none_or(|first_ns| *end_ns <= first_ns);
                 let when = match is_set_up {

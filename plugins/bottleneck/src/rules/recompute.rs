@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
-use crate::facts::ranges::Total;
+use trueno_analysis::intervals::SaturatingSum;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short};
@@ -44,7 +44,7 @@ struct All<'a> {
 
 impl All<'_> {
     fn again_ns(&self) -> i64 {
-        self.by_results.values().map(|of| of.again_ns).total()
+        self.by_results.values().map(|of| of.again_ns).saturating_sum()
     }
 }
 
@@ -118,7 +118,7 @@ impl Rule for Recomputation {
             let (all_ns, results) = (all.dur_ns, &all.by_results);
             let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
             let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
-            let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).total();
+            let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).saturating_sum();
             let Some((tensors, _)) = repeated.first() else {
                 continue;
             };

@@ -8,12 +8,14 @@
 //!
 //! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
 
+use std::collections::BTreeMap;
+
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::{Ranges, Total, total, union, within};
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -25,7 +27,7 @@ struct Trips {
     on_host: u64,
     other: u64,
     /// Times of the copies.
-    copies: Ranges,
+    copies: Vec<(i64, i64)>,
 }
 
 /// The same bytes back and forth.
@@ -48,8 +50,8 @@ impl Rule for RedundantTransfers {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        let mut series: std::collections::BTreeMap<(i64, u64), Vec<&Work>> =
-            std::collections::BTreeMap::new();
+        let mut series: BTreeMap<(i64, u64), Vec<&Work>> =
+            BTreeMap::new();
         for work in &facts.device.work {
             // Copies of an unknown device may each be of another.
             let (Some(device), Some(bytes)) = (work.device, work.copy.and_then(|copy| copy.bytes))
@@ -68,11 +70,11 @@ impl Rule for RedundantTransfers {
         let device_path = facts
             .path
             .kind_ns("transfer")
-            .saturating_add(calls.map(|row| row.3).total());
-        let mut kernels_of: std::collections::BTreeMap<i64, Ranges> =
-            std::collections::BTreeMap::new();
-        let mut asking_of: std::collections::BTreeMap<u64, Ranges> =
-            std::collections::BTreeMap::new();
+            .saturating_add(calls.map(|row| row.3).saturating_sum());
+        let mut kernels_of: BTreeMap<i64, IntervalSet<i64>> =
+            BTreeMap::new();
+        let mut asking_of: BTreeMap<u64, IntervalSet<i64>> =
+            BTreeMap::new();
         for ((device, size), copies) in series {
             let kernels = kernels_of
                 .entry(device)
@@ -99,7 +101,7 @@ impl Rule for RedundantTransfers {
                 continue;
             }
             let name = Idle::device_name(device);
-            let copies_ns = total(&union(trips.copies));
+            let copies_ns = trips.copies.into_iter().collect::<IntervalSet<i64>>().total_ns();
             let gain_ns = if facts.path.is_known {
                 copies_ns.min(device_path)
             } else {
@@ -142,8 +144,8 @@ fn trips(
     options: &Options,
     copies: &[&Work],
     size: u64,
-    kernels: &[(i64, i64)],
-    asking: &[(i64, i64)],
+    kernels: &IntervalSet<i64>,
+    asking: &IntervalSet<i64>,
 ) -> Trips {
     let mut out = Trips::default();
     let mut at = 0;
@@ -156,7 +158,7 @@ fn trips(
         }
         let between = (one.end_ns, two.start_ns);
         let is_same = if up {
-            within(kernels, between.0, between.1) == 0
+            kernels.within_ns(between.0, between.1) == 0
         } else {
             is_same_on_host(facts, options, (one, two), size, asking)
         };
@@ -178,7 +180,7 @@ fn trips(
 }
 
 /// Times in which the host of a rank waits for a device, or asks one for something.
-fn asking(facts: &Facts, of_rank: u64) -> Ranges {
+fn asking(facts: &Facts, of_rank: u64) -> IntervalSet<i64> {
     let device = &facts.device;
     let is_its = |id: u64| rank::of_key(id) == of_rank;
     let waits = device.waits.iter();
@@ -186,7 +188,7 @@ fn asking(facts: &Facts, of_rank: u64) -> Ranges {
     let waits = waits.map(|wait| (wait.start_ns, wait.end_ns));
     let work = device.work.iter().filter(|work| is_its(work.id));
     let launches = work.filter_map(|work| work.launch);
-    union(waits.chain(launches).collect())
+    waits.chain(launches).collect()
 }
 
 fn is_same_on_host(
@@ -194,7 +196,7 @@ fn is_same_on_host(
     options: &Options,
     (down, up): (&Work, &Work),
     size: u64,
-    asking: &[(i64, i64)],
+    asking: &IntervalSet<i64>,
 ) -> bool {
     // Checksums of the bricks of both copies, where there are.
     let of = |work: &Work| {
@@ -212,11 +214,8 @@ fn is_same_on_host(
     let Some((called_ns, _)) = up.launch else {
         return false;
     };
-    let own_ns = called_ns.saturating_sub(down.end_ns).saturating_sub(within(
-        asking,
-        down.end_ns,
-        called_ns,
-    ));
+    let asked_ns = asking.within_ns(down.end_ns, called_ns);
+    let own_ns = called_ns.saturating_sub(down.end_ns).saturating_sub(asked_ns);
     let waited = down.copy.is_some_and(|copy| copy.blocks)
         || facts
             .device

@@ -10,7 +10,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::Total;
+use trueno_analysis::intervals::SaturatingSum;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -121,7 +121,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let lanes = of_ranks.into_values().max().unwrap_or(0);
     let lanes = lanes.max(facts.tasks.most_at_once());
     let rows = alone_rows(facts);
-    let all_ns = rows.iter().map(|row| row.2).total();
+    let all_ns = rows.iter().map(|row| row.2).saturating_sum();
     let Some(most) = rows
         .iter()
         .max_by_key(|row| (row.2, std::cmp::Reverse(&row.0)))

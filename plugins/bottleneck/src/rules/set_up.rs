@@ -9,7 +9,7 @@ use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
-use crate::facts::ranges::Total;
+use trueno_analysis::intervals::SaturatingSum;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
@@ -50,7 +50,7 @@ impl Rule for SetUp {
                 .names
                 .iter()
                 .filter(|row| row.0 == name && row.1 == "work");
-            rows.map(|row| row.3).total()
+            rows.map(|row| row.3).saturating_sum()
         };
         let mut rows: Vec<(i64, &str)> = Vec::new();
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
@@ -70,7 +70,7 @@ impl Rule for SetUp {
             }
         }
         rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        let single_ns = rows.iter().map(|row| row.0).total();
+        let single_ns = rows.iter().map(|row| row.0).saturating_sum();
         let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
         let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
         let work_ns = first_work.map_or(0, |first| facts.path.work_before_ns(first));

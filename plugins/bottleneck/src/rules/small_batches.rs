@@ -9,11 +9,12 @@
 //! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
 //!   work in each, in the same time.
 
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+
 use super::draft::Draft;
 use super::linear_fit::{Fit, Unfit};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::{Total, total, union};
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -151,11 +152,11 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     let on_path = names
         .iter()
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
-        .total();
-    let small = union(small);
+        .saturating_sum();
+    let small: IntervalSet<i64> = small.into_iter().collect();
     let on_path = on_path.saturating_add(facts.waited_ns(&small, Some(device)));
     // Those of several streams at once hold the device once.
-    let gain_ns = total(&small).min(on_path) / 2;
+    let gain_ns = small.total_ns().min(on_path) / 2;
     Draft {
         class: CLASS,
         code: "small_grids",

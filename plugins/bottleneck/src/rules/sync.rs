@@ -12,13 +12,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use super::{Options, Rule, imbalance};
 use crate::class::Class;
-use crate::facts::ranges::{Ranges, common, total, union, within};
 use crate::facts::{Cause, Facts, Idle, Task};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -88,7 +88,7 @@ pub struct Join<'a> {
     /// Its row.
     pub id: u64,
     /// Parts of it in which none of its tasks ran.
-    pub around: Ranges,
+    pub around: IntervalSet<i64>,
     /// Tasks that it waited for.
     pub tasks: Vec<&'a Task>,
 }
@@ -114,15 +114,16 @@ pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
             .filter(|_| has_own)
             .unwrap_or(*start_ns)
             .min(*start_ns);
-        let mut waits = Vec::new();
-        for (start_ns, until_ns) in union(of().map(|task| (task.start_ns, task.end_ns)).collect()) {
-            waits.push((from_ns, start_ns.min(*end_ns)));
+        let mut waits = IntervalSetBuilder::default();
+        let ran: IntervalSet<i64> = of().map(|task| (task.start_ns, task.end_ns)).collect();
+        for &(start_ns, until_ns) in ran.ranges() {
+            waits.add(from_ns, start_ns.min(*end_ns));
             from_ns = from_ns.max(until_ns);
         }
-        waits.push((from_ns, *end_ns));
+        waits.add(from_ns, *end_ns);
         out.push(Join {
             id: *id,
-            around: union(waits),
+            around: waits.finish(),
             tasks: of().collect(),
         });
     }
@@ -130,21 +131,21 @@ pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
 }
 
 fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut of_ranks: BTreeMap<u64, (u64, i64, Ranges)> = BTreeMap::new();
+    let mut of_ranks: BTreeMap<u64, (u64, i64, Vec<(i64, i64)>)> = BTreeMap::new();
     for join in joins_around(facts) {
         let (n, work_ns, waits) = of_ranks.entry(rank::of_key(join.id)).or_default();
         let longest = join.tasks.iter().map(|task| task.dur_ns()).max();
         *n += 1;
         *work_ns = work_ns.saturating_add(longest.unwrap_or(0));
-        waits.extend(join.around);
+        waits.extend(join.around.ranges());
     }
     // Ranks join side by side: the one that does so longest.
     let of_ranks = of_ranks.into_values();
-    let of_ranks = of_ranks.map(|(n, work_ns, waits)| (n, work_ns, union(waits)));
-    let Some((n, work_ns, waits)) = of_ranks.max_by_key(|(_, _, waits)| total(waits)) else {
+    let of_ranks = of_ranks.map(|(n, work_ns, waits)| (n, work_ns, waits.into_iter().collect::<IntervalSet<i64>>()));
+    let Some((n, work_ns, waits)) = of_ranks.max_by_key(|(_, _, waits)| waits.total_ns()) else {
         return;
     };
-    let around_ns = total(&waits).min(facts.window.wall_ns);
+    let around_ns = waits.total_ns().min(facts.window.wall_ns);
     // What is mostly work with a little around it is not bound by its joins.
     if n < options.gaps.least_gaps || around_ns.saturating_mul(2) < work_ns {
         return;
@@ -177,31 +178,30 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     // What ran on devices while the host waited, the longest.
     let mut ran: BTreeMap<u32, i64> = BTreeMap::new();
-    let waits: Vec<(i64, i64)> = facts
+    let waits: IntervalSet<i64> = facts
         .device
         .waits
         .iter()
         .map(|wait| (wait.start_ns, wait.end_ns))
         .collect();
-    let waits = union(waits);
-    let mut works = Vec::new();
+    let mut works = IntervalSetBuilder::default();
     for work in &facts.device.work {
         let ns = ran.entry(work.name).or_default();
-        *ns = within(&waits, work.start_ns, work.end_ns).saturating_add(*ns);
+        *ns = waits.within_ns(work.start_ns, work.end_ns).saturating_add(*ns);
         if !is_collective(facts.device.name(work)) {
-            works.push((work.start_ns, work.end_ns));
+            works.add(work.start_ns, work.end_ns);
         }
     }
     // Who waits while the device works, waits for the device.
-    let for_device_ns = common(&waits, &union(works));
+    let for_device_ns = waits.common_ns(&works.finish());
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
     // What is around tasks that are on record is no secret.
     if !facts.tasks.told.is_empty() {
         let others = facts.device.waits.iter();
         let others = others.filter(|wait| !facts.tasks.told.contains(&wait.id));
-        let others = union(others.map(|wait| (wait.start_ns, wait.end_ns)).collect());
+        let others: IntervalSet<i64> = others.map(|wait| (wait.start_ns, wait.end_ns)).collect();
         around_tasks(facts, options, wait_ns, verdicts);
-        wait_ns = wait_ns.min(total(&others));
+        wait_ns = wait_ns.min(others.total_ns());
     }
     let most = ran
         .into_iter()
@@ -251,15 +251,15 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
     for join in joins_around(facts) {
         let first_ns = join.tasks.iter().map(|task| task.start_ns).min();
         let first_ns = first_ns.unwrap_or(i64::MAX);
-        let early = join.around.iter().filter(|range| range.0 < first_ns);
+        let early = join.around.ranges().iter().filter(|range| range.0 < first_ns);
         before.extend(early.map(|range| (range.0, range.1.min(first_ns))));
-        around.extend(join.around);
+        around.extend(join.around.ranges());
         n += 1;
     }
-    let (around, before) = (union(around), union(before));
-    let ns = total(&around).min(wait_ns);
-    let before_ns = total(&before).min(total(&around));
-    let after_ns = total(&around).saturating_sub(before_ns);
+    let [around, before] = [around, before].map(|times: Vec<(i64, i64)>| times.into_iter().collect::<IntervalSet<i64>>());
+    let ns = around.total_ns().min(wait_ns);
+    let before_ns = before.total_ns().min(around.total_ns());
+    let after_ns = around.total_ns().saturating_sub(before_ns);
     Draft {
         class: CLASS,
         code: "join_cost",

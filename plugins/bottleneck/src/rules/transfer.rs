@@ -7,11 +7,12 @@
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
 //! What runs beside what is asked of the device's own times alone: a call that waits for a kernel before it copies is no copy beside it.
 
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+
 use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::ranges::{Total, common, total, union};
 use crate::facts::{Facts, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
@@ -70,15 +71,15 @@ impl Rule for Transfer {
         let path_ns = facts
             .path
             .kind_ns("transfer")
-            .saturating_add(calls.map(|row| row.3).total());
+            .saturating_add(calls.map(|row| row.3).saturating_sum());
         for device in devices {
             let copies = copies(facts, options, device);
             if copies.is_empty() {
                 continue;
             }
-            let ranges = union(copies.iter().map(|copy| held(facts, copy)).collect());
+            let ranges: IntervalSet<i64> = copies.iter().map(|copy| held(facts, copy)).collect();
             let kernels = facts.device.busy(device, |work| work.is_kernel());
-            let exposed = total(&ranges).saturating_sub(common(&ranges, &kernels));
+            let exposed = ranges.total_ns().saturating_sub(ranges.common_ns(&kernels));
             let capped = if facts.path.is_known {
                 exposed.min(path_ns.saturating_add(facts.waited_ns(&ranges, device)))
             } else {
@@ -88,14 +89,10 @@ impl Rule for Transfer {
                 continue;
             }
             // A call may wait for kernels before its copy begins.
-            let running = union(
-                copies
-                    .iter()
-                    .map(|copy| (copy.start_ns, copy.end_ns))
-                    .collect(),
-            );
-            let beside_ns = common(&running, &kernels);
-            let free_ns = total(&kernels).saturating_sub(beside_ns);
+            let running = copies.iter().map(|copy| (copy.start_ns, copy.end_ns));
+            let running: IntervalSet<i64> = running.collect();
+            let beside_ns = running.common_ns(&kernels);
+            let free_ns = kernels.total_ns().saturating_sub(beside_ns);
             let moved: u64 = copies
                 .iter()
                 .filter_map(|copy| copy.copy)
