@@ -89,10 +89,7 @@ impl Loaded {
                 self.left_out += 1;
                 continue;
             };
-            if self
-                .window
-                .is_some_and(|window| !window.has(start_ns))
-            {
+            if self.window.is_some_and(|window| !window.has(start_ns)) {
                 continue;
             }
             let name = match numbers.get(text) {

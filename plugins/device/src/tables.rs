@@ -72,10 +72,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
             "latency_ns",
             rows.iter().map(|row| linked(row.1, row.1.latency_ns())),
         )
-        .i64(
-            "latency_median_ns",
-            quantiles().map(|of| Some(of?.median)),
-        )
+        .i64("latency_median_ns", quantiles().map(|of| Some(of?.median)))
         .i64(
             "queued_ns",
             rows.iter().map(|row| linked(row.1, row.1.queued_ns)),
@@ -90,10 +87,7 @@ pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder 
             rows.iter()
                 .map(|row| (row.1.linked > 0).then_some(row.1.shorter)),
         )
-        .i64(
-            "latency_max_ns",
-            quantiles().map(|of| Some(of?.max)),
-        )
+        .i64("latency_max_ns", quantiles().map(|of| Some(of?.max)))
 }
 
 /// Table `gaps`: the longest times in which a device did nothing.

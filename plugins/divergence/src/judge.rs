@@ -1,9 +1,11 @@
 //! Verdict of each pair: identical, within tolerance, diverged, or not to be compared.
 
+use trueno_analysis::interner::Texts;
+
 use crate::align::Item;
 use crate::order::Groups;
 use crate::origin::Origin;
-use crate::rows::{NONE, Side, Texts};
+use crate::rows::{NONE, Side};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance, longest};
 use trueno_analysis::hash::FastMap;

@@ -27,6 +27,7 @@ pub mod tables;
 pub mod tolerance;
 
 use serde::Deserialize;
+use trueno_analysis::interner::Texts;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
 
 /// The plugin.
@@ -71,7 +72,7 @@ impl Plugin for Divergence {
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let scale = tolerance::Tolerance::new(&options)?;
-        let mut texts = rows::Texts::default();
+        let mut texts = Texts::default();
         let mut subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
         let mut baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
         let mut reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;

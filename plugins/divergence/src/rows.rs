@@ -1,5 +1,6 @@
 //! The rows of one run, and the texts of both.
 
+use trueno_analysis::interner::Texts;
 use trueno_plugin::{Column, ColumnType, Error, I64Column, Result, Run, Table, U64Column};
 
 use crate::inputs::{Names, TEXT_COLUMNS};
@@ -10,36 +11,6 @@ use trueno_analysis::hash::FastMap;
 
 /// No text, or no row.
 pub const NONE: u32 = u32::MAX;
-
-/// Texts of both runs by one numbering.
-#[derive(Default)]
-pub struct Texts {
-    texts: Vec<String>,
-    numbers: FastMap<String, u32>,
-}
-
-impl Texts {
-    /// Its number; a new one when it was not seen before.
-    pub fn number(&mut self, text: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(text) {
-            return number;
-        }
-        let number = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
-        self.numbers.insert(text.to_owned(), number);
-        number
-    }
-
-    /// The text of a number, `None` for [`NONE`].
-    pub fn get(&self, number: u32) -> Option<&str> {
-        self.texts.get(number as usize).map(String::as_str)
-    }
-
-    /// All of them, by number.
-    pub fn all(&self) -> &[String] {
-        &self.texts
-    }
-}
 
 /// Kernels in words, by the name and layer of their brick.
 pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
@@ -108,12 +79,11 @@ impl Side {
         let elements = columns.u64("elements")?.into_values();
         let bricks = Spans::bricks(run, names, texts)?;
         let kernels = Spans::kernels(run, names, texts)?;
-        let (mut brick_of, mut kernel_of) = (bricks.finder(), kernels.finder());
         let (mut brick, mut kernel) = (Vec::with_capacity(len), Vec::with_capacity(len));
         let (mut ptx, mut steps) = (Vec::with_capacity(len), Vec::with_capacity(len));
         for (row, backend) in backend.iter_mut().enumerate() {
             let id = span.get(row);
-            let (in_brick, in_kernel) = (brick_of(id), kernel_of(id));
+            let (in_brick, in_kernel) = (bricks.find(id), kernels.find(id));
             if *backend == NONE {
                 *backend = match in_brick.backend {
                     NONE => in_kernel.backend,

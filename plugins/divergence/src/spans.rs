@@ -1,14 +1,16 @@
 //! Bricks and kernels whose output tensors are, by their ids.
 
-use trueno_plugin::{Result, Run};
+use trueno_analysis::id_index::IdIndex;
+use trueno_analysis::interner::Texts;
+use trueno_plugin::{Result, Run, U64Column};
 
 use crate::inputs::Names;
-use crate::rows::{NONE, Texts, numbers};
+use crate::rows::{NONE, numbers};
 
 /// Rows of bricks or of kernels that tensors name.
 pub struct Spans {
-    /// In order; of equal ones the first counts.
-    ids: Vec<(u64, u32)>,
+    /// Rows by id; of equal ones the first counts.
+    ids: IdIndex<u32>,
     name: Vec<u32>,
     backend: Vec<u32>,
     ptx: Vec<u32>,
@@ -74,15 +76,8 @@ impl Spans {
             _ => 0,
         };
         let steps = (0..table.rows()).map(each).collect();
-        let id = table.u64("id")?;
-        let mut ids: Vec<(u64, u32)> = (0..table.rows())
-            .filter_map(|row| Some((id.get(row)?, row as u32)))
-            .collect();
-        if !ids.is_sorted() {
-            ids.sort_unstable();
-        }
         Ok(Self {
-            ids,
+            ids: first_rows(table.u64("id")?),
             name,
             backend,
             ptx,
@@ -90,33 +85,25 @@ impl Spans {
         })
     }
 
-    /// Gives the row of an id. Neighbouring tensors name the same or the next one.
-    pub fn finder(&self) -> impl FnMut(Option<u64>) -> Span + '_ {
-        let mut last = 0;
-        move |id| {
-            let Some(id) = id else {
-                return NOTHING;
-            };
-            let is = |at: usize| self.ids.get(at).is_some_and(|(of, _)| *of == id);
-            // Not the last place itself if the one before it is equal, too: the first counts.
-            let near = [last, last + 1].into_iter().find(|at| is(*at));
-            let at = match near {
-                Some(at) if at == 0 || !is(at - 1) => at,
-                _ => self.ids.partition_point(|(of, _)| *of < id),
-            };
-            if !is(at) {
-                return NOTHING;
-            }
-            last = at;
-            let row = self.ids[at].1 as usize;
-            Span {
-                name: self.name[row],
-                backend: self.backend[row],
-                ptx: self.ptx[row],
-                steps: self.steps[row],
-            }
+    /// The row of an id.
+    pub fn find(&self, id: Option<u64>) -> Span {
+        let Some(row) = id.and_then(|id| self.ids.get(id)) else {
+            return NOTHING;
+        };
+        let row = row as usize;
+        Span {
+            name: self.name[row],
+            backend: self.backend[row],
+            ptx: self.ptx[row],
+            steps: self.steps[row],
         }
     }
+}
+
+/// Rows by id; of an id that stands there twice the last that is walked counts, so they are walked backwards.
+fn first_rows(ids: &U64Column) -> IdIndex<u32> {
+    let row = |row| Some((ids.get(row)?, row as u32));
+    IdIndex::new(|| (0..ids.len()).rev().filter_map(row))
 }
 
 #[cfg(test)]
@@ -125,29 +112,12 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever was asked for before, the row of an id is the first one that has it.
         #[test]
-        fn the_first_row_of_an_id_is_found(
-            mut ids in prop::collection::vec(0u64..12, 0..12),
-            asked in prop::collection::vec(prop::option::of(0u64..14), 0..40),
-        ) {
-            ids.sort_unstable();
-            let rows = 0..ids.len() as u32;
-            let spans = Spans {
-                ids: ids.iter().copied().zip(rows.clone()).collect(),
-                name: rows.clone().collect(),
-                backend: rows.clone().map(|row| row + 100).collect(),
-                ptx: vec![NONE; ids.len()],
-                steps: rows.map(u64::from).collect(),
-            };
-            let mut find = spans.finder();
-            for id in asked {
-                let found = find(id);
-                let expected = id.and_then(|id| ids.iter().position(|of| *of == id));
-                let name = expected.map_or(NONE, |row| row as u32);
-                prop_assert_eq!(found.name, name);
-                prop_assert_eq!(found.backend, expected.map_or(NONE, |row| row as u32 + 100));
-                prop_assert_eq!(found.steps, expected.unwrap_or(0) as u64);
+        fn the_first_row_of_an_id_is_found(ids in prop::collection::vec(prop::option::of(0u64..12), 0..12)) {
+            let found = first_rows(&ids.iter().copied().collect());
+            for id in 0..14 {
+                let expected = ids.iter().position(|of| *of == Some(id));
+                prop_assert_eq!(found.get(id), expected.map(|row| row as u32));
             }
         }
     }

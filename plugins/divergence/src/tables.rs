@@ -1,12 +1,13 @@
 //! Pairs, their summary, and what has no partner.
 
+use trueno_analysis::interner::Texts;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::align::Item;
 use crate::judge::{Judged, Verdict};
 use crate::order::{Groups, Place};
 use crate::reference::Against;
-use crate::rows::{NONE, Side, Texts};
+use crate::rows::{NONE, Side};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance};
 

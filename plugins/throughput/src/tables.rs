@@ -255,7 +255,9 @@ pub fn summary(results: &[Result]) -> TableBuilder {
         )
         .i64(
             "p99_ns",
-            results.iter().map(|result| nearest_rank(&mut result.steady_ns(), 99)),
+            results
+                .iter()
+                .map(|result| nearest_rank(&mut result.steady_ns(), 99)),
         )
         .f64(
             "mean_ns",

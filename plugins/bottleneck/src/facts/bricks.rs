@@ -255,7 +255,10 @@ impl Bricks {
         for row in 0..table.rows() {
             let range = window.row(start.get(row), dur.get(row));
             if let (Some(thread), Some(range)) = (thread.get(row), range) {
-                self.by_thread.entry(thread).or_default().add(range.0, range.1);
+                self.by_thread
+                    .entry(thread)
+                    .or_default()
+                    .add(range.0, range.1);
             }
         }
         Ok(())

@@ -6,7 +6,6 @@ use trueno_analysis::intervals::SaturatingSum;
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run, Table};
 
-
 /// Gain from less time of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {

@@ -42,7 +42,8 @@ impl Steps {
     /// It lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
         let mut out = Self::default();
-        let (mut warm_up, mut steady) = <(IntervalSetBuilder<i64>, IntervalSetBuilder<i64>)>::default();
+        let (mut warm_up, mut steady) =
+            <(IntervalSetBuilder<i64>, IntervalSetBuilder<i64>)>::default();
         let table = run.table("iterations")?;
         let (wall, start) = (table.i64("wall_ns")?, table.i64("start_ns")?);
         let (phase, outlier) = (table.text("phase")?, table.text("outlier")?);

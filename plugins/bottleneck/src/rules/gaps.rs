@@ -60,7 +60,10 @@ pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
             && piece.kind != "transfer"
             && !(piece.kind == "work" && is_kernel())
     });
-    of_rank.map(|piece| piece.dur_ns).saturating_sum().clamp(0, host_ns)
+    of_rank
+        .map(|piece| piece.dur_ns)
+        .saturating_sum()
+        .clamp(0, host_ns)
 }
 
 /// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.

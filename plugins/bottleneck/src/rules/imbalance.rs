@@ -13,9 +13,9 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule, sync};
 use crate::class::Class;
-use crate::scheduling::one_after_another;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
+use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, time};
 

@@ -12,9 +12,9 @@ use trueno_analysis::intervals::SaturatingSum;
 use super::draft::Draft;
 use super::gaps::SHOWN;
 use super::{Options, Rule, imbalance, sync};
-use crate::scheduling::one_after_another;
 use crate::facts::{Facts, Work};
 use crate::options::thresholds;
+use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, many, percent, time};
 

@@ -8,11 +8,11 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
 use super::{Options, Rule};
 use crate::class::Class;
-use trueno_analysis::intervals::SaturatingSum;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::words::{count, percent, time};
+use trueno_analysis::intervals::SaturatingSum;
 
 /// The device waits for the host to launch the next small piece.
 pub const CLASS: Class = Class::new("launch_bound", 3);

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 
 use crate::facts::Size;
-use trueno_analysis::intervals::SaturatingSum;
 use crate::verdict::Confidence;
 use crate::words::{count, percent};
+use trueno_analysis::intervals::SaturatingSum;
 
 /// Calls of one size declare the same work as long as the most is no more than so many times the least.
 const ALIKE: f64 = 1.1;

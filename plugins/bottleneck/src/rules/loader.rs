@@ -50,9 +50,14 @@ impl Rule for DataLoad {
         // Ranks load side by side.
         let mut by_rank: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
         for row in &rows {
-            by_rank.entry(row.rank).or_default().add(row.range.0, row.range.1);
+            by_rank
+                .entry(row.rank)
+                .or_default()
+                .add(row.range.0, row.range.1);
         }
-        let by_rank = by_rank.into_values().map(|ranges| ranges.finish().total_ns());
+        let by_rank = by_rank
+            .into_values()
+            .map(|ranges| ranges.finish().total_ns());
         let by_rank: Vec<i64> = by_rank.collect();
         let all_ns = by_rank.iter().copied().max().unwrap_or(0);
         let ranks = by_rank.len();

@@ -12,10 +12,10 @@ use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
-use trueno_analysis::intervals::SaturatingSum;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, quoted, short};
+use trueno_analysis::intervals::SaturatingSum;
 
 /// Runs of a brick with equal results: how many, and how long without the first.
 #[derive(Default)]
@@ -44,7 +44,10 @@ struct All<'a> {
 
 impl All<'_> {
     fn again_ns(&self) -> i64 {
-        self.by_results.values().map(|of| of.again_ns).saturating_sum()
+        self.by_results
+            .values()
+            .map(|of| of.again_ns)
+            .saturating_sum()
     }
 }
 
@@ -118,7 +121,10 @@ impl Rule for Recomputation {
             let (all_ns, results) = (all.dur_ns, &all.by_results);
             let repeated: Vec<_> = results.iter().filter(|(_, equal)| equal.runs > 1).collect();
             let runs: u64 = repeated.iter().map(|(_, equal)| equal.runs).sum();
-            let again_ns = repeated.iter().map(|(_, equal)| equal.again_ns).saturating_sum();
+            let again_ns = repeated
+                .iter()
+                .map(|(_, equal)| equal.again_ns)
+                .saturating_sum();
             let Some((tensors, _)) = repeated.first() else {
                 continue;
             };

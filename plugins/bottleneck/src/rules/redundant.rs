@@ -50,8 +50,7 @@ impl Rule for RedundantTransfers {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        let mut series: BTreeMap<(i64, u64), Vec<&Work>> =
-            BTreeMap::new();
+        let mut series: BTreeMap<(i64, u64), Vec<&Work>> = BTreeMap::new();
         for work in &facts.device.work {
             // Copies of an unknown device may each be of another.
             let (Some(device), Some(bytes)) = (work.device, work.copy.and_then(|copy| copy.bytes))
@@ -71,10 +70,8 @@ impl Rule for RedundantTransfers {
             .path
             .kind_ns("transfer")
             .saturating_add(calls.map(|row| row.3).saturating_sum());
-        let mut kernels_of: BTreeMap<i64, IntervalSet<i64>> =
-            BTreeMap::new();
-        let mut asking_of: BTreeMap<u64, IntervalSet<i64>> =
-            BTreeMap::new();
+        let mut kernels_of: BTreeMap<i64, IntervalSet<i64>> = BTreeMap::new();
+        let mut asking_of: BTreeMap<u64, IntervalSet<i64>> = BTreeMap::new();
         for ((device, size), copies) in series {
             let kernels = kernels_of
                 .entry(device)
@@ -101,7 +98,11 @@ impl Rule for RedundantTransfers {
                 continue;
             }
             let name = Idle::device_name(device);
-            let copies_ns = trips.copies.into_iter().collect::<IntervalSet<i64>>().total_ns();
+            let copies_ns = trips
+                .copies
+                .into_iter()
+                .collect::<IntervalSet<i64>>()
+                .total_ns();
             let gain_ns = if facts.path.is_known {
                 copies_ns.min(device_path)
             } else {
@@ -215,7 +216,9 @@ fn is_same_on_host(
         return false;
     };
     let asked_ns = asking.within_ns(down.end_ns, called_ns);
-    let own_ns = called_ns.saturating_sub(down.end_ns).saturating_sub(asked_ns);
+    let own_ns = called_ns
+        .saturating_sub(down.end_ns)
+        .saturating_sub(asked_ns);
     let waited = down.copy.is_some_and(|copy| copy.blocks)
         || facts
             .device

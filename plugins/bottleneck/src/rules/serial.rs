@@ -10,11 +10,11 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times};
 use super::{Options, Rule};
 use crate::class::Class;
-use trueno_analysis::intervals::SaturatingSum;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{count, percent, quoted, short, time, without_rank};
+use trueno_analysis::intervals::SaturatingSum;
 
 /// Fewer gaps are no habit.
 const MIN_GAPS: u64 = 3;

@@ -9,10 +9,10 @@ use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::Facts;
-use trueno_analysis::intervals::SaturatingSum;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::words::{percent, quoted, short, time};
+use trueno_analysis::intervals::SaturatingSum;
 
 /// A single call below this share of the window is no set-up.
 const MIN_SHARE: f64 = 0.02;

@@ -141,7 +141,8 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     // Ranks join side by side: the one that does so longest.
     let of_ranks = of_ranks.into_values();
-    let of_ranks = of_ranks.map(|(n, work_ns, waits)| (n, work_ns, waits.into_iter().collect::<IntervalSet<i64>>()));
+    let of_ranks = of_ranks
+        .map(|(n, work_ns, waits)| (n, work_ns, waits.into_iter().collect::<IntervalSet<i64>>()));
     let Some((n, work_ns, waits)) = of_ranks.max_by_key(|(_, _, waits)| waits.total_ns()) else {
         return;
     };
@@ -187,7 +188,9 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut works = IntervalSetBuilder::default();
     for work in &facts.device.work {
         let ns = ran.entry(work.name).or_default();
-        *ns = waits.within_ns(work.start_ns, work.end_ns).saturating_add(*ns);
+        *ns = waits
+            .within_ns(work.start_ns, work.end_ns)
+            .saturating_add(*ns);
         if !is_collective(facts.device.name(work)) {
             works.add(work.start_ns, work.end_ns);
         }
@@ -251,12 +254,17 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
     for join in joins_around(facts) {
         let first_ns = join.tasks.iter().map(|task| task.start_ns).min();
         let first_ns = first_ns.unwrap_or(i64::MAX);
-        let early = join.around.ranges().iter().filter(|range| range.0 < first_ns);
+        let early = join
+            .around
+            .ranges()
+            .iter()
+            .filter(|range| range.0 < first_ns);
         before.extend(early.map(|range| (range.0, range.1.min(first_ns))));
         around.extend(join.around.ranges());
         n += 1;
     }
-    let [around, before] = [around, before].map(|times: Vec<(i64, i64)>| times.into_iter().collect::<IntervalSet<i64>>());
+    let [around, before] = [around, before]
+        .map(|times: Vec<(i64, i64)>| times.into_iter().collect::<IntervalSet<i64>>());
     let ns = around.total_ns().min(wait_ns);
     let before_ns = before.total_ns().min(around.total_ns());
     let after_ns = around.total_ns().saturating_sub(before_ns);
