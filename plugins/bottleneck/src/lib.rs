@@ -4,6 +4,10 @@
 //! [`facts`] are read once: what the other plugins computed, and what the devices did when. Each of the
 //! [`rules`] judges one class of bottleneck by thresholds of its own. Findings that
 //! explain one another are put in [groups](group); of each group the one with the most to gain speaks.
+//!
+//! No evidence, no verdict: a rule that lacks a measurement says what is missing and how to record it. Gains are bounded
+//! by the critical path, of a rank by that on its lanes, and do not add up. All other plugins are read as optional
+//! tables, and nobody reads this one: so it comes late, and no cycle can arise.
 
 pub mod class;
 pub mod facts;

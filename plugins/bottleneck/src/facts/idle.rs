@@ -1,6 +1,7 @@
 //! Causes of idle time between two pieces of work of a device.
 //!
-//! A gap lies between the end of all work so far and the start of the next, `w`. What held `w` up:
+//! A gap has one cause, so launch-bound, sync-bound, starved and serial programs are told apart by one table, and its times
+//! add up. It lies between the end of all work so far and the start of the next, `w`. What held `w` up:
 //!
 //! | cause | when |
 //! | --- | --- |

@@ -2,7 +2,7 @@
 //!
 //! Evidence: the rows of a finding of a device or of the host, by the category of the brick that they were asked for in (of
 //! [`Facts::category`]); of tasks and of what runs alone, by that of their names. Gain: that of the finding, split like the
-//! time, so that parts add up to it. Each part is a finding of its own, in the group of the whole and never before it, where at least
+//! time, so that parts add up to it and the same time is not found twice. Each part is a finding of its own, in the group of the whole and never before it, where at least
 //! two categories, or one and something without, have a part.
 
 use std::collections::BTreeMap;
