@@ -3,6 +3,9 @@
 //! Every table of the format, whether the run holds it or not; `run`,
 //! `segments` and `problems`, which tell of the run itself; and whatever else
 //! the run's files hold.
+//!
+//! Text columns have a companion `<column>_id` (number of the text, valid in one process): plugins ask for it and a
+//! list of distinct texts, which is much cheaper than millions of strings.
 
 use trueno_format::schema::{self, ColumnType, Provenance};
 use trueno_model::ColumnInfo;

@@ -14,6 +14,10 @@
 //! | all others | `M trueno_row`; with the first of `ptx` that names it, a kernel source |
 //!
 //! Each rank of a run of ranks has processes of its own.
+//!
+//! Flows begin at the start of their first row, not at its end: a viewer binds a flow to the innermost slice open
+//! at its time, and only at its very start is that the row itself. Rows without times of their own are async
+//! events, so that no viewer adds them up.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

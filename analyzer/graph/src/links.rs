@@ -1,4 +1,6 @@
 //! Links from rows to the rows they hang below.
+//!
+//! Calls are no parents of device work: a kernel hangs beside the call that launched it, below the brick of both.
 
 use std::collections::{BTreeMap, HashMap};
 

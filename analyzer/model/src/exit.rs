@@ -1,4 +1,7 @@
 //! Exit codes of `trueno-analyze`: stable, and all there are.
+//!
+//! 3 also when a run holds no event; 0 for a damaged run that could be analysed in part: the report, its problems
+//! and the failed checks of `sanity` say so, and `--fail-on error` turns that into 1.
 
 /// All went well.
 pub const FINE: u8 = 0;

@@ -3,6 +3,9 @@
 //! `config` reads the file, and takes nothing that it does not know. `subject` is the run, with the tables of plugins.
 //! `loss` says what is missing of the tables that an assertion rests on: nothing holds because of rows that are not there.
 //! Every other module is one type of assertion.
+//!
+//! An assertion that cannot be measured is not one that holds: exit code 3, unless it was only to warn. A count at
+//! most is not known where rows were dropped; a key that is not known is an error.
 
 mod anti_pattern;
 mod category;

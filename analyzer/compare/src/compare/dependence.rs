@@ -2,6 +2,11 @@
 //!
 //! A program's durations drift and come in phases: 50 of them may say no more than 15 independent ones would. A test
 //! that takes them for independent finds differences where there are none.
+//!
+//! It is estimated on ranks, averaged over both sides; the bootstrap draws blocks, and tests count fewer degrees of
+//! freedom. With several runs a side the run is the unit as well. 50 samples say little about it, so the estimate
+//! of each name is drawn towards that of the others, as far as they agree: that found more of what is there and
+//! less of what is not.
 
 use super::ranks::midranks;
 

@@ -4,6 +4,8 @@
 //! do not look: a list of the row groups as JSON, its length, a hash, a mark. The hash is that
 //! of all bytes behind the row groups but its own, so the footer is not believed before it is
 //! known to be as it was written: the engine does not survive all that damaged pages may say.
+//!
+//! Pages are decoded only when a hash vouches for them, or when another program wrote the file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -3,6 +3,8 @@
 //! Of a small run every interval is kept. Of a large one the longest are kept as they are, and of
 //! the others how much of each slice of the time they filled, and which name had the most of it: so
 //! no time disappears, and the page stays small however long the run.
+//!
+//! An interval that outlasts what it began in takes a free row, so chains of overlaps stay flat.
 
 mod levels;
 mod read;

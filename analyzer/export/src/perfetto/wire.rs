@@ -1,4 +1,7 @@
 //! Protocol buffers, as far as they are written here.
+//!
+//! Messages are written by hand: the crates that hold Perfetto's schema run a protobuf compiler at build time, for
+//! the few fields that are needed. A test reads the bytes back with a reader of its own.
 
 /// A message being put together.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,9 @@
 //! Inputs whose queries are run when the plugin reads them.
 //!
 //! All are planned first, so that a wrong one is known before the plugin is called.
+//!
+//! So no two results are in memory at once; `divergence` relies on it and reads statistics last. In isolation all
+//! are run before, for they cross in one file.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -2,6 +2,8 @@
 //!
 //! Shapes are drawn in the colours of a light page. A page of its own style puts others in their
 //! place by these values (`[fill="#0072B2"]`), so that one picture serves both.
+//!
+//! `unaccounted` has the colour of no category: it is grey in every chart, and last.
 
 /// What a colour means.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,6 @@
 //! A chart as shapes on a page of pixels, not yet drawn by anybody.
+//!
+//! So tests see that no text lies on another, and SVG and PNG are the same picture.
 
 use super::ink::Ink;
 

@@ -2,6 +2,9 @@
 //!
 //! What a reader sees without scripts is written here: text, charts and the first rows of tables. A
 //! script adds the rest (sorting, filtering, the timeline), from one block of JSON.
+//!
+//! A table comes twice: its first rows as HTML, for readers without scripts and for print, and its exact values as
+//! JSON. The page's self-test (`#selftest`, which a test opens in Chromium) checks that both show the same.
 
 mod base64;
 pub mod data;

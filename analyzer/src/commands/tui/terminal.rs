@@ -1,4 +1,8 @@
 //! The terminal itself: taken, read, and given back as it was, also after a panic.
+//!
+//! It is drawn by termion, and keys are read by ourselves: crossterm asks for features of `mio` and `rustix`, which
+//! polars shares and would be built again for. tui-tree-widget is not used: it wants all items of a tree at once,
+//! and rows here are made when they are opened.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,6 +3,9 @@
 //! The rank goes into the upper bits ([`trueno_plugin::rank`]). What reaches into them already
 //! cannot be kept apart: such values are read as null, and rows that must have them are left
 //! out. Both are counted.
+//!
+//! They are renumbered, not only marked: with a column `rank` alone, each plugin that groups by thread or joins by
+//! correlation would mix ranks up until somebody noticed.
 
 use std::collections::BTreeMap;
 

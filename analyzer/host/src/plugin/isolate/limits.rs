@@ -1,4 +1,7 @@
 //! Choice of the plugins that are isolated, and limits of each.
+//!
+//! The memory limit is address space (`RLIMIT_AS`) beyond that of the fresh process: it needs no rights, and the
+//! allocation that would go beyond it fails there and then.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,11 +1,15 @@
 //! A plugin in a process of its own.
 //!
-//! The analyzer starts itself once more with a hidden verb. The child gets one
+//! The analyzer starts itself once more with a hidden command. The child gets one
 //! memory file (its job, and the inputs as Arrow IPC), loads the library, calls
 //! it through the same interface as ever, and sends back each table as soon as
 //! it is emitted, then findings, charts and the status, as messages with a
 //! hash. What the plugin writes to its standard output never meets them. A
 //! crash, an endless loop, an `exit` costs what had not been sent yet.
+//!
+//! The memory file is the child's standard input (pages are given back as they are read), its standard output a
+//! pipe for messages, which it takes for itself before the library is loaded. Libraries that are isolated are never
+//! loaded by the parent, not even for their descriptors.
 
 #[cfg(target_os = "linux")]
 mod captured_output;
