@@ -1,7 +1,7 @@
-//! The part of a run that a report is about (`--from`, `--until`, `--iteration`).
+//! The part of a run that a report is about (`--window`, `--from`, `--to`).
 //!
 //! A part of a run is the table `report_window`, which plugins read like any other: the interface of
-//! plugins needs no field for it.
+//! plugins needs no field for it. The loader of lanes counts times from its start; tables add it again.
 
 use trueno_plugin::{Input, Result, Run};
 

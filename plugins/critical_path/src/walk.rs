@@ -3,6 +3,9 @@
 //! From the [last](crate::ends) segment, each step goes to the binding
 //! predecessor. Segments and the lags between them touch, so they add up to
 //! the window, to the nanosecond.
+//!
+//! The path goes through what let go last, however near the next one was: where a host idles, launches, and the
+//! stream was idle for a moment, the path is the host's gap. `opportunity` shows how little that gap would buy.
 
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
