@@ -54,7 +54,7 @@ fn memory_of_every_dataset_is_its_weights_and_its_cache() {
             cells(
                 &report,
                 "memory",
-                "at_peak",
+                "peak_owners",
                 &["place", "tag", "name", "blocks", "bytes"]
             ),
             json!([

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::verdict::{Bottleneck, PART, Verdicts};
-use crate::words::without_rank;
+use crate::wording::without_rank;
 
 /// Ranks that are named one by one.
 const SHOWN: usize = 4;

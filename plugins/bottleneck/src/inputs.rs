@@ -32,7 +32,7 @@ pub const INPUTS: [Input; 31] = [
     ),
     may(
         "path_alone",
-        "SELECT name, category, alone_ns FROM critical_path.alone",
+        "SELECT name, category, alone_ns FROM critical_path.serial_work",
     ),
     may(
         "at_roof",

@@ -18,7 +18,7 @@ pub mod rules;
 pub mod scheduling;
 pub mod tables;
 pub mod verdict;
-pub mod words;
+pub mod wording;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 

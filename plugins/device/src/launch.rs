@@ -16,7 +16,7 @@ use crate::operations::{Loaded, Operation};
 
 /// The parts of one operation's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct LaunchDelay {
     /// While earlier work of the stream was running.
     pub queued_ns: i64,
     /// From there, or from the call, to the start.
@@ -24,13 +24,13 @@ pub struct Way {
 }
 
 /// The way of an operation with a call and a stream, where earlier work of that ended at `free_ns`.
-pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
+pub fn launch_delay(operation: &Operation, free_ns: Option<i64>) -> Option<LaunchDelay> {
     let (called_ns, _) = operation.call?;
     operation.stream?;
     let all_ns = operation.start_ns.saturating_sub(called_ns);
     let busy_ns = free_ns.map_or(0, |free_ns| free_ns.saturating_sub(called_ns));
     let queued_ns = busy_ns.clamp(0, all_ns);
-    Some(Way {
+    Some(LaunchDelay {
         queued_ns,
         latency_ns: all_ns - queued_ns,
     })
@@ -38,7 +38,7 @@ pub fn way(operation: &Operation, free_ns: Option<i64>) -> Option<Way> {
 
 /// Waiting times of the operations of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OfName {
+pub struct NameTotals {
     /// Number of operations.
     pub operations: u64,
     /// Operations with a call and a stream.
@@ -55,7 +55,7 @@ pub struct OfName {
     pub shorter: u64,
 }
 
-impl OfName {
+impl NameTotals {
     /// Sum of the latencies.
     pub fn latency_ns(&self) -> i64 {
         self.latencies_ns
@@ -70,8 +70,8 @@ impl OfName {
 }
 
 /// By number of the name.
-pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, OfName> {
-    let mut out: BTreeMap<u32, OfName> = BTreeMap::new();
+pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, NameTotals> {
+    let mut out: BTreeMap<u32, NameTotals> = BTreeMap::new();
     for stream in loaded.streams() {
         let mut free_ns: Option<i64> = None;
         for operation in stream {
@@ -79,7 +79,9 @@ pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, OfName> {
             let dur_ns = operation.end_ns.saturating_sub(operation.start_ns);
             of.operations += 1;
             of.dur_ns = of.dur_ns.saturating_add(dur_ns);
-            if let (Some(way), Some((from_ns, to_ns))) = (way(operation, free_ns), operation.call) {
+            if let (Some(way), Some((from_ns, to_ns))) =
+                (launch_delay(operation, free_ns), operation.call)
+            {
                 of.linked += 1;
                 if !operation.shares_call {
                     of.call_ns = of.call_ns.saturating_add(to_ns.saturating_sub(from_ns));

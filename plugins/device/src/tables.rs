@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::idle::{Gap, Parts, Place};
-use crate::launch::OfName;
+use crate::launch::NameTotals;
 use crate::operations::{Loaded, device_name};
 
 /// Table `idle`: each device, then its streams where it has several.
@@ -54,14 +54,14 @@ pub fn idle(places: &[Place]) -> TableBuilder {
 /// `name`; `kind`: kernel or transfer; `operations`; `linked`: those with a call and a stream, which all that follows is about, but
 /// `dur_ns`; `call_ns`: Σ time of the calls; `queued_ns`, `latency_ns`: Σ, see [`crate::launch`]; `latency_median_ns`,
 /// `latency_max_ns`; `shorter`: operations that ran for less time than their latency; `dur_ns`: Σ time on the device.
-pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, OfName>) -> TableBuilder {
-    let mut rows: Vec<(&(String, bool), &OfName)> = names
+pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, NameTotals>) -> TableBuilder {
+    let mut rows: Vec<(&(String, bool), &NameTotals)> = names
         .iter()
         .filter_map(|(number, of)| Some((loaded.names.get(*number as usize)?, of)))
         .collect();
     rows.sort_by_key(|(name, of)| (Reverse(of.latency_ns()), Reverse(of.dur_ns), *name));
     let quantiles = || rows.iter().map(|row| row.1.quantiles());
-    let linked = |of: &OfName, value: i64| (of.linked > 0).then_some(value);
+    let linked = |of: &NameTotals, value: i64| (of.linked > 0).then_some(value);
     let kind = |is_transfer: bool| if is_transfer { "transfer" } else { "kernel" };
     Table::build("launches")
         .text("name", rows.iter().map(|row| &row.0.0))

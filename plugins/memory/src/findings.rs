@@ -126,7 +126,7 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         .iter()
         .find(|(moment, found)| *moment == "peak" && found.twice > 0);
     let finding = Finding::new("peak", Severity::Info, title).evidence(format!(
-        "SELECT tag, name, layer, iteration, bytes FROM memory.at_peak WHERE place = {} ORDER BY bytes DESC",
+        "SELECT tag, name, layer, iteration, bytes FROM memory.peak_owners WHERE place = {} ORDER BY bytes DESC",
         quoted(place)
     ));
     Some(match twice {

@@ -36,7 +36,7 @@ pub struct Options {
     pub points: u64,
     /// Tags of a place with a series of their own in table `live`; the rest is one series.
     pub tags: u64,
-    /// Rows of tables `at_peak` and `by_brick` at most.
+    /// Rows of tables `peak_owners` and `by_brick` at most.
     pub rows: u64,
     /// A trend with a p-value from here on is none.
     pub p: f64,

@@ -54,7 +54,7 @@ pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Optio
     out
 }
 
-/// Table `at_peak`: what was live at the peak of each place, largest first.
+/// Table `peak_owners`: what was live at the peak of each place, largest first.
 ///
 /// `place`; `tag`; `kind`, `name`, `layer`, `iteration`: of the row of bricks that took it;
 /// `blocks`: allocations, null where it is not known which; `bytes`; `peak_share`: of all that was
@@ -86,7 +86,7 @@ pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options
             rows.push((place, None, owner, None, rest, peak.bytes));
         }
     }
-    Table::build("at_peak")
+    Table::build("peak_owners")
         .text("place", rows.iter().map(|row| &row.0))
         .text("tag", rows.iter().map(|row| row.1.as_deref()))
         .text("kind", rows.iter().map(|row| row.2.kind.as_deref()))

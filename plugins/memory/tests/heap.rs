@@ -148,7 +148,7 @@ fn samples_are_scaled_and_every_figure_says_that_it_is_an_estimate() {
     for table in [
         "places",
         "live",
-        "at_peak",
+        "peak_owners",
         "growth",
         "lifetimes",
         "by_brick",
@@ -260,8 +260,8 @@ fn a_window_begins_with_what_is_live_and_counts_only_its_own() {
             .flatten()
             .all(|time| (100..=200).contains(&time))
     );
-    let at_peak = output.table("at_peak").i64("bytes").unwrap();
-    assert_eq!(at_peak.iter().flatten().sum::<i64>(), 1300);
+    let peak_owners = output.table("peak_owners").i64("bytes").unwrap();
+    assert_eq!(peak_owners.iter().flatten().sum::<i64>(), 1300);
     assert_eq!(
         output.table("by_brick").u64("calls").unwrap().get(0),
         Some(2)
@@ -312,7 +312,7 @@ fn a_window_over_everything_changes_nothing() {
     let (all, part) = (all.output(), part.output());
     for table in [
         "places",
-        "at_peak",
+        "peak_owners",
         "lifetimes",
         "growth",
         "fragmentation",

@@ -100,7 +100,7 @@ fn a_total_makes_live_bytes_absolute() {
         (series.get(0), bytes.get(0)),
         (Some("gpu0 all tags"), Some(1000))
     );
-    let held = output.table("at_peak");
+    let held = output.table("peak_owners");
     let (tag, name) = (held.text("tag").unwrap(), held.text("name").unwrap());
     assert_eq!(
         (tag.get(0), name.get(0)),

@@ -102,7 +102,7 @@ fn host_and_devices_are_apart_and_the_peak_names_its_holders() {
          gpu0          700       25          null        700           1            1              700         0               0                  1                    700\n"
     );
     assert_eq!(
-        output.table("at_peak").to_string(),
+        output.table("peak_owners").to_string(),
         "place  tag      kind   name       layer  iteration  blocks  bytes          peak_share\n\
          host   cache    brick  Attention      1          3       1    100  0.6666666666666666\n\
          host   scratch  brick  Attention      1          3       1     50  0.3333333333333333\n\
@@ -193,7 +193,7 @@ fn only_releases_have_no_peak() {
         verdict(&output, "measures", "measure", "live bytes"),
         "not measurable"
     );
-    assert!(output.table("at_peak").is_empty());
+    assert!(output.table("peak_owners").is_empty());
 }
 
 #[test]

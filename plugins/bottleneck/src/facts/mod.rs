@@ -16,7 +16,7 @@ pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits};
 pub use path::{Opportunity, Path};
-pub use roof::{Beyond, Point, Roof};
+pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};
 pub use window::Window;

@@ -41,7 +41,7 @@ pub struct Point {
 
 /// A row of which most calls lie above the roof, which can hold none of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beyond {
+pub struct AboveRoof {
     /// The name.
     pub name: String,
     /// The level of memory, where its roof is the lower one; `None`: that of the arithmetic is.
@@ -60,7 +60,7 @@ pub struct Roof {
     /// Valid points, the most time first.
     pub points: Vec<Point>,
     /// Rows above their roofs, the most time first.
-    pub beyond: Vec<Beyond>,
+    pub above: Vec<AboveRoof>,
     /// Rows without a place below a roof.
     pub without: u64,
     /// Time for each miss of the last cache, by name, in nanoseconds: where misses were counted.
@@ -95,7 +95,7 @@ impl Roof {
                 out.without += 1;
                 if let (Some(name), Some(dur_ns)) = (name.get(row), dur.get(row)) {
                     let level = level.get(row).unwrap_or_default();
-                    out.beyond.push(Beyond {
+                    out.above.push(AboveRoof {
                         name: name.to_owned(),
                         memory: is_memory.then(|| level.to_lowercase()),
                         calls,
@@ -145,7 +145,7 @@ impl Roof {
                 out.ns_per_miss.insert(name.to_owned(), each_ns);
             }
         }
-        out.beyond
+        out.above
             .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));
         out.points
             .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));

@@ -10,7 +10,7 @@ use super::bricks::count;
 
 /// An iteration that took longer than the others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slow {
+pub struct SlowIteration {
     /// From when to when.
     pub range: (i64, i64),
     /// The name that made it so, and by how much; `None`: no name did.
@@ -31,7 +31,7 @@ pub struct Steps {
     /// Times of steady iterations.
     steady_times: IntervalSet<i64>,
     /// The slow ones among the steady.
-    pub slow: Vec<Slow>,
+    pub slow: Vec<SlowIteration>,
     slow_times: IntervalSet<i64>,
 }
 
@@ -68,7 +68,7 @@ impl Steps {
             }
             if outlier.get(row) == Some("slow") {
                 let by = name.get(row).map(str::to_owned).zip(excess.get(row));
-                out.slow.push(Slow { range, by });
+                out.slow.push(SlowIteration { range, by });
             }
         }
         (out.warm_up, out.steady_times) = (warm_up.finish(), steady.finish());
@@ -97,7 +97,7 @@ impl Steps {
     }
 
     /// Number of slow iterations that a name caused, and their excess together.
-    pub fn blamed(&self, name: &str) -> Option<(u64, f64)> {
+    pub fn caused_by(&self, name: &str) -> Option<(u64, f64)> {
         let of = self.slow.iter().filter_map(|slow| slow.by.as_ref());
         let of = of.filter(|by| by.0 == name);
         let (n, ns) = of.fold((0, 0.0), |(n, ns), by| (n + 1, ns + by.1));

@@ -36,7 +36,7 @@ pub struct Tasks {
     /// By start.
     pub tasks: Vec<Task>,
     /// Rows of waits of which it is on record what they waited for, in the window or out of it.
-    pub told: BTreeSet<u64>,
+    pub explained_waits: BTreeSet<u64>,
     /// Waits for tasks: row, start, end, tasks as places in `tasks`.
     pub joins: Vec<(u64, i64, i64, Vec<usize>)>,
 }
@@ -78,7 +78,7 @@ impl Tasks {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut at: BTreeMap<u64, usize> = BTreeMap::new();
         for row in 0..table.rows() {
-            out.told.extend(wait.get(row));
+            out.explained_waits.extend(wait.get(row));
             let place = task.get(row).and_then(|task| places.get(&task));
             let (Some(place), Some(wait), Some(start_ns), Some(dur_ns)) =
                 (place, wait.get(row), start.get(row), dur.get(row))

@@ -52,7 +52,7 @@ impl Window {
     }
 
     /// Of a number in all ranks what one rank has on average.
-    pub fn a_rank(&self, n: u64) -> u64 {
+    pub fn per_rank(&self, n: u64) -> u64 {
         n / self.ranks.max(1) as u64
     }
 

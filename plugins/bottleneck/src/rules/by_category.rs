@@ -15,7 +15,7 @@ use super::{Options, Rule, serial, small_batches, sync, transfer};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
-use crate::words::{count, many, percent, quoted, short, time};
+use crate::wording::{count, many, percent, quoted, short, time};
 
 /// Part of a finding that is in a category.
 #[derive(Default)]

@@ -13,7 +13,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Point};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, many, percent, quoted, short, time};
+use crate::wording::{count, many, percent, quoted, short, time};
 
 /// Of the time that a category has in points, what a class must have.
 const MIN_CLASS_SHARE: f64 = 0.5;

@@ -13,7 +13,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Point};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::percent;
+use crate::wording::percent;
 
 /// At the roof of the memory.
 pub const MEMORY_BOUND: Class = Class::new("memory_bound", 0);
@@ -55,7 +55,7 @@ impl Rule for Compute {
             );
             }
         }
-        roofs::beyond(facts, options.general.least_share, verdicts);
+        roofs::above(facts, options.general.least_share, verdicts);
         for point in roofs::points(facts, options.general.least_share) {
             match class_and_gain(facts, options, point) {
                 (latency::CLASS, _) => {}

@@ -4,7 +4,7 @@ use super::Options;
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
-use crate::words;
+use crate::wording;
 
 /// Texts and facts that a rule gives of one bottleneck.
 pub struct Draft {
@@ -28,7 +28,7 @@ impl Draft {
     fn finish(self, severity: Severity, gain: Option<(i64, f64)>) -> Bottleneck {
         let Self { lead, fix, .. } = self;
         let sentence = match gain {
-            Some((ns, share)) => format!("{lead}; {fix} {}", words::gain(ns, share)),
+            Some((ns, share)) => format!("{lead}; {fix} {}", wording::gain(ns, share)),
             None => format!("{lead}; {fix}"),
         };
         Bottleneck {

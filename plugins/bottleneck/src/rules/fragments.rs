@@ -10,7 +10,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
-use crate::words::{bytes, percent};
+use crate::wording::{bytes, percent};
 
 /// Free, of the footprint: from here on next to nothing lives.
 const NOTHING_LIVES: f64 = 0.95;

@@ -9,7 +9,7 @@ use super::Options;
 use crate::facts::{Cause, Facts, Gap};
 use crate::options::thresholds;
 use crate::verdict::Confidence;
-use crate::words;
+use crate::wording;
 
 thresholds! {
     /// Number and causes of gaps.
@@ -75,8 +75,8 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
             out.push(format!(
                 "{} for {} ({})",
                 cause.name(),
-                words::time(ns),
-                words::many(n, "gap")
+                wording::time(ns),
+                wording::many(n, "gap")
             ));
         }
     }
@@ -133,12 +133,12 @@ pub fn of_gaps(facts: &Facts, n: u64, options: &Options) -> (Confidence, String)
     } else if n >= 10 * options.gaps.least_gaps {
         (
             Confidence::High,
-            format!("{} gaps, each with its launch on record", words::count(n)),
+            format!("{} gaps, each with its launch on record", wording::count(n)),
         )
     } else {
         (
             Confidence::Medium,
-            format!("only {}", words::many(n, "gap")),
+            format!("only {}", wording::many(n, "gap")),
         )
     }
 }

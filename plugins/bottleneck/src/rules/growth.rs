@@ -11,7 +11,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
-use crate::words::{bytes, count, time};
+use crate::wording::{bytes, count, time};
 
 /// Live memory grows with the iterations.
 pub const CLASS: Class = Class::new("memory_growth", 11).explaining(&["fragmented_memory"]);

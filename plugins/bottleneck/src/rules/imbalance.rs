@@ -17,7 +17,7 @@ use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, time};
+use crate::wording::{count, percent, time};
 
 /// Threads, streams or ranks wait for the slowest.
 pub const CLASS: Class =

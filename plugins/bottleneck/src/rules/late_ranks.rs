@@ -16,12 +16,12 @@ use crate::facts::{Facts, Work};
 use crate::options::thresholds;
 use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, many, percent, time};
+use crate::wording::{count, many, percent, time};
 
 /// One collective: its kernel on each device of each rank.
-struct Meeting<'a>(BTreeMap<i64, &'a Work>);
+struct Collective<'a>(BTreeMap<i64, &'a Work>);
 
-impl Meeting<'_> {
+impl Collective<'_> {
     fn last(&self) -> Option<(i64, i64)> {
         let starts = self.0.iter();
         starts
@@ -53,7 +53,7 @@ impl Meeting<'_> {
 }
 
 /// Collectives of all ranks, of those names that each device has as often.
-fn meetings(facts: &Facts) -> Vec<Meeting<'_>> {
+fn collectives(facts: &Facts) -> Vec<Collective<'_>> {
     let mut of_names: BTreeMap<u32, BTreeMap<i64, Vec<&Work>>> = BTreeMap::new();
     for work in facts.device.work.iter().filter(|work| work.is_kernel()) {
         let is_collective = sync::is_collective(facts.device.name(work));
@@ -69,7 +69,8 @@ fn meetings(facts: &Facts) -> Vec<Meeting<'_>> {
         if ranks.len() != facts.window.ranks || of_ranks.values().any(|all| all.len() != most) {
             continue;
         }
-        let nth = |n: usize| Meeting(of_ranks.iter().map(|(rank, all)| (*rank, all[n])).collect());
+        let nth =
+            |n: usize| Collective(of_ranks.iter().map(|(rank, all)| (*rank, all[n])).collect());
         out.extend((0..most).map(nth));
     }
     out
@@ -86,7 +87,7 @@ impl Rule for LateRanks {
         if facts.window.ranks < 2 {
             return;
         }
-        let all = meetings(facts);
+        let all = collectives(facts);
         let n = all.len() as u64;
         let names = &facts.device.names;
         if n == 0 && names.iter().any(|name| sync::is_collective(name)) {
@@ -97,7 +98,7 @@ impl Rule for LateRanks {
                 "record all ranks over the same steps",
             );
         }
-        let mut one: Vec<Meeting<'_>> = all.into_iter().filter(Meeting::is_one).collect();
+        let mut one: Vec<Collective<'_>> = all.into_iter().filter(Collective::is_one).collect();
         if n > 0 && (one.len() as u64) * 10 < n * 9 {
             verdicts.not_measurable(
                 imbalance::CLASS,
@@ -111,30 +112,33 @@ impl Rule for LateRanks {
             );
             return;
         }
-        one.sort_by_key(|meeting| Reverse(meeting.waited_ns()));
-        let waited_ns = one.iter().map(Meeting::waited_ns).saturating_sum();
+        one.sort_by_key(|collective| Reverse(collective.waited_ns()));
+        let waited_ns = one.iter().map(Collective::waited_ns).saturating_sum();
         // Who was last, by how long the others waited for it, and how often.
         let mut late: BTreeMap<i64, (i64, u64)> = BTreeMap::new();
-        for meeting in &one {
-            if let Some((_, rank)) = meeting.last() {
+        for collective in &one {
+            if let Some((_, rank)) = collective.last() {
                 let of = late.entry(rank).or_default();
-                *of = (of.0.saturating_add(meeting.waited_ns()), of.1 + 1);
+                *of = (of.0.saturating_add(collective.waited_ns()), of.1 + 1);
             }
         }
         let worst = late.iter().max_by_key(|(rank, of)| (of.0, Reverse(**rank)));
         let (Some((who, (for_it_ns, times))), Some(longest)) = (worst, one.first()) else {
             return;
         };
-        let mean = |meeting: &Meeting<'_>| meeting.waited_ns() / meeting.0.len().max(1) as i64;
+        let mean =
+            |collective: &Collective<'_>| collective.waited_ns() / collective.0.len().max(1) as i64;
         // Collectives of several streams that ranks wait for at once hold them up once.
-        let saved = one.iter().map(|meeting| (meeting.late(), mean(meeting)));
+        let saved = one
+            .iter()
+            .map(|collective| (collective.late(), mean(collective)));
         let gain_ns = one_after_another(saved.collect());
         let rows = one
             .iter()
-            .flat_map(|meeting| meeting.0.values())
+            .flat_map(|collective| collective.0.values())
             .take(SHOWN);
         let ids: Vec<String> = rows.map(|work| work.id.to_string()).collect();
-        let during = one.iter().flat_map(|meeting| meeting.0.values());
+        let during = one.iter().flat_map(|collective| collective.0.values());
         let during = during.map(|work| (work.start_ns, work.end_ns)).collect();
         // The longest alone may be how the recording began.
         let is_single = longest.waited_ns().saturating_mul(2) > waited_ns;

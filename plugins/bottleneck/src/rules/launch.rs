@@ -11,7 +11,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
-use crate::words::{count, percent, time};
+use crate::wording::{count, percent, time};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// The device waits for the host to launch the next small piece.

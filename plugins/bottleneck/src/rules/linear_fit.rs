@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::facts::Size;
 use crate::verdict::Confidence;
-use crate::words::{count, percent};
+use crate::wording::{count, percent};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Calls of one size declare the same work as long as the most is no more than so many times the least.
@@ -85,7 +85,7 @@ pub struct Fit {
 }
 
 /// Calls of one size.
-struct Of {
+struct SizeGroup {
     size: u64,
     median_ns: i64,
     calls: u64,
@@ -120,7 +120,7 @@ impl Fit {
 
     /// The median of the slopes between any two points (Theil and Sen), each point the median call of a size: a call that was
     /// interrupted bends no line.
-    fn line(measure: Measure, all: &[Of], sizes: &[Size]) -> Result<Self, Unfit> {
+    fn line(measure: Measure, all: &[SizeGroup], sizes: &[Size]) -> Result<Self, Unfit> {
         let points = points(all);
         let mut slopes = Vec::new();
         for (at, a) in points.iter().enumerate() {
@@ -200,7 +200,7 @@ impl Fit {
 }
 
 /// Calls by size, the smallest first.
-fn by_size(measure: Measure, sizes: &[Size]) -> Vec<Of> {
+fn by_size(measure: Measure, sizes: &[Size]) -> Vec<SizeGroup> {
     let mut all: BTreeMap<u64, Vec<&Size>> = BTreeMap::new();
     for size in sizes.iter().filter(|size| size.calls > 0) {
         if let Some(value) = measure.value(size) {
@@ -211,7 +211,7 @@ fn by_size(measure: Measure, sizes: &[Size]) -> Vec<Of> {
         let medians = rows
             .iter()
             .map(|row| (row.median_ns as f64, row.calls as f64));
-        Of {
+        SizeGroup {
             size,
             median_ns: middle(medians.collect()).unwrap_or(0.0) as i64,
             calls: rows
@@ -222,7 +222,7 @@ fn by_size(measure: Measure, sizes: &[Size]) -> Vec<Of> {
     all.into_iter().map(of).collect()
 }
 
-fn are_apart(all: &[Of]) -> bool {
+fn are_apart(all: &[SizeGroup]) -> bool {
     match (all.first(), all.last()) {
         (Some(least), Some(most)) => most.size >= least.size.max(1).saturating_mul(APART),
         _ => false,
@@ -261,10 +261,10 @@ fn contradiction(measure: Measure, sizes: &[Size]) -> Option<String> {
 }
 
 /// Size, time and number of calls: neighbours together, so that there are few.
-fn points(all: &[Of]) -> Vec<(f64, f64, f64)> {
+fn points(all: &[SizeGroup]) -> Vec<(f64, f64, f64)> {
     let each = all.len().div_ceil(POINTS).max(1);
-    let of = |some: &[Of]| {
-        let of = |value: &dyn Fn(&Of) -> f64| {
+    let of = |some: &[SizeGroup]| {
+        let of = |value: &dyn Fn(&SizeGroup) -> f64| {
             let all = some.iter().map(|of| (value(of), of.calls as f64));
             middle(all.collect()).unwrap_or(0.0)
         };

@@ -16,7 +16,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Load};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{percent, quoted, short, time};
+use crate::wording::{percent, quoted, short, time};
 
 /// Work waits for its input.
 pub const CLASS: Class = Class::new("data_load_bound", 6).explaining(&["transfer_bound"]);

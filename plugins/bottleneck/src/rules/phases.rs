@@ -8,7 +8,7 @@ use trueno_analysis::intervals::IntervalSet;
 
 use super::draft::Draft;
 use crate::facts::Facts;
-use crate::words::{count, many, percent, short, time};
+use crate::wording::{count, many, percent, short, time};
 
 /// Share from which on all of it is meant.
 const NEARLY_ALL: f64 = 0.9;
@@ -81,7 +81,7 @@ impl Draft {
                 self.considered += "; no call of it is in the steady state";
             }
         }
-        if let Some((n, ns)) = steps.blamed(name) {
+        if let Some((n, ns)) = steps.caused_by(name) {
             self.considered += &format!(
                 "; it is what made {} of {} slow iterations slow, by {} (throughput.iterations)",
                 count(n),

@@ -14,12 +14,12 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, quoted, short};
+use crate::wording::{count, quoted, short};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Runs of a brick with equal results: how many, and how long without the first.
 #[derive(Default)]
-struct Equal {
+struct RepeatedResult {
     runs: u64,
     again_ns: i64,
 }
@@ -28,7 +28,7 @@ struct Equal {
 type Results<'a> = Vec<(&'a str, u64)>;
 
 /// One run of a brick.
-struct Once<'a> {
+struct BrickRun<'a> {
     brick: &'a str,
     dur_ns: i64,
     is_zero: bool,
@@ -37,12 +37,12 @@ struct Once<'a> {
 
 /// All runs of a brick.
 #[derive(Default)]
-struct All<'a> {
+struct BrickRuns<'a> {
     dur_ns: i64,
-    by_results: BTreeMap<Results<'a>, Equal>,
+    by_results: BTreeMap<Results<'a>, RepeatedResult>,
 }
 
-impl All<'_> {
+impl BrickRuns<'_> {
     fn again_ns(&self) -> i64 {
         self.by_results
             .values()
@@ -51,7 +51,7 @@ impl All<'_> {
     }
 }
 
-/// Equal tensors computed again.
+/// RepeatedResult tensors computed again.
 pub const CLASS: Class = Class::new("recomputation", 14).explaining(&[
     "memory_bound",
     "compute_bound",
@@ -84,9 +84,9 @@ impl Rule for Recomputation {
             }
             return;
         }
-        let mut runs: BTreeMap<u64, Once<'_>> = BTreeMap::new();
+        let mut runs: BTreeMap<u64, BrickRun<'_>> = BTreeMap::new();
         for tensor in &facts.tensors {
-            let run = runs.entry(tensor.span).or_insert_with(|| Once {
+            let run = runs.entry(tensor.span).or_insert_with(|| BrickRun {
                 brick: &tensor.brick,
                 dur_ns: tensor.dur_ns,
                 is_zero: true,
@@ -96,7 +96,7 @@ impl Rule for Recomputation {
             run.results.push((&tensor.tensor, tensor.hash));
         }
         // Ranks that compute the same do so side by side: each for itself.
-        let mut bricks: BTreeMap<(&str, u64), All<'_>> = BTreeMap::new();
+        let mut bricks: BTreeMap<(&str, u64), BrickRuns<'_>> = BTreeMap::new();
         for (span, mut run) in runs {
             run.results.sort_unstable();
             let of = bricks.entry((run.brick, rank::of_key(span))).or_default();
@@ -110,7 +110,7 @@ impl Rule for Recomputation {
             }
         }
         // Of each brick the rank that does so longest.
-        let mut worst: BTreeMap<&str, &All<'_>> = BTreeMap::new();
+        let mut worst: BTreeMap<&str, &BrickRuns<'_>> = BTreeMap::new();
         for ((brick, _), all) in &bricks {
             let of = worst.entry(brick).or_insert(all);
             if all.again_ns() > of.again_ns() {

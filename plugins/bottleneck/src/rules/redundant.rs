@@ -19,7 +19,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{bytes, count};
+use crate::wording::{bytes, count};
 
 #[derive(Default)]
 struct Trips {

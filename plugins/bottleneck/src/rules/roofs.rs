@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::compute;
-use crate::facts::{Beyond, Facts, Point};
+use crate::facts::{AboveRoof, Facts, Point};
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, many, quoted, short};
+use crate::wording::{count, many, quoted, short};
 
 /// Points with enough time on the path to be worth a word: for each name one, the one with the most time. A brick
 /// is left out where kernels of its own hold its work.
@@ -116,9 +116,9 @@ pub fn in_doubt(point: &Point) -> &'static str {
 }
 
 /// Says of what lies above its roof that this roof does not hold it, and how to find the one that does.
-pub fn beyond(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
-    let mut by_memory: BTreeMap<Option<&str>, Vec<&Beyond>> = BTreeMap::new();
-    for one in &facts.roof.beyond {
+pub fn above(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
+    let mut by_memory: BTreeMap<Option<&str>, Vec<&AboveRoof>> = BTreeMap::new();
+    for one in &facts.roof.above {
         let ns = match facts.path.is_known {
             true => facts.path.name_ns(&one.name),
             false => one.dur_ns,

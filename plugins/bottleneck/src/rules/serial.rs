@@ -3,7 +3,7 @@
 //! Evidence, one of:
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
 //!   the device's work, no more than the path spends on the host (of a rank: on its lanes).
-//! - on hosts without devices: time of the path while every other lane idles (`critical_path.alone`), at least `alone_share`
+//! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
 use super::draft::Draft;
@@ -13,7 +13,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, quoted, short, time, without_rank};
+use crate::wording::{count, percent, quoted, short, time, without_rank};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Fewer gaps are no habit.
@@ -91,7 +91,7 @@ impl Rule for Serialisation {
     }
 }
 
-/// Rows of work that one thread does alone, of `critical_path.alone`: waits, loaders and tasks not counted.
+/// Rows of work that one thread does alone, of `critical_path.serial_work`: waits, loaders and tasks not counted.
 pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.

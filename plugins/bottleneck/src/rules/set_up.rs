@@ -11,7 +11,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{percent, quoted, short, time};
+use crate::wording::{percent, quoted, short, time};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// A single call below this share of the window is no set-up.

@@ -18,7 +18,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, percent, quoted, short, time};
+use crate::wording::{count, percent, quoted, short, time};
 
 /// Calls are put together by so many.
 const FEWER: f64 = 8.0;
@@ -64,7 +64,8 @@ impl Rule for SmallBatches {
             };
             told = true;
             let share = fit.fixed_share();
-            if share < self.small_share || facts.window.a_rank(fit.calls) < options.gaps.least_gaps
+            if share < self.small_share
+                || facts.window.per_rank(fit.calls) < options.gaps.least_gaps
             {
                 continue;
             }

@@ -22,7 +22,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, many, percent, short, time};
+use crate::wording::{count, many, percent, short, time};
 
 /// Waits after which there is nothing to do, or that take longer than what they wait for.
 pub const CLASS: Class = Class::new("sync_bound", 5).explaining(&["launch_bound", "serialisation"]);
@@ -199,9 +199,9 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let for_device_ns = waits.common_ns(&works.finish());
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
     // What is around tasks that are on record is no secret.
-    if !facts.tasks.told.is_empty() {
+    if !facts.tasks.explained_waits.is_empty() {
         let others = facts.device.waits.iter();
-        let others = others.filter(|wait| !facts.tasks.told.contains(&wait.id));
+        let others = others.filter(|wait| !facts.tasks.explained_waits.contains(&wait.id));
         let others: IntervalSet<i64> = others.map(|wait| (wait.start_ns, wait.end_ns)).collect();
         around_tasks(facts, options, wait_ns, verdicts);
         wait_ns = wait_ns.min(others.total_ns());

@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{count, quoted, short, time};
+use crate::wording::{count, quoted, short, time};
 
 /// Very many calls of next to nothing.
 pub const CLASS: Class =
@@ -48,7 +48,7 @@ impl Rule for TightLoop {
                 continue;
             };
             // Ranks call side by side.
-            let calls = facts.window.a_rank(row.calls);
+            let calls = facts.window.per_rank(row.calls);
             if calls < self.tight_calls || median_ns > self.tight_ns {
                 continue;
             }

@@ -16,7 +16,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::words::{bytes, count, percent, time};
+use crate::wording::{bytes, count, percent, time};
 
 /// The copies that count of a device; `None`: of those whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
