@@ -36,3 +36,8 @@ pub mod sweep;
 pub mod testing;
 pub mod unions;
 pub mod window;
+
+/// `part / whole`, or nothing where there is no whole: what was not measured is no share of 0 %.
+pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
+    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
+}

@@ -1,10 +1,11 @@
 //! Findings: what a reader should know before trusting the split into categories.
 
+use trueno_analysis::lanes::{LaneKind, Lanes, UNCATEGORISED};
+use trueno_analysis::share;
 use trueno_plugin::{Finding, Severity, counted, percent};
 
-use crate::tables::{CategoryRow, NOT_ALIVE, kind_total, share};
+use crate::tables::{CategoryRow, NOT_ALIVE, kind_total};
 use crate::totals::Totals;
-use trueno_analysis::lanes::{LaneKind, Lanes, UNCATEGORISED};
 
 /// More of the host's busy time without a category than this is said.
 pub const UNCATEGORISED_SHARE: f64 = 0.2;

@@ -3,14 +3,17 @@
 //! Shares are null where their denominator is zero. `wall_share` divides by
 //! the window times the number of lanes of that kind; with the rows
 //! `unaccounted` and `not alive` the shares of a kind of lane add up to 1.
+//! `not alive` stands apart because it is nobody's unexplained work: of many
+//! threads, each alive for a moment, it is nearly all of the time. No chart has it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::lanes::{Label, LaneKind, Lanes};
+use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::totals::{LabelTotal, Totals};
-use trueno_analysis::lanes::{Label, LaneKind, Lanes};
 
 /// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
@@ -117,11 +120,6 @@ pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
         }
     }
     out
-}
-
-/// `part / whole`, or null when there is no whole.
-pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
-    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
 }
 
 /// Table `by_category`.

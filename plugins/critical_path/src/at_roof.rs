@@ -1,13 +1,15 @@
 //! Gains end to end if work ran as fast as the machine allows: names at their roofs.
 //!
-//! How long all rows of a name would take at the roof says the plugin `roofline`; rows without FLOPs, bytes
-//! or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
+//! The plugin `roofline` tells how long all rows of a name would take at the roof: by name and not by row, as a table
+//! of all rows would be as long as the run. Rows without FLOPs, bytes or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
 //! alike by time then / time measured, and the graph is re-timed, as `--what-if NAME=FACTOR` would. Gains
 //! of several names do not add up. `everything` has all of them at once: work that belongs to several names
 //! takes the shortest of the times that these would give it, so that no name alone gains more.
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::Class;
 use trueno_plugin::{Input, Result, Run};
 
 use crate::graph::Graph;
@@ -16,8 +18,6 @@ use crate::ownership::{Own, Ownership};
 use crate::rule::stretched;
 use crate::schedule::{Scenario, walls_ns};
 use crate::walk::PieceKind;
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::Class;
 
 /// Times at the roof by name; only there where `roofline` ran.
 pub const AT_ROOF: Input = Input::sql(

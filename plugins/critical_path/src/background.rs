@@ -1,9 +1,14 @@
 //! The background: the lane that keeps predictions from being shorter, though nothing recorded connects it with the path.
+//!
+//! Lanes that nothing connects with the path bound a prediction by their work alone: their gaps wait for something that
+//! is not recorded. With the gaps a watchdog would hide every gain; without the work a gain would be promised that is
+//! not there. A gain that only such a lane keeps at nothing is null, and the lane is named.
 
 use std::cmp::Reverse;
 
-use crate::graph::Graph;
 use trueno_analysis::hash::FastMap;
+
+use crate::graph::Graph;
 
 /// The busiest lane that nothing connects with the path.
 #[derive(Clone, Debug, PartialEq, Eq)]

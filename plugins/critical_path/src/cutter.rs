@@ -1,9 +1,10 @@
 //! Cuts one lane into segments while the sweep walks it.
 
-use crate::dependencies::Dependency;
-use crate::segments::{Cut, Mark, NONE, Segments, Want, waits_since};
 use trueno_analysis::lanes::{Class, Lanes, Span};
 use trueno_analysis::sweep::{Open, OpenIntervals};
+
+use crate::dependencies::Dependency;
+use crate::segments::{Cut, Mark, NONE, Segments, Want, waits_since};
 
 /// The lane in the making.
 pub(crate) struct Cutter<'a> {

@@ -6,11 +6,11 @@
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{Class, Lanes, Span};
 
 use crate::edges::{DependencyKind, Edge};
 use crate::row_index::{RowIndex, row_index};
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{Class, Lanes, Span};
 
 /// Where an interval lies: index of its lane, index in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -13,16 +13,16 @@
 //! | work on the legacy default stream | the last work launched before on every blocking stream → it → the first launched after |
 //!
 //! Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
-//! higher correlation: by then it was.
+//! higher correlation: by then it was. A wait that names no stream stays unexplained: which one it was would be a guess.
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{LaneKey, Lanes};
 use trueno_plugin::rank::{of_key, of_place};
 
 use crate::dependencies::SpanAt;
 use crate::edges::{DependencyKind, Edge};
 use crate::row_index::row_index;
 use crate::waits::{Launched, Recorded, Wait, WaitKind};
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{LaneKey, Lanes};
 
 /// Conclusions of all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,7 @@ pub enum DependencyKind {
 
 impl DependencyKind {
     /// The kind of a row of `edges`; `None` when it means nothing here.
-    pub fn of(kind: &str) -> Option<Self> {
+    pub fn parse(kind: &str) -> Option<Self> {
         match kind {
             "depends_on" => Some(Self::DependsOn),
             "joins" => Some(Self::Joins),
@@ -119,7 +119,7 @@ pub fn read(run: &mut Run) -> Result<Read> {
         table.text("kind")?,
     );
     for row in 0..table.rows() {
-        match DependencyKind::of(kind.value(row)) {
+        match DependencyKind::parse(kind.value(row)) {
             Some(kind) => out.push(Edge {
                 from: from.value(row),
                 to: to.value(row),

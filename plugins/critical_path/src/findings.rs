@@ -1,5 +1,6 @@
 //! Findings: the best lever, and what was left out of the graph, with the reasons.
 
+use trueno_analysis::lanes::LeftOut;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::background::Background;
@@ -8,14 +9,13 @@ use crate::device::Found;
 use crate::edges::Edge;
 use crate::opportunity::Opportunity;
 use crate::window::Cut;
-use trueno_analysis::lanes::LeftOut;
 
 /// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;
 /// A name that holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;
 /// Half the time of the best name has to gain so much of the window to be worth a word.
-const LEAST_GAIN: f64 = 0.005;
+const MIN_GAIN: f64 = 0.005;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
@@ -258,7 +258,7 @@ fn lever(facts: &Facts<'_>) -> Option<Finding> {
     };
     let best = facts.opportunities.iter().find(is_lever)?;
     let [_, half_ns, all_ns] = best.gains_ns?;
-    if facts.wall_ns == 0 || (half_ns as f64) < LEAST_GAIN * facts.wall_ns as f64 {
+    if facts.wall_ns == 0 || (half_ns as f64) < MIN_GAIN * facts.wall_ns as f64 {
         return None;
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;

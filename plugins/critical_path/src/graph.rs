@@ -5,12 +5,17 @@
 //! stored by target (compressed sparse rows).
 //!
 //! **Lag.** Of the predecessors of a segment the *binding* one let go last. The
-//! time from there to the start is measured and belongs to the edge, and to those of
-//! predecessors that let go at the same time; all other edges have no lag. So re-timing the graph with the measured durations gives
-//! the measured times back, exactly.
+//! time from there to the start is measured and belongs to the edge, and to those of predecessors that let go
+//! at the same time, not to one of them that an id picks; all other edges have no lag. So re-timing the graph with the
+//! measured durations gives the measured times back, exactly, and changed durations give a prediction.
+//!
+//! **Ties** go to the lane that comes first, threads before streams. Ids and the order of rows decide no path, no slack
+//! and no prediction, but for rows of one lane with the very same times, of which only ids tell which came first.
 
 use std::cmp::Reverse;
 use std::ops::Range;
+
+use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
 
 use crate::dependencies::Dependency;
 use crate::edges::DependencyKind;
@@ -18,7 +23,6 @@ use crate::ends;
 use crate::rank_bitmap::RankBitmap;
 use crate::segments::{NONE, Segments};
 use crate::wait_functions::only_waits;
-use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
 
 /// The link that kept a segment from beginning earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! The path of the run during every iteration.
 
+use trueno_analysis::lanes::Class;
+
 use crate::graph::Graph;
 use crate::walk::{Piece, PieceKind};
-use trueno_analysis::lanes::Class;
 
 /// One iteration and what its path is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -79,9 +79,9 @@ impl Default for Options {
     }
 }
 
-/// So many segments are re-timed for the gains of names; at least [`FEWEST_NAMES`] names are.
+/// So many segments are re-timed for the gains of names; at least [`MIN_NAMES`] names are.
 const RETIMED_SEGMENTS: usize = 40_000_000;
-const FEWEST_NAMES: usize = 3;
+const MIN_NAMES: usize = 3;
 
 const OWN_INPUTS: [Input; 10] = [
     at_roof::AT_ROOF,
@@ -158,7 +158,7 @@ impl Plugin for CriticalPath {
         run.emit(tables::by_name("by_name", &graph, &path, wall_ns))?;
         run.emit(tables::by_category(&graph, &path, wall_ns))?;
         let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
-        let names = options.opportunity_names.min(names.max(FEWEST_NAMES));
+        let names = options.opportunity_names.min(names.max(MIN_NAMES));
         let opportunities = opportunity::opportunities(&graph, &ownership, &path, names);
         if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
             let gains = at_roof::gains(&graph, &ownership, &named, &opportunities, names);

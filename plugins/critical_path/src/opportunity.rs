@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::lanes::Class;
+
 use crate::graph::Graph;
 use crate::ownership::{Own, Ownership};
 use crate::path_time_by_name::{PathTime, path_time_by_name};
 use crate::rule::{scaled, stretched};
 use crate::schedule::{Scenario, walls_ns};
-use crate::walk::{Piece, PieceKind};
-use trueno_analysis::lanes::Class;
+use crate::walk::{Piece, PieceKind, durations};
 
 /// Remaining share of the time in each of the three columns.
 pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
@@ -102,21 +103,10 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// Pieces and how long they are.
-pub fn durations<'p>(
-    graph: &Graph<'_>,
-    path: &'p [Piece],
-) -> impl Iterator<Item = (&'p Piece, i64)> {
-    let ends = path.iter().skip(1).map(|next| next.start_ns);
-    path.iter()
-        .zip(ends.chain([graph.run.wall_ns]))
-        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
-}
-
 /// Kinds of lag on the path and how long they are there.
 fn lags(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<PieceKind, i64> {
     let mut out = BTreeMap::new();
-    for (piece, dur_ns) in durations(graph, path) {
+    for (piece, dur_ns) in durations(path, graph.run.wall_ns) {
         // Transfers are work, and also go by their directions.
         if piece.kind != PieceKind::Work {
             *out.entry(piece.kind).or_default() += dur_ns;

@@ -6,11 +6,12 @@
 //! launches are no faster kernels. The work belongs to what the call lies in; that of a call that blocked until
 //! the work had ended, to the call.
 
-use crate::dependencies::{Dependency, SpanAt};
-use crate::edges::DependencyKind;
 use trueno_analysis::hash::FastSet;
 use trueno_analysis::lanes::{Class, Lanes};
 use trueno_analysis::sweep::OpenIntervals;
+
+use crate::dependencies::{Dependency, SpanAt};
+use crate::edges::DependencyKind;
 
 /// Of what belongs to nothing.
 pub const NONE: u32 = u32::MAX;

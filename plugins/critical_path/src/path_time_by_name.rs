@@ -6,12 +6,12 @@
 
 use std::cmp::Reverse;
 
-use crate::graph::Graph;
-use crate::opportunity::durations;
-use crate::ownership::{NONE, Ownership};
-use crate::walk::{Piece, PieceKind};
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::{Class, Label};
+
+use crate::graph::Graph;
+use crate::ownership::{NONE, Ownership};
+use crate::walk::{Piece, PieceKind, durations};
 
 /// One name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub fn path_time_by_name(
     ownership: &Ownership,
     path: &[Piece],
 ) -> Vec<PathTime> {
-    let forest = Forest::of(graph, ownership, path);
+    let forest = Forest::from_path(graph, ownership, path);
     let text = |name: u32| graph.run.texts.text(name);
     let mut out: Vec<PathTime> = forest
         .sums()
@@ -74,13 +74,14 @@ struct Sum {
 }
 
 impl Forest {
-    fn of(graph: &Graph<'_>, ownership: &Ownership, path: &[Piece]) -> Self {
+    fn from_path(graph: &Graph<'_>, ownership: &Ownership, path: &[Piece]) -> Self {
         let mut out = Self::default();
         // By number of an interval.
         let mut nodes = vec![NONE; ownership.len()];
         let mut way: Vec<(u32, u32)> = Vec::new(); // interval, its label
         let works = |piece: &Piece| matches!(piece.kind, PieceKind::Work | PieceKind::Transfer);
-        for (piece, dur_ns) in durations(graph, path).filter(|(piece, _)| works(piece)) {
+        for (piece, dur_ns) in durations(path, graph.run.wall_ns).filter(|(piece, _)| works(piece))
+        {
             let lane = graph.segments.lane(piece.segment);
             let innermost = ownership.first(lane) + graph.segments.span[piece.segment as usize];
             let (mut at, mut node) = (Some(innermost), NONE);

@@ -36,8 +36,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// Applied to a measured duration.
-    pub fn of(self, measured_ns: i64) -> i64 {
+    /// The assumed duration in place of a measured one.
+    pub fn apply(self, measured_ns: i64) -> i64 {
         match self {
             Self::Scale(scale) => scaled(measured_ns, scale),
             Self::Absolute(ns) => ns,

@@ -14,12 +14,14 @@
 //!
 //! The part of a wait before the last joined end is *elastic*: it lasted as long
 //! as what it waited for, and would be shorter if that were. A cut for another's sake, such as one where a task
-//! begins while its parent waits already, leaves it whole: between two pieces the time would be fixed.
+//! begins while its parent waits already, leaves it whole: the time between two pieces would be fixed, and no
+//! prediction would move it.
+
+use trueno_analysis::lanes::Lanes;
 
 use crate::cutter::Cutter;
 use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
-use trueno_analysis::lanes::Lanes;
 
 /// No segment: a dependency that begins before the first one, or ends after the last.
 pub const NONE: u32 = u32::MAX;

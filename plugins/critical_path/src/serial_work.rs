@@ -3,17 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use crate::graph::Graph;
-use crate::walk::{Piece, PieceKind};
 use trueno_analysis::lanes::Class;
+
+use crate::graph::Graph;
+use crate::walk::{Piece, PieceKind, durations};
 
 /// Time on the path, by label, in which no other lane did anything but wait.
 pub fn serial_work(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<u32, i64> {
     let mut out = BTreeMap::new();
     let stretches = stretches(graph);
     let mut at = 0;
-    let ends = path.iter().skip(1).map(|next| next.start_ns);
-    for (piece, end_ns) in path.iter().zip(ends.chain([graph.run.wall_ns])) {
+    for (piece, dur_ns) in durations(path, graph.run.wall_ns) {
+        let end_ns = piece.start_ns + dur_ns;
         if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
             continue;
         }

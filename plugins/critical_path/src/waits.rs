@@ -1,11 +1,11 @@
 //! Waits, event records and streams as recorded.
 
+use trueno_analysis::hash::FastMap;
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
 use crate::edges::Edge;
-use trueno_analysis::hash::FastMap;
 
 /// Waits for a device, a stream or an event, and when their call began.
 pub const WAITS: Input = Input::sql(

@@ -7,10 +7,11 @@
 //! The path goes through what let go last, however near the next one was: where a host idles, launches, and the
 //! stream was idle for a moment, the path is the host's gap. `opportunity` shows how little that gap would buy.
 
+use trueno_analysis::lanes::Class;
+
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
 use crate::segments::NONE;
-use trueno_analysis::lanes::Class;
 
 /// The kind of a piece of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,6 +63,14 @@ pub struct Piece {
     pub segment: u32,
     /// Its kind.
     pub kind: PieceKind,
+}
+
+/// The pieces of a path and their durations: each ends where the next begins, the last at the end of the window.
+pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
+    let ends = path.iter().skip(1).map(|next| next.start_ns);
+    path.iter()
+        .zip(ends.chain([wall_ns]))
+        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
 }
 
 /// Measured or predicted times to walk along.

@@ -3,7 +3,9 @@
 //! A rule about intervals covers all that belongs to them ([`Ownership`]): a brick's nested bricks, the
 //! kernels it launched, the tasks it spawned. The innermost interval with a rule decides; of several
 //! rules for one interval the last. Waits are covered by rules about waits only: they last as long as
-//! what they wait for.
+//! what they wait for. So an unexplained wait is scaled only by `kind:sync_wait`.
+
+use trueno_analysis::lanes::{Class, Label};
 
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
@@ -11,7 +13,6 @@ use crate::ownership::{Own, Ownership};
 use crate::rule::{Change, Rule, Target, stretched};
 use crate::schedule::{Scenario, needed, tail};
 use crate::walk::{PieceKind, Timing};
-use trueno_analysis::lanes::{Class, Label};
 
 /// Rules applied to a run.
 pub struct Assumption<'a> {
@@ -161,7 +162,7 @@ impl Scenario<1> for Assumption<'_> {
 
     #[inline]
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; 1] {
-        [self.lags[kind as usize].map_or(measured_ns, |change| change.of(measured_ns))]
+        [self.lags[kind as usize].map_or(measured_ns, |change| change.apply(measured_ns))]
     }
 }
 

@@ -4,12 +4,13 @@
 //! came from memory) make up for the others (whose data lay in a cache). No call then has the efficiency
 //! of the sum, and the ceiling that seems to bind does not. Such a point is not valid either.
 
-use crate::nesting::Standing;
-use crate::points::{Point, Sum, of_row, roof};
-use crate::rows::Rows;
 use trueno_analysis::roofline::ceilings::{Ceilings, Choice};
 use trueno_analysis::roofline::model::{Place, Roof, Work, place, why_above};
 use trueno_plugin::{agreeing, counted};
+
+use crate::nesting::Standing;
+use crate::points::{Point, Sum, of_row, roof};
+use crate::rows::Rows;
 
 /// A roof that a point may be held against.
 struct Candidate {

@@ -3,19 +3,20 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::quantiles::lower_median;
+use trueno_analysis::roofline::instruction_set::width_rank;
+
 use crate::label::{Provenance, Source};
 use crate::nesting::Standing;
 use crate::points::Point;
 use crate::rows::{NONE, Rows};
-use trueno_analysis::quantiles::lower_median;
-use trueno_analysis::roofline::instruction_set::width_rank;
 
 /// A gain of less than this over the narrower instruction set is said to be none.
 pub const PAYS: f64 = 1.1;
 /// Fewer calls than this say nothing about it.
-pub const FEWEST_CALLS: u64 = 5;
+pub const MIN_CALLS: u64 = 5;
 /// Shorter calls are mostly clock readings: whether a wider set gains is not said of them.
-pub const SHORTEST_NS: i64 = 200;
+pub const MIN_CALL_NS: i64 = 200;
 /// FLOPs a call may differ by this much and still be the same work.
 const SAME_WORK: f64 = 0.01;
 
@@ -140,8 +141,8 @@ pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
             let narrower = done[..at].iter().filter(|other| {
                 let ranks = rank(other).zip(rank(entry));
                 ranks.is_some_and(|(narrow, wide)| narrow < wide)
-                    && other.calls.min(entry.calls) >= FEWEST_CALLS
-                    && other.median_ns.min(entry.median_ns) >= SHORTEST_NS
+                    && other.calls.min(entry.calls) >= MIN_CALLS
+                    && other.median_ns.min(entry.median_ns) >= MIN_CALL_NS
             });
             let gains = narrower.filter_map(|other| {
                 let (gain, _) = speed_up(other, entry);

@@ -1,11 +1,14 @@
 //! Work that was counted: by a profiler for single kernels, by the CPU for single bricks.
+//!
+//! Counts stay in `counters`: `kernels.work_source` is one word for FLOPs and bytes, of which a profile may have either,
+//! and a recorded segment is never rewritten. So both are read, and points say which they used.
 
-use trueno_plugin::{Result, Run};
-
-use crate::label::Provenance;
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
 use trueno_analysis::roofline::model::Reason;
+use trueno_plugin::{Result, Run};
+
+use crate::label::Provenance;
 
 /// Counters of one kernel or brick.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::label::Source;
 use trueno_analysis::roofline::model::Reason;
+
+use crate::label::Source;
 
 /// Calls and time of one reason and name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Findings on points, ceilings and backends.
 
+use trueno_analysis::interner::Texts;
+use trueno_analysis::roofline::ceilings::Ceilings;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::backends::{Entry, PAYS};
 use crate::points::{Point, doubt_of_ceiling};
-use trueno_analysis::interner::Texts;
-use trueno_analysis::roofline::ceilings::Ceilings;
 
 /// Names in a title, at most.
 const NAMED: usize = 3;
@@ -202,8 +202,8 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
     if told == 0 {
         let why = format!(
             "it takes {} calls a backend of {} ns and more, and another instruction set",
-            crate::backends::FEWEST_CALLS,
-            crate::backends::SHORTEST_NS
+            crate::backends::MIN_CALLS,
+            crate::backends::MIN_CALL_NS
         );
         return Finding::new(
             "backends_not_told",

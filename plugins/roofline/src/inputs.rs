@@ -1,10 +1,9 @@
 //! The queries to the run, and the same to the baseline.
 
-use trueno_plugin::Input;
-
 use trueno_analysis::lanes::CATEGORY_RULES;
 use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
 use trueno_analysis::window::Window;
+use trueno_plugin::Input;
 
 const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
      bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \

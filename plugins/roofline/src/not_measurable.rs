@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::roofline::model::Reason;
+
 use crate::label::Source;
 use crate::points::Point;
 use crate::rows::Rows;
-use trueno_analysis::roofline::model::Reason;
 
 /// One reason.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,15 @@
 //! One point of the roofline for each label: sums of its calls against the ceilings that fit.
 
+use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
+use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
+use trueno_analysis::roofline::model::{Achieved, Place, Roof, Work, achieved};
+use trueno_plugin::{agreeing, counted};
+
 use crate::Options;
 use crate::above_roof::{give_places, is_most};
 use crate::label::Label;
 use crate::nesting::Standing;
 use crate::rows::{NONE, Rows, WorkRow};
-use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
-use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
-use trueno_analysis::roofline::model::{Achieved, Place, Roof, Work, achieved};
-use trueno_plugin::{agreeing, counted};
 
 /// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
+use trueno_analysis::roofline::model::Reason;
+
 use crate::label::OneFigure;
 use crate::nesting::Standing;
 use crate::points::Sum;
 use crate::rows::Rows;
-use trueno_analysis::roofline::model::Reason;
 
 /// Rows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq)]

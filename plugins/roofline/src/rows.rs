@@ -6,11 +6,6 @@ mod texts;
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Result, Run};
-
-use crate::counted::{self, Counted};
-use crate::excluded::Excluded;
-use crate::label::{Group, Label, OneFigure, Provenance, Source};
 use trueno_analysis::hash::{FastMap, FastSet};
 use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::{Interner, Texts};
@@ -20,6 +15,11 @@ use trueno_analysis::roofline::instruction_set::{Backend, backend};
 use trueno_analysis::roofline::model::{Reason, Work, achieved};
 use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
+use trueno_plugin::{Result, Run};
+
+use crate::counted::{self, Counted};
+use crate::excluded::Excluded;
+use crate::label::{Group, Label, OneFigure, Provenance, Source};
 
 /// Nothing of the kind.
 pub const NONE: u32 = u32::MAX;

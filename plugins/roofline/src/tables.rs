@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::interner::Texts;
+use trueno_analysis::roofline::ceilings::Ceilings;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::backends::Entry;
@@ -10,8 +12,6 @@ use crate::not_measurable::Row;
 use crate::points::{Point, doubt, roof};
 use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
-use trueno_analysis::interner::Texts;
-use trueno_analysis::roofline::ceilings::Ceilings;
 
 /// Points in the order of reports: the most time first.
 pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {

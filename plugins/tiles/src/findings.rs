@@ -1,8 +1,9 @@
 //! Findings on levels and outliers.
 
+use trueno_analysis::share;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
-use crate::levels::{Level, share};
+use crate::levels::Level;
 use crate::load::Loaded;
 use crate::outliers::Outliers;
 

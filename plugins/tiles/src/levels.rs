@@ -1,8 +1,10 @@
 //! One row for each level.
 
+use trueno_analysis::roofline::model::{Achieved, Place};
+use trueno_analysis::share;
+
 use crate::load::Loaded;
 use crate::sweep::Sum;
-use trueno_analysis::roofline::model::{Achieved, Place};
 
 /// A level.
 #[derive(Clone, Debug)]
@@ -84,11 +86,6 @@ impl Level {
     pub fn pack_share(&self) -> Option<f64> {
         share(self.sum.pack_ns, self.sum.inclusive_ns)
     }
-}
-
-/// `part / whole`, or null when there is no whole.
-pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {
-    (whole_ns > 0).then(|| part_ns as f64 / whole_ns as f64)
 }
 
 /// Adds threads up.

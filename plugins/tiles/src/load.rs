@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Error, Input, Result, Run};
-
 use trueno_analysis::roofline::ceilings::CEILINGS;
 use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
+use trueno_plugin::{Error, Input, Result, Run};
 
 /// All inputs.
 pub const INPUTS: [Input; 6] = [

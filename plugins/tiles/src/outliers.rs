@@ -7,7 +7,7 @@ use trueno_analysis::quantiles::lower_median;
 use crate::load::{Loaded, Tile};
 
 /// Further above the median than so many times the median absolute deviation.
-pub const FAR: f64 = 5.0;
+pub const MIN_DEVIATIONS: f64 = 5.0;
 /// The deviation counts as at least this share of the median: equal durations would make all others outliers.
 pub const MIN_SPREAD: f64 = 0.05;
 /// Fewer tiles have no usual duration.
@@ -70,7 +70,7 @@ pub fn outliers(loaded: &Loaded, limit: usize) -> Outliers {
                 continue;
             };
             let deviations = (tile.dur_ns() - median_ns) as f64 / spread;
-            if deviations > FAR {
+            if deviations > MIN_DEVIATIONS {
                 out.count += 1;
                 out.excess_ns += tile.dur_ns() - median_ns;
                 out.listed.push(Outlier {

@@ -1,11 +1,12 @@
 //! Levels against the memory they are blocked for.
 
-use crate::Options;
-use crate::levels::Level;
-use crate::load::Loaded;
 use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
 use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
 use trueno_analysis::roofline::model::{Roof, Work, achieved, place, why_above};
+
+use crate::Options;
+use crate::levels::Level;
+use crate::load::Loaded;
 
 /// Levels of memory for a level of tiles, the first that has a ceiling counts; none: it has no roof.
 pub fn memories(level: &str) -> &'static [&'static str] {

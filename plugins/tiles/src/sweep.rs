@@ -1,4 +1,7 @@
 //! Exclusive and inclusive times, in one pass over the tiles of each thread.
+//!
+//! Sampled tiles are drawn from strata, one of every N in a row: each has the same chance, so sums times N are not
+//! biased. A fixed stride would show a blocked loop's same column for ever.
 
 use trueno_analysis::start_order::sort_by_start;
 use trueno_analysis::sweep::{Open, OpenIntervals, Step};

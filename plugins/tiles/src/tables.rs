@@ -1,9 +1,10 @@
 //! The output tables, and how their columns are computed.
 
+use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::heatmap::Cell;
-use crate::levels::{Level, share};
+use crate::levels::Level;
 use crate::load::Loaded;
 use crate::outliers::Outliers;
 use crate::sweep::Sum;

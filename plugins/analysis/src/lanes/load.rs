@@ -179,7 +179,7 @@ impl Loader {
         let names = self.out.texts.read_distinct(run, "brick_names")?;
         let categories = self.out.texts.read_distinct(run, "brick_categories")?;
         let table = run.table("bricks")?;
-        let rows = Rows::of(&table)?;
+        let rows = Rows::read(&table)?;
         let (kind_id, name_id) = (table.i64("kind_id")?, table.i64("name_id")?);
         let category_id = table.i64("category_id")?;
         self.reserve(&rows);
@@ -228,7 +228,7 @@ impl Loader {
         let Some(table) = self.tables.remove(source.input) else {
             return Ok(());
         };
-        let rows = Rows::of(&table)?;
+        let rows = Rows::read(&table)?;
         let name_id = table.i64(source.name_id)?;
         let brick = if table.has("brick") {
             Some(table.u64("brick")?)
@@ -309,7 +309,7 @@ impl Loader {
         valid: bool,
         lane: &mut Filler,
     ) {
-        let lane = lane.of(key, &mut self.lanes);
+        let lane = lane.lane(key, &mut self.lanes);
         let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
         lane.lived(start_ns, dur_ns);
         if let Some(window) = self.window {

@@ -19,7 +19,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn of(table: &'a Table) -> Result<Self> {
+    pub(super) fn read(table: &'a Table) -> Result<Self> {
         let has = |column| table.has(column);
         Ok(Self {
             id: table.u64("id")?,
@@ -76,7 +76,7 @@ pub(super) struct Filler {
 }
 
 impl Filler {
-    pub(super) fn of(
+    pub(super) fn lane(
         &mut self,
         key: LaneKey,
         lanes: &mut BTreeMap<LaneKey, Filling>,

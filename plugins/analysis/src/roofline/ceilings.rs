@@ -1,4 +1,8 @@
 //! Ceilings of a machine, and the ones that limit a piece of work.
+//!
+//! A roof of memory is what plain loads and stores reach: before a plain store the processor reads the line, so a triad
+//! gets 0.7 of the bandwidth of streaming stores, and could do nothing about it. Only work above that roof is held
+//! against stores that pass the caches by ([`Ceilings::streaming`]).
 
 use trueno_plugin::{Input, Result, Run};
 

@@ -208,14 +208,14 @@ pub fn place(work: &Work, roof: &Roof) -> Result<Place, Reason> {
 }
 
 /// So far above, a ceiling is more likely too low than the work stated wrongly.
-const NEAR: f64 = 0.1;
+const JUST_ABOVE: f64 = 0.1;
 
 /// The likely reason why work seems to be faster than the machine, from the ceiling that it passed.
 pub fn why_above(work: &Work, roof: &Roof, faster_memory: Option<(&str, f64)>) -> String {
     let Ok(found) = achieved(work) else {
         return String::new();
     };
-    if place(work, roof).is_ok_and(|place| place.efficiency <= 1.0 + NEAR) {
+    if place(work, roof).is_ok_and(|place| place.efficiency <= 1.0 + JUST_ABOVE) {
         return "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)"
             .to_owned();
     }

@@ -1,11 +1,10 @@
 //! Lanes of a run of several ranks.
 
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 use trueno_plugin::Table;
 use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::testing::run;
 use trueno_plugin_category::Category;
-
-use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 /// The same recording in ranks 0 and 3: a brick on thread 0, kernels on a stream, and a kernel
 /// of which neither thread nor device was recorded.

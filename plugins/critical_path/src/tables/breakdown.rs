@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use super::path::share;
 use crate::graph::Graph;
 use crate::iterations::Iteration;
 use crate::walk::PieceKind;

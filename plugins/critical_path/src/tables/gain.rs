@@ -1,8 +1,8 @@
 //! Tables of predictions.
 
+use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use super::path::share;
 use crate::at_roof::Gain;
 use crate::opportunity::Opportunity;
 

@@ -3,29 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::lanes::Label;
+use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::condense::{Of, condense};
 use crate::graph::Graph;
 use crate::segments::NONE;
-use crate::walk::{Piece, PieceKind};
-use trueno_analysis::lanes::Label;
-
-/// Durations of the pieces: each ends where the next begins.
-pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
-    let ends = path
-        .iter()
-        .skip(1)
-        .map(|next| next.start_ns)
-        .chain([wall_ns]);
-    path.iter()
-        .zip(ends)
-        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
-}
-
-pub fn share(part_ns: i64, wall_ns: i64) -> Option<f64> {
-    (wall_ns > 0).then(|| part_ns as f64 / wall_ns as f64)
-}
+use crate::walk::{Piece, PieceKind, durations};
 
 /// Table `path`: the pieces in the order of time; `dur_ns` adds up to the window.
 ///

@@ -1,9 +1,9 @@
 //! Gains at the roof with known answers.
 
 use proptest::prelude::*;
+use trueno_analysis::testing::{RunFixture, interval, lines};
 
 use crate::linked::Linked;
-use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// `qkv` 0–20, then `ffn` 70–100 with its kernel `gemv` 75–95; on another thread `side` 0–30, which
 /// nothing waits for.

@@ -1,10 +1,10 @@
 //! The window, several last ends, and limits on what is listed.
 
+use trueno_analysis::testing::{RunFixture, interval, lines};
 use trueno_plugin::Severity;
 use trueno_plugin::testing::Output;
 
 use crate::linked::{Linked, codes, path};
-use trueno_analysis::testing::{RunFixture, interval, lines};
 
 fn run(wall_ns: i64, bricks: Vec<trueno_analysis::testing::Row>) -> Linked {
     Linked {

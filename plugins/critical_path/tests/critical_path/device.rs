@@ -1,7 +1,8 @@
 //! Device streams: their order, and the calls that launched what ran there.
 
-use crate::linked::{Linked, path, slack};
 use trueno_analysis::testing::{RunFixture, interval};
+
+use crate::linked::{Linked, path, slack};
 
 /// ```text
 /// thread 0    ├ launch 0..5 ┤├ launch 5..9 ┤├ launch 9..12 ┤

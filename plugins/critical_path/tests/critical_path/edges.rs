@@ -1,9 +1,9 @@
 //! Dependencies that cannot be: named, counted, left out.
 
+use trueno_analysis::testing::{Row, RunFixture, interval};
 use trueno_plugin::{Evidence, Severity};
 
 use crate::linked::{Linked, codes, path};
-use trueno_analysis::testing::{Row, RunFixture, interval};
 
 fn two(edges: Vec<(u64, u64, &'static str)>) -> Linked {
     let bricks = vec![

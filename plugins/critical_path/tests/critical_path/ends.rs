@@ -1,7 +1,8 @@
 //! Where the path ends.
 
-use crate::linked::{Linked, path, slack};
 use trueno_analysis::testing::{Row, RunFixture, interval};
+
+use crate::linked::{Linked, path, slack};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {

@@ -1,7 +1,8 @@
 //! Dependencies of device work that nothing records as such.
 
-use crate::linked::{Linked, Waiting, codes, path, slack};
 use trueno_analysis::testing::{RunFixture, interval, lines};
+
+use crate::linked::{Linked, Waiting, codes, path, slack};
 
 /// ```text
 /// thread 0  ├ launch ┤       ├──── cudaStreamSynchronize ────┤├ after ┤

@@ -1,10 +1,9 @@
 //! Runs by hand with dependencies.
 
+use trueno_analysis::testing::{RunFixture, lines};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_critical_path::CriticalPath;
-
-use trueno_analysis::testing::{RunFixture, lines};
 
 /// A run and what depends on what, by ids.
 #[derive(Clone, Debug, Default)]

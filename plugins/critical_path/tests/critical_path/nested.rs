@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use trueno_analysis::lanes::{Class, Label, Lanes};
+use trueno_analysis::testing::{RunFixture, interval, lines};
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::graph::Graph;
 use trueno_plugin_critical_path::ownership::Ownership;
@@ -14,7 +15,6 @@ use trueno_plugin_critical_path::window::cut;
 
 use crate::linked::Linked;
 use crate::random::{edges, lanes, runs};
-use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// Gives the intervals one of three names.
 fn rename(run: &mut Lanes) {

@@ -2,8 +2,9 @@
 //!
 //! Serial siblings, parents beside their children, and circles stand in `serial` and `edges`.
 
-use crate::linked::{Linked, path, slack};
 use trueno_analysis::testing::{Row, RunFixture, interval, lines};
+
+use crate::linked::{Linked, path, slack};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {

@@ -1,7 +1,8 @@
 //! One thread: everything is on the path, nothing counts twice.
 
-use crate::linked::{Linked, codes, path, slack};
 use trueno_analysis::testing::{RunFixture, interval, lines};
+
+use crate::linked::{Linked, codes, path, slack};
 
 fn serial(wall_ns: i64, bricks: Vec<trueno_analysis::testing::Row>) -> Linked {
     Linked {

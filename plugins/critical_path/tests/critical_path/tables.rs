@@ -1,7 +1,8 @@
 //! Windows, iterations, names and what ran alone.
 
-use crate::linked::{Linked, path};
 use trueno_analysis::testing::{Row, RunFixture, interval, lines};
+
+use crate::linked::{Linked, path};
 
 fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     Linked {

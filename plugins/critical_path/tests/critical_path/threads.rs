@@ -1,7 +1,8 @@
 //! Several threads: spawned, joined, queued.
 
-use crate::linked::{Linked, codes, path, slack};
 use trueno_analysis::testing::{Row, RunFixture, interval, lines};
+
+use crate::linked::{Linked, codes, path, slack};
 
 fn join(id: u64, start_ns: i64, end_ns: i64) -> Row {
     interval(id, "", "join", start_ns, end_ns)

@@ -1,9 +1,9 @@
 //! Predictions with known answers.
 
+use trueno_analysis::testing::{RunFixture, interval, lines};
 use trueno_plugin::testing::Output;
 
 use crate::linked::{Linked, Waiting};
-use trueno_analysis::testing::{RunFixture, interval, lines};
 
 /// ```text
 /// thread 0   ├──────────────── layer ─────────────────┤

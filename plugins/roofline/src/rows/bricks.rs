@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{I64Column, Result, Run, U64Column};
 
 use super::texts::{self, known};
 use super::{NONE, Row, Rows};
 use crate::counted::Counted;
 use crate::label::Source;
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::id_index::IdIndex;
 
 impl Rows {
     pub(super) fn bricks(

@@ -1,13 +1,13 @@
 //! Rows of the table `kernels`.
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run, Table};
 
 use super::texts::{self, known};
 use super::{NO_GROUP, Row, Rows, UNCATEGORISED};
 use crate::counted::Counted;
 use crate::label::{Group, Source};
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::id_index::IdIndex;
 
 impl Rows {
     pub(super) fn kernels(

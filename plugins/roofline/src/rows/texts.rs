@@ -1,9 +1,9 @@
 //! Texts of rows, by number.
 
+use trueno_analysis::hash::FastMap;
 use trueno_plugin::{Error, I64Column, Result, Run, Table};
 
 use super::Rows;
-use trueno_analysis::hash::FastMap;
 
 /// By the number in a column, ours.
 pub(super) type TextsById = FastMap<Option<i64>, Option<u32>>;
