@@ -51,7 +51,7 @@ impl Rule for Compute {
                 class,
                 "run",
                 missing,
-                "declare flops and bytes (or join an Nsight Compute profile), and record ceilings (recorder feature `peaks`)",
+                "declare flops and bytes (or join an Nsight Compute profile), and record ceilings (crate `trueno-ceilings`)",
             );
             }
         }
