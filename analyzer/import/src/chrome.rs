@@ -33,18 +33,18 @@
 //! the end only, and the file is read once more.
 
 mod category;
-mod device;
+mod decimal;
 mod document;
 mod event;
 mod facts;
 mod flows;
-mod gather;
+mod collector;
 mod lanes;
-mod links;
-mod number;
-mod open;
-mod own;
+mod linker;
+mod open_intervals;
+mod orphans;
 mod record;
+mod reimport;
 mod scanner;
 mod sweep;
 mod tables;
@@ -54,10 +54,10 @@ use std::path::Path;
 use trueno_recorder::run_writer::RunWriter;
 
 use document::{Failure, Shape};
-use gather::Gather;
-use own::Mark;
-pub use own::{FORMAT_VERSION, MARK};
-use scanner::{Scanner, Stop};
+use collector::Collector;
+use reimport::Mark;
+pub use reimport::{FORMAT_VERSION, MARK};
+use scanner::Scanner;
 use tables::Tables;
 
 use crate::source::Source;
@@ -93,11 +93,11 @@ pub fn import_with(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let before = notes.clone();
-    match of_others(path, options, into, notes, progress)? {
+    match import_foreign(path, options, into, notes, progress)? {
         Read::Run(wall_ns) => Ok(wall_ns),
-        Read::Own(mark) => {
+        Read::Export(mark) => {
             *notes = before;
-            own::import(path, options, &mark, into, notes, progress)
+            reimport::import(path, options, &mark, into, notes, progress)
         }
     }
 }
@@ -107,11 +107,11 @@ enum Read {
     /// A trace, which is a run now of that length.
     Run(Option<i64>),
     /// An export of a run; nothing was written yet.
-    Own(Mark),
+    Export(Mark),
 }
 
 /// Reads a trace of any other program.
-fn of_others(
+fn import_foreign(
     path: &Path,
     options: &Options,
     into: &mut RunWriter,
@@ -121,126 +121,66 @@ fn of_others(
     let source = Source::open(path, options, progress)?;
     let is_packed = source.is_packed();
     let mut scanner = Scanner::new(source);
-    let mut gather = Gather::new(path, into, notes);
+    let mut collector = Collector::new(path, into, notes);
     let mut shape = Shape::default();
-    match document::read(&mut scanner, &mut shape, &mut gather) {
+    match document::read(&mut scanner, &mut shape, &mut collector) {
         Ok(()) => {}
         Err(Failure::Import(error)) => return Err(error),
-        Err(Failure::Own(mark)) => return Ok(Read::Own(mark)),
+        Err(Failure::Enough) => {}
         Err(Failure::Stop(stop)) => {
-            let text = stopped(path, stop, is_packed, options, &shape)?;
-            cut_short(text, gather.into, gather.notes);
+            let text = shape.stopped(path, stop, is_packed, options)?;
+            document::cut_short(text, collector.into, collector.notes);
         }
     }
-    if !shape.has_events {
-        return Err(no_trace(path, &shape));
+    if let Some(mark) = collector.mark {
+        return Ok(Read::Export(mark));
     }
-    if gather.has_only_other_objects() {
-        return Err(no_trace(path, &shape));
+    if !shape.has_events || collector.has_only_other_objects() {
+        return Err(shape.no_trace(path));
     }
-    warn_of_cut_texts(scanner.cut_texts, gather.notes);
-    let hash = scanner.into_source().hash();
-    let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
-    gather.end();
-    write(gather, path, hash).map(Read::Run)
-}
-
-fn warn_of_cut_texts(count: u64, notes: &mut Notes) {
-    if count > 0 {
-        notes.warn(format!("{count} very long texts were cut"));
-    }
-}
-
-/// Says in the run and to the user what is not there.
-fn cut_short(text: String, into: &mut RunWriter, notes: &mut Notes) {
-    into.run().problems.push(text.clone());
-    notes.warn(text);
-}
-
-/// An end before the end: fatal, unless what stands before is wanted; then what to say of it.
-fn stopped(
-    path: &Path,
-    stop: Stop,
-    is_packed: bool,
-    options: &Options,
-    shape: &Shape,
-) -> Result<String, Error> {
-    let Stop { at, problem, io } = stop;
-    if let Some(error) = io.filter(|_| !is_packed) {
-        return Err(Error::io(path, "read it", error));
-    }
-    let place = format!("byte {at}{}", if is_packed { ", unpacked" } else { "" });
-    if !options.partial || !shape.has_events {
-        let hint = if shape.has_events {
-            "; --partial keeps what stands before"
-        } else {
-            ""
-        };
-        let problem = format!("{problem}{hint}");
-        return Err(Error::Damaged {
-            path: path.to_owned(),
-            place,
-            problem,
-        });
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(format!("{name} was imported up to {place} only: {problem}"))
-}
-
-fn no_trace(path: &Path, shape: &Shape) -> Error {
-    let found = if shape.has_events {
-        "its objects have no ph".to_owned()
-    } else if shape.keys.is_empty() {
-        "found an empty object".to_owned()
-    } else {
-        format!("found an object with {}", shape.keys.join(", "))
-    };
-    Error::Format {
-        path: path.to_owned(),
-        problem: format!(
-            "JSON, but no Chrome trace: expected an array of events, or an object with one in traceEvents; {found}"
-        ),
-    }
+    let hash = document::end(scanner, path, collector.notes)?;
+    collector.end();
+    write(collector, path, hash).map(Read::Run)
 }
 
 /// Everything is known: writes the rows.
-fn write(mut gather: Gather<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
-    let (origin_ns, last_ns) = gather.reach.unwrap_or_default();
-    let tables = Tables::new(gather.into);
-    let host = gather.take_host()?;
-    let swept = sweep::sweep(&mut gather, &tables, host, origin_ns)?;
-    let links = gather.take_links()?;
-    links::link(&mut gather, &tables, links, origin_ns)?;
-    flows::link(&mut gather, &tables, swept.flows)?;
-    for (kind, count) in gather.categories.counts() {
-        *gather.notes.read.entry(kind).or_default() += count;
+fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
+    let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
+    let tables = Tables::new(collector.into);
+    let host = collector.take_host()?;
+    let swept = sweep::sweep(&mut collector, &tables, host, origin_ns)?;
+    let links = collector.take_links()?;
+    linker::link(&mut collector, &tables, links, origin_ns)?;
+    flows::link(&mut collector, &tables, swept.flows)?;
+    for (kind, count) in collector.categories.counts() {
+        *collector.notes.read.entry(kind).or_default() += count;
     }
-    let wall_ns = gather.reach.map(|_| last_ns - origin_ns);
-    describe(gather, path, hash, origin_ns);
+    let wall_ns = collector.reach.map(|_| last_ns - origin_ns);
+    describe(collector, path, hash, origin_ns);
     Ok(wall_ns)
 }
 
 /// What `run.json` says.
-fn describe(gather: Gather<'_>, path: &Path, hash: u64, origin_ns: i64) {
-    let maker = if gather.categories.are_of_kineto() {
+fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
+    let maker = if collector.categories.are_of_kineto() {
         "kineto"
     } else {
         "chrome"
     };
-    let realtime = match gather.facts.base_ns {
+    let realtime = match collector.facts.base_ns {
         Some(base_ns) => base_ns.checked_add(origin_ns),
         None => Some(origin_ns).filter(|origin_ns| EPOCH_NS.contains(origin_ns)),
     };
-    let run = gather.into.run();
+    let run = collector.into.run();
     run.run_id = format!("{hash:016x}");
-    run.label = gather
+    run.label = collector
         .facts
         .title
         .or_else(|| Some(path.file_name()?.to_string_lossy().into_owned()));
-    run.host.name = gather.facts.host_name;
+    run.host.name = collector.facts.host_name;
     run.clock.source = format!("imported: {maker}");
-    if gather.reach.is_some() {
+    if collector.reach.is_some() {
         run.clock.origin_realtime_ns = realtime.unwrap_or(0);
     }
-    run.values.extend(gather.facts.values);
+    run.values.extend(collector.facts.values);
 }

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 pub mod chrome;
+mod cuda;
 pub mod detect;
 mod error;
 pub mod ncu;

@@ -22,18 +22,13 @@
 mod context;
 mod device;
 mod device_rows;
-mod enums;
+mod enum_table;
 mod facts;
 mod host;
-mod joins;
-mod launches;
 mod metrics;
-mod ranges;
-mod record;
-mod records;
+mod row;
 pub mod source;
 mod sqlite;
-mod streams;
 mod tables;
 mod threads;
 

@@ -16,10 +16,10 @@ use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
-use super::number::nanoseconds;
-use super::open::OpenIntervals;
-use super::own::Mark;
+use super::decimal::nanoseconds;
+use super::open_intervals::OpenIntervals;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
+use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
@@ -35,8 +35,8 @@ pub(super) struct Step {
     pub number: u64,
 }
 
-/// All that was gathered.
-pub(super) struct Gather<'a> {
+/// All that was collected.
+pub(super) struct Collector<'a> {
     pub into: &'a mut RunWriter,
     pub notes: &'a mut Notes,
     pub categories: Categories,
@@ -48,6 +48,8 @@ pub(super) struct Gather<'a> {
     /// Counters that several processes have under one name.
     pub shared_counters: HashSet<u32>,
     pub steps: Vec<Step>,
+    /// The mark of an export, which is read in another way.
+    pub mark: Option<Mark>,
     /// Texts by the number that records have.
     pub texts: Vec<Text>,
     /// The earliest start and the latest end, of records.
@@ -61,7 +63,7 @@ pub(super) struct Gather<'a> {
     path: PathBuf,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> Collector<'a> {
     pub fn new(path: &Path, into: &'a mut RunWriter, notes: &'a mut Notes) -> Self {
         let host = Sorter::new(into.path().join("import.lanes"));
         let links = Sorter::new(into.path().join("import.links"));
@@ -77,6 +79,7 @@ impl<'a> Gather<'a> {
             operators,
             shared_counters: HashSet::new(),
             steps: Vec::new(),
+            mark: None,
             texts: Vec::new(),
             reach: None,
             numbers: HashMap::new(),
@@ -192,7 +195,7 @@ pub(super) fn sorted<const N: usize>(of: &mut Sorter<N>) -> Result<Sorted<N>, Er
     full.sorted().map_err(|e| Error::io(&path, "sort it", e))
 }
 
-impl Sink for Gather<'_> {
+impl Sink for Collector<'_> {
     type Event = Event;
 
     fn read<R: Read>(event: &mut Event, from: &mut Scanner<R>) -> Scanned<()> {
@@ -242,7 +245,8 @@ impl Sink for Gather<'_> {
         if key == "otherData"
             && let Some(mark) = json.and_then(Mark::of)
         {
-            return Err(Failure::Own(mark));
+            self.mark = Some(mark);
+            return Err(Failure::Enough);
         }
         if !self.facts.take(key, json) {
             self.notes.leave_out(&format!(

@@ -1,7 +1,7 @@
 //! Numbers from their decimal digits, without rounding on the way.
 
 /// Times lie within 146 years of 0, so that no difference of two overflows.
-const MOST_NS: i64 = 1 << 62;
+const MAX_NS: i64 = 1 << 62;
 
 /// Nanoseconds from a decimal number of microseconds, to the nearest. `None`: no number, or
 /// out of range.
@@ -19,7 +19,7 @@ pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
 
 /// Whether the difference to any other time in range is one that 64 bits hold.
 pub(super) fn is_in_range(time_ns: i64) -> bool {
-    (-MOST_NS..MOST_NS).contains(&time_ns)
+    (-MAX_NS..MAX_NS).contains(&time_ns)
 }
 
 /// A whole number that stands as one, or with an exponent, or with nothing but zeros behind

@@ -1,22 +1,25 @@
 //! The file as a whole: an array of events, or an object with one in it.
 
 use std::io::Read;
+use std::path::Path;
 
-use super::own::Mark;
-use super::scanner::{MOST_TEXT, Scanned, Scanner, Stop};
-use crate::Error;
+use trueno_recorder::run_writer::RunWriter;
+
+use super::scanner::{MAX_TEXT, Scanned, Scanner, Stop};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
 
 /// As much of `otherData` is looked at: an export has all facts of its run there.
-const MOST_OTHER_DATA: usize = 1 << 22;
+const MAX_OTHER_DATA: usize = 1 << 22;
 
-/// Why a file was not read to its end.
+/// A file that was not read to its end.
 pub(super) enum Failure {
     /// The file is to blame.
     Stop(Stop),
     /// The run is.
     Import(Error),
-    /// It is an export of a run, which is read in another way.
-    Own(Mark),
+    /// The sink needs no more of the file.
+    Enough,
 }
 
 impl From<Stop> for Failure {
@@ -45,7 +48,7 @@ pub(super) trait Sink {
     fn unclosed_array(&mut self);
 }
 
-/// What the file looked like, as far as it was read.
+/// The look of the file, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     /// There was an array of events.
@@ -92,8 +95,8 @@ fn object<R: Read>(
             continue;
         }
         let most = match key.as_slice() {
-            b"otherData" => MOST_OTHER_DATA,
-            _ => MOST_TEXT,
+            b"otherData" => MAX_OTHER_DATA,
+            _ => MAX_TEXT,
         };
         from.copy(&mut json, most)?;
         let key = String::from_utf8_lossy(&key).into_owned();
@@ -133,6 +136,71 @@ fn events<R: Read, S: Sink>(
                 from.skip()?;
                 sink.no_event();
             }
+        }
+    }
+}
+
+/// Reads on to the end of the file; the hash of all its bytes.
+pub(super) fn end(scanner: Scanner<Source<'_>>, path: &Path, notes: &mut Notes) -> Result<u64, Error> {
+    let count = scanner.cut_texts;
+    if count > 0 {
+        notes.warn(format!("{count} very long texts were cut"));
+    }
+    let hash = scanner.into_source().hash();
+    hash.map_err(|e| Error::io(path, "read it to its end", e))
+}
+
+/// Says in the run and to the user what is not there.
+pub(super) fn cut_short(text: String, into: &mut RunWriter, notes: &mut Notes) {
+    into.run().problems.push(text.clone());
+    notes.warn(text);
+}
+
+impl Shape {
+    /// An end before the end: fatal, unless what stands before is wanted; then what to say of it.
+    pub fn stopped(
+        &self,
+        path: &Path,
+        stop: Stop,
+        is_packed: bool,
+        options: &Options,
+    ) -> Result<String, Error> {
+        let Stop { at, problem, io } = stop;
+        if let Some(error) = io.filter(|_| !is_packed) {
+            return Err(Error::io(path, "read it", error));
+        }
+        let place = format!("byte {at}{}", if is_packed { ", unpacked" } else { "" });
+        if !options.partial || !self.has_events {
+            let hint = if self.has_events {
+                "; --partial keeps what stands before"
+            } else {
+                ""
+            };
+            let problem = format!("{problem}{hint}");
+            return Err(Error::Damaged {
+                path: path.to_owned(),
+                place,
+                problem,
+            });
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Ok(format!("{name} was imported up to {place} only: {problem}"))
+    }
+
+    /// The error of a file without events.
+    pub fn no_trace(&self, path: &Path) -> Error {
+        let found = if self.has_events {
+            "its objects have no ph".to_owned()
+        } else if self.keys.is_empty() {
+            "found an empty object".to_owned()
+        } else {
+            format!("found an object with {}", self.keys.join(", "))
+        };
+        Error::Format {
+            path: path.to_owned(),
+            problem: format!(
+                "JSON, but no Chrome trace: expected an array of events, or an object with one in traceEvents; {found}"
+            ),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use super::number::{float, identity, integer};
+use super::decimal::{float, identity, integer};
 use super::scanner::{Scanned, Scanner, Value};
 
 /// Series of one counter event that are kept.
-const MOST_SERIES: usize = 64;
+const MAX_SERIES: usize = 64;
 
 /// What is read of an event. One is used for all, so that its memory is used again.
 #[derive(Debug, Default)]
@@ -178,7 +178,7 @@ impl Arguments {
 
     fn count(&mut self, key: &[u8], value: &[u8]) {
         match float(value) {
-            Some(value) if self.series.len() < MOST_SERIES => {
+            Some(value) if self.series.len() < MAX_SERIES => {
                 self.series.push((key.to_owned(), value));
             }
             _ => self.series_left_out += 1,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 /// A value in run.json is no longer than this.
-const MOST_TEXT: usize = 1 << 10;
+const MAX_TEXT: usize = 1 << 10;
 /// Values kept of one file.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 
 /// Facts by name, and those that mean something here.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Facts {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        if text.len() > MOST_TEXT || self.values.len() >= MOST_VALUES {
+        if text.len() > MAX_TEXT || self.values.len() >= MAX_VALUES {
             return false;
         }
         self.values.insert(key.to_owned(), text);

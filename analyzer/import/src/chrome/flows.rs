@@ -2,7 +2,7 @@
 
 use trueno_recorder::run_writer::Cell;
 
-use super::gather::Gather;
+use super::collector::Collector;
 use super::record::time;
 use super::sweep::FLOW_WORDS;
 use super::tables::Tables;
@@ -20,7 +20,7 @@ struct From {
 
 /// Writes an edge for each arrow that the times do not contradict.
 pub(super) fn link(
-    gather: &mut Gather<'_>,
+    collector: &mut Collector<'_>,
     tables: &Tables,
     points: Sorter<FLOW_WORDS>,
 ) -> Result<(), Error> {
@@ -31,36 +31,36 @@ pub(super) fn link(
     while let Some([flow, _, phase, brick, start, end]) = points.next().map_err(problem)? {
         let (start_ns, end_ns) = (time(start), time(end));
         if from.as_ref().is_some_and(|from| from.flow != flow) {
-            forget(gather, from.take());
+            forget(collector, from.take());
         }
         if phase > 0 {
             let Some(from) = &mut from else {
-                gather.notes.leave_out("flow end without its start");
+                collector.notes.leave_out("flow end without its start");
                 continue;
             };
             from.is_used = true;
             let kind = if from.brick == brick {
-                gather.notes.leave_out("flow inside one slice");
+                collector.notes.leave_out("flow inside one slice");
                 None
             } else if from.end_ns <= start_ns {
                 Some(tables.depends_on)
             } else if from.start_ns <= start_ns {
                 Some(tables.spawns)
             } else {
-                gather
+                collector
                     .notes
                     .leave_out("flow into a slice that had begun before");
                 None
             };
             if let Some(kind) = kind {
                 let cells = [Cell::U64(from.brick), Cell::U64(brick), Cell::Text(kind)];
-                tables.put(gather, "edges", &cells)?;
+                tables.put(collector, "edges", &cells)?;
             }
         }
         if phase < 2 {
             let is_used = phase == 1;
             if !is_used {
-                forget(gather, from.take());
+                forget(collector, from.take());
             }
             from = Some(From {
                 flow,
@@ -71,12 +71,12 @@ pub(super) fn link(
             });
         }
     }
-    forget(gather, from);
+    forget(collector, from);
     Ok(())
 }
 
-fn forget(gather: &mut Gather<'_>, from: Option<From>) {
+fn forget(collector: &mut Collector<'_>, from: Option<From>) {
     if from.is_some_and(|from| !from.is_used) {
-        gather.notes.leave_out("flow start without its end");
+        collector.notes.leave_out("flow start without its end");
     }
 }

@@ -1,27 +1,26 @@
 //! Device work and waits, linked to the calls that led to them.
 //!
 //! Work whose call is not in the file is put aside, and looked for its operator when all
-//! operators are known: see [`adrift`]. What waited for an event is matched in [`waits`].
+//! operators are known: see [`orphans`](super::orphans).
 
-mod adrift;
-mod waits;
+use trueno_recorder::run_writer::Cell;
 
-use trueno_recorder::run_writer::{Cell, Text};
-
-use super::device::{DIRECTIONS, MEMORY, WAITS};
-use super::gather::Gather;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low};
+use super::collector::Collector;
+use super::orphans::Orphans;
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low, pair};
 use super::tables::Tables;
 use crate::Error;
+use crate::cuda::call_kind::CallKind;
+use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
+use crate::cuda::event_waits::{EventWaits, Pairing};
+use crate::cuda::launches::{CallSpan, is_part_of};
 use crate::sorter::{Sorted, Sorter};
-use adrift::Adrift;
-use waits::Waits;
 
 /// The call of a correlation.
 #[derive(Clone, Copy)]
-struct Call {
+pub(super) struct Call {
     link: Link,
-    /// Several processes have the correlation: which is meant cannot be known.
+    /// Calls that do not enclose each other have the correlation: which is meant cannot be known.
     is_ambiguous: bool,
 }
 
@@ -38,8 +37,9 @@ impl Call {
         u64::from(high(self.link.more[2]))
     }
 
-    fn process(&self) -> u32 {
-        low(self.link.more[2])
+    fn span(&self) -> CallSpan {
+        let Link { start_ns, dur_ns, .. } = self.link;
+        (high(self.link.more[2]), start_ns, start_ns + dur_ns)
     }
 
     fn wait(&self) -> Option<u64> {
@@ -49,7 +49,7 @@ impl Call {
 
 /// What is known of how device work was begun.
 #[derive(Clone, Copy)]
-enum Begun {
+pub(super) enum Begun {
     By(Call),
     In(Operator),
     Unknown,
@@ -73,35 +73,35 @@ impl Begun {
     }
 }
 
-struct Linker<'g, 'a> {
-    gather: &'g mut Gather<'a>,
+pub(super) struct Linker<'g, 'a> {
+    pub collector: &'g mut Collector<'a>,
     tables: &'g Tables,
     origin_ns: i64,
     /// Rows without a thread; their ids have nothing in the upper half.
     rows: u64,
-    correlation: u64,
+    pub correlation: u64,
     call: Option<Call>,
     /// The first call of the group that is a wait, until a record of the wait itself is seen.
     waiting: Option<Link>,
     recorded: Option<Link>,
-    adrift: Adrift,
-    waits: Waits,
-    unlinked: u64,
+    pub orphans: Orphans,
+    event_waits: EventWaits,
+    pub unlinked: u64,
     ambiguous: u64,
 }
 
 /// Writes kernels, transfers, syncs, device events and the edges of launches.
 pub(super) fn link(
-    gather: &mut Gather<'_>,
+    collector: &mut Collector<'_>,
     tables: &Tables,
     mut links: Sorted<LINK_WORDS>,
     origin_ns: i64,
 ) -> Result<(), Error> {
-    let path = gather.links.path().to_owned();
-    let scratch = |name: &str| gather.into.path().join(name);
-    let (adrift, waits) = (scratch("import.adrift"), scratch("import.waits"));
+    let path = collector.links.path().to_owned();
+    let scratch = |name: &str| collector.into.path().join(name);
+    let (orphans, event_waits) = (scratch("import.orphans"), scratch("import.events"));
     let mut linker = Linker {
-        gather,
+        collector,
         tables,
         origin_ns,
         rows: 0,
@@ -109,8 +109,8 @@ pub(super) fn link(
         call: None,
         waiting: None,
         recorded: None,
-        adrift: Adrift(Sorter::small(adrift)),
-        waits: Waits(Sorter::small(waits)),
+        orphans: Orphans(Sorter::small(orphans)),
+        event_waits: EventWaits::new(event_waits),
         unlinked: 0,
         ambiguous: 0,
     };
@@ -119,16 +119,21 @@ pub(super) fn link(
     }
     linker.end_group()?;
     linker.find_operators()?;
-    linker.join_events()?;
+    let mut pairs = linker.event_waits.pairs()?;
+    while let Some((record, wait)) = pairs.next()? {
+        let kind = Cell::Text(linker.tables.joins);
+        let cells = [Cell::U64(record), Cell::U64(wait), kind];
+        linker.tables.put(linker.collector, "edges", &cells)?;
+    }
     if linker.unlinked > 0 {
         let count = linker.unlinked;
-        linker.gather.notes.warn(format!(
+        linker.collector.notes.warn(format!(
             "{count} kernels, transfers and waits have no call with their correlation in the file, nor an operator that is surely theirs: they have no thread and no brick"
         ));
     }
     if linker.ambiguous > 0 {
         let count = linker.ambiguous;
-        linker.gather.notes.warn(format!(
+        linker.collector.notes.warn(format!(
             "{count} kernels, transfers and waits have a correlation that several processes use: they are linked to none"
         ));
     }
@@ -146,7 +151,7 @@ impl Linker<'_, '_> {
             Part::Wait => self.wait(link),
             Part::Recorded => self.recorded(link),
             Part::Kernel | Part::Copy if self.call.is_none() && link.external != NO_ID => {
-                self.adrift.put(link)
+                self.orphans.put(link)
             }
             Part::Kernel | Part::Copy => {
                 let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
@@ -155,7 +160,7 @@ impl Linker<'_, '_> {
         }
     }
 
-    fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+    pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         match link.part {
             Part::Copy => self.copy(link, begun),
             _ => self.kernel(link, begun),
@@ -180,7 +185,7 @@ impl Linker<'_, '_> {
             return self.wait_of_call(link);
         }
         match &mut self.call {
-            Some(first) => first.is_ambiguous |= first.process() != call.process(),
+            Some(first) => first.is_ambiguous |= !is_part_of(first.span(), call.span()),
             None => self.call = Some(call),
         }
         if call.wait().is_some() {
@@ -226,17 +231,17 @@ impl Linker<'_, '_> {
     fn sync(&mut self, kind: u64, call: Option<Call>, link: Link) -> Result<(), Error> {
         let is_record = link.part == Part::Wait;
         let event = Some(link.more[1]).filter(|event| is_record && *event != NO_ID);
-        let text = WAITS[kind as usize % WAITS.len()];
-        let kind = self.gather.into.text(text);
+        let sync_kind = SyncKind::ALL[kind as usize % SyncKind::ALL.len()];
+        let kind = self.collector.into.text(sync_kind.name());
         // A stream that waits for an event does not hold up the host.
         let thread = call
-            .filter(|_| text != "stream_wait")
+            .filter(|_| sync_kind.holds_up_host())
             .map(|call| call.thread());
         let id = self.id();
         let cells = [
             Cell::U64(id),
             Cell::Text(kind),
-            Cell::Text(self.gather.texts[link.name as usize]),
+            Cell::Text(self.collector.texts[link.name as usize]),
             thread.into(),
             number(link.device),
             number(link.stream),
@@ -245,9 +250,15 @@ impl Linker<'_, '_> {
             Cell::I64(link.dur_ns),
             self.correlation(),
         ];
-        self.tables.put(self.gather, "syncs", &cells)?;
-        match event {
-            Some(_) => self.waits.waits(&link, id),
+        self.tables.put(self.collector, "syncs", &cells)?;
+        // One that does not name its record is part of no edge.
+        let [_, _, record, stream, _] = link.more;
+        match event.filter(|_| record != NO_ID) {
+            Some(event) => {
+                let stream = u32::try_from(stream).unwrap_or(NONE);
+                let pairing = pairing(record, event, link.device, stream);
+                self.event_waits.waited(pairing, 0, id)
+            }
             None => Ok(()),
         }
     }
@@ -261,7 +272,8 @@ impl Linker<'_, '_> {
         }
         self.recorded = Some(link);
         let id = self.id();
-        self.waits.recorded(&link, id)?;
+        let pairing = pairing(link.correlation, link.more[0], link.device, link.stream);
+        self.event_waits.recorded(pairing, 0, id)?;
         let cells = [
             Cell::U64(id),
             Cell::U64(link.more[0]),
@@ -270,7 +282,7 @@ impl Linker<'_, '_> {
             Cell::Null,
             self.correlation(),
         ];
-        self.tables.put(self.gather, "device_events", &cells)
+        self.tables.put(self.collector, "device_events", &cells)
     }
 
     fn kernel(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
@@ -279,7 +291,7 @@ impl Linker<'_, '_> {
         let mut cells = [Cell::Null; 30];
         cells[0] = Cell::U64(id);
         cells[1] = begun.brick();
-        cells[2] = Cell::Text(self.gather.texts[link.name as usize]);
+        cells[2] = Cell::Text(self.collector.texts[link.name as usize]);
         cells[4] = begun.thread();
         cells[5] = number(link.device);
         cells[6] = number(link.stream);
@@ -304,25 +316,22 @@ impl Linker<'_, '_> {
         if link.dur_ns < 0 {
             cells[29] = Cell::Text(self.tables.negative);
         }
-        self.tables.put(self.gather, "kernels", &cells)?;
+        self.tables.put(self.collector, "kernels", &cells)?;
         self.launch(begun, id)
     }
 
     fn copy(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         let id = self.id();
         let [bytes, to, memory, ..] = link.more;
-        let direction = self
-            .gather
-            .into
-            .text(DIRECTIONS[to as usize % DIRECTIONS.len()]);
+        let direction = Direction::ALL[to as usize % Direction::ALL.len()];
+        let direction = self.collector.into.text(direction.name());
         let (from, to) = (self.memory(high(memory)), self.memory(low(memory)));
-        // What was called says it; a fill has no such form.
         let is_async = match begun {
             Begun::By(call) => {
-                let name = self.gather.texts[call.link.name as usize];
-                Cell::Bool(self.gather.into.str(name).contains("Async"))
+                let name = self.collector.texts[call.link.name as usize];
+                CallKind::from_name(self.collector.into.str(name)).is_async()
             }
-            _ => Cell::Null,
+            _ => None,
         };
         let cells = [
             Cell::U64(id),
@@ -331,7 +340,7 @@ impl Linker<'_, '_> {
             Cell::U64(bytes),
             from,
             to,
-            is_async,
+            is_async.map_or(Cell::Null, Cell::Bool),
             begun.thread(),
             number(link.device),
             number(link.stream),
@@ -340,16 +349,13 @@ impl Linker<'_, '_> {
             Cell::Text(self.tables.device),
             self.correlation(),
         ];
-        self.tables.put(self.gather, "transfers", &cells)?;
+        self.tables.put(self.collector, "transfers", &cells)?;
         self.launch(begun, id)
     }
 
     fn memory(&mut self, kind: u32) -> Cell {
-        let text: Option<Text> = match MEMORY.get(kind as usize) {
-            Some(&"") | None => None,
-            Some(kind) => Some(self.gather.into.text(kind)),
-        };
-        text.into()
+        let kind = MemoryKind::ALL.get(kind as usize);
+        kind.map(|kind| self.collector.into.text(kind.name())).into()
     }
 
     /// The edge to work from what began it.
@@ -360,7 +366,7 @@ impl Linker<'_, '_> {
             Begun::Unknown => return Ok(()),
         };
         let cells = [Cell::U64(from), Cell::U64(to), Cell::Text(kind)];
-        self.tables.put(self.gather, "edges", &cells)
+        self.tables.put(self.collector, "edges", &cells)
     }
 }
 
@@ -369,4 +375,9 @@ fn number(value: u32) -> Cell {
         .filter(|value| *value != NONE)
         .map(u64::from)
         .into()
+}
+
+/// A wait names the call that recorded its event, by correlation; event and stream are those of the record.
+fn pairing(record: u64, event: u64, device: u32, stream: u32) -> Pairing {
+    [record, event, pair(device, stream)]
 }

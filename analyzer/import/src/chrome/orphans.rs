@@ -4,16 +4,16 @@
 //! before the work did. The row then has that operator's brick and thread; the edge to it is of
 //! kind `spawns` and not `launches`, for it comes from a row of bricks and not from a call.
 
-use super::{Begun, Linker};
+use super::collector;
+use super::linker::{Begun, Linker};
+use super::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use crate::Error;
-use crate::chrome::gather;
-use crate::chrome::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use crate::sorter::{Sorted, Sorter};
 
 /// Work put aside, by its external id.
-pub(super) struct Adrift(pub Sorter<LINK_WORDS>);
+pub(super) struct Orphans(pub Sorter<LINK_WORDS>);
 
-impl Adrift {
+impl Orphans {
     pub fn put(&mut self, link: Link) -> Result<(), Error> {
         let mut words = link.words();
         words.swap(0, LINK_WORDS - 1);
@@ -58,12 +58,12 @@ impl Operators {
 
 impl Linker<'_, '_> {
     /// Writes what was put aside.
-    pub(super) fn find_operators(&mut self) -> Result<(), Error> {
-        let mut work = gather::sorted(&mut self.adrift.0)?;
-        let path = self.gather.operators.path().to_owned();
+    pub fn find_operators(&mut self) -> Result<(), Error> {
+        let mut work = collector::sorted(&mut self.orphans.0)?;
+        let path = self.collector.operators.path().to_owned();
         let problem = |e| Error::io(&path, "read it", e);
         let mut operators = Operators {
-            all: self.gather.take_operators()?,
+            all: self.collector.take_operators()?,
             next: None,
             found: None,
         };
@@ -87,7 +87,7 @@ impl Linker<'_, '_> {
             self.work(link, begun)?;
         }
         if found > 0 {
-            self.gather.notes.warn(format!(
+            self.collector.notes.warn(format!(
                 "{found} kernels and transfers have no call with their correlation in the file: their thread and brick are those of the operator with their External id (edges of kind spawns)"
             ));
         }

@@ -30,12 +30,8 @@ use super::scanner::Scanner;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 pub(super) use mark::Mark;
+pub use mark::{FORMAT_VERSION, MARK};
 use rows::Rows;
-
-/// Member of `otherData`, and of some events, that an export of a run has.
-pub const MARK: &str = "trueno";
-/// Raised when an older importer would misread the events.
-pub const FORMAT_VERSION: u32 = 1;
 
 /// Reads an export whose mark was met; the length of the run in nanoseconds.
 pub(super) fn import(
@@ -56,18 +52,16 @@ pub(super) fn import(
     rows.end();
     match read {
         // The mark is known; no sink of these rows looks for another.
-        Ok(()) | Err(Failure::Own(_)) => {}
+        Ok(()) | Err(Failure::Enough) => {}
         Err(Failure::Import(error)) => return Err(error),
         Err(Failure::Stop(stop)) => {
-            let text = super::stopped(path, stop, is_packed, options, &shape)?;
-            super::cut_short(text, into, notes);
+            let text = shape.stopped(path, stop, is_packed, options)?;
+            document::cut_short(text, into, notes);
         }
     }
     if !shape.has_events {
-        return Err(super::no_trace(path, &shape));
+        return Err(shape.no_trace(path));
     }
-    super::warn_of_cut_texts(scanner.cut_texts, notes);
-    let hash = scanner.into_source().hash();
-    let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
+    let hash = document::end(scanner, path, notes)?;
     Ok(mark.describe(hash, into.run(), notes))
 }

@@ -5,11 +5,11 @@ use std::io::{self, Read};
 
 const BUFFER_BYTES: usize = 1 << 18;
 /// Values nest no deeper than this in any trace.
-const MOST_DEPTH: usize = 512;
+const MAX_DEPTH: usize = 512;
 /// A text is cut behind so many bytes; names are much shorter.
-pub(super) const MOST_TEXT: usize = 1 << 14;
+pub(super) const MAX_TEXT: usize = 1 << 14;
 /// Digits of a number that are kept.
-const MOST_DIGITS: usize = 512;
+const MAX_DIGITS: usize = 512;
 
 /// Where reading stopped, and why.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<R: Read> Scanner<R> {
             at: 0,
             end: 0,
             before: 0,
-            most_text: MOST_TEXT,
+            most_text: MAX_TEXT,
             cut_texts: 0,
         }
     }
@@ -305,7 +305,7 @@ impl<R: Read> Scanner<R> {
     pub fn long_value(&mut self, into: &mut Vec<u8>, most: usize) -> Scanned<Value> {
         self.most_text = most;
         let value = self.value(into);
-        self.most_text = MOST_TEXT;
+        self.most_text = MAX_TEXT;
         value
     }
 
@@ -316,7 +316,7 @@ impl<R: Read> Scanner<R> {
             if !is_bare(byte) {
                 break;
             }
-            if into.len() == MOST_DIGITS {
+            if into.len() == MAX_DIGITS {
                 return self.unexpected("a shorter number");
             }
             into.push(byte);
@@ -352,8 +352,8 @@ impl<R: Read> Scanner<R> {
                     self.pass_text(copy.as_mut())?;
                 }
                 b'{' | b'[' => {
-                    if open.len() == MOST_DEPTH {
-                        return self.stop(format!("values nest deeper than {MOST_DEPTH}"));
+                    if open.len() == MAX_DEPTH {
+                        return self.stop(format!("values nest deeper than {MAX_DEPTH}"));
                     }
                     open.push(byte + 2);
                     self.take();

@@ -2,11 +2,12 @@
 
 use trueno_recorder::run_writer::Cell;
 
-use super::device::wait_of_call;
-use super::gather::{Gather, Step};
+use super::collector::{Collector, Step};
 use super::record::{Host, Link, NO_ID, NONE, Operator, Part, What, pair, rising};
 use super::tables::Tables;
 use crate::Error;
+use crate::cuda::call_kind::CallKind;
+use crate::cuda::cupti_enums::SyncKind;
 use crate::sorter::{Sorted, Sorter};
 
 pub(super) const FLOW_WORDS: usize = 6;
@@ -35,7 +36,7 @@ pub(super) struct Swept {
 }
 
 struct Sweep<'g, 'a> {
-    gather: &'g mut Gather<'a>,
+    collector: &'g mut Collector<'a>,
     tables: &'g Tables,
     origin_ns: i64,
     flows: Sorter<FLOW_WORDS>,
@@ -50,16 +51,16 @@ struct Sweep<'g, 'a> {
 
 /// Writes bricks, calls, allocations and counters, and the threads they lie on.
 pub(super) fn sweep(
-    gather: &mut Gather<'_>,
+    collector: &mut Collector<'_>,
     tables: &Tables,
     mut records: Sorted<{ super::record::HOST_WORDS }>,
     origin_ns: i64,
 ) -> Result<Swept, Error> {
-    gather.steps.sort_unstable();
-    let path = gather.host.path().to_owned();
-    let flows = Sorter::new(gather.into.path().join("import.flows"));
+    collector.steps.sort_unstable();
+    let path = collector.host.path().to_owned();
+    let flows = Sorter::new(collector.into.path().join("import.flows"));
     let mut sweep = Sweep {
-        gather,
+        collector,
         tables,
         origin_ns,
         flows,
@@ -76,7 +77,7 @@ pub(super) fn sweep(
     sweep.end_lane();
     if sweep.overlaps > 0 {
         let count = sweep.overlaps;
-        sweep.gather.notes.warn(format!(
+        sweep.collector.notes.warn(format!(
             "{count} intervals overlap another of their thread without nesting; they are kept, inside what contains them whole"
         ));
     }
@@ -109,7 +110,7 @@ impl Sweep<'_, '_> {
 
     fn end_lane(&mut self) {
         for _ in self.next.drain(..) {
-            self.gather
+            self.collector
                 .notes
                 .leave_out("flow without a slice around it");
         }
@@ -141,16 +142,16 @@ impl Sweep<'_, '_> {
     fn begin_thread(&mut self, record: &Host) -> Result<(), Error> {
         let number = self.threads;
         self.threads += 1;
-        let several = self.gather.lanes.several_processes();
-        let title = self.gather.lanes.title(record.lane, several);
-        let lane = self.gather.lanes.get(record.lane);
+        let several = self.collector.lanes.several_processes();
+        let title = self.collector.lanes.title(record.lane, several);
+        let lane = self.collector.lanes.get(record.lane);
         self.thread = Some(Thread {
             number,
             process: lane.process,
             rows: 0,
         });
         let os_id = lane.thread.parse::<u64>().ok();
-        let name = title.map(|title| self.gather.into.text(&title));
+        let name = title.map(|title| self.collector.into.text(&title));
         let cells = [
             Cell::U64(u64::from(number)),
             name.into(),
@@ -158,7 +159,7 @@ impl Sweep<'_, '_> {
             Cell::I64(record.start_ns - self.origin_ns),
             Cell::Null,
         ];
-        self.tables.put(self.gather, "threads", &cells)
+        self.tables.put(self.collector, "threads", &cells)
     }
 
     fn brick(&mut self, record: Host) -> Result<(), Error> {
@@ -187,16 +188,16 @@ impl Sweep<'_, '_> {
         cells[0] = Cell::U64(id);
         cells[1] = parent.map(|parent| parent.id).into();
         cells[2] = Cell::Text(kind);
-        cells[3] = Cell::Text(self.gather.texts[record.name as usize]);
+        cells[3] = Cell::Text(self.collector.texts[record.name as usize]);
         cells[7] = Cell::U64(u64::from(thread));
         cells[8] = Cell::I64(record.start_ns - self.origin_ns);
         cells[9] = Cell::I64(record.end_ns - record.start_ns);
         cells[10] = Cell::Text(self.tables.host);
         cells[11] = iteration.into();
         cells[14] = flops.into();
-        self.tables.put(self.gather, "bricks", &cells)?;
+        self.tables.put(self.collector, "bricks", &cells)?;
         if record.what == What::Operator && record.b != NO_ID {
-            self.gather.operator(Operator {
+            self.collector.operator(Operator {
                 external: record.b,
                 start_ns: record.start_ns,
                 id,
@@ -219,7 +220,7 @@ impl Sweep<'_, '_> {
     /// The iteration of this lane's process at a time, for threads that have none of their own.
     fn step_at(&self, time_ns: i64) -> Option<u64> {
         let process = self.thread.as_ref()?.process;
-        let steps = &self.gather.steps;
+        let steps = &self.collector.steps;
         let after =
             steps.partition_point(|step| (step.process, step.start_ns) <= (process, time_ns));
         let is_around = |step: &&Step| step.process == process && time_ns < step.end_ns;
@@ -233,7 +234,7 @@ impl Sweep<'_, '_> {
         let (thread, id) = self.row_id(&record)?;
         let brick = self.innermost(record.start_ns).map(|open| open.id);
         let correlation = (record.a != NO_ID).then_some(record.a);
-        let name = self.gather.texts[record.name as usize];
+        let name = self.collector.texts[record.name as usize];
         let (start_ns, dur_ns) = (
             record.start_ns - self.origin_ns,
             record.end_ns - record.start_ns,
@@ -248,13 +249,14 @@ impl Sweep<'_, '_> {
             correlation.into(),
             Cell::Null,
         ];
-        self.tables.put(self.gather, "calls", &cells)?;
+        self.tables.put(self.collector, "calls", &cells)?;
         let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
-        let wait = wait_of_call(self.gather.into.str(name));
+        let wait = CallKind::from_name(self.collector.into.str(name)).wait();
+        let wait = wait.filter(|kind| kind.holds_up_host());
         if correlation.is_none() && wait.is_none() {
             return Ok(());
         }
-        self.gather.link(Link {
+        self.collector.link(Link {
             correlation: record.a,
             part: Part::Call,
             start_ns: record.start_ns,
@@ -267,7 +269,7 @@ impl Sweep<'_, '_> {
                 id,
                 brick.unwrap_or(NO_ID),
                 pair(thread, process),
-                wait.unwrap_or(NO_ID),
+                wait.map_or(NO_ID, |kind| kind as u64),
                 0,
             ],
             external: NO_ID,
@@ -291,16 +293,16 @@ impl Sweep<'_, '_> {
             Cell::Null,
             Cell::Null,
         ];
-        self.tables.put(self.gather, "allocations", &cells)
+        self.tables.put(self.collector, "allocations", &cells)
     }
 
     fn counter(&mut self, record: Host) -> Result<(), Error> {
-        let mut name = self.gather.texts[record.name as usize];
-        if self.gather.shared_counters.contains(&record.name) {
-            let process = self.gather.lanes.get(record.lane).process;
-            let process = self.gather.lanes.process_title(process);
-            let title = format!("{process} / {}", self.gather.into.str(name));
-            name = self.gather.into.text(&title);
+        let mut name = self.collector.texts[record.name as usize];
+        if self.collector.shared_counters.contains(&record.name) {
+            let process = self.collector.lanes.get(record.lane).process;
+            let process = self.collector.lanes.process_title(process);
+            let title = format!("{process} / {}", self.collector.into.str(name));
+            name = self.collector.into.text(&title);
         }
         let (unit, source) = match record.what {
             What::Total => (Cell::Text(self.tables.bytes), self.tables.measured),
@@ -315,7 +317,7 @@ impl Sweep<'_, '_> {
             unit,
             Cell::Text(source),
         ];
-        self.tables.put(self.gather, "counters", &cells)
+        self.tables.put(self.collector, "counters", &cells)
     }
 
     fn flow(&mut self, record: Host) -> Result<(), Error> {
@@ -330,7 +332,7 @@ impl Sweep<'_, '_> {
                 Ok(())
             }
             _ => {
-                self.gather
+                self.collector
                     .notes
                     .leave_out("flow without a slice around it");
                 Ok(())

@@ -2,7 +2,7 @@
 
 use trueno_recorder::run_writer::{Cell, RunWriter, Text};
 
-use super::gather::Gather;
+use super::collector::Collector;
 use crate::Error;
 
 /// Texts of kinds and of timings.
@@ -46,19 +46,19 @@ impl Tables {
     /// Adds a row and counts it.
     pub fn put(
         &self,
-        gather: &mut Gather<'_>,
+        collector: &mut Collector<'_>,
         table: &'static str,
         cells: &[Cell],
     ) -> Result<(), Error> {
-        let Some(id) = gather.into.table(table) else {
-            return Err(trueno_format::Error::Row {
+        let Some(id) = collector.into.table(table) else {
+            return Err(trueno_recorder::Error::Row {
                 table,
                 problem: "no such table".to_owned(),
             }
             .into());
         };
-        gather.into.row(id, cells)?;
-        gather.notes.keep(table);
+        collector.into.row(id, cells)?;
+        collector.notes.keep(table);
         Ok(())
     }
 }

@@ -1,146 +1,270 @@
-//! Numbers that stand for words: by the export's own lists, else by the numbers of CUPTI.
+//! Enumerations of CUPTI, as runs name their values: from CUPTI's numbers, and from the words that Nsight Systems
+//! and Kineto have for them.
 
-use std::collections::HashMap;
+/// Direction of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    PeerToPeer,
+    HostToHost,
+    Fill,
+    Unknown,
+}
 
-use super::source::{Scan, Source, Value};
-use crate::Error;
+impl Direction {
+    /// All of them, in order of their numbers.
+    pub const ALL: [Self; 7] = [
+        Self::HostToDevice,
+        Self::DeviceToHost,
+        Self::DeviceToDevice,
+        Self::PeerToPeer,
+        Self::HostToHost,
+        Self::Fill,
+        Self::Unknown,
+    ];
 
-/// Words by number.
-#[derive(Debug, Default)]
-pub struct Enum(HashMap<i64, String>);
-
-impl Enum {
-    /// The list of that name, over the numbers that are known.
-    pub fn read(
-        source: &mut dyn Source,
-        table: &str,
-        known: &[(i64, &str)],
-    ) -> Result<Self, Error> {
-        let mut words: HashMap<i64, String> = known
-            .iter()
-            .map(|(number, word)| (*number, (*word).to_owned()))
-            .collect();
-        let there = source.columns(table).is_some_and(|columns| {
-            ["id", "name"]
-                .iter()
-                .all(|name| columns.iter().any(|c| c == name))
-        });
-        if there {
-            let columns = vec![Some("id".to_owned()), Some("name".to_owned())];
-            let scan = Scan {
-                table: table.to_owned(),
-                columns,
-            };
-            source.merged(&[scan], &mut |_, values| {
-                if let [Value::Int(number), Value::Text(word)] = values {
-                    words.insert(*number, word.clone().into_owned());
-                }
-                Ok(())
-            })?;
+    /// The value of `transfers.direction`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "h2d",
+            Self::DeviceToHost => "d2h",
+            Self::DeviceToDevice => "d2d",
+            Self::PeerToPeer => "p2p",
+            Self::HostToHost => "h2h",
+            Self::Fill => "memset",
+            Self::Unknown => "unknown",
         }
-        Ok(Self(words))
     }
 
-    /// The word of a number.
-    pub fn word(&self, number: Option<i64>) -> Option<&str> {
-        self.0.get(&number?).map(String::as_str)
+    /// `CUpti_ActivityMemcpyKind`; from 11 on, numbers of Nsight Systems for copies of unified memory.
+    pub fn from_cupti(number: i64) -> Option<Self> {
+        Some(match number {
+            1 | 3 | 11 => Self::HostToDevice,
+            2 | 4 | 12 => Self::DeviceToHost,
+            5..=8 | 13 => Self::DeviceToDevice,
+            9 => Self::HostToHost,
+            10 => Self::PeerToPeer,
+            _ => return None,
+        })
+    }
+
+    /// `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)`, `CopyHostToDevice`.
+    pub fn from_words(words: &str) -> Option<Self> {
+        const LONG: [(&str, Direction); 5] = [
+            ("HostToDevice", Direction::HostToDevice),
+            ("DeviceToHost", Direction::DeviceToHost),
+            ("DeviceToDevice", Direction::DeviceToDevice),
+            ("PeerToPeer", Direction::PeerToPeer),
+            ("HostToHost", Direction::HostToHost),
+        ];
+        let ends = ["Memcpy ", "CUDA_MEMCPY_KIND_"];
+        let ends = ends.iter().find_map(|before| words.strip_prefix(before));
+        let ends = ends.unwrap_or(words);
+        let ends = ends.strip_prefix("UVM_").unwrap_or(ends);
+        Some(match ends.get(..4) {
+            Some("HTOD" | "HtoD" | "HTOA" | "HtoA") => Self::HostToDevice,
+            Some("DTOH" | "DtoH" | "ATOH" | "AtoH") => Self::DeviceToHost,
+            Some("DTOD" | "DtoD" | "ATOA" | "AtoA" | "ATOD" | "AtoD" | "DTOA" | "DtoA") => Self::DeviceToDevice,
+            Some("HTOH" | "HtoH") => Self::HostToHost,
+            Some("PTOP" | "PtoP") => Self::PeerToPeer,
+            _ => return LONG.iter().find(|(long, _)| words.contains(long)).map(|(_, direction)| *direction),
+        })
     }
 }
 
-/// Kinds of NVTX rows.
-pub const EVENT_TYPES: [(i64, &str); 5] = [
-    (34, "NvtxMark"),
-    (39, "NvtxThread"),
-    (59, "NvtxPushPopRange"),
-    (60, "NvtxStartEndRange"),
-    (75, "NvtxDomainCreate"),
-];
-
-/// `CUpti_ActivityMemcpyKind`.
-pub const COPIES: [(i64, &str); 13] = [
-    (1, "CUDA_MEMCPY_KIND_HTOD"),
-    (2, "CUDA_MEMCPY_KIND_DTOH"),
-    (3, "CUDA_MEMCPY_KIND_HTOA"),
-    (4, "CUDA_MEMCPY_KIND_ATOH"),
-    (5, "CUDA_MEMCPY_KIND_ATOA"),
-    (6, "CUDA_MEMCPY_KIND_ATOD"),
-    (7, "CUDA_MEMCPY_KIND_DTOA"),
-    (8, "CUDA_MEMCPY_KIND_DTOD"),
-    (9, "CUDA_MEMCPY_KIND_HTOH"),
-    (10, "CUDA_MEMCPY_KIND_PTOP"),
-    (11, "CUDA_MEMCPY_KIND_UVM_HTOD"),
-    (12, "CUDA_MEMCPY_KIND_UVM_DTOH"),
-    (13, "CUDA_MEMCPY_KIND_UVM_DTOD"),
-];
-
-/// The direction of a copy, as runs name it.
-pub fn direction(word: &str) -> Option<&'static str> {
-    let ends = word.strip_prefix("CUDA_MEMCPY_KIND_")?;
-    Some(match ends.strip_prefix("UVM_").unwrap_or(ends) {
-        "HTOD" | "HTOA" => "h2d",
-        "DTOH" | "ATOH" => "d2h",
-        "DTOD" | "ATOA" | "ATOD" | "DTOA" => "d2d",
-        "HTOH" => "h2h",
-        "PTOP" => "p2p",
-        _ => return None,
-    })
+/// Kind of memory at an end of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MemoryKind {
+    Pageable,
+    Pinned,
+    Device,
+    Array,
+    Managed,
 }
 
-/// Kinds of memory. The same in all versions, as far as seen.
-pub const MEMORIES: [(i64, &str); 7] = [
-    (0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE"),
-    (1, "CUDA_MEMOPR_MEMORY_KIND_PINNED"),
-    (2, "CUDA_MEMOPR_MEMORY_KIND_DEVICE"),
-    (3, "CUDA_MEMOPR_MEMORY_KIND_ARRAY"),
-    (4, "CUDA_MEMOPR_MEMORY_KIND_MANAGED"),
-    (5, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC"),
-    (6, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC"),
-];
+impl MemoryKind {
+    /// All of them, in order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Pageable,
+        Self::Pinned,
+        Self::Device,
+        Self::Array,
+        Self::Managed,
+    ];
 
-/// The kind of memory, as runs name it.
-pub fn memory(word: &str) -> Option<&'static str> {
-    Some(match word.strip_prefix("CUDA_MEMOPR_MEMORY_KIND_")? {
-        "PAGEABLE" => "pageable",
-        "PINNED" => "pinned",
-        "DEVICE" | "DEVICE_STATIC" => "device",
-        "ARRAY" => "array",
-        "MANAGED" | "MANAGED_STATIC" => "managed",
-        _ => return None,
-    })
+    /// The value of `transfers.src_kind` and `dst_kind`, and of `allocations.tag` where memory has no name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+            Self::Device => "device",
+            Self::Array => "array",
+            Self::Managed => "managed",
+        }
+    }
+
+    /// `CUpti_ActivityMemoryKind`.
+    pub fn from_cupti(number: i64) -> Option<Self> {
+        Some(match number {
+            1 => Self::Pageable,
+            2 => Self::Pinned,
+            3 | 6 => Self::Device,
+            4 => Self::Array,
+            5 | 7 => Self::Managed,
+            _ => return None,
+        })
+    }
+
+    /// Nsight Systems counts from 0.
+    pub fn from_nsight(number: i64) -> Option<Self> {
+        Self::from_cupti(number.checked_add(1)?)
+    }
+
+    /// `CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC`, `Device Static`, `pinned`.
+    pub fn from_words(words: &str) -> Option<Self> {
+        let words = words.strip_prefix("CUDA_MEMOPR_MEMORY_KIND_").unwrap_or(words);
+        Some(match words.to_ascii_lowercase().as_str() {
+            "pageable" => Self::Pageable,
+            "pinned" => Self::Pinned,
+            "device" | "device_static" | "device static" => Self::Device,
+            "array" => Self::Array,
+            "managed" | "managed_static" | "managed static" => Self::Managed,
+            _ => return None,
+        })
+    }
+
+    /// Whether it is the host's, whichever device it was taken for.
+    pub fn is_of_host(self) -> bool {
+        matches!(self, Self::Pageable | Self::Pinned)
+    }
 }
 
-/// What was done with memory of a device.
-pub const MEMORY_CHANGES: [(i64, &str); 2] = [
-    (0, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION"),
-    (1, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION"),
-];
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SyncKind {
+    /// All of a device.
+    Device,
+    Stream,
+    Event,
+    /// A stream for an event, which does not hold up the host.
+    StreamWait,
+}
 
-/// Whether memory was taken (1) or given back (-1).
-pub fn memory_change(word: &str) -> Option<i64> {
-    match word.strip_prefix("CUDA_DEV_MEM_EVENT_OPR_")? {
+impl SyncKind {
+    /// All of them, in order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Device, Self::Stream, Self::Event, Self::StreamWait];
+
+    /// The value of `syncs.kind`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Stream => "stream",
+            Self::Event => "event",
+            Self::StreamWait => "stream_wait",
+        }
+    }
+
+    /// `CUpti_ActivitySynchronizationType`.
+    pub fn from_cupti(number: i64) -> Option<Self> {
+        Some(match number {
+            1 => Self::Event,
+            2 => Self::StreamWait,
+            3 => Self::Stream,
+            4 => Self::Device,
+            _ => return None,
+        })
+    }
+
+    /// `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE`, `Stream Sync`.
+    pub fn from_words(words: &str) -> Option<Self> {
+        let words = words.strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_").unwrap_or(words);
+        Some(match words {
+            "EVENT_SYNCHRONIZE" | "Event Sync" => Self::Event,
+            "STREAM_WAIT_EVENT" | "Stream Wait Event" => Self::StreamWait,
+            "STREAM_SYNCHRONIZE" | "Stream Sync" => Self::Stream,
+            "CONTEXT_SYNCHRONIZE" | "Context Sync" | "Device Sync" => Self::Device,
+            _ => return None,
+        })
+    }
+
+    /// Whether an event is what is waited for.
+    pub fn is_for_event(self) -> bool {
+        matches!(self, Self::Event | Self::StreamWait)
+    }
+
+    /// Whether the calling thread stops.
+    pub fn holds_up_host(self) -> bool {
+        self != Self::StreamWait
+    }
+}
+
+/// Whether memory was taken (1) or given back (-1): `CUpti_ActivityMemoryOperationType`.
+pub(crate) fn memory_sign(number: i64) -> Option<i64> {
+    match number {
+        1 => Some(1),
+        2 => Some(-1),
+        _ => None,
+    }
+}
+
+/// The same, as Nsight Systems counts.
+pub(crate) fn memory_sign_from_nsight(number: i64) -> Option<i64> {
+    memory_sign(number.checked_add(1)?)
+}
+
+/// The same, in Nsight Systems' words.
+pub(crate) fn memory_sign_from_words(words: &str) -> Option<i64> {
+    match words.strip_prefix("CUDA_DEV_MEM_EVENT_OPR_")? {
         "ALLOCATION" => Some(1),
         "DEALLOCATION" => Some(-1),
         _ => None,
     }
 }
 
-/// `CUpti_ActivitySynchronizationType`.
-pub const WAITS: [(i64, &str); 4] = [
-    (1, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE"),
-    (2, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT"),
-    (3, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE"),
-    (4, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE"),
-];
+/// The value of `streams.kind` for a `CUpti_ActivityStreamFlag`, whose upper half belongs to per-thread default
+/// streams.
+pub(crate) fn stream_kind(flag: i64) -> Option<&'static str> {
+    match flag & 0xffff {
+        1 => Some("blocking"),
+        2 => Some("non_blocking"),
+        3 => Some("null"),
+        _ => None,
+    }
+}
 
-/// What was waited for, as runs name it.
-pub fn wait(word: &str) -> Option<&'static str> {
-    Some(
-        match word.strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_")? {
-            "EVENT_SYNCHRONIZE" => "event",
-            "STREAM_WAIT_EVENT" => "stream_wait",
-            "STREAM_SYNCHRONIZE" => "stream",
-            "CONTEXT_SYNCHRONIZE" => "device",
-            _ => return None,
-        },
-    )
+/// A number of an event, stream or pair; `None` for what CUPTI says where there is none.
+pub(crate) fn number(number: u64) -> Option<u64> {
+    let none = [0, u64::from(u32::MAX), u64::MAX];
+    (!none.contains(&number)).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_words_of_all_tools_agree() {
+        for (number, words) in [
+            (1, ["CUDA_MEMCPY_KIND_HTOD", "Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice"]),
+            (2, ["CUDA_MEMCPY_KIND_DTOH", "Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"]),
+            (8, ["CUDA_MEMCPY_KIND_DTOD", "Memcpy DtoD (Device -> Device)", "CUDA_MEMCPY_KIND_UVM_DTOD"]),
+            (10, ["CUDA_MEMCPY_KIND_PTOP", "Memcpy PtoP (Device -> Device)", "PeerToPeer"]),
+        ] {
+            for words in words {
+                let direction = Direction::from_words(words);
+                assert_eq!(direction, Direction::from_cupti(number), "{words}");
+            }
+        }
+        assert_eq!(Direction::from_words("Memcpy Unknown"), None);
+        for (number, words) in [(1, "Pageable"), (3, "DEVICE"), (6, "Device Static"), (7, "MANAGED_STATIC")] {
+            assert_eq!(MemoryKind::from_words(words), MemoryKind::from_cupti(number), "{words}");
+            assert_eq!(MemoryKind::from_nsight(number - 1), MemoryKind::from_cupti(number));
+        }
+        for (number, words) in [(1, "Event Sync"), (3, "STREAM_SYNCHRONIZE"), (4, "Device Sync")] {
+            assert_eq!(SyncKind::from_words(words), SyncKind::from_cupti(number), "{words}");
+        }
+        assert_eq!(stream_kind(0x1_0003), Some("null"));
+    }
 }

@@ -1,8 +1,8 @@
-//! Which work of a device a wait of the host waited for.
+//! The work of a device that a wait of the host ended with.
 //!
-//! Of the work that was launched before the wait began, on the stream or device waited for, it is
-//! the one that ended last before the wait did. Work that had ended when the wait began held up
-//! nothing. Events are not followed: their records name no work.
+//! Of the work that was launched before the wait began, on the stream or device waited for, it is the one that
+//! ended last before the wait did. Work that had ended when the wait began held up nothing. Work whose launch is
+//! not known is offered to no wait. Events are not followed here: see [`event_waits`](super::event_waits).
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ const REMEMBERED: usize = 4_096;
 
 /// Work of a device with a known launch.
 #[derive(Clone, Copy, Debug)]
-pub struct Work {
+pub(crate) struct Work {
     pub id: u64,
     pub process: u32,
     pub device: Option<u32>,
@@ -22,9 +22,10 @@ pub struct Work {
 
 /// A wait of the host.
 #[derive(Clone, Copy, Debug)]
-pub struct Wait {
+pub(crate) struct Wait {
     pub id: u64,
     pub process: u32,
+    /// `None`: not said; its stream alone tells, or any device may be meant.
     pub device: Option<u32>,
     /// `None`: for all of the device.
     pub stream: Option<u32>,
@@ -34,21 +35,24 @@ pub struct Wait {
 
 /// Matches both while they come in order of their start.
 #[derive(Debug, Default)]
-pub struct Joins {
+pub(crate) struct DeviceWaits {
     work: VecDeque<Work>,
     waits: Vec<Wait>,
 }
 
-impl Joins {
-    /// Work began. First call [`Joins::until`].
-    pub fn work(&mut self, work: Work) {
-        if self.work.len() == REMEMBERED {
-            self.work.pop_front();
+impl DeviceWaits {
+    /// Work began. First call [`DeviceWaits::until`].
+    pub fn work(&mut self, work: Work, now_ns: i64) {
+        if self.work.len() == 2 * REMEMBERED {
+            let floor_ns = self.floor_ns(now_ns);
+            self.work.retain(|work| work.end_ns > floor_ns);
+            let many = self.work.len().saturating_sub(REMEMBERED);
+            self.work.drain(..many);
         }
         self.work.push_back(work);
     }
 
-    /// A wait began. First call [`Joins::until`].
+    /// A wait began. First call [`DeviceWaits::until`].
     pub fn wait(&mut self, wait: Wait) {
         self.waits.push(wait);
     }
@@ -58,29 +62,26 @@ impl Joins {
         if self.waits.iter().all(|wait| wait.end_ns > now_ns) {
             return Vec::new();
         }
-        let mut joins = Vec::new();
+        let mut pairs = Vec::new();
         let work = &self.work;
         self.waits.retain(|wait| {
             let ended = wait.end_ns <= now_ns;
             if ended && let Some(last) = last(work, wait) {
-                joins.push((last, wait.id));
+                pairs.push((last, wait.id));
             }
             !ended
         });
-        // What ended before all waits that are open, and all that will come, is of no use to any.
-        let floor_ns = self
-            .waits
-            .iter()
-            .map(|wait| wait.start_ns)
-            .fold(now_ns, i64::min);
-        while self
-            .work
-            .front()
-            .is_some_and(|work| work.end_ns <= floor_ns)
-        {
+        let floor_ns = self.floor_ns(now_ns);
+        while self.work.front().is_some_and(|work| work.end_ns <= floor_ns) {
             self.work.pop_front();
         }
-        joins
+        pairs
+    }
+
+    /// Until then, work that ended is of no use to any wait that is open, nor to any that will come.
+    fn floor_ns(&self, now_ns: i64) -> i64 {
+        let starts = self.waits.iter().map(|wait| wait.start_ns);
+        starts.fold(now_ns, i64::min)
     }
 }
 
@@ -88,7 +89,7 @@ fn last(work: &VecDeque<Work>, wait: &Wait) -> Option<u64> {
     work.iter()
         .filter(|work| {
             work.process == wait.process
-                && work.device == wait.device
+                && (wait.device.is_none() || work.device == wait.device)
                 && (wait.stream.is_none() || work.stream == wait.stream)
                 && work.launched_ns < wait.start_ns
                 && work.end_ns > wait.start_ns
@@ -113,41 +114,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_wait_ends_after_the_last_work_it_waited_for() {
-        let mut joins = Joins::default();
-        joins.work(work(1, 7, 0, 40));
-        joins.work(work(2, 8, 1, 45));
-        let wait = |id, stream| Wait {
+    fn wait(id: u64, stream: Option<u32>, start_ns: i64, end_ns: i64) -> Wait {
+        Wait {
             id,
             process: 0,
             device: Some(0),
             stream,
-            start_ns: 20,
-            end_ns: 50,
-        };
-        joins.wait(wait(10, Some(7)));
-        joins.wait(wait(11, None));
+            start_ns,
+            end_ns,
+        }
+    }
+
+    #[test]
+    fn a_wait_ends_after_the_last_work_it_waited_for() {
+        let mut waits = DeviceWaits::default();
+        waits.work(work(1, 7, 0, 40), 0);
+        waits.work(work(2, 8, 1, 45), 1);
+        waits.work(work(5, 9, 2, 19), 2);
+        waits.wait(wait(10, Some(7), 20, 50));
+        waits.wait(wait(11, None, 20, 50));
+        // Ended before it.
+        waits.wait(wait(12, Some(9), 20, 50));
         // Launched by another thread while the first waited; and ended after it.
-        joins.work(work(3, 7, 30, 48));
-        joins.work(work(4, 8, 2, 60));
-        assert_eq!(joins.until(49), []);
-        assert_eq!(joins.until(50), [(1, 10), (2, 11)]);
-        assert_eq!(joins.until(100), []);
+        waits.work(work(3, 7, 30, 48), 31);
+        waits.work(work(4, 8, 2, 60), 32);
+        assert_eq!(waits.until(49), []);
+        assert_eq!(waits.until(50), [(1, 10), (2, 11)]);
+        assert_eq!(waits.until(100), []);
     }
 
     #[test]
     fn work_that_had_ended_holds_up_nothing() {
-        let mut joins = Joins::default();
-        joins.work(work(1, 7, 0, 5));
-        joins.wait(Wait {
-            id: 2,
-            process: 0,
-            device: Some(0),
-            stream: None,
-            start_ns: 5,
-            end_ns: 9,
-        });
-        assert_eq!(joins.until(i64::MAX), []);
+        let mut waits = DeviceWaits::default();
+        waits.work(work(1, 7, 0, 5), 0);
+        waits.wait(wait(2, None, 5, 9));
+        assert_eq!(waits.until(i64::MAX), []);
+    }
+
+    #[test]
+    fn what_ended_makes_room_for_what_has_not() {
+        let mut waits = DeviceWaits::default();
+        let many = 4 * REMEMBERED as u64;
+        waits.work(work(1, 7, 0, many as i64 + 5), 0);
+        for id in 2..many {
+            let at_ns = id as i64;
+            waits.work(work(id, 8, at_ns, at_ns + 1), at_ns);
+        }
+        waits.wait(wait(many, Some(7), many as i64, many as i64 + 9));
+        assert_eq!(waits.until(i64::MAX), [(1, many)]);
     }
 }

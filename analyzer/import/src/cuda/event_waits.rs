@@ -1,92 +1,144 @@
 //! Waits for events, matched with the records of these events.
 //!
-//! Newer exports number the pairs (`eventSyncId`). In older ones a wait belongs to the last
-//! record of its event before it: calls of a process have rising correlation ids. Edges of kind
-//! `joins` go from the row of `device_events` to the row of `syncs`.
+//! CUPTI numbers pairs of record and wait (`eventSyncId`), and Kineto names the call that recorded. Where there is
+//! neither, a wait belongs to the last record of its event before it: calls of a process have rising correlation
+//! ids. Edges of kind `joins` go from the row of `device_events` to the row of `syncs`; what had to end is the
+//! work before that record on its stream, and that is for analyses to find.
 
-use trueno_recorder::run_writer::Cell;
-use xxhash_rust::xxh3::xxh3_64;
+use std::path::PathBuf;
 
-use super::context::Context;
-use super::device::Place;
 use crate::Error;
-use crate::sorter::Sorter;
+use crate::sorter::{Sorted, Sorter};
 
-const WORDS: usize = 4;
-/// What CUPTI says where there is no number.
-const NO_NUMBER: u64 = u32::MAX as u64;
+/// What a record and its waits have in common.
+pub(crate) type Pairing = [u64; 3];
 
-/// Records and waits: what they have in common, then their order.
-pub struct Records(Sorter<WORDS>);
+/// A pairing, the order within it, and the row.
+const WORDS: usize = 5;
 
-impl Records {
-    pub fn new(context: &Context<'_>) -> Self {
-        Self(Sorter::new(context.into.path().join("import.records")))
+/// Records and waits, sorted so that each wait stands behind its record.
+pub(crate) struct EventWaits(Sorter<WORDS>);
+
+impl EventWaits {
+    /// `path` is where a file is made when memory does not do.
+    pub fn new(path: PathBuf) -> Self {
+        Self(Sorter::small(path))
     }
 
-    /// A row of `device_events`.
-    pub fn recorded(
-        &mut self,
-        id: u64,
-        place: &Place,
-        event: u64,
-        sync_id: Option<u64>,
-    ) -> Result<(), Error> {
-        self.put(id, 0, place, event, sync_id)
+    /// A row of `device_events`; later ones of the same pairing have a higher `order`, or a higher id.
+    pub fn recorded(&mut self, pairing: Pairing, order: u64, id: u64) -> Result<(), Error> {
+        self.push(pairing, order << 1, id)
     }
 
     /// A row of `syncs`.
-    pub fn waits(
-        &mut self,
-        id: u64,
-        place: &Place,
-        event: u64,
-        sync_id: Option<u64>,
-    ) -> Result<(), Error> {
-        self.put(id, 1, place, event, sync_id)
+    pub fn waited(&mut self, pairing: Pairing, order: u64, id: u64) -> Result<(), Error> {
+        self.push(pairing, order << 1 | 1, id)
     }
 
-    fn put(
-        &mut self,
-        id: u64,
-        part: u64,
-        place: &Place,
-        event: u64,
-        sync_id: Option<u64>,
-    ) -> Result<(), Error> {
-        let sync_id = sync_id.filter(|id| *id != NO_NUMBER);
-        let common = format!(
-            "{:?} {:?} {:?}",
-            place.process,
-            place.context,
-            sync_id.ok_or(event)
-        );
-        // A pair with a number needs no order.
-        let order = match (sync_id, place.correlation) {
-            (Some(_), _) => 0,
-            (None, Some(correlation)) => correlation,
-            (None, None) => return Ok(()),
-        };
-        let words = [xxh3_64(common.as_bytes()), order, part, id];
-        let done = self.0.push(words);
+    fn push(&mut self, [a, b, c]: Pairing, order: u64, id: u64) -> Result<(), Error> {
+        let done = self.0.push([a, b, c, order, id]);
         done.map_err(|e| Error::io(self.0.path(), "write it", e))
     }
 
-    /// Writes the edges, once all are here.
-    pub fn join(self, context: &mut Context<'_>) -> Result<(), Error> {
+    /// Pairs of record and wait, once all are here.
+    pub fn pairs(self) -> Result<Pairs, Error> {
         let path = self.0.path().to_owned();
-        let problem = |e| Error::io(&path, "sort it", e);
-        let mut all = self.0.sorted().map_err(problem)?;
-        let mut record = None;
-        while let Some([common, _, part, id]) = all.next().map_err(problem)? {
-            if part == 0 {
-                record = Some((common, id));
-            } else if let Some((_, from)) = record.filter(|(recorded, _)| *recorded == common) {
-                let kind = context.text("joins");
-                let cells = [Cell::U64(from), Cell::U64(id), kind];
-                context.row(context.tables.edges, &cells)?;
+        let all = self.0.sorted().map_err(|e| Error::io(&path, "sort it", e))?;
+        let record = None;
+        Ok(Pairs { all, path, record })
+    }
+}
+
+/// From [`EventWaits::pairs`].
+pub(crate) struct Pairs {
+    all: Sorted<WORDS>,
+    path: PathBuf,
+    record: Option<(Pairing, u64)>,
+}
+
+impl Pairs {
+    /// The next record and its wait.
+    pub fn next(&mut self) -> Result<Option<(u64, u64)>, Error> {
+        let problem = |e| Error::io(&self.path, "read it", e);
+        while let Some([a, b, c, order, id]) = self.all.next().map_err(problem)? {
+            let pairing = [a, b, c];
+            if order & 1 == 0 {
+                self.record = Some((pairing, id));
+            } else if let Some((_, from)) = self.record.filter(|(recorded, _)| *recorded == pairing) {
+                return Ok(Some((from, id)));
             }
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+/// The pairings of CUPTI's records: by number, else by event of a context.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CudaEvent {
+    pub process: Option<u32>,
+    pub context: Option<i64>,
+    pub event: u64,
+    /// Number of the pair.
+    pub sync_id: Option<u64>,
+    pub correlation: Option<u64>,
+}
+
+impl CudaEvent {
+    fn pairing(&self, is_numbered: u64, number: u64) -> Pairing {
+        let process = self.process.map_or(u64::MAX, u64::from);
+        let context = self.context.map_or(u64::MAX, i64::cast_unsigned);
+        [process << 1 | is_numbered, context, number]
+    }
+
+    /// Adds a row of `device_events`.
+    pub fn recorded(&self, id: u64, to: &mut EventWaits) -> Result<(), Error> {
+        if let Some(number) = self.sync_id {
+            to.recorded(self.pairing(1, number), 0, id)?;
+        }
+        match self.correlation {
+            Some(correlation) => to.recorded(self.pairing(0, self.event), correlation, id),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a row of `syncs`; one with neither number nor order joins nothing.
+    pub fn waited(&self, id: u64, to: &mut EventWaits) -> Result<(), Error> {
+        match (self.sync_id, self.correlation) {
+            (Some(number), _) => to.waited(self.pairing(1, number), 0, id),
+            (None, Some(correlation)) => to.waited(self.pairing(0, self.event), correlation, id),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_for_an_event_finds_its_record() {
+        let of = |sync_id, correlation| CudaEvent {
+            process: Some(0),
+            context: Some(1),
+            event: 3,
+            sync_id,
+            correlation: Some(correlation),
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for (wait, record) in [
+            (of(Some(100), 12), Some(1)),
+            (of(None, 12), Some(2)),
+            (of(None, 7), Some(1)),
+            (of(None, 4), None),
+            (of(Some(7), 12), None),
+        ] {
+            let mut waits = EventWaits::new(folder.path().join("events"));
+            of(Some(100), 5).recorded(1, &mut waits).unwrap();
+            of(Some(101), 9).recorded(2, &mut waits).unwrap();
+            wait.waited(20, &mut waits).unwrap();
+            let mut pairs = waits.pairs().unwrap();
+            let found = pairs.next().unwrap();
+            assert_eq!(found, record.map(|record| (record, 20)), "{wait:?}");
+        }
     }
 }

@@ -1,8 +1,13 @@
-//! Which call began which work of a device.
+//! The call that began work of a device.
+//!
+//! A call of the runtime and the call of the driver in it share a correlation id: the outer one stands for both.
+//! Calls of one id that do not lie in each other are strangers, and nothing says which of them is meant.
+
+use super::call_kind::CallKind;
 
 /// A call that has a correlation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// Process and correlation id.
     pub key: u64,
     /// Its row of `calls`.
@@ -11,70 +16,30 @@ pub struct Launch {
     pub brick: u64,
     pub start_ns: i64,
     pub end_ns: i64,
+    /// Its row of `threads`.
     pub thread: u32,
-    pub manner: Manner,
+    pub kind: CallKind,
 }
 
-/// What the name of a call says about how it waits.
-///
-/// Of copies, nothing in an export says whether they block; and of waits, `syncType` is not to be
-/// trusted: exports of 2024 and of 2026 give the numbers of other kinds than the calls that waited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
-    /// A copy that returns when it has ended.
-    Blocks,
-    /// A copy or fill that may return before.
-    ReturnsEarly,
-    /// Waits for all of a device.
-    Device,
-    /// Waits for a stream.
-    Stream,
-    /// Waits for an event.
-    Event,
-    /// Has a stream wait for an event.
-    StreamWait,
-    /// Nothing.
-    Unknown,
+impl Launch {
+    /// The enclosing row of `bricks`.
+    pub fn brick(&self) -> Option<u64> {
+        Some(self.brick).filter(|brick| *brick != 0)
+    }
 }
 
-impl Manner {
-    pub fn of_call(name: &str) -> Self {
-        let name = name.trim_end_matches("_ptsz");
-        match name.split_once("_v").map_or(name, |(name, _)| name) {
-            "cudaDeviceSynchronize" | "cudaThreadSynchronize" | "cuCtxSynchronize" => Self::Device,
-            "cudaStreamSynchronize" | "cuStreamSynchronize" => Self::Stream,
-            "cudaEventSynchronize" | "cuEventSynchronize" => Self::Event,
-            "cudaStreamWaitEvent" | "cuStreamWaitEvent" => Self::StreamWait,
-            _ => Self::of_copy(name),
-        }
-    }
+/// Thread, start and end of a call.
+pub(crate) type CallSpan = (u32, i64, i64);
 
-    fn of_copy(name: &str) -> Self {
-        let copies = name.starts_with("cudaMemcpy") || name.starts_with("cuMemcpy");
-        let fills = name.starts_with("cudaMemset") || name.starts_with("cuMemset");
-        match name.contains("Async") {
-            true if copies || fills => Self::ReturnsEarly,
-            false if copies => Self::Blocks,
-            // cudaMemset of device memory returns early, of pinned memory late.
-            _ => Self::Unknown,
-        }
-    }
-
-    /// The kind of a row of `syncs`.
-    pub fn wait(self) -> Option<&'static str> {
-        match self {
-            Self::Device => Some("device"),
-            Self::Stream => Some("stream"),
-            Self::Event => Some("event"),
-            Self::StreamWait => Some("stream_wait"),
-            Self::Blocks | Self::ReturnsEarly | Self::Unknown => None,
-        }
-    }
+/// Whether a call of the same id that begins no earlier is part of another. Calls of a thread nest, so that one
+/// which begins within another lies in it, even where rounded times put its end a little behind.
+pub(crate) fn is_part_of((thread, _, end_ns): CallSpan, (inner_thread, inner_start_ns, _): CallSpan) -> bool {
+    thread == inner_thread && inner_start_ns <= end_ns
 }
 
 /// What is known of a correlation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link<'l> {
+pub(crate) enum Link<'l> {
     /// No call has it.
     None,
     /// The outermost call that has it.
@@ -85,17 +50,17 @@ pub enum Link<'l> {
 
 /// Launches by key, once all calls are read.
 #[derive(Debug, Default)]
-pub struct Launches {
+pub(crate) struct Launches {
     calls: Vec<Launch>,
 }
 
 impl Launches {
-    /// Adds a call; calls come in order of their start.
+    /// Adds a call; those of one key come in order of their start, the longer first.
     pub fn push(&mut self, launch: Launch) {
         self.calls.push(launch);
     }
 
-    /// No more calls.
+    /// Ends the calls: from now on they can be looked up.
     pub fn sort(&mut self) {
         // Stable: of one key, the order of starts stays.
         self.calls.sort_by_key(|launch| launch.key);
@@ -107,14 +72,9 @@ impl Launches {
         let Some(outer) = self.calls.get(first).filter(|launch| launch.key == key) else {
             return Link::None;
         };
-        let inner = self.calls[first + 1..]
-            .iter()
-            .take_while(|launch| launch.key == key);
-        // A call of the runtime and the call of the driver in it share an id.
-        if inner
-            .into_iter()
-            .all(|inner| inner.thread == outer.thread && inner.end_ns <= outer.end_ns)
-        {
+        let span = |launch: &Launch| (launch.thread, launch.start_ns, launch.end_ns);
+        let mut others = self.calls[first + 1..].iter().take_while(|launch| launch.key == key);
+        if others.all(|inner| is_part_of(span(outer), span(inner))) {
             Link::To(outer)
         } else {
             Link::Ambiguous
@@ -134,18 +94,23 @@ mod tests {
             start_ns,
             end_ns,
             thread: 0,
-            manner: Manner::Unknown,
+            kind: CallKind::Other,
         }
     }
 
     #[test]
-    fn nested_calls_of_one_id_are_one_launch_and_others_are_ambiguous() {
+    fn the_outer_call_stands_for_both_and_strangers_for_none() {
         let mut launches = Launches::default();
         for call in [
             launch(7, 1, 0, 10),
             launch(7, 2, 3, 9),
             launch(8, 3, 12, 13),
             launch(8, 4, 20, 30),
+            launch(9, 5, 40, 50),
+            Launch {
+                thread: 1,
+                ..launch(9, 6, 41, 42)
+            },
         ] {
             launches.push(call);
         }
@@ -153,25 +118,7 @@ mod tests {
         assert_eq!(launches.get(6), Link::None);
         assert!(matches!(launches.get(7), Link::To(Launch { call: 1, .. })));
         assert_eq!(launches.get(8), Link::Ambiguous);
-        assert_eq!(launches.get(9), Link::None);
-    }
-
-    #[test]
-    fn names_say_how_a_call_waits() {
-        assert_eq!(Manner::of_call("cudaMemcpy"), Manner::Blocks);
-        assert_eq!(
-            Manner::of_call("cuMemcpyHtoDAsync_v2"),
-            Manner::ReturnsEarly
-        );
-        assert_eq!(Manner::of_call("cudaMemset"), Manner::Unknown);
-        assert_eq!(Manner::of_call("cudaGraphLaunch"), Manner::Unknown);
-        assert_eq!(
-            Manner::of_call("cudaDeviceSynchronize").wait(),
-            Some("device")
-        );
-        assert_eq!(
-            Manner::of_call("cuStreamWaitEvent_ptsz").wait(),
-            Some("stream_wait")
-        );
+        assert_eq!(launches.get(9), Link::Ambiguous);
+        assert_eq!(launches.get(10), Link::None);
     }
 }

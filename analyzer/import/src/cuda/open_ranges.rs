@@ -1,11 +1,11 @@
-//! Ranges that are open on a thread, and which of them encloses an interval.
+//! NVTX ranges that are open on a thread, and the one that encloses an interval.
 
-/// How far down an enclosing range is looked for.
-const DEEPEST: usize = 1_024;
+/// Ranges among which an enclosing one is looked for, from the innermost.
+const MAX_DEPTH: usize = 1_024;
 
 /// The ranges of one thread, in order of their start.
 #[derive(Debug, Default)]
-pub struct Ranges {
+pub(crate) struct OpenRanges {
     open: Vec<Range>,
 }
 
@@ -15,7 +15,7 @@ struct Range {
     end_ns: i64,
 }
 
-impl Ranges {
+impl OpenRanges {
     /// The innermost range that encloses all of the interval, which starts no earlier than any before.
     ///
     /// Ranges that were started and ended by hand may overlap without nesting, so one further
@@ -28,7 +28,7 @@ impl Ranges {
         {
             self.open.pop();
         }
-        let inner = self.open.iter().rev().take(DEEPEST);
+        let inner = self.open.iter().rev().take(MAX_DEPTH);
         inner
             .into_iter()
             .find(|range| range.end_ns >= end_ns)
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_innermost_range_that_holds_all_of_it_is_the_one() {
-        let mut ranges = Ranges::default();
+        let mut ranges = OpenRanges::default();
         assert_eq!(ranges.around(0, 100), None);
         ranges.push(1, 100);
         assert_eq!(ranges.around(10, 50), Some(1));

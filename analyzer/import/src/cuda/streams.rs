@@ -1,10 +1,12 @@
 //! Streams get numbers of their own where two processes or contexts use the same.
+//!
+//! Kineto names no context: there a device and a number are a stream.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a stream is on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stream {
+pub(crate) struct Stream {
     pub process: u32,
     pub context: Option<i64>,
     pub device: Option<u32>,
@@ -16,24 +18,22 @@ const APART: u32 = 1_000_000;
 
 /// Numbers of streams.
 #[derive(Debug, Default)]
-pub struct Streams {
+pub(crate) struct Streams {
     numbers: HashMap<Stream, u32>,
-    taken: HashMap<(Option<u32>, u32), Stream>,
+    taken: HashSet<(Option<u32>, u32)>,
 }
 
 impl Streams {
-    /// The number of a stream in the run; and whether it is not its own.
-    pub fn number(&mut self, stream: Stream) -> (u32, bool) {
-        if let Some(&number) = self.numbers.get(&stream) {
-            return (number, number != stream.stream);
-        }
-        let mut number = stream.stream;
-        while self.taken.contains_key(&(stream.device, number)) {
-            number = number.wrapping_add(APART);
-        }
-        self.taken.insert((stream.device, number), stream);
-        self.numbers.insert(stream, number);
-        (number, number != stream.stream)
+    /// The number of a stream in the run; one that differs from its own was taken.
+    pub fn number(&mut self, stream: Stream) -> u32 {
+        let taken = &mut self.taken;
+        *self.numbers.entry(stream).or_insert_with(|| {
+            let mut number = stream.stream;
+            while !taken.insert((stream.device, number)) {
+                number = number.wrapping_add(APART);
+            }
+            number
+        })
     }
 
     /// The number of a stream that has one.
@@ -47,16 +47,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_of_two_processes_stay_apart() {
-        let of = |process| Stream {
+    fn streams_that_share_a_number_stay_apart() {
+        let of = |process, context, device| Stream {
             process,
-            context: Some(1),
-            device: Some(0),
+            context: Some(context),
+            device: Some(device),
             stream: 7,
         };
         let mut streams = Streams::default();
-        assert_eq!(streams.number(of(0)), (7, false));
-        assert_eq!(streams.number(of(1)), (1_000_007, true));
-        assert_eq!(streams.number(of(0)), (7, false));
+        assert_eq!(streams.number(of(0, 1, 0)), 7);
+        assert_eq!(streams.number(of(1, 1, 0)), 1_000_007, "of another process");
+        assert_eq!(streams.number(of(0, 2, 0)), 2_000_007, "of another context");
+        assert_eq!(streams.number(of(0, 3, 1)), 7, "of another device");
+        assert_eq!(streams.number(of(0, 1, 0)), 7);
+        assert_eq!(streams.known(of(2, 1, 0)), None);
     }
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use trueno_recorder::run_writer::{Cell, RunWriter, TableId, Text};
 
-use super::launches::Launches;
 use super::source::{Scan, Source, Value};
-use super::streams::{Stream, Streams};
 use super::threads::Threads;
+use crate::cuda::call_kind::without_version;
+use crate::cuda::launches::Launches;
+use crate::cuda::streams::{Stream, Streams};
 use crate::{Error, Notes};
 
 pub struct Context<'a> {
@@ -102,22 +103,14 @@ impl<'a> Context<'a> {
 
     /// Reads all texts, which other tables name by number.
     pub fn read_names(&mut self, source: &mut dyn Source) -> Result<(), Error> {
-        let there = source.columns("StringIds").is_some_and(|columns| {
-            ["id", "value"]
-                .iter()
-                .all(|name| columns.iter().any(|c| c == name))
-        });
-        if !there {
+        let columns = ["id", "value"];
+        if !source.has_columns("StringIds", &columns) {
             self.notes.warn(
                 "no table StringIds with id and value: names of kernels and calls are numbers",
             );
             return Ok(());
         }
-        let columns = vec![Some("id".to_owned()), Some("value".to_owned())];
-        let scan = Scan {
-            table: "StringIds".to_owned(),
-            columns,
-        };
+        let scan = Scan::of("StringIds", &columns);
         let strings = &mut self.strings;
         let damage = source.merged(&[scan], &mut |_, values| {
             if let [Value::Int(id), Value::Text(text)] = values {
@@ -165,6 +158,12 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// Writes an edge.
+    pub fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
+        let kind = self.text(kind);
+        self.row(self.tables.edges, &[Cell::U64(from), Cell::U64(to), kind])
+    }
+
     /// The run lasts at least until then.
     pub fn reach(&mut self, start_ns: i64, dur_ns: i64) {
         let end_ns = start_ns.saturating_add(dur_ns.max(0));
@@ -178,8 +177,8 @@ impl<'a> Context<'a> {
 
     /// The number of a stream in the run.
     pub fn stream(&mut self, stream: Stream) -> u32 {
-        let (number, changed) = self.streams.number(stream);
-        if changed {
+        let number = self.streams.number(stream);
+        if number != stream.stream {
             self.notes.warn(
                 "streams of different processes or contexts have the same number: all but the first \
                  stand 1,000,000 or a multiple higher",
@@ -241,19 +240,5 @@ impl<'a> Context<'a> {
         self.into.run().problems.extend(problems);
         (self.progress)(self.bytes);
         Ok(self.last_ns)
-    }
-}
-
-/// `cudaLaunchKernel` of `cudaLaunchKernel_v7000`; `cuMemAlloc_v2` is a name of its own.
-fn without_version(name: &str) -> &str {
-    match name.rsplit_once("_v") {
-        Some((plain, version))
-            if plain.starts_with("cu")
-                && version.len() >= 4
-                && version.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            plain
-        }
-        _ => name,
     }
 }

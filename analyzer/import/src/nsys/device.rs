@@ -3,17 +3,17 @@
 use trueno_recorder::run_writer::Cell;
 
 use super::context::Context;
-use super::enums::{self, Enum};
+use super::enum_table::EnumTable;
 use super::host::left_out;
-use super::joins::{Joins, Wait, Work};
-use super::launches::{Launch, Link, Manner};
 use super::metrics::Metrics;
-use super::record::Record;
-use super::records::Records;
+use super::row::Row;
 use super::source::{Scan, Source};
-use super::streams::Stream;
 use super::tables::{Found, Kind};
 use crate::Error;
+use crate::cuda::device_waits::{DeviceWaits, Wait, Work};
+use crate::cuda::event_waits::EventWaits;
+use crate::cuda::launches::{Launch, Link};
+use crate::cuda::streams::Stream;
 
 /// Reads all work of devices.
 pub fn read(
@@ -23,20 +23,16 @@ pub fn read(
 ) -> Result<(), Error> {
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
     let mut device = Device {
-        copies: Enum::read(source, "ENUM_CUDA_MEMCPY_OPER", &enums::COPIES)?,
-        memories: Enum::read(source, "ENUM_CUDA_MEM_KIND", &enums::MEMORIES)?,
-        waits: Enum::read(source, "ENUM_CUPTI_SYNC_TYPE", &enums::WAITS)?,
-        changes: Enum::read(
-            source,
-            "ENUM_CUDA_DEV_MEM_EVENT_OPER",
-            &enums::MEMORY_CHANGES,
-        )?,
+        directions: EnumTable::read(source, "ENUM_CUDA_MEMCPY_OPER")?,
+        memory_kinds: EnumTable::read(source, "ENUM_CUDA_MEM_KIND")?,
+        sync_kinds: EnumTable::read(source, "ENUM_CUPTI_SYNC_TYPE")?,
+        memory_signs: EnumTable::read(source, "ENUM_CUDA_DEV_MEM_EVENT_OPER")?,
         metrics: Metrics::read(source)?,
-        records: Records::new(context),
-        joins: Joins::default(),
+        event_waits: EventWaits::new(context.into.path().join("import.events")),
+        waits: DeviceWaits::default(),
     };
     let damage = source.merged(&scans, &mut |number, values| {
-        let record = Record {
+        let record = Row {
             scan: &scans[number],
             values,
         };
@@ -56,18 +52,22 @@ pub fn read(
     })?;
     context.damaged(damage);
     device.join(i64::MAX, context)?;
-    device.records.join(context)
+    let mut pairs = device.event_waits.pairs()?;
+    while let Some((record, wait)) = pairs.next()? {
+        context.edge(record, wait, "joins")?;
+    }
+    Ok(())
 }
 
 /// Turns numbers of an export into words of a run, and matches waits.
 pub struct Device {
-    pub copies: Enum,
-    pub memories: Enum,
-    pub waits: Enum,
-    pub changes: Enum,
+    pub directions: EnumTable,
+    pub memory_kinds: EnumTable,
+    pub sync_kinds: EnumTable,
+    pub memory_signs: EnumTable,
     metrics: Metrics,
-    pub records: Records,
-    joins: Joins,
+    pub event_waits: EventWaits,
+    waits: DeviceWaits,
 }
 
 /// Where work lay and what began it: columns 2 to 6 of all tables of devices.
@@ -87,10 +87,10 @@ pub struct Interval {
     pub dur_ns: i64,
 }
 
-type Row = fn(&mut Device, Record<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
+type Write = fn(&mut Device, Row<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
 
 impl Place {
-    fn of(record: Record<'_>, context: &mut Context<'_>) -> Self {
+    fn of(record: Row<'_>, context: &mut Context<'_>) -> Self {
         let device = record.u32(2, context.notes);
         let native_context = record.int(3, context.notes);
         // What CUPTI says where no stream is meant.
@@ -139,10 +139,7 @@ impl Place {
 
     /// The range that encloses the launch.
     pub fn brick(&self) -> Cell {
-        self.launch
-            .map(|launch| launch.brick)
-            .filter(|brick| *brick != 0)
-            .into()
+        self.launch.and_then(|launch| launch.brick()).into()
     }
 
     /// The thread that launched.
@@ -152,19 +149,16 @@ impl Place {
 
     /// Whether the call could return early.
     pub fn is_async(&self) -> Cell {
-        match self.launch.map(|launch| launch.manner) {
-            Some(Manner::Blocks) => Cell::Bool(false),
-            Some(Manner::ReturnsEarly) => Cell::Bool(true),
-            _ => Cell::Null,
-        }
+        let is_async = self.launch.and_then(|launch| launch.kind.is_async());
+        is_async.map_or(Cell::Null, Cell::Bool)
     }
 }
 
 impl Device {
     fn timed(
         &mut self,
-        record: Record<'_>,
-        row: Row,
+        record: Row<'_>,
+        write: Write,
         place: &Place,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -173,17 +167,13 @@ impl Device {
             Err(reason) => return left_out(record, reason, context),
         };
         self.join(interval.start_ns, context)?;
-        row(self, record, &interval, place, context)
+        write(self, record, &interval, place, context)
     }
 
     /// Writes that a wait waited, once all that began before its end is known.
     fn join(&mut self, now_ns: i64, context: &mut Context<'_>) -> Result<(), Error> {
-        for (work, wait) in self.joins.until(now_ns) {
-            let kind = context.text("joins");
-            context.row(
-                context.tables.edges,
-                &[Cell::U64(work), Cell::U64(wait), kind],
-            )?;
+        for (work, wait) in self.waits.until(now_ns) {
+            context.edge(work, wait, "joins")?;
         }
         Ok(())
     }
@@ -204,27 +194,24 @@ impl Device {
             return Ok(());
         };
         if let Some(process) = place.process {
-            self.joins.work(Work {
+            let work = Work {
                 id,
                 process,
                 device: place.device,
                 stream: place.stream,
                 launched_ns: launch.start_ns,
                 end_ns: interval.start_ns + interval.dur_ns,
-            });
+            };
+            self.waits.work(work, interval.start_ns);
         }
-        let kind = context.text("launches");
-        context.row(
-            context.tables.edges,
-            &[Cell::U64(launch.call), Cell::U64(id), kind],
-        )
+        context.edge(launch.call, id, "launches")
     }
 
     /// Offers a wait to the work.
     pub fn waited(&mut self, id: u64, interval: &Interval, place: &Place, whole_device: bool) {
         let stream = if whole_device { None } else { place.stream };
         if let (Some(process), true) = (place.process, whole_device || stream.is_some()) {
-            self.joins.wait(Wait {
+            self.waits.wait(Wait {
                 id,
                 process,
                 device: place.device,

@@ -4,15 +4,17 @@ use trueno_recorder::run_writer::Cell;
 
 use super::context::Context;
 use super::device::{Device, Interval, Place};
-use super::enums;
 use super::host::left_out;
-use super::record::Record;
+use super::row::Row;
 use crate::Error;
+use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
+use crate::cuda::cupti_enums::{self, memory_sign_from_nsight, memory_sign_from_words};
+use crate::cuda::event_waits::CudaEvent;
 
 impl Device {
     pub fn kernel(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         interval: &Interval,
         place: &Place,
         context: &mut Context<'_>,
@@ -83,28 +85,26 @@ impl Device {
 
     pub fn memcpy(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         interval: &Interval,
         place: &Place,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
         let kind = record.int(8, context.notes);
-        let direction = self.copies.word(kind).and_then(enums::direction);
+        let direction = self
+            .directions
+            .value(kind, Direction::from_words, Direction::from_cupti);
         if direction.is_none() {
             context
                 .notes
                 .warn("copies of a kind that is not known have the direction unknown");
         }
-        let mut memory = |column| {
-            let kind = record.int(column, context.notes);
-            self.memories.word(kind).and_then(enums::memory)
-        };
-        let kinds = [memory(9), memory(10)];
+        let kinds = [9, 10].map(|column| self.memory_kind(record.int(column, context.notes)));
         self.transfer(
             record,
             interval,
             place,
-            direction.unwrap_or("unknown"),
+            direction.unwrap_or(Direction::Unknown),
             kinds,
             context,
         )
@@ -112,23 +112,28 @@ impl Device {
 
     pub fn memset(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         interval: &Interval,
         place: &Place,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
         let kind = record.int(8, context.notes);
-        let kinds = [None, self.memories.word(kind).and_then(enums::memory)];
-        self.transfer(record, interval, place, "memset", kinds, context)
+        let kinds = [None, self.memory_kind(kind)];
+        self.transfer(record, interval, place, Direction::Fill, kinds, context)
+    }
+
+    fn memory_kind(&self, number: Option<i64>) -> Option<MemoryKind> {
+        self.memory_kinds
+            .value(number, MemoryKind::from_words, MemoryKind::from_nsight)
     }
 
     fn transfer(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         interval: &Interval,
         place: &Place,
-        direction: &str,
-        kinds: [Option<&str>; 2],
+        direction: Direction,
+        kinds: [Option<MemoryKind>; 2],
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
         let Some(bytes) = record.unsigned(7, context.notes) else {
@@ -138,12 +143,12 @@ impl Device {
             return left_out(record, "end before start", context);
         }
         let [src_kind, dst_kind] =
-            kinds.map(|kind| kind.map_or(Cell::Null, |kind| context.text(kind)));
+            kinds.map(|kind| kind.map_or(Cell::Null, |kind| context.text(kind.name())));
         let id = context.id();
         let cells = [
             Cell::U64(id),
             place.brick(),
-            context.text(direction),
+            context.text(direction.name()),
             Cell::U64(bytes),
             src_kind,
             dst_kind,
@@ -162,7 +167,7 @@ impl Device {
 
     pub fn sync(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         interval: &Interval,
         place: &Place,
         context: &mut Context<'_>,
@@ -171,11 +176,11 @@ impl Device {
             return left_out(record, "end before start", context);
         }
         let number = record.int(7, context.notes);
-        let stated = self.waits.word(number).and_then(enums::wait);
-        let kind = place
-            .launch
-            .and_then(|launch| launch.manner.wait())
-            .or(stated);
+        let stated = self
+            .sync_kinds
+            .value(number, SyncKind::from_words, SyncKind::from_cupti);
+        let kind = place.launch.and_then(|launch| launch.kind.wait());
+        let kind = kind.or(stated);
         if kind.is_some() && stated.is_some() && kind != stated {
             context.notes.warn(
                 "some waits have a syncType other than the call that waited: the call's is kept",
@@ -188,17 +193,16 @@ impl Device {
         }
         let event = record
             .unsigned(8, context.notes)
-            .filter(|_| matches!(kind, Some("event" | "stream_wait")));
+            .filter(|_| kind.is_some_and(SyncKind::is_for_event));
         // A stream that waits for an event does not hold up the host.
-        let thread = if kind == Some("stream_wait") {
-            Cell::Null
-        } else {
-            place.thread()
+        let thread = match kind {
+            Some(SyncKind::StreamWait) => Cell::Null,
+            _ => place.thread(),
         };
         let id = context.id();
         let cells = [
             Cell::U64(id),
-            context.text(kind.unwrap_or("unknown")),
+            context.text(kind.map_or("unknown", SyncKind::name)),
             Cell::Null, // name
             thread,
             place.device.map(u64::from).into(),
@@ -212,17 +216,18 @@ impl Device {
         context.row(context.tables.syncs, &cells)?;
         if let Some(event) = event {
             let sync_id = record.unsigned(9, context.notes);
-            self.records.waits(id, place, event, sync_id)?;
+            let event = cuda_event(place, event, sync_id);
+            event.waited(id, &mut self.event_waits)?;
         }
-        if matches!(kind, Some("stream" | "device")) {
-            self.waited(id, interval, place, kind == Some("device"));
+        if let Some(kind @ (SyncKind::Stream | SyncKind::Device)) = kind {
+            self.waited(id, interval, place, kind == SyncKind::Device);
         }
         Ok(())
     }
 
     pub fn event(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         place: &Place,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -234,7 +239,7 @@ impl Device {
         let time_ns = time.and_then(|time| time.checked_sub(context.origin_ns));
         let id = context.id();
         let sync_id = record.unsigned(8, context.notes);
-        self.records.recorded(id, place, event, sync_id)?;
+        cuda_event(place, event, sync_id).recorded(id, &mut self.event_waits)?;
         let cells = [
             Cell::U64(id),
             Cell::U64(event),
@@ -248,7 +253,7 @@ impl Device {
 
     pub fn memory(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         place: &Place,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -263,18 +268,16 @@ impl Device {
             return left_out(record, "no number of bytes", context);
         };
         let change = record.int(9, context.notes);
-        let Some(sign) = self.changes.word(change).and_then(enums::memory_change) else {
+        let sign = (self.memory_signs).value(change, memory_sign_from_words, memory_sign_from_nsight);
+        let Some(sign) = sign else {
             return left_out(record, "neither taken nor given back", context);
         };
-        let kind = record.int(8, context.notes);
-        let kind = self.memories.word(kind).and_then(enums::memory);
-        // Pinned memory is the host's, whichever device it was taken for.
-        let device = place
-            .device
-            .filter(|_| !matches!(kind, Some("pinned" | "pageable")));
+        let kind = self.memory_kind(record.int(8, context.notes));
+        let is_of_host = kind.is_some_and(MemoryKind::is_of_host);
+        let device = place.device.filter(|_| !is_of_host);
         let tag = match record.text(11) {
             Some(name) if !name.is_empty() => context.text(name),
-            _ => kind.map_or(Cell::Null, |kind| context.text(kind)),
+            _ => kind.map_or(Cell::Null, |kind| context.text(kind.name())),
         };
         let cells = [
             Cell::I64(time_ns),
@@ -290,5 +293,16 @@ impl Device {
         ];
         context.reach(time_ns, 0);
         context.row(context.tables.allocations, &cells)
+    }
+}
+
+/// The event of a record or of a wait.
+fn cuda_event(place: &Place, event: u64, sync_id: Option<u64>) -> CudaEvent {
+    CudaEvent {
+        process: place.process,
+        context: place.context,
+        event,
+        sync_id: sync_id.and_then(cupti_enums::number),
+        correlation: place.correlation,
     }
 }

@@ -8,6 +8,7 @@ use super::context::Context;
 use super::source::{Scan, Source, Value};
 use super::threads::pid;
 use crate::Error;
+use crate::cuda::cupti_enums::stream_kind;
 
 /// Fills in `run.json`, and takes over what the profiler had to say.
 pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
@@ -194,11 +195,8 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
         else {
             return Ok(());
         };
-        let kind = match flag {
-            1 => "blocking",
-            2 => "non_blocking",
-            3 => "null",
-            _ => return Ok(()),
+        let Some(kind) = stream_kind(*flag) else {
+            return Ok(());
         };
         // Signed, and written as if it were not.
         let priority = match priority {

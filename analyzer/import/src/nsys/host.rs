@@ -3,13 +3,23 @@
 use trueno_recorder::run_writer::Cell;
 
 use super::context::Context;
-use super::enums::{EVENT_TYPES, Enum};
-use super::launches::{Launch, Manner};
-use super::ranges::Ranges;
-use super::record::Record;
+use super::enum_table::EnumTable;
+use super::row::Row;
 use super::source::{Scan, Source};
 use super::tables::{Found, Kind};
 use crate::Error;
+use crate::cuda::call_kind::CallKind;
+use crate::cuda::launches::Launch;
+use crate::cuda::open_ranges::OpenRanges;
+
+/// Kinds of NVTX rows, where an export has no list of them.
+const EVENT_TYPES: [(i64, &str); 5] = [
+    (34, "NvtxMark"),
+    (39, "NvtxThread"),
+    (59, "NvtxPushPopRange"),
+    (60, "NvtxStartEndRange"),
+    (75, "NvtxDomainCreate"),
+];
 
 /// Reads ranges and calls.
 pub fn read(
@@ -17,14 +27,14 @@ pub fn read(
     tables: &[Found],
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let types = Enum::read(source, "ENUM_NSYS_EVENT_TYPE", &EVENT_TYPES)?;
+    let types = EnumTable::read(source, "ENUM_NSYS_EVENT_TYPE")?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
     let mut host = Host {
         types,
         ranges: Vec::new(),
     };
     let damage = source.merged(&scans, &mut |number, values| {
-        let record = Record {
+        let record = Row {
             scan: &scans[number],
             values,
         };
@@ -39,24 +49,26 @@ pub fn read(
 }
 
 struct Host {
-    types: Enum,
+    types: EnumTable,
     /// By thread.
-    ranges: Vec<Ranges>,
+    ranges: Vec<OpenRanges>,
 }
 
 impl Host {
-    fn ranges(&mut self, thread: u32) -> &mut Ranges {
+    fn ranges(&mut self, thread: u32) -> &mut OpenRanges {
         let thread = thread as usize;
         if self.ranges.len() <= thread {
-            self.ranges.resize_with(thread + 1, Ranges::default);
+            self.ranges.resize_with(thread + 1, OpenRanges::default);
         }
         &mut self.ranges[thread]
     }
 
-    fn nvtx(&mut self, record: Record<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+    fn nvtx(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         context.visited(&record.scan.table);
         let number = record.int(3, context.notes);
-        match self.types.word(number) {
+        let known = || EVENT_TYPES.iter().find(|(known, _)| Some(*known) == number);
+        let word = number.and_then(|number| self.types.word(number));
+        match word.or_else(|| known().map(|(_, word)| *word)) {
             Some(
                 "NvtxPushPopRange" | "NvtxStartEndRange" | "NvtxtPushPopRange"
                 | "NvtxtStartEndRange",
@@ -128,7 +140,7 @@ impl Host {
 
     fn call(
         &mut self,
-        record: Record<'_>,
+        record: Row<'_>,
         kind: Kind,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
@@ -152,7 +164,7 @@ impl Host {
             key = correlation.and_then(|correlation| context.threads.key(global, correlation));
         }
         if let Some(key) = key {
-            let manner = Manner::of_call(context.into.str(name));
+            let kind = CallKind::from_name(context.into.str(name));
             let brick = brick.unwrap_or(0);
             context.launches.push(Launch {
                 key,
@@ -161,7 +173,7 @@ impl Host {
                 start_ns,
                 end_ns,
                 thread,
-                manner,
+                kind,
             });
         }
         let cells = [
@@ -180,7 +192,7 @@ impl Host {
 }
 
 /// A row that cannot be one of the run.
-pub fn left_out(record: Record<'_>, reason: &str, context: &mut Context<'_>) -> Result<(), Error> {
+pub fn left_out(record: Row<'_>, reason: &str, context: &mut Context<'_>) -> Result<(), Error> {
     context
         .notes
         .leave_out(&format!("{}: {reason}", record.scan.table));

@@ -6,7 +6,7 @@ use trueno_recorder::run_writer::Cell;
 
 use super::context::Context;
 use super::host::left_out;
-use super::record::Record;
+use super::row::Row;
 use super::source::{Scan, Source, Value};
 use crate::Error;
 
@@ -23,15 +23,8 @@ impl Metrics {
         let table = "TARGET_INFO_GPU_METRICS";
         let columns = ["typeId", "metricId", "metricName"];
         let mut names = HashMap::new();
-        let is_there = source
-            .columns(table)
-            .is_some_and(|there| columns.iter().all(|name| there.iter().any(|c| c == name)));
-        if is_there {
-            let scan = Scan {
-                table: table.to_owned(),
-                columns: columns.map(|name| Some(name.to_owned())).to_vec(),
-            };
-            source.merged(&[scan], &mut |_, values| {
+        if source.has_columns(table, &columns) {
+            source.merged(&[Scan::of(table, &columns)], &mut |_, values| {
                 if let [Value::Int(of), Value::Int(metric), Value::Text(name)] = values {
                     names.insert((*of, *metric), name_and_unit(*of & DEVICE, name));
                 }
@@ -42,7 +35,7 @@ impl Metrics {
     }
 
     /// A row of `counters`.
-    pub fn sample(&self, record: Record<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+    pub fn sample(&self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         let time = record.int(0, context.notes);
         let Some(time_ns) = time.and_then(|time| time.checked_sub(context.origin_ns)) else {
             return left_out(record, "no timestamp", context);

@@ -5,12 +5,12 @@ use crate::Notes;
 
 /// A row and what its columns are called.
 #[derive(Clone, Copy)]
-pub struct Record<'r> {
+pub struct Row<'r> {
     pub scan: &'r Scan,
     pub values: &'r [Value<'r>],
 }
 
-impl Record<'_> {
+impl Row<'_> {
     /// An integer; anything else is null, and counted where it is not.
     pub fn int(&self, column: usize, notes: &mut Notes) -> Option<i64> {
         match self.values.get(column) {

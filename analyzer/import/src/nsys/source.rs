@@ -29,6 +29,16 @@ pub struct Scan {
     pub columns: Vec<Option<String>>,
 }
 
+impl Scan {
+    /// All of some columns, which are there.
+    pub(crate) fn of(table: &str, columns: &[&str]) -> Self {
+        Self {
+            table: table.to_owned(),
+            columns: columns.iter().map(|name| Some((*name).to_owned())).collect(),
+        }
+    }
+}
+
 /// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
 pub(crate) const LATEST_NS: i64 = i64::MAX / 2;
 
@@ -51,6 +61,12 @@ pub trait Source {
 
     /// Columns of a table; `None` where it is not there.
     fn columns(&self, table: &str) -> Option<&[String]>;
+
+    /// Whether a table is there with all of some columns.
+    fn has_columns(&self, table: &str, columns: &[&str]) -> bool {
+        let there = self.columns(table);
+        there.is_some_and(|there| columns.iter().all(|name| there.iter().any(|c| c == name)))
+    }
 
     /// About how many rows it has.
     fn rows(&self, table: &str) -> u64;

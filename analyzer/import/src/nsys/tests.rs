@@ -1,8 +1,8 @@
 mod damaged;
 mod device;
-mod made;
+mod fixture;
 
-use made::{Export, FULL};
+use fixture::{Export, FULL};
 
 use crate::Error;
 
@@ -255,7 +255,7 @@ fn other_files_are_refused_with_the_next_step() {
     let path = folder.path().join("a file.sqlite");
     for bytes in [&b""[..], b"SQLite", b"{\"traceEvents\": []}"] {
         std::fs::write(&path, bytes).unwrap();
-        let error = made::import(&path).err().unwrap();
+        let error = fixture::import(&path).err().unwrap();
         assert!(matches!(error, Error::Format { .. }), "{error}");
         assert!(error.to_string().contains("nsys export"), "{error}");
     }
@@ -264,7 +264,7 @@ fn other_files_are_refused_with_the_next_step() {
         .err()
         .unwrap();
     assert!(other.to_string().contains("found people"), "{other}");
-    let missing = made::import(&folder.path().join("none")).err().unwrap();
+    let missing = fixture::import(&folder.path().join("none")).err().unwrap();
     assert!(matches!(missing, Error::Io { .. }));
 }
 

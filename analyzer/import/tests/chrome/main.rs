@@ -2,6 +2,6 @@
 
 mod hostile;
 mod memory;
-mod own;
+mod reimport;
 mod support;
 mod traces;

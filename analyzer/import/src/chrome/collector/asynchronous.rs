@@ -2,14 +2,14 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::super::category::Class;
-use super::super::event::Event;
-use super::super::open::Open;
-use super::super::record::{Host, NO_ID, What};
-use super::Gather;
+use crate::chrome::category::Class;
+use crate::chrome::event::Event;
+use crate::chrome::open_intervals::Open;
+use crate::chrome::record::{Host, NO_ID, What};
+use super::Collector;
 use crate::Error;
 
-impl Gather<'_> {
+impl Collector<'_> {
     /// Asynchronous work has an id and no thread: it gets a lane of its process and category.
     pub(super) fn asynchronous(&mut self, event: &Event) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {

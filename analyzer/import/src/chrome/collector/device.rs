@@ -1,14 +1,14 @@
 //! Work of devices, and waits for it.
 
-use super::super::category::Class;
-use super::super::device::{FILL, direction, memory_kinds, wait_kind};
-use super::super::event::{Arguments, Event};
-use super::super::number::identity;
-use super::super::record::{Link, NO_ID, NONE, Part, pair};
-use super::Gather;
+use crate::chrome::category::Class;
+use crate::chrome::event::{Arguments, Event};
+use crate::chrome::decimal::identity;
+use crate::chrome::record::{Link, NO_ID, NONE, Part, pair};
+use super::Collector;
 use crate::Error;
+use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
-impl Gather<'_> {
+impl Collector<'_> {
     pub(super) fn device_work(
         &mut self,
         event: &Event,
@@ -41,9 +41,9 @@ impl Gather<'_> {
         match class {
             Class::Copy | Class::Fill => {
                 let to = if class == Class::Fill {
-                    Some(FILL)
+                    Some(Direction::Fill)
                 } else {
-                    direction(&text)
+                    Direction::from_words(&text)
                 };
                 let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
                 let (Some(to), Some(bytes)) = (to, bytes) else {
@@ -56,10 +56,10 @@ impl Gather<'_> {
                     return Ok(());
                 }
                 link.part = Part::Copy;
-                link.more = [bytes, to, memory_kinds(&text), 0, 0];
+                link.more = [bytes, to as u64, memory_kinds(&text), 0, 0];
             }
             Class::Wait => {
-                let Some(kind) = wait_kind(&text).filter(|_| dur_ns >= 0) else {
+                let Some(kind) = SyncKind::from_words(&text).filter(|_| dur_ns >= 0) else {
                     self.notes
                         .leave_out("cuda_sync of an unknown kind, or with a negative duration");
                     return Ok(());
@@ -70,7 +70,7 @@ impl Gather<'_> {
                 let word = |id: Option<i64>| id.and_then(|id| u64::try_from(id).ok());
                 let record = [arguments.wait_correlation, arguments.wait_stream]
                     .map(|id| word(id).unwrap_or(NO_ID));
-                link.more = [kind, event_id.unwrap_or(NO_ID), record[0], record[1], 0];
+                link.more = [kind as u64, event_id.unwrap_or(NO_ID), record[0], record[1], 0];
             }
             _ => {
                 let (grid, block) = (
@@ -137,4 +137,39 @@ impl Gather<'_> {
 fn external(arguments: &Arguments) -> u64 {
     let is_operator = |id: &u64| *id != 0 && Some(*id) != arguments.correlation;
     arguments.external.filter(is_operator).unwrap_or(NO_ID)
+}
+
+/// Kinds of memory at both ends, as a name such as `Memcpy HtoD (Pinned -> Device)` states them; the source in the
+/// upper half, and [`NONE`] for what is not known.
+fn memory_kinds(name: &str) -> u64 {
+    let Some((_, inside)) = name.split_once('(') else {
+        return pair(NONE, NONE);
+    };
+    let inside = inside.trim_end_matches(')');
+    let kind = |text: &str| MemoryKind::from_words(text.trim()).map_or(NONE, |kind| kind as u32);
+    match inside.split_once("->") {
+        Some((from, to)) => pair(kind(from), kind(to)),
+        // A fill names what it fills.
+        None => pair(NONE, kind(inside)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_memory_lies_at_both_ends() {
+        use MemoryKind::{Device, Pageable, Pinned};
+        let number = |kind: Option<MemoryKind>| kind.map_or(NONE, |kind| kind as u32);
+        for (name, from, to) in [
+            ("Memcpy HtoD (Pageable -> Device)", Some(Pageable), Some(Device)),
+            ("Memcpy DtoH (Device -> Pinned)", Some(Device), Some(Pinned)),
+            ("Memcpy DtoD (Device -> Unknown)", Some(Device), None),
+            ("Memset (Device)", None, Some(Device)),
+            ("CopyHostToDevice", None, None),
+        ] {
+            assert_eq!(memory_kinds(name), pair(number(from), number(to)), "{name}");
+        }
+    }
 }

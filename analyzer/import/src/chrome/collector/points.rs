@@ -2,12 +2,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::super::event::Event;
-use super::super::record::{Host, NO_ID, NONE, What};
-use super::Gather;
+use crate::chrome::event::Event;
+use crate::chrome::record::{Host, NO_ID, NONE, What};
+use super::Collector;
 use crate::Error;
 
-impl Gather<'_> {
+impl Collector<'_> {
     /// A point of a lane.
     fn point(&mut self, event: &Event, what: What, name: u32, a: u64, b: u64) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {

@@ -1,15 +1,16 @@
 //! Intervals: of host threads here, of devices by [`device`](super::device).
 
-use super::super::category::Class;
-use super::super::event::Event;
-use super::super::number::{is_in_range, nanoseconds};
-use super::super::open::Open;
-use super::super::record::{Host, NO_ID, What};
-use super::Gather;
+use crate::chrome::category::Class;
+use crate::chrome::event::Event;
+use crate::chrome::decimal::{is_in_range, nanoseconds};
+use crate::chrome::open_intervals::Open;
+use crate::chrome::record::{Host, NO_ID, What};
+use super::Collector;
 use super::Step;
 use crate::Error;
+use crate::cuda::call_kind::without_version;
 
-impl Gather<'_> {
+impl Collector<'_> {
     pub(super) fn interval(&mut self, event: &Event, class: Class) -> Result<(), Error> {
         let Some(start_ns) = self.start(event) else {
             return Ok(());
@@ -53,7 +54,7 @@ impl Gather<'_> {
             }
             _ => {
                 let lane = self.lanes.number(&event.process, &event.thread);
-                let name = self.name(&event.name);
+                let name = self.slice_name(event, class);
                 let (a, b) = match class {
                     Class::Call => (arguments.correlation, None),
                     _ => (arguments.flops, arguments.external),
@@ -116,10 +117,20 @@ impl Gather<'_> {
         })
     }
 
+    fn slice_name(&mut self, event: &Event, class: Class) -> u32 {
+        match class {
+            Class::Call => {
+                let name = String::from_utf8_lossy(&event.name);
+                self.name(without_version(&name).as_bytes())
+            }
+            _ => self.name(&event.name),
+        }
+    }
+
     pub(super) fn begin(&mut self, event: &Event, class: Class) {
         if let Some(start_ns) = self.start(event) {
             let lane = self.lanes.number(&event.process, &event.thread);
-            let name = self.name(&event.name);
+            let name = self.slice_name(event, class);
             self.slices.begin(
                 u64::from(lane),
                 Open {

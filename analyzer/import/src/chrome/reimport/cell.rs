@@ -4,7 +4,7 @@ use trueno_recorder::run_writer::{Cell, RunWriter};
 use trueno_recorder::schema::ColumnType;
 
 use super::event::Field;
-use crate::chrome::number::integer;
+use crate::chrome::decimal::integer;
 use crate::chrome::scanner::Value;
 
 /// The cell; `None`: the value is none of that type.

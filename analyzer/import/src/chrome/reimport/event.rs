@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
-use super::MARK;
+use super::mark::MARK;
 use crate::chrome::scanner::{Scanned, Scanner, Value};
 
 /// Bytes of a kernel's source that are kept.
-const MOST_SOURCE: usize = 64 << 20;
+const MAX_SOURCE: usize = 64 << 20;
 /// Columns of one row that are looked at; no table has as many.
-const MOST_FIELDS: usize = 256;
+const MAX_FIELDS: usize = 256;
 
 /// What is read of an event.
 #[derive(Debug, Default)]
@@ -132,7 +132,7 @@ impl Fields {
         let done = from.members(&mut key, |key, from| {
             if let (b"ptx_source", Some(source)) = (key, &mut source) {
                 let mut text = Vec::new();
-                if from.long_value(&mut text, MOST_SOURCE)? == Value::Text {
+                if from.long_value(&mut text, MAX_SOURCE)? == Value::Text {
                     **source = Some(text);
                 }
                 return Ok(());
@@ -149,7 +149,7 @@ impl Fields {
             field.name.extend_from_slice(key);
             field.kind = from.value(&mut field.text)?;
             // The last is written over by those for which there is no room.
-            self.used = (self.used + 1).min(MOST_FIELDS);
+            self.used = (self.used + 1).min(MAX_FIELDS);
             Ok(())
         });
         self.key = key;

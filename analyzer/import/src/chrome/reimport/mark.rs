@@ -6,8 +6,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trueno_recorder::run_json::RunJson;
 
-use super::{FORMAT_VERSION, MARK};
 use crate::{Error, Notes};
+
+/// Member of `otherData`, and of some events, that an export of a run has.
+pub const MARK: &str = "trueno";
+/// Raised when an older importer would misread the events.
+pub const FORMAT_VERSION: u32 = 1;
 
 /// Value of the run that holds the identity of the one that was exported.
 const EXPORTED_FROM: &str = "exported_from";

@@ -11,12 +11,12 @@ use super::cell::cell;
 use super::event::{Event, Field, Row};
 use crate::chrome::category::Categories;
 use crate::chrome::document::{Failure, Sink};
-use crate::chrome::number::nanoseconds;
+use crate::chrome::decimal::nanoseconds;
 use crate::chrome::scanner::{Scanned, Scanner};
 use crate::{Error, Notes};
 
 /// Reasons that name a table or a column; a file that makes up more has them counted together.
-const MOST_REASONS: usize = 256;
+const MAX_REASONS: usize = 256;
 
 /// Writes the rows of an export.
 pub(super) struct Rows<'a> {
@@ -55,7 +55,7 @@ impl<'a> Rows<'a> {
     }
 
     fn leave_out(&mut self, reason: &str) {
-        let is_room = self.notes.left_out.len() < MOST_REASONS;
+        let is_room = self.notes.left_out.len() < MAX_REASONS;
         if is_room || self.notes.left_out.contains_key(reason) {
             self.notes.leave_out(reason);
         } else {

@@ -2,7 +2,7 @@ use std::fs;
 
 use proptest::prelude::*;
 
-use super::made::{Export, FULL, import};
+use super::fixture::{Export, FULL, import};
 use crate::Error;
 
 /// A thousand kernels over many pages.

@@ -1,6 +1,6 @@
 //! Events, memory, counters and streams of devices.
 
-use super::made::Export;
+use super::fixture::Export;
 
 /// Records at 20 and 40 of event 3 on stream 13, and waits for it by a stream and by the host.
 fn events(sync_ids: bool) -> Export {

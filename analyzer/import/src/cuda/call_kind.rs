@@ -1,0 +1,114 @@
+//! Calls of the CUDA runtime, the CUDA driver and HIP, by name.
+
+use super::cupti_enums::SyncKind;
+
+/// What the name of a call says about when it returns.
+///
+/// Of copies, nothing in an export of Nsight Systems says whether they block; and of waits, `syncType` is not to
+/// be trusted: exports of 2024 and of 2026 give the numbers of other kinds than the calls that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    /// A copy that returns when it has ended.
+    BlockingTransfer,
+    /// A copy or fill that may return before.
+    AsyncTransfer,
+    /// A wait.
+    Wait(SyncKind),
+    /// Nothing.
+    Other,
+}
+
+impl CallKind {
+    /// The kind of the function of that name.
+    pub fn from_name(name: &str) -> Self {
+        let function = ["cuda", "cu", "hip"].iter().find_map(|api| name.strip_prefix(api));
+        let Some(function) = function else {
+            return Self::Other;
+        };
+        let function = function.trim_end_matches("_ptsz");
+        match function.split_once("_v").map_or(function, |(function, _)| function) {
+            "DeviceSynchronize" | "ThreadSynchronize" | "CtxSynchronize" => Self::Wait(SyncKind::Device),
+            "StreamSynchronize" => Self::Wait(SyncKind::Stream),
+            "EventSynchronize" => Self::Wait(SyncKind::Event),
+            "StreamWaitEvent" => Self::Wait(SyncKind::StreamWait),
+            function => Self::from_transfer(function),
+        }
+    }
+
+    fn from_transfer(function: &str) -> Self {
+        let copies = function.starts_with("Memcpy");
+        let fills = function.starts_with("Memset");
+        match function.contains("Async") {
+            true if copies || fills => Self::AsyncTransfer,
+            false if copies => Self::BlockingTransfer,
+            // cudaMemset of device memory returns early, of pinned memory late.
+            _ => Self::Other,
+        }
+    }
+
+    /// The wait that a call is.
+    pub fn wait(self) -> Option<SyncKind> {
+        match self {
+            Self::Wait(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Whether a transfer may go on when its call has returned; `None`: the name does not say it.
+    pub fn is_async(self) -> Option<bool> {
+        match self {
+            Self::BlockingTransfer => Some(false),
+            Self::AsyncTransfer => Some(true),
+            Self::Wait(_) | Self::Other => None,
+        }
+    }
+}
+
+/// The name that people call a function by: `cudaLaunchKernel` of `cudaLaunchKernel_v7000`, as the runtime's
+/// versions are named. `cuMemAlloc_v2` is a name of its own.
+pub(crate) fn without_version(name: &str) -> &str {
+    match name.rsplit_once("_v") {
+        Some((plain, version))
+            if plain.starts_with("cu")
+                && version.len() >= 4
+                && version.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            plain
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_how_a_call_waits() {
+        use CallKind::{AsyncTransfer, BlockingTransfer, Other, Wait};
+        for (name, kind) in [
+            ("cudaMemcpy", BlockingTransfer),
+            ("hipMemcpyWithStream", BlockingTransfer),
+            ("cuMemcpyHtoDAsync_v2", AsyncTransfer),
+            ("hipMemsetAsync", AsyncTransfer),
+            ("cudaMemset", Other),
+            ("cudaGraphLaunch", Other),
+            ("DeviceSynchronize", Other),
+            ("cudaDeviceSynchronize", Wait(SyncKind::Device)),
+            ("cudaThreadSynchronize", Wait(SyncKind::Device)),
+            ("cuCtxSynchronize", Wait(SyncKind::Device)),
+            ("hipStreamSynchronize", Wait(SyncKind::Stream)),
+            ("cudaEventSynchronize_v3020", Wait(SyncKind::Event)),
+            ("cuStreamWaitEvent_ptsz", Wait(SyncKind::StreamWait)),
+        ] {
+            assert_eq!(CallKind::from_name(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn versions_of_the_runtime_go_and_names_of_the_driver_stay() {
+        assert_eq!(without_version("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(without_version("cuMemAlloc_v2"), "cuMemAlloc_v2");
+        assert_eq!(without_version("kernel_v7000"), "kernel_v7000");
+    }
+}

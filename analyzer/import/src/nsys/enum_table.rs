@@ -1,0 +1,44 @@
+//! Numbers that stand for words: by the export's own lists, else by the numbers that all versions have had.
+
+use std::collections::HashMap;
+
+use super::source::{Scan, Source, Value};
+use crate::Error;
+
+/// An `ENUM_` table: words by number.
+#[derive(Debug, Default)]
+pub struct EnumTable(HashMap<i64, String>);
+
+impl EnumTable {
+    /// Reads the list of that name; empty where there is none.
+    pub fn read(source: &mut dyn Source, table: &str) -> Result<Self, Error> {
+        let columns = ["id", "name"];
+        let mut words = HashMap::new();
+        if source.has_columns(table, &columns) {
+            let scan = Scan::of(table, &columns);
+            source.merged(&[scan], &mut |_, values| {
+                if let [Value::Int(number), Value::Text(word)] = values {
+                    words.insert(*number, word.clone().into_owned());
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Self(words))
+    }
+
+    /// The word of a number.
+    pub fn word(&self, number: i64) -> Option<&str> {
+        self.0.get(&number).map(String::as_str)
+    }
+
+    /// The value of a number, from its word or, where the list has none, from the number itself.
+    pub fn value<T>(
+        &self,
+        number: Option<i64>,
+        from_words: fn(&str) -> Option<T>,
+        from_number: fn(i64) -> Option<T>,
+    ) -> Option<T> {
+        let number = number?;
+        self.word(number).map_or_else(|| from_number(number), from_words)
+    }
+}
