@@ -61,10 +61,42 @@ use scanner::Scanner;
 use tables::Tables;
 
 use crate::source::Source;
+use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
 
 /// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
 const EPOCH_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..4_000_000_000_000_000_000;
+
+/// Trace events of Chrome, of Kineto and of many others, packed or not.
+pub struct Kineto;
+
+impl Importer for Kineto {
+    fn name(&self) -> &'static str {
+        "kineto"
+    }
+
+    fn description(&self) -> &'static str {
+        "Chrome trace events: the PyTorch profiler and many others"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let text = head.text();
+        // Renacer's JSON says what it is, and strace puts process ids in brackets.
+        let is_object = text.starts_with('{') && !text.contains("\"renacer-json");
+        is_object || (text.starts_with('[') && !text.starts_with("[pid "))
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        import_with(path, options, into, notes, progress)
+    }
+}
 
 /// Reads a trace with default [`Options`]; the length of the run in nanoseconds.
 ///

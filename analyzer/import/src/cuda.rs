@@ -14,4 +14,5 @@ pub(crate) mod device_waits;
 pub(crate) mod event_waits;
 pub(crate) mod launches;
 pub(crate) mod open_ranges;
+pub mod spool;
 pub(crate) mod streams;

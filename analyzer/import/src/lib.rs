@@ -7,9 +7,10 @@
 #![warn(missing_docs)]
 
 pub mod chrome;
-mod cuda;
+pub mod cuda;
 pub mod detect;
 mod error;
+mod importer;
 pub mod ncu;
 mod notes;
 pub mod nsys;
@@ -23,5 +24,6 @@ pub mod strace;
 
 pub use detect::Format;
 pub use error::Error;
+pub use importer::{Head, IMPORTERS, Importer, detect, importer};
 pub use notes::Notes;
 pub use options::Options;

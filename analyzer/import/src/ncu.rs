@@ -18,7 +18,11 @@ use std::path::Path;
 
 use trueno_recorder::run_writer::RunWriter;
 
-use crate::{Error, Notes};
+use crate::importer::{Head, Importer};
+use crate::{Error, Notes, Options};
+
+/// Name of the format.
+pub const NAME: &str = "ncu-csv";
 
 /// `counters.source` of what comes from here.
 pub const SOURCE: &str = "ncu";
@@ -70,10 +74,37 @@ pub struct Unmatched {
     pub reason: &'static str,
 }
 
-/// Whether a file that begins so is ncu's CSV; the program's own output may come before.
-pub fn recognises(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    text.lines().any(table::is_header)
+/// CSV of Nsight Compute, which is no run by itself: see [`join`].
+pub struct NcuCsv;
+
+impl Importer for NcuCsv {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn description(&self) -> &'static str {
+        "Nsight Compute, exported to CSV"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        // The program's own output may come before, and what ncu says of itself.
+        let mut lines = head.text().lines();
+        lines.any(|line| line.starts_with("==PROF==") || table::is_header(line))
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        _: &Options,
+        _: &mut RunWriter,
+        _: &mut Notes,
+        _: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        Err(Error::Format {
+            path: path.to_owned(),
+            problem: "Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)".to_owned(),
+        })
+    }
 }
 
 /// Adds the counters of a CSV to the kernels; `process` says which one of several is meant.

@@ -36,14 +36,39 @@ use std::path::Path;
 
 use trueno_recorder::run_writer::RunWriter;
 
-use crate::{Error, Notes};
+use crate::importer::{Head, Importer};
+use crate::{Error, Notes, Options};
 use context::Context;
 use source::Source;
 use sqlite::Database;
 
-/// Whether a file that begins so is an sqlite database; whether an export, [`import`] finds out.
-pub fn recognises(head: &[u8]) -> bool {
-    head.starts_with(sqlite::MAGIC)
+/// Exports of Nsight Systems to sqlite.
+pub struct NsysSqlite;
+
+impl Importer for NsysSqlite {
+    fn name(&self) -> &'static str {
+        "nsys-sqlite"
+    }
+
+    fn description(&self) -> &'static str {
+        "Nsight Systems, exported to sqlite"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        // An export or not, the tables will tell.
+        head.bytes().starts_with(sqlite::MAGIC)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        _: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        import(path, into, notes, progress)
+    }
 }
 
 /// Reads an sqlite export; returns the length of the run.

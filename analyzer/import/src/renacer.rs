@@ -12,7 +12,8 @@ use std::path::Path;
 
 use trueno_recorder::run_writer::{Cell, RunWriter};
 
-use crate::{Error, Notes};
+use crate::importer::{Head, Importer};
+use crate::{Error, Notes, Options};
 use document::{Document, Syscall};
 
 /// Name of the format, near the beginning of each file.
@@ -20,10 +21,32 @@ const FORMAT: &str = "renacer-json-v1";
 const NO_TIMES: &str = "renacer records no times: the calls stand end to end in their order, the gaps between \
                         them are not known";
 
-/// Whether a file that begins so is one of renacer's; the program's own output may come before.
-pub fn recognises(head: &[u8]) -> bool {
-    head.windows(FORMAT.len())
-        .any(|window| window == FORMAT.as_bytes())
+/// JSON of renacer.
+pub struct Renacer;
+
+impl Importer for Renacer {
+    fn name(&self) -> &'static str {
+        "renacer"
+    }
+
+    fn description(&self) -> &'static str {
+        "Renacer's JSON"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        head.text().starts_with('{') && head.text().contains("\"renacer-json")
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        _: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        import(path, into, notes, progress)
+    }
 }
 
 /// Reads the calls, one at a time. Returns no length, as there is none.

@@ -12,15 +12,36 @@ use std::path::Path;
 
 use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
 
-use crate::{Error, Notes};
+use crate::importer::{Head, Importer};
+use crate::{Error, Notes, Options};
 use line::Line;
 
-/// Whether a file that begins so is one of strace, with times.
-pub fn recognises(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    text.lines()
-        .take(5)
-        .any(|text| matches!(line::parse(text), Some(Line::Call { .. })))
+/// Text of strace.
+pub struct Strace;
+
+impl Importer for Strace {
+    fn name(&self) -> &'static str {
+        "strace"
+    }
+
+    fn description(&self) -> &'static str {
+        "The text of strace"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        head.text().lines().take(16).any(line::is_call)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        _: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        import(path, into, notes, progress)
+    }
 }
 
 /// Reads the calls; returns the time from the first to the end of the last.

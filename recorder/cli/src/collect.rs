@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 use trueno_ceilings::gpu::GpuCeilings;
-use trueno_recorder::capture::collect;
+use trueno_import::cuda::spool::collect;
 
 use crate::{Failure, run};
 

@@ -13,7 +13,7 @@ use trueno_ceilings::gpu::GpuCeilings;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_format::run_json::RUN_JSON;
-use trueno_recorder::capture::{Summary, collect};
+use trueno_import::cuda::spool::{Summary, collect};
 
 use crate::{Failure, libraries, say, signals};
 

@@ -7,7 +7,6 @@ use super::record::{Host, Link, NO_ID, NONE, Operator, Part, What, pair, rising}
 use super::tables::Tables;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
-use crate::cuda::cupti_enums::SyncKind;
 use crate::sorter::{Sorted, Sorter};
 
 pub(super) const FLOW_WORDS: usize = 6;

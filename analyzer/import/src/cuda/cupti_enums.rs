@@ -234,6 +234,36 @@ pub(crate) fn stream_kind(flag: i64) -> Option<&'static str> {
     }
 }
 
+/// The name of a `CUpti_ExternalCorrelationKind`.
+pub(crate) fn external_kind(number: u32) -> String {
+    match number {
+        1 => "unknown".to_owned(),
+        2 => "OpenACC".to_owned(),
+        3..=5 => format!("custom {}", number - 3),
+        _ => format!("kind {number}"),
+    }
+}
+
+/// The name of a `CUpti_ActivityOverheadKind`.
+pub(crate) fn overhead_kind(number: u32) -> String {
+    let known = match number {
+        1 => "driver compiler",
+        n if n & 0xffff == 0 => match n >> 16 {
+            1 => "buffer flush",
+            2 => "instrumentation",
+            3 => "resource",
+            4 => "module loading",
+            5 => "lazy function loading",
+            6 => "command buffer full",
+            7 => "activity buffer request",
+            8 => "unified memory initialisation",
+            _ => return format!("kind {number}"),
+        },
+        _ => return format!("kind {number}"),
+    };
+    known.to_owned()
+}
+
 /// A number of an event, stream or pair; `None` for what CUPTI says where there is none.
 pub(crate) fn number(number: u64) -> Option<u64> {
     let none = [0, u64::from(u32::MAX), u64::MAX];
@@ -266,5 +296,7 @@ mod tests {
             assert_eq!(SyncKind::from_words(words), SyncKind::from_cupti(number), "{words}");
         }
         assert_eq!(stream_kind(0x1_0003), Some("null"));
+        assert_eq!(overhead_kind(3 << 16), "resource");
+        assert_eq!(overhead_kind(77), "kind 77");
     }
 }

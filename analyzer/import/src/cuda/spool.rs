@@ -1,4 +1,4 @@
-//! What an injected library recorded of a program becomes a run.
+//! Spools of the injected library to runs.
 //!
 //! `trueno-record run` has CUDA and NVTX load a library into the program. It appends what CUPTI says, and the
 //! ranges that the program states, to one file a process ([`trueno_cupti::spool`]). [`collect`] makes a run
@@ -31,16 +31,12 @@ mod device_rows;
 mod environment;
 mod externals;
 mod facts;
-mod gather;
 mod graph_edges;
 mod graphs;
 mod host_rows;
-mod joins;
-mod launches;
 mod pools;
-mod ranges;
-mod streams;
-mod words;
+mod range_pairs;
+mod spool_reader;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,21 +44,12 @@ use std::path::{Path, PathBuf};
 
 use trueno_cupti::spool::{EXTENSION, Facts, Severity};
 
+use crate::Error;
 pub use ceilings::CeilingsOfDevice;
-use gather::Gathered;
-use trueno_format::Error;
-use trueno_format::run_json::RunJson;
+use spool_reader::Spool;
+pub use build::Collected;
 
-/// What became of one process.
-#[derive(Clone, Debug)]
-pub struct Collected {
-    /// Its run directory.
-    pub path: PathBuf,
-    /// What that says.
-    pub run: RunJson,
-}
-
-/// What became of a program.
+/// The runs of a program, and what went wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Runs, one a process that did something.
@@ -74,7 +61,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether all that was asked for is there, and no record was lost.
+    /// True when all that was asked for is there, and no record was lost.
     pub fn is_whole(&self) -> bool {
         let whole = |collected: &Collected| {
             let run = &collected.run;
@@ -103,19 +90,19 @@ pub fn collect(
     ceilings: CeilingsOfDevice<'_>,
 ) -> Result<Summary, Error> {
     let mut summary = Summary::default();
-    let mut gathered = Vec::new();
+    let mut processes = Vec::new();
     for spool in spools(folder)? {
-        match Gathered::read(&spool)? {
-            Some(process) => gathered.push(process),
+        match Spool::read(&spool)? {
+            Some(process) => processes.push(process),
             None => summary.problems.push(format!(
                 "{}: does not begin as a recording does, and is left out",
                 spool.display()
             )),
         }
     }
-    gathered.sort_by_key(|process| (process.facts.start_realtime_ns, process.facts.pid));
-    let (busy, idle): (Vec<Gathered>, Vec<Gathered>) =
-        gathered.into_iter().partition(Gathered::did_something);
+    processes.sort_by_key(|process| (process.facts.start_realtime_ns, process.facts.pid));
+    let (busy, idle): (Vec<Spool>, Vec<Spool>) =
+        processes.into_iter().partition(Spool::did_something);
     // Of the others, their runs say it.
     for process in &idle {
         let wrong = process.notes.iter();

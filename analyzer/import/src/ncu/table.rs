@@ -45,7 +45,7 @@ const IDENTITY: [&str; 12] = [
     "CC",
 ];
 
-/// Whether a line is the head of the table.
+/// True for the head of the table.
 pub fn is_header(line: &str) -> bool {
     let line = line.trim_start_matches('\u{feff}').trim_start();
     (line.starts_with("\"ID\",") || line.starts_with("ID,")) && line.contains("Kernel Name")

@@ -332,6 +332,7 @@ fn bad_files_are_refused_with_the_reason() {
 
 #[test]
 fn heads_are_recognised() {
+    let recognises = |bytes| NcuCsv.recognises(&Head::new(bytes));
     assert!(recognises(WIDE.as_bytes()));
     assert!(!recognises(b"{\"traceEvents\": []}"));
 }

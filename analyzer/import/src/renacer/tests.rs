@@ -36,7 +36,7 @@ fn calls_stand_end_to_end_and_the_run_says_so() {
             .iter()
             .any(|problem| problem.contains("no times"))
     );
-    assert!(recognises(FILE.as_bytes()));
+    assert!(Renacer.recognises(&Head::new(FILE.as_bytes())));
 }
 
 #[test]

@@ -129,3 +129,15 @@ fn seconds(text: &str) -> Option<i64> {
         .checked_mul(1_000_000_000)?
         .checked_add(nanoseconds)
 }
+
+/// True for `name(arguments) = result` behind process and time, whatever these look like.
+pub fn is_call(line: &str) -> bool {
+    let Some((before, after)) = line.split_once('(') else {
+        return false;
+    };
+    let name = before.split_whitespace().next_back().unwrap_or_default();
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    !name.is_empty()
+        && name.chars().all(is_name)
+        && (after.contains(") = ") || after.contains("<unfinished ..."))
+}

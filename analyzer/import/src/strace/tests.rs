@@ -38,6 +38,7 @@ fn calls_keep_their_exact_times_also_in_two_lines() {
         1
     );
     assert_eq!(run.notes.left_out["call that had not ended"], 1);
+    let recognises = |bytes| Strace.recognises(&Head::new(bytes));
     assert!(recognises(FILE.as_bytes()) && !recognises(b"{}"));
 }
 

@@ -1,26 +1,35 @@
 //! One process becomes one run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trueno_cupti::record::Api;
 
-use super::Collected;
 use super::ceilings::CeilingsOfDevice;
 use super::clocks;
 use super::facts;
-use super::gather::{Domain, Gathered};
+use super::spool_reader::{Domain, Spool};
 use super::graph_edges::Node;
-use super::launches::{Launch, Launches};
-use super::streams::{self, Streams};
-use super::words;
-use trueno_format::Error;
-use trueno_format::run_writer::{Cell, RunWriter, TableId, Text};
+use crate::Error;
+use crate::cuda::call_kind::without_version;
+use crate::cuda::launches::{Launch, Launches, Link};
+use crate::cuda::streams::{Stream, Streams};
+use trueno_recorder::run_json::RunJson;
+use trueno_recorder::run_writer::{Cell, RunWriter, TableId, Text};
+
+/// The run of one process.
+#[derive(Clone, Debug)]
+pub struct Collected {
+    /// Its run directory.
+    pub path: PathBuf,
+    /// What that says.
+    pub run: RunJson,
+}
 
 /// A run being made.
 pub struct Build {
     pub into: RunWriter,
-    pub from: Gathered,
+    pub from: Spool,
     /// Time 0 of the run, `CLOCK_REALTIME`.
     origin: i64,
     pub launches: Launches,
@@ -44,6 +53,9 @@ struct ThreadRow {
     start: i64,
 }
 
+/// What CUPTI says where no stream is meant.
+const NO_STREAM: u32 = u32::MAX;
+
 /// An interval on the run's timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
@@ -53,7 +65,7 @@ pub struct Interval {
 
 /// Makes a run.
 pub fn build(
-    from: Gathered,
+    from: Spool,
     path: &Path,
     here: bool,
     ceilings: CeilingsOfDevice<'_>,
@@ -96,10 +108,11 @@ pub fn build(
 impl Build {
     /// The table of that name.
     pub fn table(&self, name: &'static str) -> Result<TableId, Error> {
-        self.into.table(name).ok_or_else(|| Error::Row {
+        let problem = || trueno_recorder::Error::Row {
             table: name,
             problem: "no such table in a run".to_owned(),
-        })
+        };
+        Ok(self.into.table(name).ok_or_else(problem)?)
     }
 
     /// A text cell.
@@ -159,8 +172,14 @@ impl Build {
     }
 
     /// The number of a stream in the run; `None`: no stream is meant.
-    pub fn stream(&mut self, device: u32, context: u32, stream: u32) -> Option<u32> {
-        (stream != streams::NONE).then(|| self.streams.number(device, context, stream))
+    pub fn stream(&mut self, device: Option<u32>, context: u32, stream: u32) -> Option<u32> {
+        let stream = Stream {
+            process: 0,
+            context: Some(context.into()),
+            device,
+            stream,
+        };
+        (stream.stream != NO_STREAM).then(|| self.streams.number(stream))
     }
 
     /// The device of a context.
@@ -184,7 +203,10 @@ impl Build {
 
     /// The call that began something.
     pub fn launch(&self, correlation: u32) -> Option<Launch> {
-        self.launches.get(correlation)
+        match self.launches.get(correlation.into()) {
+            Link::To(launch) => Some(*launch),
+            Link::None | Link::Ambiguous => None,
+        }
     }
 
     /// The name of a function.
@@ -195,7 +217,7 @@ impl Build {
             Domain::Internal => (1, "internal launch"),
         };
         match self.from.callbacks.get(&(number, call.callback)) {
-            Some(name) => self.into.text(words::without_version(name)),
+            Some(name) => self.into.text(without_version(name)),
             None => self.into.text(&format!("{what} call {}", call.callback)),
         }
     }

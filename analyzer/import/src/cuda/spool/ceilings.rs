@@ -1,9 +1,9 @@
 //! Ceilings of the recording's devices, where the caller has any.
 
 use super::build::Build;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
-use trueno_format::{Ceiling, RecordedCeilings};
+use trueno_recorder::{Ceiling, RecordedCeilings};
+use crate::Error;
+use trueno_recorder::run_writer::Cell;
 
 /// Ceilings of a device, by its number in the recording and its UUID.
 pub type CeilingsOfDevice<'a> = &'a dyn Fn(u32, &[u8; 16]) -> RecordedCeilings;
@@ -43,5 +43,5 @@ fn row(build: &mut Build, ceiling: &Ceiling) -> Result<(), Error> {
         ceiling.settled.map_or(Cell::Null, Cell::Bool),
         ceiling.earlier.into(),
     ];
-    build.into.row(table, &cells)
+    Ok(build.into.row(table, &cells)?)
 }

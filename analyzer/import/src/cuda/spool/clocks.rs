@@ -3,8 +3,8 @@
 use trueno_cupti::spool::ClockReading;
 
 use super::build::Build;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use trueno_recorder::run_writer::Cell;
 
 /// A clock that is set moves by more than this a second.
 const STEADY_NS_PER_S: i64 = 1_000;

@@ -4,13 +4,14 @@ use trueno_cupti::kind;
 use trueno_cupti::record::Kernel;
 
 use super::build::{Build, Interval};
-use super::gather::Transfer;
+use super::spool_reader::Transfer;
 use super::host_rows::correlation;
-use super::joins::{self, OfEvent, Wait, Work};
-use super::launches::Launch;
-use super::words;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use crate::cuda::cupti_enums::{self, MemoryKind, SyncKind, memory_sign, stream_kind};
+use crate::cuda::device_waits::{DeviceWaits, Wait, Work};
+use crate::cuda::event_waits::{CudaEvent, EventWaits};
+use crate::cuda::launches::Launch;
+use trueno_recorder::run_writer::Cell;
 
 impl Build {
     pub fn device_rows(&mut self) -> Result<(), Error> {
@@ -27,11 +28,13 @@ impl Build {
             self.transfer(&transfer, &mut work)?;
         }
         self.graph_edges()?;
-        let (waits, event_waits) = self.syncs()?;
-        let records = self.events()?;
-        let mut pairs = joins::of_work(work, &waits);
-        pairs.extend(joins::of_events(&records, &event_waits));
-        for (from, to) in pairs {
+        let mut events = EventWaits::new(self.into.path().join("import.events"));
+        let waits = self.syncs(&mut events)?;
+        self.events(&mut events)?;
+        for (from, to) in device_joins(work, waits) {
+            self.edge(from, to, "joins")?;
+        }
+        for (from, to) in event_joins(events)? {
             self.edge(from, to, "joins")?;
         }
         self.pools()?;
@@ -43,15 +46,16 @@ impl Build {
     pub(super) fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
         let table = self.table("edges")?;
         let kind = self.text(kind);
-        self.into
-            .row(table, &[Cell::U64(from), Cell::U64(to), kind])
+        let cells = [Cell::U64(from), Cell::U64(to), kind];
+        Ok(self.into.row(table, &cells)?)
     }
 
     /// Links work to its call, and offers it to the waits.
     pub(super) fn launched(
         &mut self,
-        work: &mut Vec<Work>,
+        work: &mut Vec<(i64, Work)>,
         launch: Option<Launch>,
+        start_ns: i64,
         done: Work,
     ) -> Result<(), Error> {
         let Some(launch) = launch else {
@@ -61,19 +65,20 @@ impl Build {
                 .or_default() += 1;
             return Ok(());
         };
-        work.push(Work {
-            launched: launch.start,
+        let done = Work {
+            launched_ns: launch.start_ns,
             ..done
-        });
+        };
+        work.push((start_ns, done));
         self.edge(launch.call, done.id, "launches")
     }
 
-    fn kernel(&mut self, kernel: &Kernel, work: &mut Vec<Work>) -> Result<(), Error> {
+    fn kernel(&mut self, kernel: &Kernel, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
         let table = self.table("kernels")?;
         let id = self.id();
         let launch = self.launch(kernel.correlation);
         let stated = self.interval(kernel.start, kernel.end);
-        let too_early = |interval: &Interval| launch.is_some_and(|l| interval.start < l.start);
+        let too_early = |interval: &Interval| launch.is_some_and(|l| interval.start < l.start_ns);
         let (interval, reason) = match stated {
             Ok(interval) if too_early(&interval) => {
                 (interval, Some("starts before its launch call"))
@@ -85,7 +90,7 @@ impl Build {
         if let Some(reason) = reason {
             self.not_sound("kernel", reason);
         }
-        let stream = self.stream(kernel.device, kernel.context, kernel.stream);
+        let stream = self.stream(Some(kernel.device), kernel.context, kernel.stream);
         let number = |value: u32| Cell::U64(value.into());
         let name = match self.from.name(kernel.name) {
             Some(name) => name.to_owned(),
@@ -93,7 +98,7 @@ impl Build {
         };
         let cells = [
             Cell::U64(id),
-            launch.and_then(|launch| launch.brick).into(),
+            launch.and_then(|launch| launch.brick()).into(),
             self.text(&name),
             self.text("cuda"),
             launch.map(|launch| u64::from(launch.thread)).into(),
@@ -131,12 +136,13 @@ impl Build {
         self.node(kernel.correlation, kernel.graph_node, id, interval);
         let done = Work {
             id,
-            device: kernel.device,
-            stream: stream.unwrap_or(u32::MAX),
-            launched: 0,
-            end: interval.start + interval.dur,
+            process: 0,
+            device: Some(kernel.device),
+            stream,
+            launched_ns: 0,
+            end_ns: interval.start + interval.dur,
         };
-        self.launched(work, launch, done)
+        self.launched(work, launch, interval.start, done)
     }
 
     /// Times that make no sound interval, for a row that says so.
@@ -151,7 +157,7 @@ impl Build {
         }
     }
 
-    fn transfer(&mut self, transfer: &Transfer, work: &mut Vec<Work>) -> Result<(), Error> {
+    fn transfer(&mut self, transfer: &Transfer, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
         let interval = match self.interval(transfer.start, transfer.end) {
             Ok(interval) => interval,
             Err(reason) => {
@@ -162,14 +168,14 @@ impl Build {
         let table = self.table("transfers")?;
         let id = self.id();
         let launch = self.launch(transfer.correlation);
-        let stream = self.stream(transfer.device, transfer.context, transfer.stream);
+        let stream = self.stream(Some(transfer.device), transfer.context, transfer.stream);
         let cells = [
             Cell::U64(id),
-            launch.and_then(|launch| launch.brick).into(),
-            self.text(transfer.direction),
+            launch.and_then(|launch| launch.brick()).into(),
+            self.text(transfer.direction.name()),
             Cell::U64(transfer.bytes),
-            self.maybe(transfer.src_kind),
-            self.maybe(transfer.dst_kind),
+            self.maybe(transfer.src_kind.map(MemoryKind::name)),
+            self.maybe(transfer.dst_kind.map(MemoryKind::name)),
             Cell::Bool(transfer.is_async),
             launch.map(|launch| u64::from(launch.thread)).into(),
             Cell::U64(transfer.device.into()),
@@ -184,17 +190,18 @@ impl Build {
         self.node(transfer.correlation, transfer.graph_node, id, interval);
         let done = Work {
             id,
-            device: transfer.device,
-            stream: stream.unwrap_or(u32::MAX),
-            launched: 0,
-            end: interval.start + interval.dur,
+            process: 0,
+            device: Some(transfer.device),
+            stream,
+            launched_ns: 0,
+            end_ns: interval.start + interval.dur,
         };
-        self.launched(work, launch, done)
+        self.launched(work, launch, interval.start, done)
     }
 
-    /// Waits; those for streams and devices, and those for events.
-    fn syncs(&mut self) -> Result<(Vec<Wait>, Vec<OfEvent>), Error> {
-        let (mut waits, mut of_events) = (Vec::new(), Vec::new());
+    /// Writes all waits; returns those for streams and devices.
+    fn syncs(&mut self, events: &mut EventWaits) -> Result<Vec<Wait>, Error> {
+        let mut waits = Vec::new();
         let mut syncs = std::mem::take(&mut self.from.syncs);
         syncs.sort_by_key(|sync| (sync.start, sync.correlation));
         let table = self.table("syncs")?;
@@ -207,18 +214,18 @@ impl Build {
                 }
             };
             let id = self.id();
-            let what = words::wait(sync.what);
+            let kind = SyncKind::from_cupti(sync.what.into());
             let device = self.device_of(sync.context);
-            let stream = self.stream(device.unwrap_or(u32::MAX), sync.context, sync.stream);
-            let for_event = matches!(what, "event" | "stream_wait") && sync.event != u32::MAX;
+            let stream = self.stream(device, sync.context, sync.stream);
+            let for_event = kind.is_some_and(SyncKind::is_for_event) && sync.event != u32::MAX;
             // A stream that waits for an event does not hold up the host.
             let launch = self.launch(sync.correlation);
             let thread = launch
-                .filter(|_| what != "stream_wait")
+                .filter(|_| kind.is_none_or(SyncKind::holds_up_host))
                 .map(|l| u64::from(l.thread));
             let cells = [
                 Cell::U64(id),
-                self.text(what),
+                self.text(kind.map_or("unknown", SyncKind::name)),
                 Cell::Null, // name
                 thread.into(),
                 device.map(u64::from).into(),
@@ -231,28 +238,25 @@ impl Build {
             self.into.row(table, &cells)?;
             self.reach(interval);
             if for_event {
-                of_events.push(OfEvent {
-                    id,
-                    context: sync.context,
-                    event: sync.event,
-                    event_sync: sync.event_sync.filter(is_number),
-                    correlation: sync.correlation,
-                });
-            } else if what == "device" || (what == "stream" && stream.is_some()) {
+                let event = cuda_event(sync.context, sync.event, sync.event_sync, sync.correlation);
+                event.waited(id, events)?;
+            } else if kind == Some(SyncKind::Device)
+                || (kind == Some(SyncKind::Stream) && stream.is_some())
+            {
                 waits.push(Wait {
                     id,
+                    process: 0,
                     device,
-                    stream: stream.filter(|_| what == "stream"),
-                    start: interval.start,
-                    end: interval.start + interval.dur,
+                    stream: stream.filter(|_| kind == Some(SyncKind::Stream)),
+                    start_ns: interval.start,
+                    end_ns: interval.start + interval.dur,
                 });
             }
         }
-        Ok((waits, of_events))
+        Ok(waits)
     }
 
-    fn events(&mut self) -> Result<Vec<OfEvent>, Error> {
-        let mut records = Vec::new();
+    fn events(&mut self, waits: &mut EventWaits) -> Result<(), Error> {
         let mut events = std::mem::take(&mut self.from.events);
         events.sort_by_key(|event| event.correlation);
         let table = self.table("device_events")?;
@@ -260,7 +264,7 @@ impl Build {
             let id = self.id();
             // Shorter records do not say the device; its context does.
             let device = self.device_of(event.context).or(event.device);
-            let stream = self.stream(device.unwrap_or(u32::MAX), event.context, event.stream);
+            let stream = self.stream(device, event.context, event.stream);
             let time = event.time.and_then(|time| self.time(time));
             let cells = [
                 Cell::U64(id),
@@ -271,27 +275,18 @@ impl Build {
                 correlation(event.correlation),
             ];
             self.into.row(table, &cells)?;
-            records.push(OfEvent {
-                id,
-                context: event.context,
-                event: event.event,
-                event_sync: event.event_sync.filter(is_number),
-                correlation: event.correlation,
-            });
+            let event = cuda_event(event.context, event.event, event.event_sync, event.correlation);
+            event.recorded(id, waits)?;
         }
-        Ok(records)
+        Ok(())
     }
 
     fn memories(&mut self) -> Result<(), Error> {
         let table = self.table("allocations")?;
         for memory in std::mem::take(&mut self.from.memories) {
-            let sign = match memory.operation {
-                1 => 1,
-                2 => -1,
-                _ => {
-                    self.not_sound("memory", "neither taken nor given back");
-                    continue;
-                }
+            let Some(sign) = memory_sign(memory.operation.into()) else {
+                self.not_sound("memory", "neither taken nor given back");
+                continue;
             };
             let (Some(time), Ok(bytes)) = (self.time(memory.time), i64::try_from(memory.bytes))
             else {
@@ -299,17 +294,16 @@ impl Build {
                 continue;
             };
             let launch = self.launch(memory.correlation);
-            let kind = words::memory(memory.memory_kind);
-            // Pinned memory is the host's, whichever device it was taken for.
-            let on_device = !matches!(kind, Some("pinned" | "pageable"));
+            let kind = MemoryKind::from_cupti(memory.memory_kind.into());
+            let on_device = !kind.is_some_and(MemoryKind::is_of_host);
             let name = self.from.name(memory.name).map(str::to_owned);
             let cells = [
                 Cell::I64(time),
                 launch.map(|launch| u64::from(launch.thread)).into(),
-                launch.and_then(|launch| launch.brick).into(),
+                launch.and_then(|launch| launch.brick()).into(),
                 on_device.then_some(u64::from(memory.device)).into(),
                 Cell::I64(sign * bytes),
-                self.maybe(name.as_deref().or(kind)),
+                self.maybe(name.as_deref().or(kind.map(MemoryKind::name))),
                 Cell::U64(memory.address),
                 Cell::Null, // weight
                 Cell::Null, // sample_bytes
@@ -324,13 +318,13 @@ impl Build {
         let streams: Vec<_> = self.from.streams.values().copied().collect();
         for stream in streams {
             let device = self.device_of(stream.context);
-            let number = self.stream(device.unwrap_or(u32::MAX), stream.context, stream.stream);
+            let number = self.stream(device, stream.context, stream.stream);
             let context = self.from.contexts.get(&stream.context);
             let is_null = context.is_some_and(|c| u32::from(c.null_stream) == stream.stream);
             let kind = if is_null {
                 Some("null")
             } else {
-                words::stream(stream.flag)
+                stream_kind(stream.flag.into())
             };
             let Some(number) = number else { continue };
             let cells = [
@@ -345,7 +339,48 @@ impl Build {
     }
 }
 
-/// CUPTI says this where a pair of record and wait has no number.
-fn is_number(number: &u64) -> bool {
-    *number != 0 && *number != u64::from(u32::MAX) && *number != u64::MAX
+/// An event of the one process of a spool.
+fn cuda_event(context: u32, event: u32, sync_id: Option<u64>, correlation: u32) -> CudaEvent {
+    CudaEvent {
+        process: Some(0),
+        context: Some(context.into()),
+        event: event.into(),
+        sync_id: sync_id.and_then(cupti_enums::number),
+        correlation: Some(correlation.into()),
+    }
+}
+
+/// Pairs of work and wait, in order of the waits.
+fn device_joins(mut work: Vec<(i64, Work)>, mut waits: Vec<Wait>) -> Vec<(u64, u64)> {
+    work.sort_by_key(|(start_ns, _)| *start_ns);
+    waits.sort_by_key(|wait| wait.start_ns);
+    let mut joins = DeviceWaits::default();
+    let mut pairs = Vec::new();
+    let mut work = work.into_iter().peekable();
+    for wait in waits {
+        while let Some((start_ns, work)) = work.next_if(|(start_ns, _)| *start_ns <= wait.start_ns) {
+            pairs.extend(joins.until(start_ns));
+            joins.work(work, start_ns);
+        }
+        pairs.extend(joins.until(wait.start_ns));
+        joins.wait(wait);
+    }
+    for (start_ns, work) in work {
+        pairs.extend(joins.until(start_ns));
+        joins.work(work, start_ns);
+    }
+    pairs.extend(joins.until(i64::MAX));
+    pairs.sort_by_key(|(_, wait)| *wait);
+    pairs
+}
+
+/// Pairs of record and wait, in order of the waits.
+fn event_joins(events: EventWaits) -> Result<Vec<(u64, u64)>, Error> {
+    let mut all = events.pairs()?;
+    let mut pairs = Vec::new();
+    while let Some(pair) = all.next()? {
+        pairs.push(pair);
+    }
+    pairs.sort_by_key(|(_, wait)| *wait);
+    Ok(pairs)
 }

@@ -3,8 +3,8 @@
 use trueno_cupti::record::Environment;
 
 use super::build::Build;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use trueno_recorder::run_writer::Cell;
 
 /// Names, values and units of a record; none of what is not known.
 fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {

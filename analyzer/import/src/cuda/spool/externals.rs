@@ -2,9 +2,9 @@
 //! libraries know, so each is kept as it was given, at its call.
 
 use super::build::Build;
-use super::words;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use crate::cuda::cupti_enums::external_kind;
+use trueno_recorder::run_writer::Cell;
 
 /// The first whole number that a value of `counters` cannot hold with all before it.
 const TOO_LARGE: u64 = 1 << 53;
@@ -29,10 +29,10 @@ impl Build {
                 continue;
             }
             let cells = [
-                Cell::I64(call.start),
+                Cell::I64(call.start_ns),
                 Cell::U64(call.call),
                 Cell::U64(call.thread.into()),
-                self.text(&format!("external id: {}", words::external(of.what))),
+                self.text(&format!("external id: {}", external_kind(of.what))),
                 Cell::F64(of.external as f64),
                 self.text("id"),
                 self.text("declared"),

@@ -6,21 +6,21 @@ use trueno_cupti::record::Device;
 use trueno_cupti::spool::Severity;
 
 use super::build::Build;
-use super::gather::Gathered;
-use trueno_format::Error;
-use trueno_format::host;
-use trueno_format::run_directory::new_run_id;
-use trueno_format::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
-use trueno_format::run_writer::Cell;
+use super::spool_reader::Spool;
+use crate::Error;
+use trueno_recorder::host;
+use trueno_recorder::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
+use trueno_recorder::run_writer::Cell;
+use trueno_recorder::random_number;
 
 /// What is known from the beginning.
-pub fn of(from: &Gathered, here: bool) -> RunJson {
+pub fn of(from: &Spool, here: bool) -> RunJson {
     RunJson {
         producer: Producer {
             name: "trueno-record run".to_owned(),
             version: from.facts.recorder_version.clone(),
         },
-        run_id: new_run_id(),
+        run_id: format!("{:016x}", random_number()),
         program: Program {
             argv: from.facts.argv.clone(),
             pid: Some(from.facts.pid),
@@ -106,7 +106,7 @@ fn capture(build: &Build) -> Capture {
     }
 }
 
-fn in_words(device: &Device, from: &Gathered) -> String {
+fn in_words(device: &Device, from: &Spool) -> String {
     let name = from.name(device.name).unwrap_or("device without a name");
     let uuid: String = device
         .uuid

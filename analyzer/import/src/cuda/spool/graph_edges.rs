@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::build::{Build, Interval};
-use trueno_format::Error;
+use crate::Error;
 
 /// A row that a node of a graph became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

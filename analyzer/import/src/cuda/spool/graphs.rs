@@ -4,16 +4,16 @@ use trueno_cupti::kind;
 
 use super::build::Build;
 use super::host_rows::correlation;
-use super::joins::Work;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use crate::cuda::device_waits::Work;
+use trueno_recorder::run_writer::Cell;
 
 /// Columns of `kernels` from `grid_x` to `smem_dynamic`, and from `ptx_hash` to `work_source`.
 const SHAPE: usize = 9;
 const SOURCE_AND_WORK: usize = 6;
 
 impl Build {
-    pub(super) fn graphs(&mut self, work: &mut Vec<Work>) -> Result<(), Error> {
+    pub(super) fn graphs(&mut self, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
         let table = self.table("kernels")?;
         let mut graphs = std::mem::take(&mut self.from.graphs);
         graphs.sort_by_key(|graph| (graph.start, graph.correlation));
@@ -27,10 +27,10 @@ impl Build {
             };
             let id = self.id();
             let launch = self.launch(graph.correlation);
-            let stream = self.stream(graph.device, graph.context, graph.stream);
+            let stream = self.stream(Some(graph.device), graph.context, graph.stream);
             let mut cells = vec![
                 Cell::U64(id),
-                launch.and_then(|launch| launch.brick).into(),
+                launch.and_then(|launch| launch.brick()).into(),
                 self.text(&format!("graph {}", graph.graph)),
                 self.text("cuda"),
                 launch.map(|launch| u64::from(launch.thread)).into(),
@@ -50,12 +50,13 @@ impl Build {
             self.reach(interval);
             let done = Work {
                 id,
-                device: graph.device,
-                stream: stream.unwrap_or(u32::MAX),
-                launched: 0,
-                end: interval.start + interval.dur,
+                process: 0,
+                device: Some(graph.device),
+                stream,
+                launched_ns: 0,
+                end_ns: interval.start + interval.dur,
             };
-            self.launched(work, launch, done)?;
+            self.launched(work, launch, interval.start, done)?;
         }
         Ok(())
     }

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::build::{Build, Interval};
-use super::launches::Launch;
-use super::ranges::{Open, Range, pair};
-use super::words;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use super::range_pairs::{Range, pair};
+use crate::Error;
+use crate::cuda::call_kind::CallKind;
+use crate::cuda::cupti_enums::overhead_kind;
+use crate::cuda::launches::Launch;
+use crate::cuda::open_ranges::OpenRanges;
+use trueno_recorder::run_writer::Cell;
 
-/// What happens on a thread, in order.
+/// A range or a call of a thread.
 enum Event {
     Range(Range),
     Call(usize),
@@ -38,7 +40,7 @@ impl Build {
             order.push(((call.thread, start, -end, 1), Event::Call(at)));
         }
         order.sort_by_key(|(key, _)| *key);
-        let mut open: BTreeMap<u32, Open> = BTreeMap::new();
+        let mut open: BTreeMap<u32, OpenRanges> = BTreeMap::new();
         for ((thread, ..), event) in order {
             let open = open.entry(thread).or_default();
             match event {
@@ -46,6 +48,7 @@ impl Build {
                 Event::Call(at) => self.call(at, open)?,
             }
         }
+        self.launches.sort();
         self.externals()?;
         self.overheads()
     }
@@ -54,7 +57,7 @@ impl Build {
         &mut self,
         range: Range,
         categories: &BTreeMap<(u32, u32), u32>,
-        open: &mut Open,
+        open: &mut OpenRanges,
     ) -> Result<(), Error> {
         let table = self.table("bricks")?;
         let id = self.id();
@@ -97,10 +100,10 @@ impl Build {
             Cell::Null, // bytes_written
         ];
         self.reach(interval);
-        self.into.row(table, &cells)
+        Ok(self.into.row(table, &cells)?)
     }
 
-    fn call(&mut self, at: usize, open: &mut Open) -> Result<(), Error> {
+    fn call(&mut self, at: usize, open: &mut OpenRanges) -> Result<(), Error> {
         let (domain, call) = self.from.calls[at];
         let interval = match self.interval(call.start, call.end) {
             Ok(interval) => interval,
@@ -114,18 +117,22 @@ impl Build {
         let realtime = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let brick = open.around(realtime(call.start), realtime(call.end));
         let thread = self.thread(call.thread);
-        let launch = Launch {
-            call: id,
-            brick,
-            start: interval.start,
-            end: interval.start + interval.dur,
-            thread,
-        };
-        self.launches.add(call.correlation, launch);
+        let name = self.function(domain, &call);
+        if call.correlation != 0 {
+            self.launches.push(Launch {
+                key: call.correlation.into(),
+                call: id,
+                brick: brick.unwrap_or(0),
+                start_ns: interval.start,
+                end_ns: interval.start + interval.dur,
+                thread,
+                kind: CallKind::from_name(self.into.str(name)),
+            });
+        }
         let cells = [
             Cell::U64(id),
             brick.into(),
-            Cell::Text(self.function(domain, &call)),
+            Cell::Text(name),
             Cell::U64(thread.into()),
             Cell::I64(interval.start),
             Cell::I64(interval.dur),
@@ -133,7 +140,7 @@ impl Build {
             Cell::I64(call.status.into()),
         ];
         self.reach(interval);
-        self.into.row(table, &cells)
+        Ok(self.into.row(table, &cells)?)
     }
 
     /// What CUPTI itself cost.
@@ -147,7 +154,7 @@ impl Build {
                     continue;
                 }
             };
-            let what = words::overhead(overhead.what);
+            let what = overhead_kind(overhead.what);
             let thread = (overhead.object == 2).then(|| self.thread(overhead.thread));
             let cells = [
                 Cell::I64(interval.start),

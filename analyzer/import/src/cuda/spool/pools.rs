@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use trueno_cupti::record::{Memory, MemoryPool};
 
 use super::build::Build;
-use trueno_format::Error;
-use trueno_format::run_writer::Cell;
+use crate::Error;
+use trueno_recorder::run_writer::Cell;
 
 /// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: figures of other pools are not valid.
 const OWN: u32 = 1;
@@ -103,7 +103,7 @@ impl Build {
                 let Some(value) = value else { continue };
                 let cells = [
                     Cell::I64(time),
-                    launch.and_then(|launch| launch.brick).into(),
+                    launch.and_then(|launch| launch.brick()).into(),
                     launch.map(|launch| u64::from(launch.thread)).into(),
                     self.text(&format!(
                         "gpu{} memory pool {number} {what}",

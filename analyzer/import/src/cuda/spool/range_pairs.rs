@@ -76,33 +76,6 @@ pub fn pair(events: &[RangeEvent]) -> Ranges {
     all
 }
 
-/// Ranges that are open on a thread, innermost last.
-#[derive(Debug, Default)]
-pub struct Open(Vec<(u64, i64)>);
-
-/// How far down an enclosing range is looked for.
-const DEEPEST: usize = 1_024;
-
-impl Open {
-    /// The innermost one that encloses all of an interval, which starts no earlier than any before. Those
-    /// that were started and ended by hand may overlap without nesting.
-    pub fn around(&mut self, start: i64, end: i64) -> Option<u64> {
-        while self.0.last().is_some_and(|(_, until)| *until < start) {
-            self.0.pop();
-        }
-        let inner = self.0.iter().rev().take(DEEPEST);
-        inner
-            .into_iter()
-            .find(|(_, until)| *until >= end)
-            .map(|(id, _)| *id)
-    }
-
-    /// Opens one.
-    pub fn push(&mut self, id: u64, end: i64) {
-        self.0.push((id, end));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,19 +6,20 @@ use std::path::Path;
 use trueno_cupti::kind;
 use trueno_cupti::record::{
     Api, Context, CudaEvent, Device, Environment, ExternalCorrelation, GraphTrace, Kernel, Memory,
-    MemoryPool, Overhead, Record, Stream, Synchronization, decode, kind_of,
+    MemoryPool, Moved, Overhead, Record, Stream, Synchronization, decode, kind_of,
 };
 use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
-use trueno_format::Error;
+use crate::Error;
+use crate::cuda::cupti_enums::{Direction, MemoryKind};
 
 /// A copy or a fill.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     pub kind: u32,
-    pub direction: &'static str,
-    pub src_kind: Option<&'static str>,
-    pub dst_kind: Option<&'static str>,
+    pub direction: Direction,
+    pub src_kind: Option<MemoryKind>,
+    pub dst_kind: Option<MemoryKind>,
     pub is_async: bool,
     pub bytes: u64,
     pub start: u64,
@@ -31,7 +32,63 @@ pub struct Transfer {
     pub graph_node: u64,
 }
 
-/// Which functions a call is one of.
+impl Transfer {
+    /// `None` for other records.
+    fn from_record(record: Record) -> Option<Self> {
+        let memory = |kind: u8| MemoryKind::from_cupti(kind.into());
+        Some(match record {
+            Record::Memcpy(copy) => Self {
+                src_kind: memory(copy.src_kind),
+                dst_kind: memory(copy.dst_kind),
+                is_async: copy.flags & 1 != 0,
+                correlation: copy.correlation,
+                graph_node: copy.graph_node,
+                ..Self::from_moved(
+                    kind::MEMCPY,
+                    Direction::from_cupti(copy.copy_kind.into()).unwrap_or(Direction::Unknown),
+                    copy.moved,
+                )
+            },
+            Record::MemcpyPeer(copy) => Self {
+                src_kind: memory(copy.src_kind),
+                dst_kind: memory(copy.dst_kind),
+                is_async: copy.flags & 1 != 0,
+                correlation: copy.correlation,
+                graph_node: copy.graph_node,
+                ..Self::from_moved(kind::MEMCPY_PEER, Direction::PeerToPeer, copy.moved)
+            },
+            Record::Memset(fill) => Self {
+                dst_kind: MemoryKind::from_cupti(fill.memory_kind.into()),
+                is_async: fill.flags & 1 != 0,
+                correlation: fill.correlation,
+                graph_node: fill.graph_node,
+                ..Self::from_moved(kind::MEMSET, Direction::Fill, fill.moved)
+            },
+            _ => return None,
+        })
+    }
+
+    /// Fields that all have at the same places; the rest is filled in.
+    fn from_moved(kind: u32, direction: Direction, moved: Moved) -> Self {
+        Self {
+            kind,
+            direction,
+            src_kind: None,
+            dst_kind: None,
+            is_async: false,
+            bytes: moved.bytes,
+            start: moved.start,
+            end: moved.end,
+            device: moved.device,
+            context: moved.context,
+            stream: moved.stream,
+            correlation: 0,
+            graph_node: 0,
+        }
+    }
+}
+
+/// API that a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     Driver,
@@ -42,7 +99,7 @@ pub enum Domain {
 
 /// All that one process recorded.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct Spool {
     pub facts: Facts,
     pub names: HashMap<u32, String>,
     pub callbacks: HashMap<(u32, u32), String>,
@@ -75,15 +132,15 @@ pub struct Gathered {
     pub damage: Damage,
 }
 
-impl Gathered {
+impl Spool {
     /// `None`: it is no spool.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         let bytes = read(path).map_err(|e| Error::io(path, "read it", e))?;
-        Ok(Self::of(&bytes))
+        Ok(Self::from_bytes(&bytes))
     }
 
-    /// Of the bytes of a spool.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    /// Decodes the bytes of a spool.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut all = Self::default();
         let reader = Reader::new(bytes)?;
         let damage = reader.read(|item| all.take(item));
@@ -130,7 +187,7 @@ impl Gathered {
         match record {
             Record::Kernel(kernel) => self.kernels.push(kernel),
             Record::Memcpy(_) | Record::MemcpyPeer(_) | Record::Memset(_) => {
-                self.transfers.extend(super::words::transfer(record));
+                self.transfers.extend(Transfer::from_record(record));
             }
             Record::Runtime(call) => self.calls.push((Domain::Runtime, call)),
             Record::Driver(call) => self.calls.push((Domain::Driver, call)),
@@ -155,7 +212,7 @@ impl Gathered {
         }
     }
 
-    /// Whether there is anything to make a run of.
+    /// True when there is anything to make a run of.
     pub fn did_something(&self) -> bool {
         !self.ranges.is_empty() || !self.records.is_empty() || self.dropped > 0
     }
