@@ -76,12 +76,6 @@
 #[cfg(feature = "alloc")]
 pub mod alloc;
 mod builder;
-<<<<<<< HEAD
-#[cfg(feature = "capture")]
-pub mod capture;
-=======
-pub mod carried;
->>>>>>> a80c463 (import: read spools in cuda/, with the reader of CUDA activity; importers are a registry)
 mod ceiling;
 mod checksum;
 mod clock;
@@ -119,12 +113,6 @@ pub use builder::{Builder, Overflow};
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };
-<<<<<<< HEAD
-=======
-pub use clock::calendar::utc;
-#[doc(hidden)]
-pub use writer::random_number;
->>>>>>> a80c463 (import: read spools in cuda/, with the reader of CUDA activity; importers are a registry)
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use kernel::KernelGuard;

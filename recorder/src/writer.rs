@@ -9,10 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-<<<<<<< HEAD
-=======
-pub use session::random_number;
->>>>>>> a80c463 (import: read spools in cuda/, with the reader of CUDA activity; importers are a registry)
 pub(crate) use session::{Session, start};
 
 use trueno_format::columns::Columns;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::RunWriter;
 use trueno_import::{Notes, Options, chrome};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::RunWriter;
 
 fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::error::Error>> {
     let mut into = RunWriter::create(run, RunJson::default())?;

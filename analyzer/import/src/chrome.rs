@@ -33,36 +33,35 @@
 //! the end only, and the file is read once more.
 
 mod category;
+mod collector;
 mod decimal;
 mod document;
 mod event;
 mod facts;
 mod flows;
-mod collector;
 mod lanes;
 mod linker;
 mod open_intervals;
 mod orphans;
 mod record;
 mod reimport;
+mod row_texts;
 mod scanner;
 mod sweep;
-mod tables;
 
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
-use document::{Failure, Shape};
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
 use collector::Collector;
+use document::{Failure, Shape};
 use reimport::Mark;
 pub use reimport::{FORMAT_VERSION, MARK};
+use row_texts::RowTexts;
 use scanner::Scanner;
-use tables::Tables;
-
-use crate::source::Source;
-use crate::importer::{Head, Importer};
-use crate::{Error, Notes, Options};
 
 /// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
 const EPOCH_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..4_000_000_000_000_000_000;
@@ -134,7 +133,7 @@ pub fn import_with(
     }
 }
 
-/// What a file turned out to be.
+/// Outcome of reading a file as a foreign trace.
 enum Read {
     /// A trace, which is a run now of that length.
     Run(Option<i64>),
@@ -178,12 +177,12 @@ fn import_foreign(
 /// Everything is known: writes the rows.
 fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
-    let tables = Tables::new(collector.into);
+    let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;
-    let swept = sweep::sweep(&mut collector, &tables, host, origin_ns)?;
+    let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     let links = collector.take_links()?;
-    linker::link(&mut collector, &tables, links, origin_ns)?;
-    flows::link(&mut collector, &tables, swept.flows)?;
+    linker::link(&mut collector, &texts, links, origin_ns)?;
+    flows::link(&mut collector, &texts, swept.flows)?;
     for (kind, count) in collector.categories.counts() {
         *collector.notes.read.entry(kind).or_default() += count;
     }
@@ -192,7 +191,7 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
     Ok(wall_ns)
 }
 
-/// What `run.json` says.
+/// Fills in `run.json`.
 fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
     let maker = if collector.categories.are_of_kineto() {
         "kineto"

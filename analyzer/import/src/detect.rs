@@ -41,6 +41,8 @@ impl Format {
 /// It cannot be read, is empty, or is of no format that is known.
 pub fn detect(path: &Path) -> Result<Format, Error> {
     let found = importer::detect(path)?.name();
-    let format = Format::ALL.into_iter().find(|format| format.name() == found);
+    let format = Format::ALL
+        .into_iter()
+        .find(|format| format.name() == found);
     Ok(format.unwrap_or(Format::Kineto))
 }

@@ -1,4 +1,4 @@
-//! Why a file could not be imported.
+//! Errors of imports.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// Why it failed.
+        /// The reason.
         source: std::io::Error,
     },
     /// Not of a format that is known, or not of the one that was asked for.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
 use crate::source::Source;
 use crate::{Error, Notes, Options, chrome, ncu, nsys, renacer, strace};
@@ -47,7 +47,9 @@ pub const IMPORTERS: [&dyn Importer; 5] = [
 
 /// The format of that name.
 pub fn importer(name: &str) -> Option<&'static dyn Importer> {
-    IMPORTERS.into_iter().find(|importer| importer.name() == name)
+    IMPORTERS
+        .into_iter()
+        .find(|importer| importer.name() == name)
 }
 
 /// The beginning of a file, unpacked.
@@ -76,7 +78,9 @@ impl<'h> Head<'h> {
 
     /// The format of a file that begins so.
     pub fn importer(&self) -> Option<&'static dyn Importer> {
-        IMPORTERS.into_iter().find(|importer| importer.recognises(self))
+        IMPORTERS
+            .into_iter()
+            .find(|importer| importer.recognises(self))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Turns files of other profilers into runs, on which every analysis works.
 //!
 //! Each format has a module with one entry, which reads a file into a
-//! [`RunWriter`](trueno_recorder::run_writer::RunWriter) and keeps [`Notes`] of what it
+//! [`RunWriter`](trueno_format::run_writer::RunWriter) and keeps [`Notes`] of what it
 //! read, kept and left out. What of a file is held in memory, each module says.
 
 #![warn(missing_docs)]

@@ -16,7 +16,7 @@ mod table;
 
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
@@ -40,7 +40,7 @@ pub struct TracedKernel<'k> {
     pub block: Option<[u32; 3]>,
     /// When it began.
     pub start_ns: i64,
-    /// Which launch put it there; later launches have higher numbers.
+    /// Number of its launch; later launches have higher numbers.
     pub correlation: Option<u64>,
     /// Where it ran.
     pub device: Option<u32>,
@@ -48,7 +48,7 @@ pub struct TracedKernel<'k> {
     pub stream: Option<u32>,
 }
 
-/// What came of it.
+/// Result of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
     /// Kernels that got counters.
@@ -66,11 +66,11 @@ pub struct Unmatched {
     pub grid: [u32; 3],
     /// x, y, z.
     pub block: [u32; 3],
-    /// How often it stands in the profile.
+    /// Count in the profile.
     pub profiled: u64,
-    /// How often it stands in the run.
+    /// Count in the run.
     pub in_run: u64,
-    /// Why none was joined.
+    /// The reason that none was joined.
     pub reason: &'static str,
 }
 

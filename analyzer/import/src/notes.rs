@@ -1,17 +1,22 @@
-//! What an import read, kept and left out.
+//! Counts of what an import read, kept and left out.
 
 use std::collections::BTreeMap;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::TableRow;
+
+use crate::Error;
 
 /// Counts by kind, for the summary; what is left out stands there with its reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// What the file held: records by their own kind, such as `X cpu_op` or a table's name.
+    /// Records of the file by their own kind, such as `X cpu_op` or a table's name.
     pub read: BTreeMap<String, u64>,
     /// Rows written, by table.
     pub kept: BTreeMap<&'static str, u64>,
     /// Records that became no row, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// What a user must know about the result, in words; each once.
+    /// Facts that a user must know about the result, in words; each once.
     pub warnings: Vec<String>,
 }
 
@@ -24,6 +29,13 @@ impl Notes {
     /// A row was written.
     pub fn keep(&mut self, table: &'static str) {
         *self.kept.entry(table).or_default() += 1;
+    }
+
+    /// Writes a row, and counts it.
+    pub(crate) fn add<R: TableRow>(&mut self, into: &mut RunWriter, row: &R) -> Result<(), Error> {
+        into.add(row)?;
+        self.keep(R::TABLE.schema().name);
+        Ok(())
     }
 
     /// A record became no row.

@@ -34,7 +34,7 @@ mod threads;
 
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
@@ -115,7 +115,7 @@ pub fn import_source(
         .chain(&device)
         .map(|t| source.rows(t.table()))
         .sum();
-    let mut context = Context::new(path, into, notes, progress, bytes, rows)?;
+    let mut context = Context::new(path, into, notes, progress, bytes, rows);
     context.read_names(source)?;
     let (origin_ns, damage) = tables::earliest(source, host.iter().chain(&device))?;
     context.origin_ns = origin_ns;

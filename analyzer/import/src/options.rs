@@ -1,6 +1,6 @@
-//! What a user may choose about an import.
+//! Options of an import.
 
-/// How bad a file may be.
+/// Limits on how bad a file may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Keep what stands before the first damage, and say so, instead of refusing the file.

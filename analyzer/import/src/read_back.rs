@@ -8,12 +8,12 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Ty
 use arrow_array::{Array, ArrayRef};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::RunWriter;
 
 use crate::{Error, Notes};
 
-/// What came of an import.
+/// Result of an import.
 pub struct Imported {
     folder: tempfile::TempDir,
     pub wall_ns: Option<i64>,
@@ -53,7 +53,7 @@ impl Imported {
         lines(&segment, columns)
     }
 
-    /// Whether a warning says that.
+    /// True where a warning contains a word.
     pub fn warns(&self, word: &str) -> bool {
         self.notes
             .warnings

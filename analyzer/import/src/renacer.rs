@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use trueno_recorder::run_writer::{Cell, RunWriter};
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{CallRow, TableId, ThreadRow};
 
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
@@ -67,7 +68,6 @@ pub fn import(
             "{skipped} lines before the JSON are the program's own output: left out"
         ));
     }
-    let calls = table(into, "calls")?;
     let mut end_ns = 0_i64;
     let mut failed = None;
     let mut visit = |call: Syscall| {
@@ -80,41 +80,27 @@ pub fn import(
             notes.leave_out("syscall without a duration: record with -T");
             return true;
         };
-        let cells = [
-            Cell::U64(into.rows(calls) + 1),
-            Cell::Null, // brick
-            Cell::Text(into.text(&call.name)),
-            Cell::U64(0),
-            Cell::I64(end_ns),
-            Cell::I64(dur_ns),
-            Cell::Null, // correlation
-            call.result.into(),
-        ];
+        let row = CallRow {
+            id: into.rows(TableId::Calls) + 1,
+            name: into.text(&call.name),
+            start_ns: end_ns,
+            dur_ns,
+            status: call.result,
+            ..CallRow::default()
+        };
         end_ns = next;
-        notes.keep("calls");
-        failed = into.row(calls, &cells).err();
+        failed = notes.add(into, &row).err();
         failed.is_none()
     };
     let read = document::read(&mut reader, &mut visit);
     if let Some(error) = failed {
-        return Err(error.into());
+        return Err(error);
     }
     finish(path, read, into, notes)?;
     if let Ok(length) = std::fs::metadata(path) {
         progress(length.len());
     }
     Ok(None)
-}
-
-fn table(
-    into: &RunWriter,
-    name: &'static str,
-) -> Result<trueno_recorder::run_writer::TableId, Error> {
-    let problem = "no such table in a run".to_owned();
-    Ok(into.table(name).ok_or(trueno_format::Error::Row {
-        table: name,
-        problem,
-    })?)
 }
 
 /// Passes lines until one begins the document.
@@ -177,12 +163,7 @@ fn finish(
         }
     }
     if notes.kept.contains_key("calls") {
-        let threads = table(into, "threads")?;
-        into.row(
-            threads,
-            &[Cell::U64(0), Cell::Null, Cell::Null, Cell::Null, Cell::Null],
-        )?;
-        notes.keep("threads");
+        notes.add(into, &ThreadRow::default())?;
     }
     notes.warn(NO_TIMES);
     into.run().problems.push(NO_TIMES.to_owned());

@@ -54,7 +54,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Whether the file is packed.
+    /// True for a packed file.
     pub fn is_packed(&self) -> bool {
         matches!(self.bytes, Bytes::Packed(_))
     }

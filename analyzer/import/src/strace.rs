@@ -10,7 +10,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{CallRow, TableId, ThreadRow};
 
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
@@ -56,7 +57,7 @@ pub fn import(
 ) -> Result<Option<i64>, Error> {
     let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
     let mut lines = BufReader::new(file);
-    let mut calls = Calls::new(into)?;
+    let mut calls = Calls::default();
     let mut bytes = Vec::new();
     let mut position = 0;
     loop {
@@ -87,9 +88,8 @@ pub fn import(
     Ok(calls.last_ns)
 }
 
+#[derive(Default)]
 struct Calls {
-    calls: TableId,
-    threads: TableId,
     origin_ns: Option<i64>,
     last_ns: Option<i64>,
     numbers: HashMap<u64, u32>,
@@ -100,24 +100,6 @@ struct Calls {
 }
 
 impl Calls {
-    fn new(into: &RunWriter) -> Result<Self, Error> {
-        let table = |name: &'static str| {
-            into.table(name).ok_or_else(|| trueno_format::Error::Row {
-                table: name,
-                problem: "no such table in a run".to_owned(),
-            })
-        };
-        Ok(Self {
-            calls: table("calls")?,
-            threads: table("threads")?,
-            origin_ns: None,
-            last_ns: None,
-            numbers: HashMap::new(),
-            list: Vec::new(),
-            open: HashMap::new(),
-        })
-    }
-
     fn line(&mut self, text: &str, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
         let Some(line) = line::parse(text) else {
             if !text.trim().is_empty() {
@@ -188,34 +170,28 @@ impl Calls {
         };
         let end_ns = start_ns.saturating_add(dur_ns);
         self.last_ns = self.last_ns.max(Some(end_ns));
-        let cells = [
-            Cell::U64(into.rows(self.calls) + 1),
-            Cell::Null, // brick
-            Cell::Text(into.text(name)),
-            Cell::U64(thread.into()),
-            Cell::I64(start_ns),
-            Cell::I64(dur_ns),
-            Cell::Null, // correlation
-            status.into(),
-        ];
-        into.row(self.calls, &cells)?;
-        notes.keep("calls");
-        Ok(())
+        let row = CallRow {
+            id: into.rows(TableId::Calls) + 1,
+            name: into.text(name),
+            thread,
+            start_ns,
+            dur_ns,
+            status,
+            ..CallRow::default()
+        };
+        notes.add(into, &row)
     }
 
     fn threads(&self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
         for (number, (pid, start_ns)) in self.list.iter().enumerate() {
             let os_id = Some(*pid).filter(|pid| *pid != 0);
-            let start = Cell::I64(*start_ns);
-            let cells = [
-                Cell::U64(number as u64),
-                Cell::Null,
-                os_id.into(),
-                start,
-                Cell::Null,
-            ];
-            into.row(self.threads, &cells)?;
-            notes.keep("threads");
+            let row = ThreadRow {
+                thread: number as u32,
+                os_id,
+                start_ns: Some(*start_ns),
+                ..ThreadRow::default()
+            };
+            notes.add(into, &row)?;
         }
         Ok(())
     }

@@ -47,11 +47,9 @@ enum Failure {
     #[error(transparent)]
     Recorder(#[from] trueno_recorder::Error),
     #[error(transparent)]
-<<<<<<< HEAD
     Format(#[from] trueno_format::Error),
-=======
+    #[error(transparent)]
     Import(#[from] trueno_import::Error),
->>>>>>> a80c463 (import: read spools in cuda/, with the reader of CUDA activity; importers are a registry)
     #[error("cannot print: {0}")]
     Output(#[source] io::Error),
     /// Nothing was started.

@@ -205,22 +205,6 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
     }
 }
 
-<<<<<<< HEAD
-=======
-/// A number that tells runs apart: random where the system has randomness, else made of time and process.
-pub fn random_number() -> u64 {
-    let mut bytes = [0u8; 8];
-    // SAFETY: the pointer and the length describe `bytes`.
-    let got =
-        unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), libc::GRND_NONBLOCK) };
-    if got == bytes.len() as isize {
-        return u64::from_le_bytes(bytes);
-    }
-    let seed = format!("{} {}", crate::clock::realtime_ns(), std::process::id());
-    xxhash_rust::xxh3::xxh3_64(seed.as_bytes())
-}
-
->>>>>>> a80c463 (import: read spools in cuda/, with the reader of CUDA activity; importers are a registry)
 impl Writer {
     /// A fault of the writer must not become one of the program.
     fn work_or_fail(&mut self) -> Option<Error> {

@@ -1,8 +1,8 @@
-//! What the category of an event says it is.
+//! Categories of events, and the class of interval each stands for.
 
 use std::collections::HashMap;
 
-/// What an interval is, as far as its category tells.
+/// Class of an interval, as far as its category tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Operator,
@@ -104,7 +104,7 @@ impl Categories {
         })
     }
 
-    /// Whether Kineto wrote the file: no other producer has these.
+    /// True if Kineto wrote the file: no other producer has these.
     pub fn are_of_kineto(&self) -> bool {
         self.all.iter().any(|category| {
             matches!(

@@ -9,14 +9,15 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use trueno_recorder::run_writer::{RunWriter, Text};
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::TableRow;
 
 use super::category::Categories;
+use super::decimal::nanoseconds;
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
-use super::decimal::nanoseconds;
 use super::open_intervals::OpenIntervals;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use super::reimport::Mark;
@@ -91,7 +92,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Whether no event was met, but other objects were.
+    /// True where no event was met, but other objects were.
     pub fn has_only_other_objects(&self) -> bool {
         self.notes.left_out.get(NO_PHASE) == Some(&self.order) && self.order > 0
     }
@@ -123,7 +124,12 @@ impl<'a> Collector<'a> {
         done.map_err(|e| Error::io(self.links.path(), "write it", e))
     }
 
-    /// What was begun and never ended.
+    /// Writes a row.
+    pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
+        self.notes.add(self.into, row)
+    }
+
+    /// Counts what was begun and never ended.
     pub fn end(&mut self) {
         for _ in 0..self.slices.open() {
             self.notes.leave_out("B without its E: it has no end");
@@ -243,7 +249,7 @@ impl Sink for Collector<'_> {
 
     fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure> {
         if key == "otherData"
-            && let Some(mark) = json.and_then(Mark::of)
+            && let Some(mark) = json.and_then(Mark::parse)
         {
             self.mark = Some(mark);
             return Err(Failure::Enough);

@@ -17,7 +17,7 @@ pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
     is_in_range(value).then_some(value)
 }
 
-/// Whether the difference to any other time in range is one that 64 bits hold.
+/// True if 64 bits hold the difference to any other time in range.
 pub(super) fn is_in_range(time_ns: i64) -> bool {
     (-MAX_NS..MAX_NS).contains(&time_ns)
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
 use super::scanner::{MAX_TEXT, Scanned, Scanner, Stop};
 use crate::source::Source;
@@ -141,7 +141,11 @@ fn events<R: Read, S: Sink>(
 }
 
 /// Reads on to the end of the file; the hash of all its bytes.
-pub(super) fn end(scanner: Scanner<Source<'_>>, path: &Path, notes: &mut Notes) -> Result<u64, Error> {
+pub(super) fn end(
+    scanner: Scanner<Source<'_>>,
+    path: &Path,
+    notes: &mut Notes,
+) -> Result<u64, Error> {
     let count = scanner.cut_texts;
     if count > 0 {
         notes.warn(format!("{count} very long texts were cut"));

@@ -8,7 +8,7 @@ use super::scanner::{Scanned, Scanner, Value};
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
 
-/// What is read of an event. One is used for all, so that its memory is used again.
+/// The members that are read of an event. One is used for all, so that its memory is used again.
 #[derive(Debug, Default)]
 pub(super) struct Event {
     /// The phase, 0 where there is none.
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     pub bytes: Option<i64>,
     pub address: Option<u64>,
     pub device_type: Option<i64>,
-    /// What an allocator had given out and taken from the device, after this event.
+    /// Bytes that an allocator had given out and taken from the device, after this event.
     pub allocated: Option<u64>,
     pub reserved: Option<u64>,
     pub queued: Option<i64>,

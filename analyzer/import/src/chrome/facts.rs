@@ -1,4 +1,4 @@
-//! What a file says about itself, beside its events.
+//! Facts that a file states beside its events.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const MAX_VALUES: usize = 512;
 pub(super) struct Facts {
     /// For `values` of run.json.
     pub values: BTreeMap<String, String>,
-    /// What is to be added to times to have them since the Unix epoch.
+    /// To be added to times to have them since the Unix epoch.
     pub base_ns: Option<i64>,
     pub host_name: Option<String>,
     pub title: Option<String>,
@@ -35,7 +35,7 @@ impl Facts {
         self.put(&format!("trace.{key}"), &value)
     }
 
-    /// How long the profiler was on.
+    /// Keeps the time for which the profiler was on.
     pub fn window(&mut self, name: &[u8], dur_ns: i64) {
         let name = String::from_utf8_lossy(name);
         self.values

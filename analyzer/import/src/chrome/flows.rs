@@ -1,11 +1,11 @@
 //! Flows: arrows between slices, as edges.
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::EdgeRow;
 
 use super::collector::Collector;
 use super::record::time;
+use super::row_texts::RowTexts;
 use super::sweep::FLOW_WORDS;
-use super::tables::Tables;
 use crate::Error;
 use crate::sorter::Sorter;
 
@@ -21,7 +21,7 @@ struct From {
 /// Writes an edge for each arrow that the times do not contradict.
 pub(super) fn link(
     collector: &mut Collector<'_>,
-    tables: &Tables,
+    texts: &RowTexts,
     points: Sorter<FLOW_WORDS>,
 ) -> Result<(), Error> {
     let path = points.path().to_owned();
@@ -43,9 +43,9 @@ pub(super) fn link(
                 collector.notes.leave_out("flow inside one slice");
                 None
             } else if from.end_ns <= start_ns {
-                Some(tables.depends_on)
+                Some(texts.depends_on)
             } else if from.start_ns <= start_ns {
-                Some(tables.spawns)
+                Some(texts.spawns)
             } else {
                 collector
                     .notes
@@ -53,8 +53,8 @@ pub(super) fn link(
                 None
             };
             if let Some(kind) = kind {
-                let cells = [Cell::U64(from.brick), Cell::U64(brick), Cell::Text(kind)];
-                tables.put(collector, "edges", &cells)?;
+                let (from, to) = (from.brick, brick);
+                collector.add(&EdgeRow { from, to, kind })?;
             }
         }
         if phase < 2 {

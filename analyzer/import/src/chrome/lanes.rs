@@ -83,7 +83,7 @@ impl Lanes {
         self.process_names[number as usize].as_deref()
     }
 
-    /// What tells a process from all others, and its name.
+    /// A title that tells a process from all others.
     pub fn process_title(&self, number: u32) -> String {
         let id = &self.process_ids[number as usize];
         match self.process_name(number) {
@@ -93,12 +93,12 @@ impl Lanes {
         }
     }
 
-    /// Whether a thread's name alone may not say whose it is.
+    /// True where a thread's name alone may not say whose it is.
     pub fn several_processes(&self) -> bool {
         self.process_names.len() > 1
     }
 
-    /// What a row of threads is called: with its process, where there are several.
+    /// The name of a row of threads: with its process, where there are several.
     pub fn title(&self, number: u32, several: bool) -> Option<String> {
         let lane = self.get(number);
         let name = lane.name.as_deref();

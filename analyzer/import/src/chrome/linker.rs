@@ -3,12 +3,13 @@
 //! Work whose call is not in the file is put aside, and looked for its operator when all
 //! operators are known: see [`orphans`](super::orphans).
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::run_writer::Text;
+use trueno_format::schema::{DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow};
 
 use super::collector::Collector;
 use super::orphans::Orphans;
 use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low, pair};
-use super::tables::Tables;
+use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
@@ -33,13 +34,15 @@ impl Call {
         Some(self.link.more[1]).filter(|brick| *brick != NO_ID)
     }
 
-    fn thread(&self) -> u64 {
-        u64::from(high(self.link.more[2]))
+    fn thread(&self) -> u32 {
+        high(self.link.more[2])
     }
 
     fn span(&self) -> CallSpan {
-        let Link { start_ns, dur_ns, .. } = self.link;
-        (high(self.link.more[2]), start_ns, start_ns + dur_ns)
+        let Link {
+            start_ns, dur_ns, ..
+        } = self.link;
+        (self.thread(), start_ns, start_ns + dur_ns)
     }
 
     fn wait(&self) -> Option<u64> {
@@ -47,7 +50,7 @@ impl Call {
     }
 }
 
-/// What is known of how device work was begun.
+/// The beginning of device work, as far as it is known.
 #[derive(Clone, Copy)]
 pub(super) enum Begun {
     By(Call),
@@ -56,26 +59,26 @@ pub(super) enum Begun {
 }
 
 impl Begun {
-    fn brick(&self) -> Cell {
+    fn brick(&self) -> Option<u64> {
         match self {
-            Self::By(call) => call.brick().into(),
-            Self::In(operator) => Cell::U64(operator.id),
-            Self::Unknown => Cell::Null,
+            Self::By(call) => call.brick(),
+            Self::In(operator) => Some(operator.id),
+            Self::Unknown => None,
         }
     }
 
-    fn thread(&self) -> Cell {
+    fn thread(&self) -> Option<u32> {
         match self {
-            Self::By(call) => Cell::U64(call.thread()),
-            Self::In(operator) => Cell::U64(u64::from(operator.thread)),
-            Self::Unknown => Cell::Null,
+            Self::By(call) => Some(call.thread()),
+            Self::In(operator) => Some(operator.thread),
+            Self::Unknown => None,
         }
     }
 }
 
 pub(super) struct Linker<'g, 'a> {
     pub collector: &'g mut Collector<'a>,
-    tables: &'g Tables,
+    texts: &'g RowTexts,
     origin_ns: i64,
     /// Rows without a thread; their ids have nothing in the upper half.
     rows: u64,
@@ -93,7 +96,7 @@ pub(super) struct Linker<'g, 'a> {
 /// Writes kernels, transfers, syncs, device events and the edges of launches.
 pub(super) fn link(
     collector: &mut Collector<'_>,
-    tables: &Tables,
+    texts: &RowTexts,
     mut links: Sorted<LINK_WORDS>,
     origin_ns: i64,
 ) -> Result<(), Error> {
@@ -102,7 +105,7 @@ pub(super) fn link(
     let (orphans, event_waits) = (scratch("import.orphans"), scratch("import.events"));
     let mut linker = Linker {
         collector,
-        tables,
+        texts,
         origin_ns,
         rows: 0,
         correlation: NO_ID,
@@ -115,15 +118,14 @@ pub(super) fn link(
         ambiguous: 0,
     };
     while let Some(words) = links.next().map_err(|e| Error::io(&path, "read it", e))? {
-        linker.link(Link::of(words))?;
+        linker.link(Link::from_words(words))?;
     }
     linker.end_group()?;
     linker.find_operators()?;
     let mut pairs = linker.event_waits.pairs()?;
     while let Some((record, wait)) = pairs.next()? {
-        let kind = Cell::Text(linker.tables.joins);
-        let cells = [Cell::U64(record), Cell::U64(wait), kind];
-        linker.tables.put(linker.collector, "edges", &cells)?;
+        let (from, to, kind) = (record, wait, linker.texts.joins);
+        linker.collector.add(&EdgeRow { from, to, kind })?;
     }
     if linker.unlinked > 0 {
         let count = linker.unlinked;
@@ -209,8 +211,8 @@ impl Linker<'_, '_> {
         self.rows
     }
 
-    fn correlation(&self) -> Cell {
-        Some(self.correlation).filter(|id| *id != NO_ID).into()
+    fn correlation(&self) -> Option<u64> {
+        Some(self.correlation).filter(|id| *id != NO_ID)
     }
 
     fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {
@@ -238,19 +240,19 @@ impl Linker<'_, '_> {
             .filter(|_| sync_kind.holds_up_host())
             .map(|call| call.thread());
         let id = self.id();
-        let cells = [
-            Cell::U64(id),
-            Cell::Text(kind),
-            Cell::Text(self.collector.texts[link.name as usize]),
-            thread.into(),
-            number(link.device),
-            number(link.stream),
-            event.into(),
-            Cell::I64(link.start_ns - self.origin_ns),
-            Cell::I64(link.dur_ns),
-            self.correlation(),
-        ];
-        self.tables.put(self.collector, "syncs", &cells)?;
+        let row = SyncRow {
+            id,
+            kind,
+            name: Some(self.collector.texts[link.name as usize]),
+            thread,
+            device: known(link.device),
+            stream: known(link.stream),
+            event,
+            start_ns: link.start_ns - self.origin_ns,
+            dur_ns: link.dur_ns,
+            correlation: self.correlation(),
+        };
+        self.collector.add(&row)?;
         // One that does not name its record is part of no edge.
         let [_, _, record, stream, _] = link.more;
         match event.filter(|_| record != NO_ID) {
@@ -274,49 +276,45 @@ impl Linker<'_, '_> {
         let id = self.id();
         let pairing = pairing(link.correlation, link.more[0], link.device, link.stream);
         self.event_waits.recorded(pairing, 0, id)?;
-        let cells = [
-            Cell::U64(id),
-            Cell::U64(link.more[0]),
-            number(link.device),
-            number(link.stream),
-            Cell::Null,
-            self.correlation(),
-        ];
-        self.tables.put(self.collector, "device_events", &cells)
+        let row = DeviceEventRow {
+            id,
+            event: link.more[0],
+            device: known(link.device),
+            stream: known(link.stream),
+            time_ns: None,
+            correlation: self.correlation(),
+        };
+        self.collector.add(&row)
     }
 
     fn kernel(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         let id = self.id();
         let [grid_xy, grid_z_block_x, block_yz, node, registers] = link.more;
-        let mut cells = [Cell::Null; 30];
-        cells[0] = Cell::U64(id);
-        cells[1] = begun.brick();
-        cells[2] = Cell::Text(self.collector.texts[link.name as usize]);
-        cells[4] = begun.thread();
-        cells[5] = number(link.device);
-        cells[6] = number(link.stream);
-        cells[7] = self.correlation();
-        cells[8] = Cell::I64(link.start_ns - self.origin_ns);
-        cells[9] = Cell::I64(link.dur_ns);
-        cells[10] = Cell::Text(self.tables.device);
-        let sizes = [
-            high(grid_xy),
-            low(grid_xy),
-            high(grid_z_block_x),
-            low(grid_z_block_x),
-            high(block_yz),
-            low(block_yz),
-        ];
-        for (cell, size) in cells[13..19].iter_mut().zip(sizes) {
-            *cell = number(size);
-        }
-        cells[19] = number(low(registers));
-        cells[23] = Some(node).filter(|node| *node != NO_ID).into();
-        cells[28] = Cell::Bool(link.dur_ns >= 0);
-        if link.dur_ns < 0 {
-            cells[29] = Cell::Text(self.tables.negative);
-        }
-        self.tables.put(self.collector, "kernels", &cells)?;
+        let is_valid = link.dur_ns >= 0;
+        let row = KernelRow {
+            id,
+            brick: begun.brick(),
+            name: self.collector.texts[link.name as usize],
+            thread: begun.thread(),
+            device: known(link.device),
+            stream: known(link.stream),
+            correlation: self.correlation(),
+            start_ns: link.start_ns - self.origin_ns,
+            dur_ns: link.dur_ns,
+            timing: self.texts.device,
+            grid_x: known(high(grid_xy)),
+            grid_y: known(low(grid_xy)),
+            grid_z: known(high(grid_z_block_x)),
+            block_x: known(low(grid_z_block_x)),
+            block_y: known(high(block_yz)),
+            block_z: known(low(block_yz)),
+            registers: known(low(registers)),
+            graph_node: Some(node).filter(|node| *node != NO_ID),
+            valid: is_valid,
+            reason: (!is_valid).then_some(self.texts.negative),
+            ..KernelRow::default()
+        };
+        self.collector.add(&row)?;
         self.launch(begun, id)
     }
 
@@ -333,48 +331,44 @@ impl Linker<'_, '_> {
             }
             _ => None,
         };
-        let cells = [
-            Cell::U64(id),
-            begun.brick(),
-            Cell::Text(direction),
-            Cell::U64(bytes),
-            from,
-            to,
-            is_async.map_or(Cell::Null, Cell::Bool),
-            begun.thread(),
-            number(link.device),
-            number(link.stream),
-            Cell::I64(link.start_ns - self.origin_ns),
-            Cell::I64(link.dur_ns),
-            Cell::Text(self.tables.device),
-            self.correlation(),
-        ];
-        self.tables.put(self.collector, "transfers", &cells)?;
+        let row = TransferRow {
+            id,
+            brick: begun.brick(),
+            direction,
+            bytes,
+            src_kind: from,
+            dst_kind: to,
+            is_async,
+            thread: begun.thread(),
+            device: known(link.device),
+            stream: known(link.stream),
+            start_ns: link.start_ns - self.origin_ns,
+            dur_ns: link.dur_ns,
+            timing: self.texts.device,
+            correlation: self.correlation(),
+        };
+        self.collector.add(&row)?;
         self.launch(begun, id)
     }
 
-    fn memory(&mut self, kind: u32) -> Cell {
+    fn memory(&mut self, kind: u32) -> Option<Text> {
         let kind = MemoryKind::ALL.get(kind as usize);
-        kind.map(|kind| self.collector.into.text(kind.name())).into()
+        kind.map(|kind| self.collector.into.text(kind.name()))
     }
 
     /// The edge to work from what began it.
     fn launch(&mut self, begun: Begun, to: u64) -> Result<(), Error> {
         let (from, kind) = match begun {
-            Begun::By(call) => (call.id(), self.tables.launches),
-            Begun::In(operator) => (operator.id, self.tables.spawns),
+            Begun::By(call) => (call.id(), self.texts.launches),
+            Begun::In(operator) => (operator.id, self.texts.spawns),
             Begun::Unknown => return Ok(()),
         };
-        let cells = [Cell::U64(from), Cell::U64(to), Cell::Text(kind)];
-        self.tables.put(self.collector, "edges", &cells)
+        self.collector.add(&EdgeRow { from, to, kind })
     }
 }
 
-fn number(value: u32) -> Cell {
-    Some(value)
-        .filter(|value| *value != NONE)
-        .map(u64::from)
-        .into()
+fn known(value: u32) -> Option<u32> {
+    Some(value).filter(|value| *value != NONE)
 }
 
 /// A wait names the call that recorded its event, by correlation; event and stream are those of the record.

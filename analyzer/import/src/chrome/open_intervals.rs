@@ -39,7 +39,7 @@ impl OpenIntervals {
         open
     }
 
-    /// How many are open.
+    /// Number of open ones.
     pub fn open(&self) -> u64 {
         self.open
     }

@@ -32,7 +32,7 @@ struct Operators {
 
 impl Operators {
     fn advance(&mut self) -> std::io::Result<()> {
-        self.next = self.all.next()?.map(Operator::of);
+        self.next = self.all.next()?.map(Operator::from_words);
         Ok(())
     }
 
@@ -71,7 +71,7 @@ impl Linker<'_, '_> {
         let mut found = 0_u64;
         while let Some(mut words) = work.next().map_err(problem)? {
             words.swap(0, LINK_WORDS - 1);
-            let link = Link::of(words);
+            let link = Link::from_words(words);
             self.correlation = link.correlation;
             let operator = operators.only(link.external).map_err(problem)?;
             let begun = match operator.filter(|operator| operator.start_ns <= link.start_ns) {

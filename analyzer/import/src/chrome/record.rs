@@ -1,4 +1,4 @@
-//! What is kept of an event until all are read: some words, in an order of their own.
+//! Records of events, kept until all are read: words of 64 bits that sort as the rows are written.
 
 /// Sorts as the number does.
 pub(super) fn rising(time_ns: i64) -> u64 {
@@ -28,7 +28,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// No event, no id.
 pub(super) const NO_ID: u64 = u64::MAX;
 
-/// What stands on a lane, from the outside to the inside where times are equal.
+/// Kind of a record of a lane, from the outside to the inside where times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum What {
@@ -96,7 +96,7 @@ impl Host {
         ]
     }
 
-    pub fn of([lane, start, end, order, name, a, b]: [u64; HOST_WORDS]) -> Self {
+    pub fn from_words([lane, start, end, order, name, a, b]: [u64; HOST_WORDS]) -> Self {
         Self {
             lane: low(lane),
             start_ns: time(start),
@@ -110,7 +110,7 @@ impl Host {
     }
 }
 
-/// What has a correlation. All of one correlation come together: the calls first.
+/// Kind of a record with a correlation. All of one correlation come together: the calls first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Part {
@@ -175,7 +175,7 @@ impl Link {
         ]
     }
 
-    pub fn of(words: [u64; LINK_WORDS]) -> Self {
+    pub fn from_words(words: [u64; LINK_WORDS]) -> Self {
         let [
             correlation,
             part,
@@ -227,7 +227,7 @@ impl Operator {
         ]
     }
 
-    pub fn of([external, start, id, thread]: [u64; OPERATOR_WORDS]) -> Self {
+    pub fn from_words([external, start, id, thread]: [u64; OPERATOR_WORDS]) -> Self {
         Self {
             external,
             start_ns: time(start),

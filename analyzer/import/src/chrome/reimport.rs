@@ -23,7 +23,7 @@ mod rows;
 
 use std::path::Path;
 
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_writer::RunWriter;
 
 use super::document::{self, Failure, Shape};
 use super::scanner::Scanner;

@@ -24,7 +24,7 @@ pub(super) struct Stop {
 
 pub(super) type Scanned<T> = Result<T, Stop>;
 
-/// What a value was.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Text,
@@ -142,7 +142,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Whether another value comes before the closing bracket, which is taken. A comma right
+    /// True if another value comes before the closing bracket, which is taken. A comma right
     /// before the bracket is let through: some writers leave one.
     pub fn more(&mut self, close: u8, first: &mut bool) -> Scanned<bool> {
         let first = std::mem::take(first);

@@ -1,10 +1,10 @@
 //! From records to rows, lane by lane: what lies in what is seen from the times.
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::{AllocationRow, BrickRow, CallRow, CounterRow, ThreadRow};
 
 use super::collector::{Collector, Step};
 use super::record::{Host, Link, NO_ID, NONE, Operator, Part, What, pair, rising};
-use super::tables::Tables;
+use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
 use crate::sorter::{Sorted, Sorter};
@@ -28,7 +28,7 @@ struct Thread {
     rows: u64,
 }
 
-/// What is left when the lanes are written.
+/// Records for later passes, once the lanes are written.
 pub(super) struct Swept {
     /// Points of flows: the flow, its time and phase, the brick and its times.
     pub flows: Sorter<FLOW_WORDS>,
@@ -36,7 +36,7 @@ pub(super) struct Swept {
 
 struct Sweep<'g, 'a> {
     collector: &'g mut Collector<'a>,
-    tables: &'g Tables,
+    texts: &'g RowTexts,
     origin_ns: i64,
     flows: Sorter<FLOW_WORDS>,
     thread: Option<Thread>,
@@ -51,7 +51,7 @@ struct Sweep<'g, 'a> {
 /// Writes bricks, calls, allocations and counters, and the threads they lie on.
 pub(super) fn sweep(
     collector: &mut Collector<'_>,
-    tables: &Tables,
+    texts: &RowTexts,
     mut records: Sorted<{ super::record::HOST_WORDS }>,
     origin_ns: i64,
 ) -> Result<Swept, Error> {
@@ -60,7 +60,7 @@ pub(super) fn sweep(
     let flows = Sorter::new(collector.into.path().join("import.flows"));
     let mut sweep = Sweep {
         collector,
-        tables,
+        texts,
         origin_ns,
         flows,
         thread: None,
@@ -71,7 +71,7 @@ pub(super) fn sweep(
         overlaps: 0,
     };
     while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
-        sweep.record(Host::of(words))?;
+        sweep.record(Host::from_words(words))?;
     }
     sweep.end_lane();
     if sweep.overlaps > 0 {
@@ -151,14 +151,14 @@ impl Sweep<'_, '_> {
         });
         let os_id = lane.thread.parse::<u64>().ok();
         let name = title.map(|title| self.collector.into.text(&title));
-        let cells = [
-            Cell::U64(u64::from(number)),
-            name.into(),
-            os_id.into(),
-            Cell::I64(record.start_ns - self.origin_ns),
-            Cell::Null,
-        ];
-        self.tables.put(self.collector, "threads", &cells)
+        let row = ThreadRow {
+            thread: number,
+            name,
+            os_id,
+            start_ns: Some(record.start_ns - self.origin_ns),
+            ..ThreadRow::default()
+        };
+        self.collector.add(&row)
     }
 
     fn brick(&mut self, record: Host) -> Result<(), Error> {
@@ -177,24 +177,26 @@ impl Sweep<'_, '_> {
                 .or_else(|| self.step_at(record.start_ns)),
         };
         let kind = match record.what {
-            What::Iteration => self.tables.iteration,
-            What::Operator => self.tables.brick,
-            What::Task => self.tables.task,
-            _ => self.tables.function,
+            What::Iteration => self.texts.iteration,
+            What::Operator => self.texts.brick,
+            What::Task => self.texts.task,
+            _ => self.texts.function,
         };
         let flops = (record.what == What::Operator && record.a != NO_ID).then_some(record.a);
-        let mut cells = [Cell::Null; 17];
-        cells[0] = Cell::U64(id);
-        cells[1] = parent.map(|parent| parent.id).into();
-        cells[2] = Cell::Text(kind);
-        cells[3] = Cell::Text(self.collector.texts[record.name as usize]);
-        cells[7] = Cell::U64(u64::from(thread));
-        cells[8] = Cell::I64(record.start_ns - self.origin_ns);
-        cells[9] = Cell::I64(record.end_ns - record.start_ns);
-        cells[10] = Cell::Text(self.tables.host);
-        cells[11] = iteration.into();
-        cells[14] = flops.into();
-        self.tables.put(self.collector, "bricks", &cells)?;
+        let row = BrickRow {
+            id,
+            parent: parent.map(|parent| parent.id),
+            kind,
+            name: self.collector.texts[record.name as usize],
+            thread,
+            start_ns: record.start_ns - self.origin_ns,
+            dur_ns: record.end_ns - record.start_ns,
+            timing: self.texts.host,
+            iteration,
+            flops,
+            ..BrickRow::default()
+        };
+        self.collector.add(&row)?;
         if record.what == What::Operator && record.b != NO_ID {
             self.collector.operator(Operator {
                 external: record.b,
@@ -238,17 +240,16 @@ impl Sweep<'_, '_> {
             record.start_ns - self.origin_ns,
             record.end_ns - record.start_ns,
         );
-        let cells = [
-            Cell::U64(id),
-            brick.into(),
-            Cell::Text(name),
-            Cell::U64(u64::from(thread)),
-            Cell::I64(start_ns),
-            Cell::I64(dur_ns),
-            correlation.into(),
-            Cell::Null,
-        ];
-        self.tables.put(self.collector, "calls", &cells)?;
+        self.collector.add(&CallRow {
+            id,
+            brick,
+            name,
+            thread,
+            start_ns,
+            dur_ns,
+            correlation,
+            status: None,
+        })?;
         let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
         let wait = CallKind::from_name(self.collector.into.str(name)).wait();
         let wait = wait.filter(|kind| kind.holds_up_host());
@@ -278,21 +279,18 @@ impl Sweep<'_, '_> {
     fn allocation(&mut self, record: Host) -> Result<(), Error> {
         let (thread, _) = self.row_id(&record)?;
         let span = self.innermost(record.start_ns).map(|open| open.id);
-        let device = (record.name != NONE).then_some(u64::from(record.name));
+        let device = (record.name != NONE).then_some(record.name);
         let address = (record.b != NO_ID).then_some(record.b);
-        let cells = [
-            Cell::I64(record.start_ns - self.origin_ns),
-            Cell::U64(u64::from(thread)),
-            span.into(),
-            device.into(),
-            Cell::I64(record.a.cast_signed()),
-            Cell::Null,
-            address.into(),
-            // Weight and distance of samples: of allocators that record by themselves.
-            Cell::Null,
-            Cell::Null,
-        ];
-        self.tables.put(self.collector, "allocations", &cells)
+        let row = AllocationRow {
+            time_ns: record.start_ns - self.origin_ns,
+            thread: Some(thread),
+            span,
+            device,
+            bytes: record.a.cast_signed(),
+            address,
+            ..AllocationRow::default()
+        };
+        self.collector.add(&row)
     }
 
     fn counter(&mut self, record: Host) -> Result<(), Error> {
@@ -304,19 +302,18 @@ impl Sweep<'_, '_> {
             name = self.collector.into.text(&title);
         }
         let (unit, source) = match record.what {
-            What::Total => (Cell::Text(self.tables.bytes), self.tables.measured),
-            _ => (Cell::Null, self.tables.declared),
+            What::Total => (Some(self.texts.bytes), self.texts.measured),
+            _ => (None, self.texts.declared),
         };
-        let cells = [
-            Cell::I64(record.start_ns - self.origin_ns),
-            Cell::Null,
-            Cell::Null,
-            Cell::Text(name),
-            Cell::F64(f64::from_bits(record.a)),
+        let row = CounterRow {
+            time_ns: record.start_ns - self.origin_ns,
+            name,
+            value: f64::from_bits(record.a),
             unit,
-            Cell::Text(source),
-        ];
-        self.tables.put(self.collector, "counters", &cells)
+            source,
+            ..CounterRow::default()
+        };
+        self.collector.add(&row)
     }
 
     fn flow(&mut self, record: Host) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use super::cupti_enums::SyncKind;
 
-/// What the name of a call says about when it returns.
+/// Kind of a call, which says when it returns.
 ///
 /// Of copies, nothing in an export of Nsight Systems says whether they block; and of waits, `syncType` is not to
 /// be trusted: exports of 2024 and of 2026 give the numbers of other kinds than the calls that waited.
@@ -21,13 +21,20 @@ pub(crate) enum CallKind {
 impl CallKind {
     /// The kind of the function of that name.
     pub fn from_name(name: &str) -> Self {
-        let function = ["cuda", "cu", "hip"].iter().find_map(|api| name.strip_prefix(api));
+        let function = ["cuda", "cu", "hip"]
+            .iter()
+            .find_map(|api| name.strip_prefix(api));
         let Some(function) = function else {
             return Self::Other;
         };
         let function = function.trim_end_matches("_ptsz");
-        match function.split_once("_v").map_or(function, |(function, _)| function) {
-            "DeviceSynchronize" | "ThreadSynchronize" | "CtxSynchronize" => Self::Wait(SyncKind::Device),
+        match function
+            .split_once("_v")
+            .map_or(function, |(function, _)| function)
+        {
+            "DeviceSynchronize" | "ThreadSynchronize" | "CtxSynchronize" => {
+                Self::Wait(SyncKind::Device)
+            }
             "StreamSynchronize" => Self::Wait(SyncKind::Stream),
             "EventSynchronize" => Self::Wait(SyncKind::Event),
             "StreamWaitEvent" => Self::Wait(SyncKind::StreamWait),
@@ -54,7 +61,7 @@ impl CallKind {
         }
     }
 
-    /// Whether a transfer may go on when its call has returned; `None`: the name does not say it.
+    /// True for a transfer that may go on when its call has returned; `None`: the name does not say it.
     pub fn is_async(self) -> Option<bool> {
         match self {
             Self::BlockingTransfer => Some(false),
@@ -107,7 +114,10 @@ mod tests {
 
     #[test]
     fn versions_of_the_runtime_go_and_names_of_the_driver_stay() {
-        assert_eq!(without_version("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+        assert_eq!(
+            without_version("cudaLaunchKernel_v7000"),
+            "cudaLaunchKernel"
+        );
         assert_eq!(without_version("cuMemAlloc_v2"), "cuMemAlloc_v2");
         assert_eq!(without_version("kernel_v7000"), "kernel_v7000");
     }

@@ -66,10 +66,17 @@ impl Direction {
         Some(match ends.get(..4) {
             Some("HTOD" | "HtoD" | "HTOA" | "HtoA") => Self::HostToDevice,
             Some("DTOH" | "DtoH" | "ATOH" | "AtoH") => Self::DeviceToHost,
-            Some("DTOD" | "DtoD" | "ATOA" | "AtoA" | "ATOD" | "AtoD" | "DTOA" | "DtoA") => Self::DeviceToDevice,
+            Some("DTOD" | "DtoD" | "ATOA" | "AtoA" | "ATOD" | "AtoD" | "DTOA" | "DtoA") => {
+                Self::DeviceToDevice
+            }
             Some("HTOH" | "HtoH") => Self::HostToHost,
             Some("PTOP" | "PtoP") => Self::PeerToPeer,
-            _ => return LONG.iter().find(|(long, _)| words.contains(long)).map(|(_, direction)| *direction),
+            _ => {
+                return LONG
+                    .iter()
+                    .find(|(long, _)| words.contains(long))
+                    .map(|(_, direction)| *direction);
+            }
         })
     }
 }
@@ -124,7 +131,9 @@ impl MemoryKind {
 
     /// `CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC`, `Device Static`, `pinned`.
     pub fn from_words(words: &str) -> Option<Self> {
-        let words = words.strip_prefix("CUDA_MEMOPR_MEMORY_KIND_").unwrap_or(words);
+        let words = words
+            .strip_prefix("CUDA_MEMOPR_MEMORY_KIND_")
+            .unwrap_or(words);
         Some(match words.to_ascii_lowercase().as_str() {
             "pageable" => Self::Pageable,
             "pinned" => Self::Pinned,
@@ -135,13 +144,13 @@ impl MemoryKind {
         })
     }
 
-    /// Whether it is the host's, whichever device it was taken for.
+    /// True for memory of the host, whichever device it was taken for.
     pub fn is_of_host(self) -> bool {
         matches!(self, Self::Pageable | Self::Pinned)
     }
 }
 
-/// What is waited for.
+/// Kind of a wait, by its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncKind {
     /// All of a device.
@@ -179,7 +188,9 @@ impl SyncKind {
 
     /// `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE`, `Stream Sync`.
     pub fn from_words(words: &str) -> Option<Self> {
-        let words = words.strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_").unwrap_or(words);
+        let words = words
+            .strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_")
+            .unwrap_or(words);
         Some(match words {
             "EVENT_SYNCHRONIZE" | "Event Sync" => Self::Event,
             "STREAM_WAIT_EVENT" | "Stream Wait Event" => Self::StreamWait,
@@ -189,18 +200,18 @@ impl SyncKind {
         })
     }
 
-    /// Whether an event is what is waited for.
+    /// True where an event is waited for.
     pub fn is_for_event(self) -> bool {
         matches!(self, Self::Event | Self::StreamWait)
     }
 
-    /// Whether the calling thread stops.
+    /// True where the calling thread stops.
     pub fn holds_up_host(self) -> bool {
         self != Self::StreamWait
     }
 }
 
-/// Whether memory was taken (1) or given back (-1): `CUpti_ActivityMemoryOperationType`.
+/// The sign of a `CUpti_ActivityMemoryOperationType`: 1 for memory taken, -1 for memory given back.
 pub(crate) fn memory_sign(number: i64) -> Option<i64> {
     match number {
         1 => Some(1),
@@ -277,10 +288,38 @@ mod tests {
     #[test]
     fn numbers_and_words_of_all_tools_agree() {
         for (number, words) in [
-            (1, ["CUDA_MEMCPY_KIND_HTOD", "Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice"]),
-            (2, ["CUDA_MEMCPY_KIND_DTOH", "Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"]),
-            (8, ["CUDA_MEMCPY_KIND_DTOD", "Memcpy DtoD (Device -> Device)", "CUDA_MEMCPY_KIND_UVM_DTOD"]),
-            (10, ["CUDA_MEMCPY_KIND_PTOP", "Memcpy PtoP (Device -> Device)", "PeerToPeer"]),
+            (
+                1,
+                [
+                    "CUDA_MEMCPY_KIND_HTOD",
+                    "Memcpy HtoD (Pageable -> Device)",
+                    "CopyHostToDevice",
+                ],
+            ),
+            (
+                2,
+                [
+                    "CUDA_MEMCPY_KIND_DTOH",
+                    "Memcpy DtoH (Device -> Pinned)",
+                    "CopyDeviceToHost",
+                ],
+            ),
+            (
+                8,
+                [
+                    "CUDA_MEMCPY_KIND_DTOD",
+                    "Memcpy DtoD (Device -> Device)",
+                    "CUDA_MEMCPY_KIND_UVM_DTOD",
+                ],
+            ),
+            (
+                10,
+                [
+                    "CUDA_MEMCPY_KIND_PTOP",
+                    "Memcpy PtoP (Device -> Device)",
+                    "PeerToPeer",
+                ],
+            ),
         ] {
             for words in words {
                 let direction = Direction::from_words(words);
@@ -288,12 +327,32 @@ mod tests {
             }
         }
         assert_eq!(Direction::from_words("Memcpy Unknown"), None);
-        for (number, words) in [(1, "Pageable"), (3, "DEVICE"), (6, "Device Static"), (7, "MANAGED_STATIC")] {
-            assert_eq!(MemoryKind::from_words(words), MemoryKind::from_cupti(number), "{words}");
-            assert_eq!(MemoryKind::from_nsight(number - 1), MemoryKind::from_cupti(number));
+        for (number, words) in [
+            (1, "Pageable"),
+            (3, "DEVICE"),
+            (6, "Device Static"),
+            (7, "MANAGED_STATIC"),
+        ] {
+            assert_eq!(
+                MemoryKind::from_words(words),
+                MemoryKind::from_cupti(number),
+                "{words}"
+            );
+            assert_eq!(
+                MemoryKind::from_nsight(number - 1),
+                MemoryKind::from_cupti(number)
+            );
         }
-        for (number, words) in [(1, "Event Sync"), (3, "STREAM_SYNCHRONIZE"), (4, "Device Sync")] {
-            assert_eq!(SyncKind::from_words(words), SyncKind::from_cupti(number), "{words}");
+        for (number, words) in [
+            (1, "Event Sync"),
+            (3, "STREAM_SYNCHRONIZE"),
+            (4, "Device Sync"),
+        ] {
+            assert_eq!(
+                SyncKind::from_words(words),
+                SyncKind::from_cupti(number),
+                "{words}"
+            );
         }
         assert_eq!(stream_kind(0x1_0003), Some("null"));
         assert_eq!(overhead_kind(3 << 16), "resource");

@@ -72,7 +72,11 @@ impl DeviceWaits {
             !ended
         });
         let floor_ns = self.floor_ns(now_ns);
-        while self.work.front().is_some_and(|work| work.end_ns <= floor_ns) {
+        while self
+            .work
+            .front()
+            .is_some_and(|work| work.end_ns <= floor_ns)
+        {
             self.work.pop_front();
         }
         pairs

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
 
-/// What a record and its waits have in common.
+/// Key that a record and its waits share.
 pub(crate) type Pairing = [u64; 3];
 
 /// A pairing, the order within it, and the row.
@@ -43,7 +43,10 @@ impl EventWaits {
     /// Pairs of record and wait, once all are here.
     pub fn pairs(self) -> Result<Pairs, Error> {
         let path = self.0.path().to_owned();
-        let all = self.0.sorted().map_err(|e| Error::io(&path, "sort it", e))?;
+        let all = self
+            .0
+            .sorted()
+            .map_err(|e| Error::io(&path, "sort it", e))?;
         let record = None;
         Ok(Pairs { all, path, record })
     }
@@ -64,7 +67,8 @@ impl Pairs {
             let pairing = [a, b, c];
             if order & 1 == 0 {
                 self.record = Some((pairing, id));
-            } else if let Some((_, from)) = self.record.filter(|(recorded, _)| *recorded == pairing) {
+            } else if let Some((_, from)) = self.record.filter(|(recorded, _)| *recorded == pairing)
+            {
                 return Ok(Some((from, id)));
             }
         }

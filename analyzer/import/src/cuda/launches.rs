@@ -31,13 +31,16 @@ impl Launch {
 /// Thread, start and end of a call.
 pub(crate) type CallSpan = (u32, i64, i64);
 
-/// Whether a call of the same id that begins no earlier is part of another. Calls of a thread nest, so that one
+/// True for a call of the same id that begins no earlier and is part of another. Calls of a thread nest, so that one
 /// which begins within another lies in it, even where rounded times put its end a little behind.
-pub(crate) fn is_part_of((thread, _, end_ns): CallSpan, (inner_thread, inner_start_ns, _): CallSpan) -> bool {
+pub(crate) fn is_part_of(
+    (thread, _, end_ns): CallSpan,
+    (inner_thread, inner_start_ns, _): CallSpan,
+) -> bool {
     thread == inner_thread && inner_start_ns <= end_ns
 }
 
-/// What is known of a correlation id.
+/// The call of a correlation id, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link<'l> {
     /// No call has it.
@@ -73,7 +76,9 @@ impl Launches {
             return Link::None;
         };
         let span = |launch: &Launch| (launch.thread, launch.start_ns, launch.end_ns);
-        let mut others = self.calls[first + 1..].iter().take_while(|launch| launch.key == key);
+        let mut others = self.calls[first + 1..]
+            .iter()
+            .take_while(|launch| launch.key == key);
         if others.all(|inner| is_part_of(span(outer), span(inner))) {
             Link::To(outer)
         } else {

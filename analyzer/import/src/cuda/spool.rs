@@ -45,9 +45,9 @@ use std::path::{Path, PathBuf};
 use trueno_cupti::spool::{EXTENSION, Facts, Severity};
 
 use crate::Error;
+pub use build::Collected;
 pub use ceilings::CeilingsOfDevice;
 use spool_reader::Spool;
-pub use build::Collected;
 
 /// The runs of a program, and what went wrong.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +56,7 @@ pub struct Summary {
     pub runs: Vec<Collected>,
     /// Command lines of processes that recorded nothing.
     pub idle: Vec<String>,
-    /// What recorders said went wrong, in words.
+    /// Problems that recorders noted.
     pub problems: Vec<String>,
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// What a stream is on its machine.
+/// Identity of a stream on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stream {
     pub process: u32,
@@ -13,7 +13,7 @@ pub(crate) struct Stream {
     pub stream: u32,
 }
 
-/// How far apart the numbers of streams that share one are put.
+/// Distance between the numbers given to streams that share one.
 const APART: u32 = 1_000_000;
 
 /// Numbers of streams.

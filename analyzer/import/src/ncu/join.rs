@@ -1,9 +1,10 @@
-//! Which profiled launch is which kernel of the trace.
+//! Profiled launches, matched with the kernels of the trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::CounterRow;
 
 use super::derived;
 use super::name::{arguments, base};
@@ -26,12 +27,6 @@ pub fn join<'k>(
     into: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<Joined, Error> {
-    let table = into
-        .table("counters")
-        .ok_or_else(|| trueno_format::Error::Row {
-            table: "counters",
-            problem: "no such table in a run".to_owned(),
-        })?;
     let mut traced = traced(kernels, notes);
     let devices: BTreeSet<Option<u32>> = traced.keys().map(|(_, device)| *device).collect();
     let by_device = tells_devices(&devices)
@@ -66,7 +61,7 @@ pub fn join<'k>(
                 (Some(reason), _) | (None, Err(reason)) => reason,
                 (None, Ok(pairs)) => {
                     for (kernel, launch) in pairs {
-                        counters(table, kernel, launch, into, notes)?;
+                        counters(kernel, launch, into, notes)?;
                         out.kernels += 1;
                     }
                     continue;
@@ -98,7 +93,7 @@ pub fn join<'k>(
     Ok(out)
 }
 
-/// Whether devices are told apart: each has its number, and there are several.
+/// True where devices are told apart: each has its number, and there are several.
 fn tells_devices(devices: &BTreeSet<Option<u32>>) -> bool {
     devices.len() > 1 && !devices.contains(&None)
 }
@@ -153,7 +148,6 @@ fn add(notes: &mut Notes, reason: &str, count: usize) {
 }
 
 fn counters(
-    table: TableId,
     kernel: At,
     launch: &Launch,
     into: &mut RunWriter,
@@ -169,22 +163,16 @@ fn counters(
         .iter()
         .map(|(name, unit, value)| (&**name, *unit, *value));
     for (name, unit, value) in measured.chain(sums) {
-        let unit = if unit.is_empty() {
-            Cell::Null
-        } else {
-            Cell::Text(into.text(unit))
+        let row = CounterRow {
+            time_ns: kernel.start_ns,
+            span: Some(kernel.id),
+            thread: None,
+            name: into.text(name),
+            value,
+            unit: (!unit.is_empty()).then(|| into.text(unit)),
+            source,
         };
-        let cells = [
-            Cell::I64(kernel.start_ns),
-            Cell::U64(kernel.id),
-            Cell::Null, // thread
-            Cell::Text(into.text(name)),
-            Cell::F64(value),
-            unit,
-            Cell::Text(source),
-        ];
-        into.row(table, &cells)?;
-        notes.keep("counters");
+        notes.add(into, &row)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is left of a kernel's name when profilers disagree about the rest.
+//! The part of a kernel's name on which profilers agree.
 
 /// The function's own name: no return type, no namespaces, no template arguments, no parameters.
 pub fn base(name: &str) -> &str {

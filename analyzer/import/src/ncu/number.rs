@@ -1,6 +1,6 @@
 //! Numbers and units as ncu prints them.
 
-/// What a cell holds.
+/// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// A finite number.

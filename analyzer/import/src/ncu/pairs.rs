@@ -15,7 +15,7 @@ const NO_ORDER: &str =
 const OTHER_ARGUMENTS: &str =
     "profile and run have kernels of other template arguments at the same places";
 
-/// What is needed of a kernel of the run.
+/// A kernel of the run, as far as pairing needs it.
 #[derive(Clone, Debug)]
 pub struct At {
     pub id: u64,
@@ -68,7 +68,7 @@ pub fn pairings(kernels: &[At], launches: &[Launch]) -> Vec<Pairing> {
 }
 
 impl Pairing {
-    /// Which kernel is which launch; or why that cannot be known.
+    /// Pairs of kernel and launch; or the reason why they cannot be known.
     pub fn pairs<'l>(
         &self,
         kernels: &[At],
@@ -99,7 +99,7 @@ impl Pairing {
     }
 }
 
-/// Whether each spelling of arguments always meets the same one; none meets any.
+/// True where each spelling of arguments always meets the same one; none meets any.
 fn is_one_to_one(pairs: &[(At, &Launch)]) -> bool {
     let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
     pairs.iter().all(|(kernel, launch)| {

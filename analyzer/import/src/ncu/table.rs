@@ -9,7 +9,7 @@ use super::name::{arguments, base};
 use super::number::{Number, number, unit};
 use crate::{Error, Notes};
 
-/// What a launch has to agree in.
+/// The properties in which a launch has to agree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub name: String,

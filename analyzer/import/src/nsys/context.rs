@@ -1,9 +1,10 @@
-//! What all of an import shares.
+//! State that all parts of an import share.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use trueno_recorder::run_writer::{Cell, RunWriter, TableId, Text};
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{EdgeRow, TableRow};
 
 use super::source::{Scan, Source, Value};
 use super::threads::Threads;
@@ -20,7 +21,7 @@ pub struct Context<'a> {
     bytes: u64,
     rows: u64,
     visited: u64,
-    /// What damage there is.
+    /// Damage that was met.
     damage: Vec<String>,
     /// Time 0 of the run in the export's time.
     pub origin_ns: i64,
@@ -32,23 +33,6 @@ pub struct Context<'a> {
     pub launches: Launches,
     streams: Streams,
     last_id: u64,
-    pub tables: Tables,
-}
-
-/// Tables of the run.
-pub struct Tables {
-    pub bricks: TableId,
-    pub kernels: TableId,
-    pub transfers: TableId,
-    pub calls: TableId,
-    pub syncs: TableId,
-    pub device_events: TableId,
-    pub allocations: TableId,
-    pub counters: TableId,
-    pub edges: TableId,
-    pub streams: TableId,
-    pub threads: TableId,
-    pub diagnostics: TableId,
 }
 
 impl<'a> Context<'a> {
@@ -59,28 +43,8 @@ impl<'a> Context<'a> {
         progress: &'a mut dyn FnMut(u64),
         bytes: u64,
         rows: u64,
-    ) -> Result<Self, Error> {
-        let table = |name: &'static str| {
-            into.table(name).ok_or_else(|| trueno_format::Error::Row {
-                table: name,
-                problem: "no such table in a run".to_owned(),
-            })
-        };
-        let tables = Tables {
-            bricks: table("bricks")?,
-            kernels: table("kernels")?,
-            transfers: table("transfers")?,
-            calls: table("calls")?,
-            syncs: table("syncs")?,
-            device_events: table("device_events")?,
-            allocations: table("allocations")?,
-            counters: table("counters")?,
-            edges: table("edges")?,
-            streams: table("streams")?,
-            threads: table("threads")?,
-            diagnostics: table("diagnostics")?,
-        };
-        Ok(Self {
+    ) -> Self {
+        Self {
             path,
             into,
             notes,
@@ -97,8 +61,7 @@ impl<'a> Context<'a> {
             launches: Launches::default(),
             streams: Streams::default(),
             last_id: 0,
-            tables,
-        })
+        }
     }
 
     /// Reads all texts, which other tables name by number.
@@ -110,7 +73,7 @@ impl<'a> Context<'a> {
             );
             return Ok(());
         }
-        let scan = Scan::of("StringIds", &columns);
+        let scan = Scan::new("StringIds", &columns);
         let strings = &mut self.strings;
         let damage = source.merged(&[scan], &mut |_, values| {
             if let [Value::Int(id), Value::Text(text)] = values {
@@ -152,16 +115,14 @@ impl<'a> Context<'a> {
     }
 
     /// Writes a row.
-    pub fn row(&mut self, table: TableId, cells: &[Cell]) -> Result<(), Error> {
-        self.into.row(table, cells)?;
-        self.notes.keep(table.schema().name);
-        Ok(())
+    pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
+        self.notes.add(self.into, row)
     }
 
     /// Writes an edge.
     pub fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
         let kind = self.text(kind);
-        self.row(self.tables.edges, &[Cell::U64(from), Cell::U64(to), kind])
+        self.add(&EdgeRow { from, to, kind })
     }
 
     /// The run lasts at least until then.
@@ -170,9 +131,9 @@ impl<'a> Context<'a> {
         self.last_ns = Some(self.last_ns.map_or(end_ns, |last| last.max(end_ns)));
     }
 
-    /// A text cell.
-    pub fn text(&mut self, text: &str) -> Cell {
-        Cell::Text(self.into.text(text))
+    /// Interns a text.
+    pub fn text(&mut self, text: &str) -> Text {
+        self.into.text(text)
     }
 
     /// The number of a stream in the run.

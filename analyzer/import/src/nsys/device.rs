@@ -1,7 +1,5 @@
 //! The device's part: kernels, copies, fills, waits and events find the call that began them.
 
-use trueno_recorder::run_writer::Cell;
-
 use super::context::Context;
 use super::enum_table::EnumTable;
 use super::host::left_out;
@@ -40,7 +38,7 @@ pub fn read(
         if tables[number].kind == Kind::Metric {
             return device.metrics.sample(record, context);
         }
-        let place = Place::of(record, context);
+        let place = Place::from_row(record, context);
         match tables[number].kind {
             Kind::Event => device.event(record, &place, context),
             Kind::Memory => device.memory(record, &place, context),
@@ -90,7 +88,7 @@ pub struct Interval {
 type Write = fn(&mut Device, Row<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
 
 impl Place {
-    fn of(record: Row<'_>, context: &mut Context<'_>) -> Self {
+    fn from_row(record: Row<'_>, context: &mut Context<'_>) -> Self {
         let device = record.u32(2, context.notes);
         let native_context = record.int(3, context.notes);
         // What CUPTI says where no stream is meant.
@@ -138,19 +136,18 @@ impl Place {
     }
 
     /// The range that encloses the launch.
-    pub fn brick(&self) -> Cell {
-        self.launch.and_then(|launch| launch.brick()).into()
+    pub fn brick(&self) -> Option<u64> {
+        self.launch.and_then(|launch| launch.brick())
     }
 
     /// The thread that launched.
-    pub fn thread(&self) -> Cell {
-        self.launch.map(|launch| u64::from(launch.thread)).into()
+    pub fn thread(&self) -> Option<u32> {
+        self.launch.map(|launch| launch.thread)
     }
 
-    /// Whether the call could return early.
-    pub fn is_async(&self) -> Cell {
-        let is_async = self.launch.and_then(|launch| launch.kind.is_async());
-        is_async.map_or(Cell::Null, Cell::Bool)
+    /// True where the call could return early.
+    pub fn is_async(&self) -> Option<bool> {
+        self.launch.and_then(|launch| launch.kind.is_async())
     }
 }
 

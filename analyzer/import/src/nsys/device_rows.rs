@@ -1,14 +1,14 @@
 //! Rows of device work, a table each.
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::{AllocationRow, DeviceEventRow, KernelRow, SyncRow, TransferRow};
 
 use super::context::Context;
 use super::device::{Device, Interval, Place};
 use super::host::left_out;
 use super::row::Row;
 use crate::Error;
-use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 use crate::cuda::cupti_enums::{self, memory_sign_from_nsight, memory_sign_from_words};
+use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 use crate::cuda::event_waits::CudaEvent;
 
 impl Device {
@@ -20,7 +20,7 @@ impl Device {
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
         let name = record.int(7, context.notes);
-        let mut number = |column| Cell::from(record.u32(column, context.notes).map(u64::from));
+        let mut number = |column| record.u32(column, context.notes);
         let shape = [8, 9, 10, 11, 12, 13, 14, 15, 16].map(&mut number);
         let [
             grid_x,
@@ -35,26 +35,19 @@ impl Device {
         ] = shape;
         let graph_node = record.unsigned(17, context.notes).filter(|node| *node != 0);
         let valid = interval.dur_ns >= 0;
-        let reason = if valid {
-            Cell::Null
-        } else {
-            context.text("end before start")
-        };
         let id = context.id();
-        let cells = [
-            Cell::U64(id),
-            place.brick(),
-            Cell::Text(context.name(name, "kernel")),
-            context.text("cuda"),
-            place.thread(),
-            place.device.map(u64::from).into(),
-            place.stream.map(u64::from).into(),
-            place.correlation.into(),
-            Cell::I64(interval.start_ns),
-            Cell::I64(interval.dur_ns),
-            context.text("device"),
-            Cell::Null, // queued_ns
-            Cell::Null, // submitted_ns
+        let row = KernelRow {
+            id,
+            brick: place.brick(),
+            name: context.name(name, "kernel"),
+            backend: Some(context.text("cuda")),
+            thread: place.thread(),
+            device: place.device,
+            stream: place.stream,
+            correlation: place.correlation,
+            start_ns: interval.start_ns,
+            dur_ns: interval.dur_ns,
+            timing: context.text("device"),
             grid_x,
             grid_y,
             grid_z,
@@ -64,16 +57,12 @@ impl Device {
             registers,
             smem_static,
             smem_dynamic,
-            Cell::Null, // ptx_hash
-            graph_node.into(),
-            Cell::Null, // elements
-            Cell::Null, // flops
-            Cell::Null, // bytes
-            Cell::Null, // work_source
-            Cell::Bool(valid),
-            reason,
-        ];
-        context.row(context.tables.kernels, &cells)?;
+            graph_node,
+            valid,
+            reason: (!valid).then(|| context.text("end before start")),
+            ..KernelRow::default()
+        };
+        context.add(&row)?;
         if !valid {
             context
                 .notes
@@ -142,26 +131,25 @@ impl Device {
         if interval.dur_ns < 0 {
             return left_out(record, "end before start", context);
         }
-        let [src_kind, dst_kind] =
-            kinds.map(|kind| kind.map_or(Cell::Null, |kind| context.text(kind.name())));
+        let [src_kind, dst_kind] = kinds.map(|kind| kind.map(|kind| context.text(kind.name())));
         let id = context.id();
-        let cells = [
-            Cell::U64(id),
-            place.brick(),
-            context.text(direction.name()),
-            Cell::U64(bytes),
+        let row = TransferRow {
+            id,
+            brick: place.brick(),
+            direction: context.text(direction.name()),
+            bytes,
             src_kind,
             dst_kind,
-            place.is_async(),
-            place.thread(),
-            place.device.map(u64::from).into(),
-            place.stream.map(u64::from).into(),
-            Cell::I64(interval.start_ns),
-            Cell::I64(interval.dur_ns),
-            context.text("device"),
-            place.correlation.into(),
-        ];
-        context.row(context.tables.transfers, &cells)?;
+            is_async: place.is_async(),
+            thread: place.thread(),
+            device: place.device,
+            stream: place.stream,
+            start_ns: interval.start_ns,
+            dur_ns: interval.dur_ns,
+            timing: context.text("device"),
+            correlation: place.correlation,
+        };
+        context.add(&row)?;
         self.launched(id, interval, place, context)
     }
 
@@ -195,25 +183,22 @@ impl Device {
             .unsigned(8, context.notes)
             .filter(|_| kind.is_some_and(SyncKind::is_for_event));
         // A stream that waits for an event does not hold up the host.
-        let thread = match kind {
-            Some(SyncKind::StreamWait) => Cell::Null,
-            _ => place.thread(),
-        };
+        let holds_up_host = kind.is_none_or(SyncKind::holds_up_host);
         let id = context.id();
-        let cells = [
-            Cell::U64(id),
-            context.text(kind.map_or("unknown", SyncKind::name)),
-            Cell::Null, // name
-            thread,
-            place.device.map(u64::from).into(),
-            place.stream.map(u64::from).into(),
-            event.into(),
-            Cell::I64(interval.start_ns),
-            Cell::I64(interval.dur_ns),
-            place.correlation.into(),
-        ];
+        let row = SyncRow {
+            id,
+            kind: context.text(kind.map_or("unknown", SyncKind::name)),
+            thread: place.thread().filter(|_| holds_up_host),
+            device: place.device,
+            stream: place.stream,
+            event,
+            start_ns: interval.start_ns,
+            dur_ns: interval.dur_ns,
+            correlation: place.correlation,
+            ..SyncRow::default()
+        };
         context.reach(interval.start_ns, interval.dur_ns);
-        context.row(context.tables.syncs, &cells)?;
+        context.add(&row)?;
         if let Some(event) = event {
             let sync_id = record.unsigned(9, context.notes);
             let event = cuda_event(place, event, sync_id);
@@ -240,15 +225,14 @@ impl Device {
         let id = context.id();
         let sync_id = record.unsigned(8, context.notes);
         cuda_event(place, event, sync_id).recorded(id, &mut self.event_waits)?;
-        let cells = [
-            Cell::U64(id),
-            Cell::U64(event),
-            place.device.map(u64::from).into(),
-            place.stream.map(u64::from).into(),
-            time_ns.into(),
-            place.correlation.into(),
-        ];
-        context.row(context.tables.device_events, &cells)
+        context.add(&DeviceEventRow {
+            id,
+            event,
+            device: place.device,
+            stream: place.stream,
+            time_ns,
+            correlation: place.correlation,
+        })
     }
 
     pub fn memory(
@@ -268,7 +252,8 @@ impl Device {
             return left_out(record, "no number of bytes", context);
         };
         let change = record.int(9, context.notes);
-        let sign = (self.memory_signs).value(change, memory_sign_from_words, memory_sign_from_nsight);
+        let sign =
+            (self.memory_signs).value(change, memory_sign_from_words, memory_sign_from_nsight);
         let Some(sign) = sign else {
             return left_out(record, "neither taken nor given back", context);
         };
@@ -276,23 +261,21 @@ impl Device {
         let is_of_host = kind.is_some_and(MemoryKind::is_of_host);
         let device = place.device.filter(|_| !is_of_host);
         let tag = match record.text(11) {
-            Some(name) if !name.is_empty() => context.text(name),
-            _ => kind.map_or(Cell::Null, |kind| context.text(kind.name())),
+            Some(name) if !name.is_empty() => Some(context.text(name)),
+            _ => kind.map(|kind| context.text(kind.name())),
         };
-        let cells = [
-            Cell::I64(time_ns),
-            place.thread(),
-            place.brick(),
-            device.map(u64::from).into(),
-            Cell::I64(sign * bytes),
+        let row = AllocationRow {
+            time_ns,
+            thread: place.thread(),
+            span: place.brick(),
+            device,
+            bytes: sign * bytes,
             tag,
-            record.unsigned(10, context.notes).into(),
-            // Weight and distance of samples: of allocators that record by themselves.
-            Cell::Null,
-            Cell::Null,
-        ];
+            address: record.unsigned(10, context.notes),
+            ..AllocationRow::default()
+        };
         context.reach(time_ns, 0);
-        context.row(context.tables.allocations, &cells)
+        context.add(&row)
     }
 }
 

@@ -15,7 +15,7 @@ impl EnumTable {
         let columns = ["id", "name"];
         let mut words = HashMap::new();
         if source.has_columns(table, &columns) {
-            let scan = Scan::of(table, &columns);
+            let scan = Scan::new(table, &columns);
             source.merged(&[scan], &mut |_, values| {
                 if let [Value::Int(number), Value::Text(word)] = values {
                     words.insert(*number, word.clone().into_owned());
@@ -39,6 +39,7 @@ impl EnumTable {
         from_number: fn(i64) -> Option<T>,
     ) -> Option<T> {
         let number = number?;
-        self.word(number).map_or_else(|| from_number(number), from_words)
+        self.word(number)
+            .map_or_else(|| from_number(number), from_words)
     }
 }

@@ -1,8 +1,8 @@
-//! What an export says of itself, its machine and its threads.
+//! Facts that an export states of itself, its machine and its threads.
 
 use std::collections::{BTreeSet, HashMap};
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::{DiagnosticRow, StreamRow, ThreadRow};
 
 use super::context::Context;
 use super::source::{Scan, Source, Value};
@@ -21,7 +21,7 @@ pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Er
     diagnostics(source, context)
 }
 
-/// What takes the rows of a table.
+/// A function that takes the rows of a table.
 type Take<'t> = dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error> + 't;
 
 /// Visits the rows of a table, of which any column may be missing.
@@ -170,7 +170,7 @@ fn devices(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
     )
 }
 
-/// Which streams are ordered with a device's default stream: nothing else in an export says it.
+/// Streams, and those that are ordered with a device's default stream: nothing else in an export says it.
 fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
     let mut devices: HashMap<(i64, i64), i64> = HashMap::new();
     let columns = ["processId", "contextId", "deviceId"];
@@ -213,13 +213,13 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
         Ok(())
     })?;
     for (device, stream, kind, priority) in rows {
-        let cells = [
-            Cell::U64(device.into()),
-            Cell::U64(stream.into()),
-            context.text(kind),
-            priority.map_or(Cell::Null, Cell::I64),
-        ];
-        context.row(context.tables.streams, &cells)?;
+        let row = StreamRow {
+            device: Some(device),
+            stream,
+            kind: Some(context.text(kind)),
+            priority,
+        };
+        context.add(&row)?;
     }
     Ok(())
 }
@@ -249,14 +249,14 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
             if severity != "info" {
                 context.notes.warn(format!("the profiler said: {text}"));
             }
-            let cells = [
-                time_ns.into(),
-                context.text(severity),
-                context.text("nsys"),
-                context.text(text),
-                Cell::U64(1),
-            ];
-            context.row(context.tables.diagnostics, &cells)
+            let row = DiagnosticRow {
+                time_ns,
+                severity: context.text(severity),
+                code: context.text("nsys"),
+                text: context.text(text),
+                count: 1,
+            };
+            context.add(&row)
         },
     )
 }
@@ -291,14 +291,14 @@ pub fn threads(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
                 (true, None) => Some(format!("process {}", pid(global))),
             }
         });
-        let cells = [
-            Cell::U64(number as u64),
-            name.map_or(Cell::Null, |name| context.text(&name)),
-            thread.os_id().into(),
-            Cell::I64(thread.start_ns),
-            Cell::Null,
-        ];
-        context.row(context.tables.threads, &cells)?;
+        let row = ThreadRow {
+            thread: number as u32,
+            name: name.map(|name| context.text(&name)),
+            os_id: thread.os_id(),
+            start_ns: Some(thread.start_ns),
+            ..ThreadRow::default()
+        };
+        context.add(&row)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The host's part: ranges become bricks, calls find the range they lie in.
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::{BrickRow, CallRow};
 
 use super::context::Context;
 use super::enum_table::EnumTable;
@@ -115,27 +115,19 @@ impl Host {
         let ranges = self.ranges(thread);
         let parent = ranges.around(start_ns, end_ns);
         ranges.push(id, end_ns);
-        let cells = [
-            Cell::U64(id),
-            parent.into(),
-            context.text("function"),
+        let row = BrickRow {
+            id,
+            parent,
+            kind: context.text("function"),
             name,
-            Cell::Null, // brick_id
-            Cell::Null, // category
-            Cell::Null, // backend
-            Cell::U64(thread.into()),
-            Cell::I64(start_ns),
-            Cell::I64(dur_ns),
-            context.text("host"),
-            Cell::Null, // iteration
-            Cell::Null, // layer
-            Cell::Null, // elements
-            Cell::Null, // flops
-            Cell::Null, // bytes_read
-            Cell::Null, // bytes_written
-        ];
+            thread,
+            start_ns,
+            dur_ns,
+            timing: context.text("host"),
+            ..BrickRow::default()
+        };
         context.reach(start_ns, dur_ns);
-        context.row(context.tables.bricks, &cells)
+        context.add(&row)
     }
 
     fn call(
@@ -176,18 +168,17 @@ impl Host {
                 kind,
             });
         }
-        let cells = [
-            Cell::U64(id),
-            brick.into(),
-            Cell::Text(name),
-            Cell::U64(thread.into()),
-            Cell::I64(start_ns),
-            Cell::I64(dur_ns),
-            key.into(),
-            status.into(),
-        ];
         context.reach(start_ns, dur_ns);
-        context.row(context.tables.calls, &cells)
+        context.add(&CallRow {
+            id,
+            brick,
+            name,
+            thread,
+            start_ns,
+            dur_ns,
+            correlation: key,
+            status,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use trueno_recorder::run_writer::Cell;
+use trueno_format::schema::CounterRow;
 
 use super::context::Context;
 use super::host::left_out;
@@ -24,7 +24,7 @@ impl Metrics {
         let columns = ["typeId", "metricId", "metricName"];
         let mut names = HashMap::new();
         if source.has_columns(table, &columns) {
-            source.merged(&[Scan::of(table, &columns)], &mut |_, values| {
+            source.merged(&[Scan::new(table, &columns)], &mut |_, values| {
                 if let [Value::Int(of), Value::Int(metric), Value::Text(name)] = values {
                     names.insert((*of, *metric), name_and_unit(*of & DEVICE, name));
                 }
@@ -49,17 +49,15 @@ impl Metrics {
         let Some(value) = record.number(4) else {
             return left_out(record, "no value", context);
         };
-        let cells = [
-            Cell::I64(time_ns),
-            Cell::Null, // span
-            Cell::Null, // thread
-            context.text(name),
-            Cell::F64(value),
-            unit.as_deref()
-                .map_or(Cell::Null, |unit| context.text(unit)),
-            context.text("measured"),
-        ];
-        context.row(context.tables.counters, &cells)
+        let row = CounterRow {
+            time_ns,
+            name: context.text(name),
+            value,
+            unit: unit.as_deref().map(|unit| context.text(unit)),
+            source: context.text("measured"),
+            ..CounterRow::default()
+        };
+        context.add(&row)
     }
 }
 

@@ -19,7 +19,7 @@ pub enum Value<'a> {
     Blob,
 }
 
-/// What to read of a table: rows in order of the first column, then downwards of the second,
+/// A selection of a table's columns: rows come in order of the first column, then downwards of the second,
 /// then as they are stored. A column that is `None` is null in each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
@@ -31,10 +31,13 @@ pub struct Scan {
 
 impl Scan {
     /// All of some columns, which are there.
-    pub(crate) fn of(table: &str, columns: &[&str]) -> Self {
+    pub(crate) fn new(table: &str, columns: &[&str]) -> Self {
         Self {
             table: table.to_owned(),
-            columns: columns.iter().map(|name| Some((*name).to_owned())).collect(),
+            columns: columns
+                .iter()
+                .map(|name| Some((*name).to_owned()))
+                .collect(),
         }
     }
 }
@@ -42,7 +45,7 @@ impl Scan {
 /// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
 pub(crate) const LATEST_NS: i64 = i64::MAX / 2;
 
-/// Whether the times of a row count for [`Source::earliest`].
+/// True where the times of a row count for [`Source::earliest`].
 pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
     let was_timed = (start_ns, end_ns) != (0, Some(0));
     let is_near = start_ns > -2 * LATEST_NS && start_ns < 2 * LATEST_NS;
@@ -51,7 +54,7 @@ pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
     was_timed && is_near && is_forward
 }
 
-/// What takes the rows: the number of the scan, and its values.
+/// A function that takes rows: the number of the scan, and its values.
 pub type Visit<'v> = dyn FnMut(usize, &[Value<'_>]) -> Result<(), Error> + 'v;
 
 /// The tables of an export.
@@ -62,7 +65,7 @@ pub trait Source {
     /// Columns of a table; `None` where it is not there.
     fn columns(&self, table: &str) -> Option<&[String]>;
 
-    /// Whether a table is there with all of some columns.
+    /// True where a table is there with all of some columns.
     fn has_columns(&self, table: &str, columns: &[&str]) -> bool {
         let there = self.columns(table);
         there.is_some_and(|there| columns.iter().all(|name| there.iter().any(|c| c == name)))

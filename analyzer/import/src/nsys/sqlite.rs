@@ -28,7 +28,7 @@ struct Table {
     columns: Vec<String>,
     /// About.
     rows: u64,
-    /// Which of its rows can be read, where it is known not to be all.
+    /// The rows that can be read, where they are known not to be all.
     good: Option<Good>,
 }
 

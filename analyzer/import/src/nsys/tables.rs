@@ -3,7 +3,7 @@
 use super::source::{Scan, Source};
 use crate::Notes;
 
-/// What the rows of a table are.
+/// Kind of a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// NVTX ranges and marks.
@@ -38,7 +38,7 @@ const TIMES: Columns = &[&["start"], &["end"]];
 pub struct Known {
     kind: Kind,
     name: &'static str,
-    /// What is missing without it.
+    /// The part of a run that is missing without it.
     gives: &'static str,
     /// Each with its names, the newest first; the first two are start and end.
     columns: &'static [Columns],
@@ -227,7 +227,7 @@ impl Found {
     }
 }
 
-/// Which of the tables are there, and what their columns are called. What is missing is noted.
+/// The known tables that are there, with the names of their columns. What is missing is noted.
 pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<Found> {
     let mut found = Vec::new();
     for table in known {

@@ -2,9 +2,8 @@ mod damaged;
 mod device;
 mod fixture;
 
-use fixture::{Export, FULL};
-
 use crate::Error;
+use fixture::{Export, FULL};
 
 #[test]
 fn every_table_becomes_rows_on_one_timeline() {

@@ -31,7 +31,7 @@ struct Summary {
     total_syscalls: Option<u64>,
 }
 
-/// Whether to go on.
+/// A function that takes a call; it gives false to stop.
 pub type Visit<'v> = dyn FnMut(Syscall) -> bool + 'v;
 
 /// Reads one document; the program's output may follow it.

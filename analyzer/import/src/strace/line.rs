@@ -1,6 +1,6 @@
 //! One line of strace.
 
-/// What a line says. Times are nanoseconds since the Unix epoch; the process id is 0 without `-f`.
+/// A line by its kind. Times are nanoseconds since the Unix epoch; the process id is 0 without `-f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'t> {
     Call {

@@ -95,8 +95,8 @@ fn kernel_sources_become_files_again_if_they_are_what_their_rows_say() {
     // Longer than any other text may be.
     let long = "// größer\n".repeat(10_000);
     let (short, long_hash) = (
-        trueno_recorder::PtxHash::from_source(".version").to_string(),
-        trueno_recorder::PtxHash::from_source(&long).to_string(),
+        trueno_format::PtxHash::from_source(".version").to_string(),
+        trueno_format::PtxHash::from_source(&long).to_string(),
     );
     let held = |text: &str| format!(",\"trueno\":{{\"ptx_source\":{}}}", serde_json::json!(text));
     let events = [

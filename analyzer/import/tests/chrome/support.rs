@@ -9,8 +9,8 @@ use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
 use trueno_import::{Notes, Options, chrome};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::RunWriter;
 
 /// A run that was imported.
 pub struct Imported {

@@ -20,8 +20,8 @@ use std::path::Path;
 
 use random::Random;
 use trueno_import::{Error, Notes, Options, chrome, nsys};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::RunWriter;
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::RunWriter;
 
 type Import = fn(&Path, &mut Random, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use trueno_import::cuda::spool::collect;
-use trueno_recorder::RecordedCeilings;
+use trueno_format::RecordedCeilings;
 
 use crate::examples::example;
 use crate::fake;

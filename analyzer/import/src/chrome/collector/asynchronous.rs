@@ -2,12 +2,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::Collector;
+use crate::Error;
 use crate::chrome::category::Class;
 use crate::chrome::event::Event;
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, NO_ID, What};
-use super::Collector;
-use crate::Error;
 
 impl Collector<'_> {
     /// Asynchronous work has an id and no thread: it gets a lane of its process and category.

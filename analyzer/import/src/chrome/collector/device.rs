@@ -1,11 +1,11 @@
 //! Work of devices, and waits for it.
 
-use crate::chrome::category::Class;
-use crate::chrome::event::{Arguments, Event};
-use crate::chrome::decimal::identity;
-use crate::chrome::record::{Link, NO_ID, NONE, Part, pair};
 use super::Collector;
 use crate::Error;
+use crate::chrome::category::Class;
+use crate::chrome::decimal::identity;
+use crate::chrome::event::{Arguments, Event};
+use crate::chrome::record::{Link, NO_ID, NONE, Part, pair};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -70,7 +70,13 @@ impl Collector<'_> {
                 let word = |id: Option<i64>| id.and_then(|id| u64::try_from(id).ok());
                 let record = [arguments.wait_correlation, arguments.wait_stream]
                     .map(|id| word(id).unwrap_or(NO_ID));
-                link.more = [kind as u64, event_id.unwrap_or(NO_ID), record[0], record[1], 0];
+                link.more = [
+                    kind as u64,
+                    event_id.unwrap_or(NO_ID),
+                    record[0],
+                    record[1],
+                    0,
+                ];
             }
             _ => {
                 let (grid, block) = (
@@ -163,7 +169,11 @@ mod tests {
         use MemoryKind::{Device, Pageable, Pinned};
         let number = |kind: Option<MemoryKind>| kind.map_or(NONE, |kind| kind as u32);
         for (name, from, to) in [
-            ("Memcpy HtoD (Pageable -> Device)", Some(Pageable), Some(Device)),
+            (
+                "Memcpy HtoD (Pageable -> Device)",
+                Some(Pageable),
+                Some(Device),
+            ),
             ("Memcpy DtoH (Device -> Pinned)", Some(Device), Some(Pinned)),
             ("Memcpy DtoD (Device -> Unknown)", Some(Device), None),
             ("Memset (Device)", None, Some(Device)),

@@ -2,10 +2,10 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::chrome::event::Event;
-use crate::chrome::record::{Host, NO_ID, NONE, What};
 use super::Collector;
 use crate::Error;
+use crate::chrome::event::Event;
+use crate::chrome::record::{Host, NO_ID, NONE, What};
 
 impl Collector<'_> {
     /// A point of a lane.
@@ -78,7 +78,7 @@ impl Collector<'_> {
         self.point(event, what, name, value.to_bits(), 0)
     }
 
-    /// What the allocator says it holds after an event. Of the host PyTorch counts from when its
+    /// Adds the totals that an allocator states with an event. Of the host PyTorch counts from when its
     /// profiler was told to look at memory, which the events say by themselves, and reserves nothing.
     fn totals(&mut self, event: &Event, device: u32, bytes: i64) -> Result<(), Error> {
         let (allocated, reserved) = (event.arguments.allocated, event.arguments.reserved);

@@ -1,13 +1,13 @@
 //! Intervals: of host threads here, of devices by [`device`](super::device).
 
-use crate::chrome::category::Class;
-use crate::chrome::event::Event;
-use crate::chrome::decimal::{is_in_range, nanoseconds};
-use crate::chrome::open_intervals::Open;
-use crate::chrome::record::{Host, NO_ID, What};
 use super::Collector;
 use super::Step;
 use crate::Error;
+use crate::chrome::category::Class;
+use crate::chrome::decimal::{is_in_range, nanoseconds};
+use crate::chrome::event::Event;
+use crate::chrome::open_intervals::Open;
+use crate::chrome::record::{Host, NO_ID, What};
 use crate::cuda::call_kind::without_version;
 
 impl Collector<'_> {

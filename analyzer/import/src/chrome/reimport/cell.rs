@@ -1,7 +1,7 @@
 //! A value of an export as a cell of its column.
 
-use trueno_recorder::run_writer::{Cell, RunWriter};
-use trueno_recorder::schema::ColumnType;
+use trueno_format::run_writer::{Cell, RunWriter};
+use trueno_format::schema::ColumnType;
 
 use super::event::Field;
 use crate::chrome::decimal::integer;

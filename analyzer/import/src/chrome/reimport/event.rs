@@ -10,7 +10,7 @@ const MAX_SOURCE: usize = 64 << 20;
 /// Columns of one row that are looked at; no table has as many.
 const MAX_FIELDS: usize = 256;
 
-/// What is read of an event.
+/// The members that are read of an event.
 #[derive(Debug, Default)]
 pub(super) struct Event {
     /// The phase, 0 where there is none.

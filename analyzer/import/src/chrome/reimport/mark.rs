@@ -1,10 +1,10 @@
-//! What an export says of its run, in `otherData`.
+//! The mark of an export in `otherData`, and the facts of its run there.
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use trueno_recorder::run_json::RunJson;
+use trueno_format::run_json::RunJson;
 
 use crate::{Error, Notes};
 
@@ -24,7 +24,7 @@ pub(in crate::chrome) struct Mark {
 
 impl Mark {
     /// The mark in `otherData`; `None`: another program's.
-    pub fn of(other_data: &[u8]) -> Option<Self> {
+    pub fn parse(other_data: &[u8]) -> Option<Self> {
         let mut other_data: Value = serde_json::from_slice(other_data).ok()?;
         let mark = other_data.get_mut(MARK)?;
         let format = mark.get("format")?.as_u64()?;

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::io::Read;
 
-use trueno_recorder::PtxHash;
-
-use trueno_recorder::run_writer::{Cell, RunWriter, TableId};
+use trueno_format::PtxHash;
+use trueno_format::run_writer::{Cell, RunWriter, TableId};
 
 use super::cell::cell;
 use super::event::{Event, Field, Row};
 use crate::chrome::category::Categories;
-use crate::chrome::document::{Failure, Sink};
 use crate::chrome::decimal::nanoseconds;
+use crate::chrome::document::{Failure, Sink};
 use crate::chrome::scanner::{Scanned, Scanner};
 use crate::{Error, Notes};
 

@@ -4,25 +4,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use trueno_cupti::record::Api;
+use trueno_format::run_json::RunJson;
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{TableRow, ThreadRow};
 
 use super::ceilings::CeilingsOfDevice;
 use super::clocks;
 use super::facts;
-use super::spool_reader::{Domain, Spool};
 use super::graph_edges::Node;
+use super::spool_reader::{Domain, Spool};
 use crate::Error;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::{Launch, Launches, Link};
 use crate::cuda::streams::{Stream, Streams};
-use trueno_recorder::run_json::RunJson;
-use trueno_recorder::run_writer::{Cell, RunWriter, TableId, Text};
 
 /// The run of one process.
 #[derive(Clone, Debug)]
 pub struct Collected {
     /// Its run directory.
     pub path: PathBuf,
-    /// What that says.
+    /// Its `run.json`.
     pub run: RunJson,
 }
 
@@ -37,7 +38,7 @@ pub struct Build {
     /// Rows that nodes of replayed graphs became.
     pub nodes: Vec<Node>,
     /// Rows of `threads` by the operating system's number, in order of their first event.
-    threads: BTreeMap<u32, ThreadRow>,
+    threads: BTreeMap<u32, Thread>,
     last_id: u64,
     /// Where the last row ends.
     last: i64,
@@ -48,12 +49,12 @@ pub struct Build {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ThreadRow {
+struct Thread {
     number: u32,
     start: i64,
 }
 
-/// What CUPTI says where no stream is meant.
+/// CUPTI's number where no stream is meant.
 const NO_STREAM: u32 = u32::MAX;
 
 /// An interval on the run's timeline.
@@ -70,7 +71,7 @@ pub fn build(
     here: bool,
     ceilings: CeilingsOfDevice<'_>,
 ) -> Result<Collected, Error> {
-    let into = RunWriter::create(path, facts::of(&from, here))?;
+    let into = RunWriter::create(path, facts::run_json(&from, here))?;
     let mut build = Build {
         into,
         origin: from.facts.start_realtime_ns,
@@ -106,23 +107,19 @@ pub fn build(
 }
 
 impl Build {
-    /// The table of that name.
-    pub fn table(&self, name: &'static str) -> Result<TableId, Error> {
-        let problem = || trueno_recorder::Error::Row {
-            table: name,
-            problem: "no such table in a run".to_owned(),
-        };
-        Ok(self.into.table(name).ok_or_else(problem)?)
+    /// Writes a row.
+    pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
+        Ok(self.into.add(row)?)
     }
 
-    /// A text cell.
-    pub fn text(&mut self, text: &str) -> Cell {
-        Cell::Text(self.into.text(text))
+    /// Interns a text.
+    pub fn text(&mut self, text: &str) -> Text {
+        self.into.text(text)
     }
 
-    /// A text cell, null for none.
-    pub fn maybe(&mut self, text: Option<&str>) -> Cell {
-        text.map_or(Cell::Null, |text| self.text(text))
+    /// Interns a text where there is one.
+    pub fn maybe(&mut self, text: Option<&str>) -> Option<Text> {
+        text.map(|text| self.text(text))
     }
 
     /// An id no other row has.
@@ -241,7 +238,7 @@ impl Build {
         let mut order: Vec<(i64, u32)> = first.into_iter().map(|(os, at)| (at, os)).collect();
         order.sort_unstable();
         for (number, (at, os)) in order.into_iter().enumerate() {
-            let row = ThreadRow {
+            let row = Thread {
                 number: number as u32,
                 start: at.saturating_sub(self.origin),
             };
@@ -250,8 +247,7 @@ impl Build {
     }
 
     fn thread_rows(&mut self) -> Result<(), Error> {
-        let table = self.table("threads")?;
-        let mut rows: Vec<(u32, ThreadRow)> =
+        let mut rows: Vec<(u32, Thread)> =
             self.threads.iter().map(|(os, row)| (*os, *row)).collect();
         rows.sort_by_key(|(_, row)| row.number);
         // Without the operating system's numbers they are some of pthread's own.
@@ -259,14 +255,14 @@ impl Build {
         let system = cupti.is_none_or(|cupti| cupti.system_threads);
         for (os, row) in rows {
             let name = self.from.threads.get(&os).cloned();
-            let cells = [
-                Cell::U64(row.number.into()),
-                self.maybe(name.as_deref()),
-                system.then_some(u64::from(os)).into(),
-                Cell::I64(row.start),
-                Cell::Null, // dropped
-            ];
-            self.into.row(table, &cells)?;
+            let row = ThreadRow {
+                thread: row.number,
+                name: self.maybe(name.as_deref()),
+                os_id: system.then_some(u64::from(os)),
+                start_ns: Some(row.start),
+                ..ThreadRow::default()
+            };
+            self.add(&row)?;
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! Ceilings of the recording's devices, where the caller has any.
 
+use trueno_format::schema::CeilingRow;
+use trueno_format::{Ceiling, RecordedCeilings};
+
 use super::build::Build;
-use trueno_recorder::{Ceiling, RecordedCeilings};
 use crate::Error;
-use trueno_recorder::run_writer::Cell;
 
 /// Ceilings of a device, by its number in the recording and its UUID.
 pub type CeilingsOfDevice<'a> = &'a dyn Fn(u32, &[u8; 16]) -> RecordedCeilings;
@@ -26,22 +27,21 @@ pub fn write(build: &mut Build, of_device: CeilingsOfDevice<'_>) -> Result<(), E
 }
 
 fn row(build: &mut Build, ceiling: &Ceiling) -> Result<(), Error> {
-    let table = build.table("ceilings")?;
-    let cells = [
-        build.text(&ceiling.device),
-        build.text(ceiling.kind.name()),
-        build.maybe(ceiling.level.as_deref()),
-        build.maybe(ceiling.precision.as_deref()),
-        ceiling.threads.map(u64::from).into(),
-        Cell::F64(ceiling.value),
-        build.text(ceiling.unit()),
-        build.text(ceiling.source.name()),
-        build.maybe(ceiling.operation.as_deref()),
-        ceiling.median.into(),
-        ceiling.spread.into(),
-        ceiling.repetitions.map(u64::from).into(),
-        ceiling.settled.map_or(Cell::Null, Cell::Bool),
-        ceiling.earlier.into(),
-    ];
-    Ok(build.into.row(table, &cells)?)
+    let row = CeilingRow {
+        device: build.text(&ceiling.device),
+        kind: build.text(ceiling.kind.name()),
+        level: build.maybe(ceiling.level.as_deref()),
+        precision: build.maybe(ceiling.precision.as_deref()),
+        threads: ceiling.threads,
+        value: ceiling.value,
+        unit: build.text(ceiling.unit()),
+        source: build.text(ceiling.source.name()),
+        operation: build.maybe(ceiling.operation.as_deref()),
+        median: ceiling.median,
+        spread: ceiling.spread,
+        repetitions: ceiling.repetitions,
+        settled: ceiling.settled,
+        earlier: ceiling.earlier,
+    };
+    build.add(&row)
 }

@@ -1,26 +1,27 @@
-//! The clocks of a recorded process: times are those of `CLOCK_REALTIME`, which may be set while it runs.
+//! The clocks of a recorded process.
+//!
+//! Times are those of `CLOCK_REALTIME`, on which CUPTI's and NVTX's events both are. It may be set while the process
+//! runs: so the clocks are read side by side every second, and a clock that was set is seen and said. No time is
+//! ever moved: a kernel that seems to start before its call is kept as not valid.
 
 use trueno_cupti::spool::ClockReading;
+use trueno_format::schema::ClockPairRow;
 
 use super::build::Build;
 use crate::Error;
-use trueno_recorder::run_writer::Cell;
 
 /// A clock that is set moves by more than this a second.
 const STEADY_NS_PER_S: i64 = 1_000;
 
 pub fn write(build: &mut Build) -> Result<(), Error> {
-    let table = build.table("clock_pairs")?;
     let monotonic_origin = build.from.facts.start_monotonic_ns;
     for reading in build.from.clocks.clone() {
-        let cells = [
-            Cell::U64(reading.raw_ns),
-            Cell::I64(reading.monotonic_ns.saturating_sub(monotonic_origin)),
-            Cell::I64(reading.realtime_ns),
-            Cell::Null, // device
-            Cell::Null, // device_ns
-        ];
-        build.into.row(table, &cells)?;
+        build.add(&ClockPairRow {
+            ticks: reading.raw_ns,
+            host_ns: reading.monotonic_ns.saturating_sub(monotonic_origin),
+            realtime_ns: reading.realtime_ns,
+            ..ClockPairRow::default()
+        })?;
     }
     for (before, after, by) in steps(&build.from.clocks) {
         let [from, to] = [before, after].map(|reading| build.own_time(reading.realtime_ns));
@@ -45,7 +46,7 @@ fn steps(readings: &[ClockReading]) -> Vec<(ClockReading, ClockReading, i64)> {
     stepped.collect()
 }
 
-/// How long the run lasted: to its end, or as far as anything is known.
+/// Length of the run: to its end, or as far as anything is known.
 pub fn wall(build: &Build) -> Option<i64> {
     match &build.from.end {
         Some(end) => Some(build.own_time(end.realtime_ns).max(build.last())),

@@ -2,16 +2,18 @@
 
 use trueno_cupti::kind;
 use trueno_cupti::record::Kernel;
+use trueno_format::schema::{
+    AllocationRow, DeviceEventRow, EdgeRow, KernelRow, StreamRow, SyncRow, TransferRow,
+};
 
 use super::build::{Build, Interval};
-use super::spool_reader::Transfer;
 use super::host_rows::correlation;
+use super::spool_reader::Transfer;
 use crate::Error;
 use crate::cuda::cupti_enums::{self, MemoryKind, SyncKind, memory_sign, stream_kind};
 use crate::cuda::device_waits::{DeviceWaits, Wait, Work};
 use crate::cuda::event_waits::{CudaEvent, EventWaits};
 use crate::cuda::launches::Launch;
-use trueno_recorder::run_writer::Cell;
 
 impl Build {
     pub fn device_rows(&mut self) -> Result<(), Error> {
@@ -44,10 +46,8 @@ impl Build {
     }
 
     pub(super) fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
-        let table = self.table("edges")?;
         let kind = self.text(kind);
-        let cells = [Cell::U64(from), Cell::U64(to), kind];
-        Ok(self.into.row(table, &cells)?)
+        self.add(&EdgeRow { from, to, kind })
     }
 
     /// Links work to its call, and offers it to the waits.
@@ -74,7 +74,6 @@ impl Build {
     }
 
     fn kernel(&mut self, kernel: &Kernel, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
-        let table = self.table("kernels")?;
         let id = self.id();
         let launch = self.launch(kernel.correlation);
         let stated = self.interval(kernel.start, kernel.end);
@@ -91,44 +90,39 @@ impl Build {
             self.not_sound("kernel", reason);
         }
         let stream = self.stream(Some(kernel.device), kernel.context, kernel.stream);
-        let number = |value: u32| Cell::U64(value.into());
         let name = match self.from.name(kernel.name) {
             Some(name) => name.to_owned(),
             None => "kernel without a name".to_owned(),
         };
-        let cells = [
-            Cell::U64(id),
-            launch.and_then(|launch| launch.brick()).into(),
-            self.text(&name),
-            self.text("cuda"),
-            launch.map(|launch| u64::from(launch.thread)).into(),
-            number(kernel.device),
-            stream.map(u64::from).into(),
-            correlation(kernel.correlation),
-            Cell::I64(interval.start),
-            Cell::I64(interval.dur),
-            self.text("device"),
-            self.time(kernel.queued).into(),
-            self.time(kernel.submitted).into(),
-            number(kernel.grid_x),
-            number(kernel.grid_y),
-            number(kernel.grid_z),
-            number(kernel.block_x),
-            number(kernel.block_y),
-            number(kernel.block_z),
-            Cell::U64(kernel.registers.into()),
-            number(kernel.smem_static),
-            number(kernel.smem_dynamic),
-            Cell::Null, // ptx_hash
-            (kernel.graph_node != 0).then_some(kernel.graph_node).into(),
-            Cell::Null, // elements
-            Cell::Null, // flops
-            Cell::Null, // bytes
-            Cell::Null, // work_source
-            Cell::Bool(reason.is_none()),
-            self.maybe(reason),
-        ];
-        self.into.row(table, &cells)?;
+        let row = KernelRow {
+            id,
+            brick: launch.and_then(|launch| launch.brick()),
+            name: self.text(&name),
+            backend: Some(self.text("cuda")),
+            thread: launch.map(|launch| launch.thread),
+            device: Some(kernel.device),
+            stream,
+            correlation: correlation(kernel.correlation),
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            timing: self.text("device"),
+            queued_ns: self.time(kernel.queued),
+            submitted_ns: self.time(kernel.submitted),
+            grid_x: Some(kernel.grid_x),
+            grid_y: Some(kernel.grid_y),
+            grid_z: Some(kernel.grid_z),
+            block_x: Some(kernel.block_x),
+            block_y: Some(kernel.block_y),
+            block_z: Some(kernel.block_z),
+            registers: Some(kernel.registers.into()),
+            smem_static: Some(kernel.smem_static),
+            smem_dynamic: Some(kernel.smem_dynamic),
+            graph_node: (kernel.graph_node != 0).then_some(kernel.graph_node),
+            valid: reason.is_none(),
+            reason: self.maybe(reason),
+            ..KernelRow::default()
+        };
+        self.add(&row)?;
         if reason.is_some() {
             return Ok(());
         }
@@ -165,27 +159,26 @@ impl Build {
                 return Ok(());
             }
         };
-        let table = self.table("transfers")?;
         let id = self.id();
         let launch = self.launch(transfer.correlation);
         let stream = self.stream(Some(transfer.device), transfer.context, transfer.stream);
-        let cells = [
-            Cell::U64(id),
-            launch.and_then(|launch| launch.brick()).into(),
-            self.text(transfer.direction.name()),
-            Cell::U64(transfer.bytes),
-            self.maybe(transfer.src_kind.map(MemoryKind::name)),
-            self.maybe(transfer.dst_kind.map(MemoryKind::name)),
-            Cell::Bool(transfer.is_async),
-            launch.map(|launch| u64::from(launch.thread)).into(),
-            Cell::U64(transfer.device.into()),
-            stream.map(u64::from).into(),
-            Cell::I64(interval.start),
-            Cell::I64(interval.dur),
-            self.text("device"),
-            correlation(transfer.correlation),
-        ];
-        self.into.row(table, &cells)?;
+        let row = TransferRow {
+            id,
+            brick: launch.and_then(|launch| launch.brick()),
+            direction: self.text(transfer.direction.name()),
+            bytes: transfer.bytes,
+            src_kind: self.maybe(transfer.src_kind.map(MemoryKind::name)),
+            dst_kind: self.maybe(transfer.dst_kind.map(MemoryKind::name)),
+            is_async: Some(transfer.is_async),
+            thread: launch.map(|launch| launch.thread),
+            device: Some(transfer.device),
+            stream,
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            timing: self.text("device"),
+            correlation: correlation(transfer.correlation),
+        };
+        self.add(&row)?;
         self.reach(interval);
         self.node(transfer.correlation, transfer.graph_node, id, interval);
         let done = Work {
@@ -204,7 +197,6 @@ impl Build {
         let mut waits = Vec::new();
         let mut syncs = std::mem::take(&mut self.from.syncs);
         syncs.sort_by_key(|sync| (sync.start, sync.correlation));
-        let table = self.table("syncs")?;
         for sync in syncs {
             let interval = match self.interval(sync.start, sync.end) {
                 Ok(interval) => interval,
@@ -220,22 +212,20 @@ impl Build {
             let for_event = kind.is_some_and(SyncKind::is_for_event) && sync.event != u32::MAX;
             // A stream that waits for an event does not hold up the host.
             let launch = self.launch(sync.correlation);
-            let thread = launch
-                .filter(|_| kind.is_none_or(SyncKind::holds_up_host))
-                .map(|l| u64::from(l.thread));
-            let cells = [
-                Cell::U64(id),
-                self.text(kind.map_or("unknown", SyncKind::name)),
-                Cell::Null, // name
-                thread.into(),
-                device.map(u64::from).into(),
-                stream.map(u64::from).into(),
-                for_event.then_some(u64::from(sync.event)).into(),
-                Cell::I64(interval.start),
-                Cell::I64(interval.dur),
-                correlation(sync.correlation),
-            ];
-            self.into.row(table, &cells)?;
+            let launch = launch.filter(|_| kind.is_none_or(SyncKind::holds_up_host));
+            let row = SyncRow {
+                id,
+                kind: self.text(kind.map_or("unknown", SyncKind::name)),
+                thread: launch.map(|launch| launch.thread),
+                device,
+                stream,
+                event: for_event.then_some(u64::from(sync.event)),
+                start_ns: interval.start,
+                dur_ns: interval.dur,
+                correlation: correlation(sync.correlation),
+                ..SyncRow::default()
+            };
+            self.add(&row)?;
             self.reach(interval);
             if for_event {
                 let event = cuda_event(sync.context, sync.event, sync.event_sync, sync.correlation);
@@ -259,30 +249,32 @@ impl Build {
     fn events(&mut self, waits: &mut EventWaits) -> Result<(), Error> {
         let mut events = std::mem::take(&mut self.from.events);
         events.sort_by_key(|event| event.correlation);
-        let table = self.table("device_events")?;
         for event in events {
             let id = self.id();
             // Shorter records do not say the device; its context does.
             let device = self.device_of(event.context).or(event.device);
             let stream = self.stream(device, event.context, event.stream);
             let time = event.time.and_then(|time| self.time(time));
-            let cells = [
-                Cell::U64(id),
-                Cell::U64(event.event.into()),
-                device.map(u64::from).into(),
-                stream.map(u64::from).into(),
-                time.into(),
-                correlation(event.correlation),
-            ];
-            self.into.row(table, &cells)?;
-            let event = cuda_event(event.context, event.event, event.event_sync, event.correlation);
+            self.add(&DeviceEventRow {
+                id,
+                event: event.event.into(),
+                device,
+                stream,
+                time_ns: time,
+                correlation: correlation(event.correlation),
+            })?;
+            let event = cuda_event(
+                event.context,
+                event.event,
+                event.event_sync,
+                event.correlation,
+            );
             event.recorded(id, waits)?;
         }
         Ok(())
     }
 
     fn memories(&mut self) -> Result<(), Error> {
-        let table = self.table("allocations")?;
         for memory in std::mem::take(&mut self.from.memories) {
             let Some(sign) = memory_sign(memory.operation.into()) else {
                 self.not_sound("memory", "neither taken nor given back");
@@ -297,24 +289,22 @@ impl Build {
             let kind = MemoryKind::from_cupti(memory.memory_kind.into());
             let on_device = !kind.is_some_and(MemoryKind::is_of_host);
             let name = self.from.name(memory.name).map(str::to_owned);
-            let cells = [
-                Cell::I64(time),
-                launch.map(|launch| u64::from(launch.thread)).into(),
-                launch.and_then(|launch| launch.brick()).into(),
-                on_device.then_some(u64::from(memory.device)).into(),
-                Cell::I64(sign * bytes),
-                self.maybe(name.as_deref().or(kind.map(MemoryKind::name))),
-                Cell::U64(memory.address),
-                Cell::Null, // weight
-                Cell::Null, // sample_bytes
-            ];
-            self.into.row(table, &cells)?;
+            let row = AllocationRow {
+                time_ns: time,
+                thread: launch.map(|launch| launch.thread),
+                span: launch.and_then(|launch| launch.brick()),
+                device: on_device.then_some(memory.device),
+                bytes: sign * bytes,
+                tag: self.maybe(name.as_deref().or(kind.map(MemoryKind::name))),
+                address: Some(memory.address),
+                ..AllocationRow::default()
+            };
+            self.add(&row)?;
         }
         Ok(())
     }
 
     fn stream_rows(&mut self) -> Result<(), Error> {
-        let table = self.table("streams")?;
         let streams: Vec<_> = self.from.streams.values().copied().collect();
         for stream in streams {
             let device = self.device_of(stream.context);
@@ -327,13 +317,13 @@ impl Build {
                 stream_kind(stream.flag.into())
             };
             let Some(number) = number else { continue };
-            let cells = [
-                device.map(u64::from).into(),
-                Cell::U64(number.into()),
-                self.maybe(kind),
-                Cell::I64(stream.priority.into()),
-            ];
-            self.into.row(table, &cells)?;
+            let row = StreamRow {
+                device,
+                stream: number,
+                kind: self.maybe(kind),
+                priority: Some(stream.priority.into()),
+            };
+            self.add(&row)?;
         }
         Ok(())
     }
@@ -358,7 +348,8 @@ fn device_joins(mut work: Vec<(i64, Work)>, mut waits: Vec<Wait>) -> Vec<(u64, u
     let mut pairs = Vec::new();
     let mut work = work.into_iter().peekable();
     for wait in waits {
-        while let Some((start_ns, work)) = work.next_if(|(start_ns, _)| *start_ns <= wait.start_ns) {
+        while let Some((start_ns, work)) = work.next_if(|(start_ns, _)| *start_ns <= wait.start_ns)
+        {
             pairs.extend(joins.until(start_ns));
             joins.work(work, start_ns);
         }

@@ -1,10 +1,10 @@
-//! What devices were like: clocks, temperature, power.
+//! Clocks, temperature and power of devices.
 
 use trueno_cupti::record::Environment;
+use trueno_format::schema::CounterRow;
 
 use super::build::Build;
 use crate::Error;
-use trueno_recorder::run_writer::Cell;
 
 /// Names, values and units of a record; none of what is not known.
 fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {
@@ -22,7 +22,6 @@ fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {
 
 impl Build {
     pub(super) fn environments(&mut self) -> Result<(), Error> {
-        let table = self.table("counters")?;
         let mut all = std::mem::take(&mut self.from.environments);
         all.sort_by_key(|of| (of.time, of.device, of.what));
         for of in all {
@@ -31,16 +30,15 @@ impl Build {
                 continue;
             };
             for (name, value, unit) in readings(&of) {
-                let cells = [
-                    Cell::I64(time),
-                    Cell::Null, // span
-                    Cell::Null, // thread
-                    self.text(&format!("gpu{} {name}", of.device)),
-                    Cell::F64(value.into()),
-                    self.text(unit),
-                    self.text("measured"),
-                ];
-                self.into.row(table, &cells)?;
+                let row = CounterRow {
+                    time_ns: time,
+                    name: self.text(&format!("gpu{} {name}", of.device)),
+                    value: value.into(),
+                    unit: Some(self.text(unit)),
+                    source: self.text("measured"),
+                    ..CounterRow::default()
+                };
+                self.add(&row)?;
             }
         }
         Ok(())

@@ -1,17 +1,17 @@
 //! Ids that other libraries gave to calls (`cuptiActivityPushExternalCorrelationId`): what they stand for only those
 //! libraries know, so each is kept as it was given, at its call.
 
+use trueno_format::schema::CounterRow;
+
 use super::build::Build;
 use crate::Error;
 use crate::cuda::cupti_enums::external_kind;
-use trueno_recorder::run_writer::Cell;
 
 /// The first whole number that a value of `counters` cannot hold with all before it.
 const TOO_LARGE: u64 = 1 << 53;
 
 impl Build {
     pub(super) fn externals(&mut self) -> Result<(), Error> {
-        let table = self.table("counters")?;
         let mut all = std::mem::take(&mut self.from.externals);
         all.sort_by_key(|of| (of.correlation, of.what, of.external));
         // A call of the runtime and that of the driver in it have a record each, of the same call.
@@ -28,16 +28,16 @@ impl Build {
                 );
                 continue;
             }
-            let cells = [
-                Cell::I64(call.start_ns),
-                Cell::U64(call.call),
-                Cell::U64(call.thread.into()),
-                self.text(&format!("external id: {}", external_kind(of.what))),
-                Cell::F64(of.external as f64),
-                self.text("id"),
-                self.text("declared"),
-            ];
-            self.into.row(table, &cells)?;
+            let row = CounterRow {
+                time_ns: call.start_ns,
+                span: Some(call.call),
+                thread: Some(call.thread),
+                name: self.text(&format!("external id: {}", external_kind(of.what))),
+                value: of.external as f64,
+                unit: Some(self.text("id")),
+                source: self.text("declared"),
+            };
+            self.add(&row)?;
         }
         Ok(())
     }

@@ -1,41 +1,43 @@
-//! What `run.json` and `diagnostics` say of a recording.
+//! Facts of a recording, for `run.json` and `diagnostics`.
 
 use std::collections::BTreeMap;
 
 use trueno_cupti::record::Device;
 use trueno_cupti::spool::Severity;
+use trueno_format::host;
+use trueno_format::run_directory::new_run_id;
+use trueno_format::run_json::{
+    Capture, Clock, Host, Options, Producer, Program, Recovery, RunJson,
+};
+use trueno_format::schema::DiagnosticRow;
 
 use super::build::Build;
 use super::spool_reader::Spool;
 use crate::Error;
-use trueno_recorder::host;
-use trueno_recorder::run_json::{self, Capture, Host, Producer, Program, Recovery, RunJson};
-use trueno_recorder::run_writer::Cell;
-use trueno_recorder::random_number;
 
-/// What is known from the beginning.
-pub fn of(from: &Spool, here: bool) -> RunJson {
+/// The facts that are known from the beginning.
+pub fn run_json(from: &Spool, here: bool) -> RunJson {
     RunJson {
         producer: Producer {
             name: "trueno-record run".to_owned(),
             version: from.facts.recorder_version.clone(),
         },
-        run_id: format!("{:016x}", random_number()),
+        run_id: new_run_id(),
         program: Program {
             argv: from.facts.argv.clone(),
             pid: Some(from.facts.pid),
         },
         host: if here { host::facts() } else { Host::default() },
-        clock: run_json::Clock {
+        clock: Clock {
             source: "realtime".to_owned(),
             ticks_per_second: Some(1e9),
             origin_realtime_ns: from.facts.start_realtime_ns,
             resolution_ns: None,
         },
-        recorder: run_json::Options {
+        recorder: Options {
             overflow: "drop".to_owned(),
             sync_mode: "none".to_owned(),
-            ..run_json::Options::default()
+            ..Options::default()
         },
         recovery: from.end.is_none().then_some(Recovery {
             rows_from_live: 0,
@@ -45,7 +47,7 @@ pub fn of(from: &Spool, here: bool) -> RunJson {
     }
 }
 
-/// What is known at the end.
+/// Writes the facts that are known at the end.
 pub fn write(build: &mut Build) -> Result<(), Error> {
     let capture = capture(build);
     let mut problems = std::mem::take(&mut build.problems);
@@ -129,21 +131,20 @@ fn in_words(device: &Device, from: &Spool) -> String {
 }
 
 fn diagnostics(build: &mut Build, capture: &Capture, problems: &[String]) -> Result<(), Error> {
-    let table = build.table("diagnostics")?;
     let row = |build: &mut Build,
                time: Option<i64>,
                severity: &str,
                code: &str,
                text: &str,
                count: u64| {
-        let cells = [
-            time.into(),
-            build.text(severity),
-            build.text(code),
-            build.text(text),
-            Cell::U64(count),
-        ];
-        build.into.row(table, &cells)
+        let row = DiagnosticRow {
+            time_ns: time,
+            severity: build.text(severity),
+            code: build.text(code),
+            text: build.text(text),
+            count,
+        };
+        build.add(&row)
     };
     for problem in problems {
         row(build, None, Severity::Warning.name(), "capture", problem, 1)?;

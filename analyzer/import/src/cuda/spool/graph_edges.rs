@@ -1,4 +1,4 @@
-//! What the nodes of a replayed graph waited for.
+//! Dependencies between the nodes of a replayed graph.
 //!
 //! A row of a replay has the number of a node of the instantiated graph; edges are between nodes of the program's
 //! graph, which that is a clone of. A node that has no row (an event, a host function, an empty node, a graph in the
@@ -24,7 +24,7 @@ const MAX_CLONES: usize = 16;
 /// A row waits for at most so many others through nodes that have no row.
 const MAX_THROUGH: usize = 64;
 
-/// What was found.
+/// Edges, and counts of those that could not be told.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     /// Ids: what ended, and what began then.
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((found.edges.len() as u64, found.wide), (most + 1, 0));
     }
 
-    /// Whether one node leads to another over nodes without rows, by trying every way.
+    /// True where one node leads to another over nodes without rows, by trying every way.
     fn leads(from: u64, to: u64, edges: &[(u64, u64)], has_row: &[bool]) -> bool {
         edges.iter().any(|(a, b)| {
             *a == from && (*b == to || !has_row[*b as usize] && leads(*b, to, edges, has_row))

@@ -1,20 +1,15 @@
 //! Graphs that were recorded as a whole: one row a launch.
 
 use trueno_cupti::kind;
+use trueno_format::schema::KernelRow;
 
 use super::build::Build;
 use super::host_rows::correlation;
 use crate::Error;
 use crate::cuda::device_waits::Work;
-use trueno_recorder::run_writer::Cell;
-
-/// Columns of `kernels` from `grid_x` to `smem_dynamic`, and from `ptx_hash` to `work_source`.
-const SHAPE: usize = 9;
-const SOURCE_AND_WORK: usize = 6;
 
 impl Build {
     pub(super) fn graphs(&mut self, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
-        let table = self.table("kernels")?;
         let mut graphs = std::mem::take(&mut self.from.graphs);
         graphs.sort_by_key(|graph| (graph.start, graph.correlation));
         for graph in graphs {
@@ -28,25 +23,21 @@ impl Build {
             let id = self.id();
             let launch = self.launch(graph.correlation);
             let stream = self.stream(Some(graph.device), graph.context, graph.stream);
-            let mut cells = vec![
-                Cell::U64(id),
-                launch.and_then(|launch| launch.brick()).into(),
-                self.text(&format!("graph {}", graph.graph)),
-                self.text("cuda"),
-                launch.map(|launch| u64::from(launch.thread)).into(),
-                Cell::U64(graph.device.into()),
-                stream.map(u64::from).into(),
-                correlation(graph.correlation),
-                Cell::I64(interval.start),
-                Cell::I64(interval.dur),
-                self.text("device"),
-                Cell::Null, // queued_ns
-                Cell::Null, // submitted_ns
-            ];
-            cells.extend(std::iter::repeat_with(|| Cell::Null).take(SHAPE + SOURCE_AND_WORK));
-            cells.push(Cell::Bool(true));
-            cells.push(Cell::Null); // reason
-            self.into.row(table, &cells)?;
+            let row = KernelRow {
+                id,
+                brick: launch.and_then(|launch| launch.brick()),
+                name: self.text(&format!("graph {}", graph.graph)),
+                backend: Some(self.text("cuda")),
+                thread: launch.map(|launch| launch.thread),
+                device: Some(graph.device),
+                stream,
+                correlation: correlation(graph.correlation),
+                start_ns: interval.start,
+                dur_ns: interval.dur,
+                timing: self.text("device"),
+                ..KernelRow::default()
+            };
+            self.add(&row)?;
             self.reach(interval);
             let done = Work {
                 id,

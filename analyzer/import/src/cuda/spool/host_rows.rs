@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_format::schema::{BrickRow, CallRow, CounterRow};
+
 use super::build::{Build, Interval};
 use super::range_pairs::{Range, pair};
 use crate::Error;
@@ -9,7 +11,6 @@ use crate::cuda::call_kind::CallKind;
 use crate::cuda::cupti_enums::overhead_kind;
 use crate::cuda::launches::Launch;
 use crate::cuda::open_ranges::OpenRanges;
-use trueno_recorder::run_writer::Cell;
 
 /// A range or a call of a thread.
 enum Event {
@@ -59,7 +60,6 @@ impl Build {
         categories: &BTreeMap<(u32, u32), u32>,
         open: &mut OpenRanges,
     ) -> Result<(), Error> {
-        let table = self.table("bricks")?;
         let id = self.id();
         let parent = open.around(range.start, range.end);
         open.push(id, range.end);
@@ -80,27 +80,20 @@ impl Build {
             start: self.own_time(range.start),
             dur: range.end - range.start,
         };
-        let cells = [
-            Cell::U64(id),
-            parent.into(),
-            self.text("function"),
-            self.text(&name),
-            Cell::Null, // brick_id
-            self.maybe(category.as_deref()),
-            Cell::Null, // backend
-            Cell::U64(self.thread(range.thread).into()),
-            Cell::I64(interval.start),
-            Cell::I64(interval.dur),
-            self.text("host"),
-            Cell::Null, // iteration
-            Cell::Null, // layer
-            Cell::Null, // elements
-            Cell::Null, // flops
-            Cell::Null, // bytes_read
-            Cell::Null, // bytes_written
-        ];
+        let row = BrickRow {
+            id,
+            parent,
+            kind: self.text("function"),
+            name: self.text(&name),
+            category: self.maybe(category.as_deref()),
+            thread: self.thread(range.thread),
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            timing: self.text("host"),
+            ..BrickRow::default()
+        };
         self.reach(interval);
-        Ok(self.into.row(table, &cells)?)
+        self.add(&row)
     }
 
     fn call(&mut self, at: usize, open: &mut OpenRanges) -> Result<(), Error> {
@@ -112,7 +105,6 @@ impl Build {
                 return Ok(());
             }
         };
-        let table = self.table("calls")?;
         let id = self.id();
         let realtime = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let brick = open.around(realtime(call.start), realtime(call.end));
@@ -129,23 +121,21 @@ impl Build {
                 kind: CallKind::from_name(self.into.str(name)),
             });
         }
-        let cells = [
-            Cell::U64(id),
-            brick.into(),
-            Cell::Text(name),
-            Cell::U64(thread.into()),
-            Cell::I64(interval.start),
-            Cell::I64(interval.dur),
-            correlation(call.correlation),
-            Cell::I64(call.status.into()),
-        ];
         self.reach(interval);
-        Ok(self.into.row(table, &cells)?)
+        self.add(&CallRow {
+            id,
+            brick,
+            name,
+            thread,
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            correlation: correlation(call.correlation),
+            status: Some(call.status.into()),
+        })
     }
 
-    /// What CUPTI itself cost.
+    /// Writes CUPTI's own overhead.
     fn overheads(&mut self) -> Result<(), Error> {
-        let table = self.table("counters")?;
         for overhead in std::mem::take(&mut self.from.overheads) {
             let interval = match self.interval(overhead.start, overhead.end) {
                 Ok(interval) => interval,
@@ -156,23 +146,23 @@ impl Build {
             };
             let what = overhead_kind(overhead.what);
             let thread = (overhead.object == 2).then(|| self.thread(overhead.thread));
-            let cells = [
-                Cell::I64(interval.start),
-                Cell::Null, // span
-                thread.map(u64::from).into(),
-                self.text(&format!("cupti_overhead: {what}")),
-                Cell::F64(interval.dur as f64),
-                self.text("ns"),
-                self.text("measured"),
-            ];
+            let row = CounterRow {
+                time_ns: interval.start,
+                thread,
+                name: self.text(&format!("cupti_overhead: {what}")),
+                value: interval.dur as f64,
+                unit: Some(self.text("ns")),
+                source: self.text("measured"),
+                ..CounterRow::default()
+            };
             *self.overhead_ns.entry(what).or_default() += interval.dur as u64;
-            self.into.row(table, &cells)?;
+            self.add(&row)?;
         }
         Ok(())
     }
 }
 
 /// A correlation id; 0 is none.
-pub fn correlation(number: u32) -> Cell {
-    (number != 0).then_some(u64::from(number)).into()
+pub fn correlation(number: u32) -> Option<u64> {
+    (number != 0).then_some(u64::from(number))
 }

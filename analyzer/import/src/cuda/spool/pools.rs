@@ -7,17 +7,17 @@
 use std::collections::BTreeMap;
 
 use trueno_cupti::record::{Memory, MemoryPool};
+use trueno_format::schema::CounterRow;
 
 use super::build::Build;
 use crate::Error;
-use trueno_recorder::run_writer::Cell;
 
 /// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: figures of other pools are not valid.
 const OWN: u32 = 1;
 /// `CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED`.
 const DESTROYED: u32 = 2;
 
-/// What a record says of a pool.
+/// Size and use of a pool at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
     time: u64,
@@ -30,7 +30,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn of_memory(memory: &Memory) -> Option<Self> {
+    fn from_memory(memory: &Memory) -> Option<Self> {
         (memory.pool_kind == Some(OWN)).then_some(Self {
             time: memory.time,
             correlation: memory.correlation,
@@ -42,7 +42,7 @@ impl Reading {
         })
     }
 
-    fn of_pool(pool: &MemoryPool) -> Option<Self> {
+    fn from_pool(pool: &MemoryPool) -> Option<Self> {
         let is_last = pool.operation == DESTROYED;
         (pool.pool_kind == OWN).then_some(Self {
             time: pool.time,
@@ -65,7 +65,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(&mut self, reading: &Reading) -> u32 {
+    fn number(&mut self, reading: &Reading) -> u32 {
         let next = self.next.entry(reading.device).or_default();
         let key = (reading.device, reading.pool);
         let number = *self.there.entry(key).or_insert_with(|| {
@@ -81,10 +81,9 @@ impl Numbers {
 
 impl Build {
     pub(super) fn pools(&mut self) -> Result<(), Error> {
-        let table = self.table("counters")?;
         let made = std::mem::take(&mut self.from.pools);
-        let mut readings: Vec<Reading> = made.iter().filter_map(Reading::of_pool).collect();
-        readings.extend(self.from.memories.iter().filter_map(Reading::of_memory));
+        let mut readings: Vec<Reading> = made.iter().filter_map(Reading::from_pool).collect();
+        readings.extend(self.from.memories.iter().filter_map(Reading::from_memory));
         readings.sort_by_key(|reading| (reading.time, reading.correlation, reading.is_last));
         let mut numbers = Numbers::default();
         for reading in readings {
@@ -92,7 +91,7 @@ impl Build {
                 self.not_sound("memory pool", "CUPTI gave no times");
                 continue;
             };
-            let number = numbers.of(&reading);
+            let number = numbers.number(&reading);
             let launch = self.launch(reading.correlation);
             let source = if reading.is_last {
                 "computed"
@@ -101,19 +100,17 @@ impl Build {
             };
             for (what, value) in [("size", reading.bytes), ("in use", reading.used)] {
                 let Some(value) = value else { continue };
-                let cells = [
-                    Cell::I64(time),
-                    launch.and_then(|launch| launch.brick()).into(),
-                    launch.map(|launch| u64::from(launch.thread)).into(),
-                    self.text(&format!(
-                        "gpu{} memory pool {number} {what}",
-                        reading.device
-                    )),
-                    Cell::F64(value as f64),
-                    self.text("bytes"),
-                    self.text(source),
-                ];
-                self.into.row(table, &cells)?;
+                let name = format!("gpu{} memory pool {number} {what}", reading.device);
+                let row = CounterRow {
+                    time_ns: time,
+                    span: launch.and_then(|launch| launch.brick()),
+                    thread: launch.map(|launch| launch.thread),
+                    name: self.text(&name),
+                    value: value as f64,
+                    unit: Some(self.text("bytes")),
+                    source: self.text(source),
+                };
+                self.add(&row)?;
             }
         }
         Ok(())
@@ -145,7 +142,7 @@ mod tests {
             reading(0, 128, false),
         ]
         .iter()
-        .map(|reading| numbers.of(reading))
+        .map(|reading| numbers.number(reading))
         .collect();
         assert_eq!(given, [0, 1, 0, 0, 2, 1]);
     }

@@ -58,7 +58,7 @@ fn uri(path: &Path) -> String {
     uri + "?mode=ro&immutable=1"
 }
 
-/// What is not yet in the file is not read.
+/// Warns of files beside it: what is not yet in the file is not read.
 fn beside(path: &Path, notes: &mut Notes) {
     for (suffix, what) in [
         ("-wal", "newer rows"),

@@ -1,4 +1,4 @@
-//! Which rows of a damaged table can be read: those before the damage and those behind it.
+//! The rows of a damaged table that can be read: those before the damage and those behind it.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub fn good(connection: &Connection, table: &str, most_rows: i64) -> Good {
     }
 }
 
-/// How many rows are in order and can be read, and the number of the last of them.
+/// Count of rows that are in order and can be read, and the number of the last of them.
 fn readable(
     connection: &Connection,
     table: &str,

@@ -1,9 +1,8 @@
 use std::fs;
 
-use proptest::prelude::*;
-
 use super::fixture::{Export, FULL, import};
 use crate::Error;
+use proptest::prelude::*;
 
 /// A thousand kernels over many pages.
 fn long() -> Export {

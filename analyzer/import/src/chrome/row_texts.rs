@@ -1,12 +1,9 @@
-//! The tables that are written, and the texts that stand in many rows.
+//! Texts that stand in many rows, interned once.
 
-use trueno_recorder::run_writer::{Cell, RunWriter, Text};
-
-use super::collector::Collector;
-use crate::Error;
+use trueno_format::run_writer::{RunWriter, Text};
 
 /// Texts of kinds and of timings.
-pub(super) struct Tables {
+pub(super) struct RowTexts {
     pub iteration: Text,
     pub function: Text,
     pub brick: Text,
@@ -23,7 +20,7 @@ pub(super) struct Tables {
     pub negative: Text,
 }
 
-impl Tables {
+impl RowTexts {
     pub fn new(run: &mut RunWriter) -> Self {
         Self {
             iteration: run.text("iteration"),
@@ -41,24 +38,5 @@ impl Tables {
             joins: run.text("joins"),
             negative: run.text("ends before it begins"),
         }
-    }
-
-    /// Adds a row and counts it.
-    pub fn put(
-        &self,
-        collector: &mut Collector<'_>,
-        table: &'static str,
-        cells: &[Cell],
-    ) -> Result<(), Error> {
-        let Some(id) = collector.into.table(table) else {
-            return Err(trueno_recorder::Error::Row {
-                table,
-                problem: "no such table".to_owned(),
-            }
-            .into());
-        };
-        collector.into.row(id, cells)?;
-        collector.notes.keep(table);
-        Ok(())
     }
 }
