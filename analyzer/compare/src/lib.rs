@@ -2,6 +2,6 @@
 
 pub mod allocated;
 pub mod check;
-pub mod compare;
 pub mod golden;
+pub mod runs;
 pub mod tolerances;

@@ -1,4 +1,4 @@
-//! How far tensors may lie apart, as a user gives it: for all of them, or by patterns of names.
+//! Tolerances of tensors as a user gives them: for all of them, or by patterns of names.
 
 use std::path::{Path, PathBuf};
 
@@ -106,7 +106,7 @@ impl Tolerances {
         Ok(all)
     }
 
-    /// Whether all of them are tolerances.
+    /// Tells that all of them are tolerances.
     ///
     /// # Errors
     /// Which is not.

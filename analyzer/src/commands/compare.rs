@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trueno_compare::compare::{self, Comparison, Member, Options, Verdict, render};
+use trueno_compare::runs::{self, Comparison, Member, Options, Verdict, render};
 use trueno_compare::golden::Opened;
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
@@ -66,7 +66,7 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
         let registry = registry.filter(|_| !opened.is_golden());
         let warn = |text: &str| stderr.warn(text);
         let run = opened.run();
-        let mut member = compare::read(&shown, run, &rules, registry, &options, &warn)?;
+        let mut member = runs::read(&shown, run, &rules, registry, &options, &warn)?;
         opened.complete(&mut member, &options);
         Ok(member)
     };
@@ -76,7 +76,7 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
     let base = side(&mut std::iter::once(&args.base).chain(&args.baseline))?;
     let run = side(&mut args.runs.iter())?;
     stderr.step("comparing");
-    let comparison = compare::compare(&base, &run, &options);
+    let comparison = runs::compare(&base, &run, &options);
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
@@ -86,7 +86,7 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
         }
     };
     if let Some(dir) = &args.charts {
-        match compare::render::forest(&comparison) {
+        match runs::render::forest(&comparison) {
             Some(scene) => charts::write(&scene, dir, "compare")?,
             None => stderr.warn("--charts: no name has a ratio to draw"),
         }

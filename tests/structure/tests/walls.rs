@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
@@ -66,8 +66,13 @@ const MAY_USE: [(&str, &[&str]); 18] = [
             "trueno-plugin",
             "trueno-analysis",
             "trueno-model",
+            "trueno-statistics",
+            "trueno-engine",
+            "trueno-host",
+            "trueno-render",
         ],
     ),
+    ("trueno-statistics", &["trueno-analysis"]),
     (
         "trueno-export",
         &[
@@ -123,7 +128,7 @@ fn the_light_crates_link_no_query_engine() {
         "trueno-recorder",
         "trueno-import",
         "trueno-render",
-        "trueno-compare",
+        "trueno-statistics",
         "trueno-analysis",
     ];
     let plugins = packages().into_iter().map(|package| package.name);

@@ -7,10 +7,13 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::collect;
 use trueno_model::units;
 
-use super::config::share;
 use super::lanes::any_and_alone;
+use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
+use super::types::share;
+use super::types::{Condition, Declared};
+use trueno_host::plugin::Registry;
 
 /// A pattern, and the share from which on it counts.
 #[derive(Debug, Deserialize)]
@@ -46,35 +49,33 @@ enum Pattern {
     SerialisedStreams,
 }
 
-impl AntiPattern {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for AntiPattern {
+    const WORDS: &[&str] = &["anti_pattern"];
+
+    fn checked(self) -> Result<Self, String> {
         share("threshold", self.threshold)?;
         if self.min_repeats.is_some() && self.pattern != Pattern::TightLoop {
             return Err("min_repeats goes with TightLoop only".to_owned());
         }
         Ok(self)
     }
+}
 
-    /// What it rests on.
-    pub(super) fn tables(&self) -> &'static [&'static str] {
-        match self.pattern {
-            Pattern::PcieBottleneck => &["transfers", "kernels"],
-            Pattern::TightLoop => &["calls", "kernels"],
-            Pattern::GodProcess => &["bricks", "kernels", "calls"],
-            Pattern::SerialisedStreams => &["kernels"],
-        }
+impl Condition for AntiPattern {
+    fn tables(&self, _: &Registry) -> Tables {
+        Tables::from_names(
+            match self.pattern {
+                Pattern::PcieBottleneck => &["transfers", "kernels"][..],
+                Pattern::TightLoop => &["calls", "kernels"],
+                Pattern::GodProcess => &["bricks", "kernels", "calls"],
+                Pattern::SerialisedStreams => &["kernels"],
+            }
+            .iter()
+            .copied(),
+        )
     }
 
-    fn threshold(&self) -> f64 {
-        self.threshold.unwrap_or(match self.pattern {
-            Pattern::PcieBottleneck => 0.5,
-            Pattern::TightLoop => 0.1,
-            Pattern::GodProcess => 0.8,
-            Pattern::SerialisedStreams => 0.95,
-        })
-    }
-
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let most = units::percent(self.threshold());
         let (of, place) = match self.pattern {
             Pattern::PcieBottleneck => (
@@ -106,6 +107,17 @@ impl AntiPattern {
                 place,
             ),
             Err(why) => Found::not_measurable(expected, why, place),
+        })
+    }
+}
+
+impl AntiPattern {
+    fn threshold(&self) -> f64 {
+        self.threshold.unwrap_or(match self.pattern {
+            Pattern::PcieBottleneck => 0.5,
+            Pattern::TightLoop => 0.1,
+            Pattern::GodProcess => 0.8,
+            Pattern::SerialisedStreams => 0.95,
         })
     }
 }

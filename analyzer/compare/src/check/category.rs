@@ -3,9 +3,12 @@
 use serde::Deserialize;
 use trueno_model::units;
 
-use super::config::share;
+use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
+use super::types::share;
+use super::types::{Condition, Declared};
+use trueno_host::plugin::Registry;
 
 /// Self time of a category over busy or wall time, as the plugin `category` counts it.
 #[derive(Debug, Deserialize)]
@@ -36,8 +39,10 @@ enum LaneKind {
     Device,
 }
 
-impl CategoryShare {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for CategoryShare {
+    const WORDS: &[&str] = &["category_share"];
+
+    fn checked(self) -> Result<Self, String> {
         if self.max_share.is_none() && self.min_share.is_none() {
             return Err("it needs max_share or min_share".to_owned());
         }
@@ -45,8 +50,14 @@ impl CategoryShare {
         share("min_share", self.min_share)?;
         Ok(self)
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for CategoryShare {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_plugin("category", registry)
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let of = match self.of {
             Of::Busy => "busy",
             Of::Wall => "wall",

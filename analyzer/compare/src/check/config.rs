@@ -2,20 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trueno_engine::query::nearest;
 use trueno_model::Level;
 
-use super::anti_pattern::AntiPattern;
-use super::category::CategoryShare;
-use super::counts::SpanCount;
-use super::coverage::Coverage;
-use super::critical_path::CriticalPath;
-use super::expression::Expression;
-use super::memory::MemoryUsage;
-use super::plugins::{Divergence, RooflineEfficiency};
-use super::regression::Regression;
+use super::types::{AssertionType, Condition, TYPES};
 
 /// The file, read.
 #[derive(Debug)]
@@ -31,65 +22,19 @@ pub struct Config {
 pub struct Assertion {
     /// Its name; no two are alike.
     pub name: String,
-    /// Whether a violation fails the check.
+    /// A violation fails the check.
     pub fail_on_violation: bool,
-    /// Whether it is checked.
+    /// It is checked.
     pub enabled: bool,
-    /// How much it matters.
+    /// Severity of a violation.
     pub severity: Level,
-    /// What must hold.
-    pub kind: Kind,
+    /// Its type, as in the file.
+    pub kind: &'static str,
+    /// The condition that must hold.
+    pub(super) condition: Box<dyn Condition>,
 }
 
-/// What must hold.
-#[derive(Debug)]
-#[expect(missing_docs, reason = "each has a module of its own")]
-pub enum Kind {
-    CriticalPath(CriticalPath),
-    SpanCount(SpanCount),
-    MemoryUsage(MemoryUsage),
-    CategoryShare(CategoryShare),
-    Coverage(Coverage),
-    AntiPattern(AntiPattern),
-    Regression(Regression),
-    Expression(Expression),
-    RooflineEfficiency(RooflineEfficiency),
-    Divergence(Divergence),
-}
-
-impl Kind {
-    /// As in the file.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Kind::CriticalPath(_) => "critical_path",
-            Kind::SpanCount(_) => "span_count",
-            Kind::MemoryUsage(_) => "memory_usage",
-            Kind::CategoryShare(_) => "category_share",
-            Kind::Coverage(_) => "coverage",
-            Kind::AntiPattern(_) => "anti_pattern",
-            Kind::Regression(_) => "regression",
-            Kind::Expression(_) => "expression",
-            Kind::RooflineEfficiency(_) => "roofline_efficiency",
-            Kind::Divergence(_) => "divergence",
-        }
-    }
-}
-
-const TYPES: [&str; 11] = [
-    "critical_path",
-    "span_count",
-    "memory_usage",
-    "category_share",
-    "coverage",
-    "anti_pattern",
-    "regression",
-    "expression",
-    "custom",
-    "roofline_efficiency",
-    "divergence",
-];
-
-/// Why the assertions cannot be checked.
+/// Reason why the assertions cannot be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -106,17 +51,17 @@ pub enum CheckError {
     File {
         /// Which.
         file: PathBuf,
-        /// What is wrong.
+        /// The system's own words.
         problem: String,
     },
     /// One assertion is wrong.
     #[error("{}: assertion {name:?}: {problem}", file.display())]
     Assertion {
-        /// Which file.
+        /// The file.
         file: PathBuf,
-        /// Which assertion.
+        /// The assertion.
         name: String,
-        /// What is wrong.
+        /// The mistake.
         problem: String,
     },
 }
@@ -204,56 +149,41 @@ fn assertion(value: &Value) -> Result<Assertion, String> {
     } else {
         Level::Warning
     };
+    let of = assertion_type(kind.as_deref(), &table)?;
     Ok(Assertion {
         name,
         fail_on_violation,
         enabled,
         severity: severity.unwrap_or(own),
-        kind: self::kind(kind.as_deref(), table)?,
+        kind: of.words[0],
+        condition: (of.read)(table)?,
     })
 }
 
-fn kind(kind: Option<&str>, table: Table) -> Result<Kind, String> {
-    // The documented short form leaves the type to the one key that only one type has.
-    let by_key = [
-        ("max_duration_ms", "critical_path"),
-        ("max_spans", "span_count"),
-        ("max_bytes", "memory_usage"),
-    ];
-    let kind = kind.or_else(|| {
-        let found = by_key.iter().find(|(key, _)| table.contains_key(*key));
-        found.map(|(_, kind)| *kind)
-    });
-    let Some(kind) = kind else {
-        return Err(format!("it has no type (hint: {})", TYPES.join(", ")));
+/// The type of an assertion.
+fn assertion_type(word: Option<&str>, table: &Table) -> Result<&'static AssertionType, String> {
+    let Some(word) = word else {
+        // The documented short form leaves the type to the one key that only one type has.
+        let has = |key: &&str| table.contains_key(*key);
+        let found = TYPES
+            .iter()
+            .find(|one| one.short_form.is_some_and(|key| has(&key)));
+        return found.ok_or_else(|| format!("it has no type (hint: {})", words().join(", ")));
     };
-    Ok(match kind {
-        "critical_path" => Kind::CriticalPath(CriticalPath::checked(own(table)?)?),
-        "span_count" => Kind::SpanCount(SpanCount::checked(own(table)?)?),
-        "memory_usage" => Kind::MemoryUsage(MemoryUsage::checked(own(table)?)?),
-        "category_share" => Kind::CategoryShare(CategoryShare::checked(own(table)?)?),
-        "coverage" => Kind::Coverage(Coverage::checked(own(table)?)?),
-        "anti_pattern" => Kind::AntiPattern(AntiPattern::checked(own(table)?)?),
-        "regression" => Kind::Regression(Regression::checked(own(table)?)?),
-        "expression" | "custom" => Kind::Expression(own(table)?),
-        "roofline_efficiency" => {
-            Kind::RooflineEfficiency(RooflineEfficiency::checked(own(table)?)?)
-        }
-        "divergence" => Kind::Divergence(Divergence::checked(own(table)?)?),
-        other => {
-            let near = nearest(other, TYPES.into_iter());
-            let near = near
-                .first()
-                .map_or_else(|| TYPES.join(", "), |near| format!("did you mean {near}?"));
-            return Err(format!("unknown type {other:?} (hint: {near})"));
-        }
+    let found = TYPES.iter().find(|one| one.words.contains(&word));
+    found.ok_or_else(|| {
+        let near = nearest(word, words().into_iter());
+        let near = near.first().map_or_else(
+            || words().join(", "),
+            |near| format!("did you mean {near}?"),
+        );
+        format!("unknown type {word:?} (hint: {near})")
     })
 }
 
-fn own<T: DeserializeOwned>(table: Table) -> Result<T, String> {
-    Value::Table(table)
-        .try_into()
-        .map_err(|error: toml::de::Error| error.to_string().trim().to_owned())
+/// Words of all types, in their order.
+fn words() -> Vec<&'static str> {
+    TYPES.iter().flat_map(|one| one.words).copied().collect()
 }
 
 fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
@@ -269,16 +199,6 @@ fn flag(table: &mut Table, key: &str) -> Result<Option<bool>, String> {
         None => Ok(None),
         Some(Value::Boolean(flag)) => Ok(Some(flag)),
         Some(_) => Err(format!("{key} must be true or false")),
-    }
-}
-
-/// A share must lie between 0 and 1.
-pub(super) fn share(key: &str, value: Option<f64>) -> Result<(), String> {
-    match value {
-        Some(value) if !(0.0..=1.0).contains(&value) => {
-            Err(format!("{key} must lie between 0 and 1, not {value}"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ const DOCUMENTED: &str = include_str!("../../../../tests/documented.toml");
 #[test]
 fn documented_spellings_parse() {
     let config = parse(DOCUMENTED).unwrap();
-    let kinds: Vec<&str> = config.assertions.iter().map(|a| a.kind.word()).collect();
+    let kinds: Vec<&str> = config.assertions.iter().map(|a| a.kind).collect();
     assert_eq!(
         kinds,
         [
@@ -24,10 +24,7 @@ fn documented_spellings_parse() {
     assert!(!config.assertions[3].fail_on_violation);
     // One example there has no type.
     let short = "[[assertion]]\nname = \"example_startup_latency\"\nmax_duration_ms = 100\nfail_on_violation = true";
-    assert_eq!(
-        parse(short).unwrap().assertions[0].kind.word(),
-        "critical_path"
-    );
+    assert_eq!(parse(short).unwrap().assertions[0].kind, "critical_path");
     let other = DOCUMENTED.replace("PCIeBottleneck", "PcieBottleneck");
     assert!(parse(&other).is_ok());
 }

@@ -5,9 +5,12 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::collect;
 use trueno_plugin::counted;
 
+use super::loss::Tables;
 use super::outcome::Found;
-use super::pattern::fits;
 use super::subject::Subject;
+use super::types::{Condition, Declared};
+use trueno_analysis::name_pattern::matches;
+use trueno_host::plugin::Registry;
 
 /// Rows of all tables of intervals, or of some, with names that fit.
 #[derive(Debug, Deserialize)]
@@ -29,8 +32,11 @@ const TABLES: [(&str, &str); 6] = [
     ("syncs", "name"),
 ];
 
-impl SpanCount {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for SpanCount {
+    const WORDS: &[&str] = &["span_count"];
+    const SHORT_FORM: Option<&str> = Some("max_spans");
+
+    fn checked(self) -> Result<Self, String> {
         if self.max_spans.is_none() && self.min_spans.is_none() {
             return Err("it needs max_spans or min_spans".to_owned());
         }
@@ -42,8 +48,15 @@ impl SpanCount {
             None => Ok(self),
         }
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for SpanCount {
+    fn tables(&self, _: &Registry) -> Tables {
+        let all = TABLES.iter().map(|(table, _)| *table);
+        Tables::from_names(all.filter(|table| self.counts(table)))
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let pattern = self.span_name_pattern.as_deref();
         let limits = match (self.min_spans, self.max_spans) {
             (Some(min), Some(max)) => format!("{min} to {max} rows"),
@@ -71,7 +84,7 @@ impl SpanCount {
                     n.unwrap_or(0).max(0).cast_unsigned(),
                 );
                 any += n;
-                if pattern.is_none_or(|pattern| fits(pattern, name)) {
+                if pattern.is_none_or(|pattern| matches(pattern, name)) {
                     count += n;
                     if (n, name) > (most.0, most.1.as_str()) {
                         most = (n, format!("{table} {name}"));
@@ -95,13 +108,9 @@ impl SpanCount {
         let is_certain = too_many || (!too_few && self.max_spans.is_none());
         Ok(Found::new(!too_many && !too_few, expected, actual, place).certain(is_certain))
     }
+}
 
-    /// Those that are counted.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &'static str> {
-        let all = TABLES.iter().map(|(table, _)| *table);
-        all.filter(|table| self.counts(table))
-    }
-
+impl SpanCount {
     fn counts(&self, table: &str) -> bool {
         self.tables
             .as_ref()

@@ -4,9 +4,12 @@ use serde::Deserialize;
 use trueno_host::coverage::coverage;
 use trueno_model::{WallSource, units};
 
-use super::config::share;
+use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
+use super::types::share;
+use super::types::{Condition, Declared};
+use trueno_host::plugin::Registry;
 
 /// See [`coverage`].
 #[derive(Debug, Deserialize)]
@@ -15,13 +18,21 @@ pub struct Coverage {
     min: f64,
 }
 
-impl Coverage {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for Coverage {
+    const WORDS: &[&str] = &["coverage"];
+
+    fn checked(self) -> Result<Self, String> {
         share("min", Some(self.min))?;
         Ok(self)
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for Coverage {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_sql(trueno_host::coverage::RUNNING, registry)
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let expected = format!(
             "recorded work runs in at least {} of wall",
             units::percent(self.min)

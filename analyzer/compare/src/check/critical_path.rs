@@ -4,9 +4,12 @@ use serde::Deserialize;
 use trueno_host::window::Wanted;
 use trueno_model::{WallSource, units};
 
+use super::loss::Tables;
 use super::outcome::Found;
-use super::pattern::fits;
 use super::subject::Subject;
+use super::types::{Condition, Declared};
+use trueno_analysis::name_pattern::matches;
+use trueno_host::plugin::Registry;
 
 /// All of the path, which is the wall time of its window; or the pieces of some kinds or names.
 #[derive(Debug, Default, Deserialize)]
@@ -31,8 +34,11 @@ const KINDS: [&str; 6] = [
     "gap",
 ];
 
-impl CriticalPath {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for CriticalPath {
+    const WORDS: &[&str] = &["critical_path"];
+    const SHORT_FORM: Option<&str> = Some("max_duration_ms");
+
+    fn checked(self) -> Result<Self, String> {
         match (self.max_duration_ms, self.max_duration_us) {
             (Some(max), None) | (None, Some(max)) if max >= 0.0 && max.is_finite() => {}
             _ => return Err("it needs max_duration_ms or max_duration_us, not negative".to_owned()),
@@ -53,14 +59,14 @@ impl CriticalPath {
             None => Ok(self),
         }
     }
+}
 
-    fn max_ns(&self) -> f64 {
-        let us = self.max_duration_us.map(|us| us * 1e3);
-        us.or(self.max_duration_ms.map(|ms| ms * 1e6))
-            .unwrap_or(0.0)
+impl Condition for CriticalPath {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_plugin("critical_path", registry)
     }
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let max_ns = self.max_ns();
         let of = match (&self.kinds, &self.trace_name_pattern) {
             (None, None) => "the critical path".to_owned(),
@@ -103,7 +109,7 @@ impl CriticalPath {
                 && self
                     .trace_name_pattern
                     .as_ref()
-                    .is_none_or(|pattern| fits(pattern, name));
+                    .is_none_or(|pattern| matches(pattern, name));
             if wanted {
                 pieces.push((durations.get(row).unwrap_or(0), format!("{name} ({kind})")));
             }
@@ -135,5 +141,13 @@ impl CriticalPath {
             && subject.run.facts().wall_source == WallSource::Recorded;
         let actual = format!("{}{longest}", units::duration(total as f64));
         Ok(Found::new(holds, expected, actual, place).certain(is_wall && !holds))
+    }
+}
+
+impl CriticalPath {
+    fn max_ns(&self) -> f64 {
+        let us = self.max_duration_us.map(|us| us * 1e3);
+        us.or(self.max_duration_ms.map(|ms| ms * 1e6))
+            .unwrap_or(0.0)
     }
 }

@@ -9,6 +9,7 @@ use trueno_host::plugin::Registry;
 use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
+use super::types::{Condition, Declared};
 
 /// One row with one value, true or false. Tables of the run, and of plugins as `plugin.table`.
 #[derive(Debug, Deserialize)]
@@ -18,13 +19,16 @@ pub struct Expression {
     expression: String,
 }
 
-impl Expression {
-    /// What its SQL reads.
-    pub(super) fn tables(&self, registry: &Registry) -> Tables {
-        Tables::of_sql(&self.expression, registry)
+impl Declared for Expression {
+    const WORDS: &[&str] = &["expression", "custom"];
+}
+
+impl Condition for Expression {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_sql(&self.expression, registry)
     }
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let expected = "true".to_owned();
         let place = self.expression.clone();
         let mut database = subject.database.clone();

@@ -1,6 +1,6 @@
 //! Lengths of sets of intervals.
 
-/// How long at least one, and how long exactly one of several sets of intervals holds, each as `(set, start, end)`.
+/// Length of the time in which at least one, and in which exactly one of several sets of intervals holds, each as `(set, start, end)`.
 /// Intervals of one set that overlap count once.
 pub fn any_and_alone(intervals: &[(u32, i64, i64)]) -> (i64, i64) {
     let mut ends: Vec<(i64, i8, u32)> = Vec::with_capacity(2 * intervals.len());

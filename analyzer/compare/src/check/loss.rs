@@ -1,4 +1,4 @@
-//! What is missing of the tables that an assertion rests on.
+//! Rows that are missing of the tables that an assertion rests on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +25,12 @@ pub(super) enum Tables {
 
 impl Tables {
     /// Some of the run.
-    pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Tables::Named(names.into_iter().map(str::to_owned).collect())
     }
 
     /// Those that a query reads; of tables of plugins, those that their inputs read.
-    pub(super) fn of_sql(sql: &str, registry: &Registry) -> Self {
+    pub(super) fn from_sql(sql: &str, registry: &Registry) -> Self {
         let mut all = Reached::default();
         match all.sql(sql, registry) {
             Some(()) => Tables::Named(all.tables),
@@ -39,7 +39,7 @@ impl Tables {
     }
 
     /// Those that the inputs of a plugin read.
-    pub(super) fn of_plugin(id: &str, registry: &Registry) -> Self {
+    pub(super) fn from_plugin(id: &str, registry: &Registry) -> Self {
         let mut all = Reached::default();
         match all.plugin(id, registry) {
             Some(()) => Tables::Named(all.tables),
@@ -116,7 +116,7 @@ impl Reached {
     }
 }
 
-/// What some tables of a run have lost, and of the runs it is compared with; `None`: nothing that is known.
+/// Losses of some tables of a run, and of the runs it is compared with; `None`: nothing that is known.
 pub(super) fn missing(
     tables: &Tables,
     run: &Run,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_query_rests_on_all_its_tables_and_on_none_that_it_names_in_a_text() {
         let none = Registry::default();
-        let tables = |sql| Tables::of_sql(sql, &none);
+        let tables = |sql| Tables::from_sql(sql, &none);
         let sql = "WITH a AS (SELECT id FROM bricks) SELECT COUNT(*) > 'edges' FROM a JOIN kernels k ON k.brick = a.id \
                    WHERE a.id IN (SELECT span FROM checksums)";
         for (name, expected) in [

@@ -5,9 +5,12 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::collect;
 use trueno_model::units;
 
+use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
+use super::types::{Condition, Declared};
 use crate::allocated::allocated;
+use trueno_host::plugin::Registry;
 
 /// Of what the program said it took, or of the process as counters read it.
 #[derive(Debug, Deserialize)]
@@ -39,8 +42,11 @@ struct Use {
     at_ns: i64,
 }
 
-impl MemoryUsage {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for MemoryUsage {
+    const WORDS: &[&str] = &["memory_usage"];
+    const SHORT_FORM: Option<&str> = Some("max_bytes");
+
+    fn checked(self) -> Result<Self, String> {
         match self.max_bytes_per_iteration {
             Some(max) if self.max_bytes.is_some() || self.max_growth_bytes.is_some() => {
                 return Err(format!(
@@ -70,8 +76,18 @@ impl MemoryUsage {
         }
         Ok(self)
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for MemoryUsage {
+    fn tables(&self, registry: &Registry) -> Tables {
+        match (self.max_bytes_per_iteration, self.tracking_mode) {
+            (Some(_), _) => Tables::from_plugin("memory", registry),
+            (None, Mode::Allocations) => Tables::from_names(["allocations"]),
+            (None, Mode::Rss) => Tables::from_names(["counters"]),
+        }
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         if let Some(max) = self.max_bytes_per_iteration {
             return self.check_trend(max, subject);
         }
@@ -125,16 +141,9 @@ impl MemoryUsage {
         let is_certain = self.tracking_mode == Mode::Rss && worst.is_some_and(above);
         Ok(Found::new(holds, expected, actual, table).certain(is_certain))
     }
+}
 
-    /// What it rests on; `None`: on the plugin `memory`.
-    pub(super) fn table(&self) -> Option<&'static str> {
-        match (self.max_bytes_per_iteration, self.tracking_mode) {
-            (Some(_), _) => None,
-            (None, Mode::Allocations) => Some("allocations"),
-            (None, Mode::Rss) => Some("counters"),
-        }
-    }
-
+impl MemoryUsage {
     /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
     fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
         let show = |bytes: f64| units::scaled(bytes, "B");

@@ -1,22 +1,22 @@
-//! What became of an assertion.
+//! Outcomes of assertions.
 
 use serde::Serialize;
 use trueno_model::Level;
 
 use super::config::Assertion;
 
-/// What a check found.
+/// Finding of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// `None`: it cannot be measured.
     pub holds: Option<bool>,
-    /// What must be.
+    /// The state that must be.
     pub expected: String,
-    /// What is; or why it cannot be measured.
+    /// The state that is; or why it cannot be measured.
     pub actual: String,
     /// Where in the run: a table, a name, a time.
     pub place: String,
-    /// Whether more rows could not change it.
+    /// More rows could not change it.
     pub is_certain: bool,
 }
 
@@ -69,7 +69,7 @@ impl Found {
     }
 }
 
-/// How an assertion ended.
+/// End of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -106,15 +106,15 @@ pub struct Outcome {
     /// Its type.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// How it ended.
+    /// Its end.
     pub status: Status,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Level,
-    /// Whether the check fails with it.
+    /// The check fails with it.
     pub fail_on_violation: bool,
-    /// What must be.
+    /// The state that must be.
     pub expected: Option<String>,
-    /// What is, or why it cannot be measured.
+    /// The state that is, or why it cannot be measured.
     pub actual: Option<String>,
     /// Where in the run.
     pub place: Option<String>,
@@ -136,7 +136,7 @@ impl Outcome {
         };
         Self {
             name: assertion.name.clone(),
-            kind: assertion.kind.word(),
+            kind: assertion.kind,
             status,
             severity: assertion.severity,
             fail_on_violation: assertion.fail_on_violation,

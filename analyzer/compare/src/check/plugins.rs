@@ -4,11 +4,14 @@ use serde::Deserialize;
 use trueno_model::units;
 use trueno_plugin::Table;
 
-use super::config::share;
+use super::loss::Tables;
 use super::outcome::Found;
-use super::pattern::fits;
 use super::subject::Subject;
+use super::types::share;
+use super::types::{Condition, Declared};
 use crate::tolerances::{Tensor, Tolerances};
+use trueno_analysis::name_pattern::matches;
+use trueno_host::plugin::Registry;
 
 /// The least share of what the machine could do, for each name of `roofline.points` that fits.
 #[derive(Debug, Deserialize)]
@@ -18,13 +21,21 @@ pub struct RooflineEfficiency {
     name_pattern: Option<String>,
 }
 
-impl RooflineEfficiency {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for RooflineEfficiency {
+    const WORDS: &[&str] = &["roofline_efficiency"];
+
+    fn checked(self) -> Result<Self, String> {
         share("min_efficiency", Some(self.min_efficiency))?;
         Ok(self)
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for RooflineEfficiency {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_plugin("roofline", registry)
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let of = self.name_pattern.as_deref().unwrap_or("*");
         let expected = format!(
             "{of} at {} of the roof or more",
@@ -39,7 +50,8 @@ impl RooflineEfficiency {
         let names = table.text("name").map_err(wrong)?;
         let values = table.f64("efficiency_share").map_err(wrong)?;
         let is_valid = table.bool("is_valid").map_err(wrong)?;
-        let fitting = (0..table.rows()).filter(|row| fits(of, names.get(*row).unwrap_or_default()));
+        let fitting =
+            (0..table.rows()).filter(|row| matches(of, names.get(*row).unwrap_or_default()));
         // Above the roof, work was declared wrongly: that is no efficiency. Without one, most calls are above.
         let (mut valid, mut above) = (Vec::new(), None);
         for row in fitting {
@@ -80,13 +92,13 @@ impl RooflineEfficiency {
     }
 }
 
-/// How many tensors may differ from those of the golden run, by `divergence.summary`.
+/// Number of tensors that may differ from those of the golden run, by `divergence.summary`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divergence {
     #[serde(default)]
     max_diverged: u64,
-    /// How many may be in one of the runs only.
+    /// Number of tensors that may be in one of the runs only.
     max_only_in_one: Option<u64>,
     /// In place of the computed tolerance.
     rtol: Option<f64>,
@@ -96,21 +108,21 @@ pub struct Divergence {
     tensor: Vec<Tensor>,
 }
 
-impl Divergence {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for Divergence {
+    const WORDS: &[&str] = &["divergence"];
+
+    fn checked(self) -> Result<Self, String> {
         self.tolerances().checked()?;
         Ok(self)
     }
+}
 
-    fn tolerances(&self) -> Tolerances {
-        Tolerances {
-            rtol: self.rtol,
-            atol: self.atol,
-            tensor: self.tensor.clone(),
-        }
+impl Condition for Divergence {
+    fn tables(&self, registry: &Registry) -> Tables {
+        Tables::from_plugin("divergence", registry)
     }
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let mut expected = format!(
             "at most {} tensors diverged from the golden run",
             self.max_diverged
@@ -164,7 +176,17 @@ impl Divergence {
     }
 }
 
-/// Which side lies farther from a third run than the tolerance allows, counted over the pairs that diverge.
+impl Divergence {
+    fn tolerances(&self) -> Tolerances {
+        Tolerances {
+            rtol: self.rtol,
+            atol: self.atol,
+            tensor: self.tensor.clone(),
+        }
+    }
+}
+
+/// The side that lies farther from a third run than the tolerance allows, counted over the pairs that diverge.
 fn moved(pairs: &Table, diverged: u64) -> trueno_plugin::Result<String> {
     let (verdict, moved) = (pairs.text("verdict")?, pairs.text("moved")?);
     let rows = || (0..pairs.rows()).filter(|row| verdict.get(*row) == Some("diverged"));

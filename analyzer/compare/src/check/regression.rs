@@ -3,11 +3,14 @@
 use serde::Deserialize;
 use trueno_model::units;
 
-use super::config::share;
+use super::loss::Tables;
 use super::outcome::Found;
-use super::pattern::fits;
 use super::subject::Subject;
-use crate::compare::{self, Compared, Kind, Options, Verdict};
+use super::types::share;
+use super::types::{Condition, Declared};
+use crate::runs::{self, Compared, Kind, Options, Verdict};
+use trueno_analysis::name_pattern::matches;
+use trueno_host::plugin::Registry;
 
 /// With the statistics of `compare`, over names that fit.
 #[derive(Debug, Deserialize)]
@@ -23,8 +26,10 @@ pub struct Regression {
     kinds: Option<Vec<Kind>>,
 }
 
-impl Regression {
-    pub(super) fn checked(self) -> Result<Self, String> {
+impl Declared for Regression {
+    const WORDS: &[&str] = &["regression"];
+
+    fn checked(self) -> Result<Self, String> {
         share("threshold", self.threshold)?;
         match self.confidence {
             Some(confidence) if !(0.5..1.0).contains(&confidence) => Err(format!(
@@ -33,8 +38,15 @@ impl Regression {
             _ => Ok(self),
         }
     }
+}
 
-    pub(super) fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
+impl Condition for Regression {
+    fn tables(&self, _: &Registry) -> Tables {
+        let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+        Tables::from_names(tables).and_golden()
+    }
+
+    fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
         let mut options = Options::default();
         options.threshold = self.threshold.unwrap_or(options.threshold);
         options.alpha = self
@@ -52,7 +64,7 @@ impl Regression {
         };
         let place = format!("medians of names, against {shown}");
         let read = |shown: &str, run| {
-            compare::read(shown, run, subject.rules, None, &options, &|_| {})
+            runs::read(shown, run, subject.rules, None, &options, &|_| {})
                 .map_err(|error| error.to_string())
         };
         let (mut base, mut run) = (
@@ -60,8 +72,8 @@ impl Regression {
             read(&subject.shown, subject.run)?,
         );
         golden.complete(&mut base, &options);
-        let is_wanted = |name: &compare::Name| {
-            fits(of, &name.name)
+        let is_wanted = |name: &runs::Name| {
+            matches(of, &name.name)
                 && self
                     .kinds
                     .as_ref()
@@ -69,7 +81,7 @@ impl Regression {
         };
         base.names.retain(|name, _| is_wanted(name));
         run.names.retain(|name, _| is_wanted(name));
-        let comparison = compare::compare(&[base], &[run], &options);
+        let comparison = runs::compare(&[base], &[run], &options);
         let slower: Vec<&Compared> = comparison
             .names
             .iter()

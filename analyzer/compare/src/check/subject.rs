@@ -67,7 +67,7 @@ impl<'a> Subject<'a> {
         Self { reference, ..self }
     }
 
-    /// What is missing of some tables, in words.
+    /// Losses of some tables, in words.
     pub(super) fn missing(&self, tables: &Tables) -> Option<String> {
         let golden = self.golden.as_ref().map(|(golden, _)| golden.run());
         missing(tables, self.run, golden, self.reference)

@@ -1,6 +1,7 @@
 //! Quantiles in place of durations.
 
-use crate::compare::{Random, Sampled, inflation};
+use trueno_analysis::quantiles::interpolated;
+use trueno_statistics::{Random, Sampled, autocorrelation};
 
 /// Shares of the samples that are not above each quantile.
 pub const LEVELS: [f64; 23] = [
@@ -24,11 +25,13 @@ impl Distribution {
         sorted.sort_by(f64::total_cmp);
         let quantiles_ns = match sorted.as_slice() {
             [] => Vec::new(),
-            sorted => LEVELS.map(|level| digits(at(sorted, level), 4)).to_vec(),
+            sorted => LEVELS
+                .map(|level| digits(interpolated(sorted, level), 4))
+                .to_vec(),
         };
         Self {
             quantiles_ns,
-            inflation: digits(inflation(samples), 3),
+            inflation: digits(autocorrelation::estimate(&[samples]).inflation, 3),
         }
     }
 
@@ -68,18 +71,10 @@ impl Distribution {
 pub(super) fn sampled(count: u64, untimed: u64, samples: Vec<f64>) -> Sampled {
     let timed = count - untimed;
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
-    let mut sampled = Sampled::of(samples);
+    let mut sampled = Sampled::from_durations(samples);
     (sampled.count, sampled.untimed) = (count, untimed);
     sampled.total_ns = mean * timed as f64;
     sampled
-}
-
-/// Between the two samples that lie beside the share (the seventh of Hyndman and Fan's definitions, 1996).
-fn at(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let below = place.floor() as usize;
-    let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (sorted[above] - sorted[below]) * (place - below as f64)
 }
 
 /// Rounded to so many digits.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::distribution::{Distribution, LEVELS};
-use crate::compare::{Kind, Name};
+use crate::runs::{Kind, Name};
 
 /// Name of the format.
 pub(super) const FORMAT: &str = "trueno-golden";
@@ -20,9 +20,9 @@ pub(super) const MINOR: u32 = 0;
 /// A run, reduced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Golden {
-    /// What was recorded, where, how.
+    /// The recording: program, place, settings.
     pub source: Source,
-    /// What computed bricks and kernels.
+    /// Backends that computed bricks and kernels.
     pub backends: Vec<String>,
     /// Memory by place.
     pub memory: BTreeMap<String, Memory>,
@@ -32,7 +32,7 @@ pub struct Golden {
     pub tensors: Vec<TensorRow>,
 }
 
-/// What was recorded. `None`: not known.
+/// Tables that were recorded. `None`: not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "as in run.json")]
@@ -49,7 +49,7 @@ pub struct Source {
     pub clock_resolution_ns: Option<f64>,
     /// Name and version.
     pub recorder: Option<String>,
-    /// Whether nothing was dropped or lost, and the end was clean.
+    /// Nothing was dropped or lost, and the end was clean.
     pub complete: bool,
     pub values: BTreeMap<String, String>,
 }
@@ -137,7 +137,7 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// Why a golden file cannot be read.
+/// Reason why a golden file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoldenError {
@@ -146,7 +146,7 @@ pub enum GoldenError {
     Read {
         /// Which.
         file: PathBuf,
-        /// What the system said.
+        /// The system's own words.
         error: std::io::Error,
     },
     /// It is something else, or damaged.
@@ -154,7 +154,7 @@ pub enum GoldenError {
     Damaged {
         /// Which.
         file: PathBuf,
-        /// What is wrong, and where.
+        /// The mistake, and where it is.
         problem: String,
     },
     /// A newer program wrote it.

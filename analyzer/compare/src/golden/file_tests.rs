@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::compare::Kind;
+use crate::runs::Kind;
 
 fn sample() -> Golden {
     let distribution = Distribution::of(&[10.0, 12.0, 11.0, 900.0]);

@@ -1,4 +1,4 @@
-//! How a golden file is laid out: a line for each name and each tensor, so that a difference of two files is read as
+//! Layout of a golden file: a line for each name and each tensor, so that a difference of two files is read as
 //! what has changed.
 
 use std::fmt::Write as _;

@@ -8,7 +8,7 @@ use anyhow::Context;
 use trueno_engine::run::Run;
 
 use super::file::Golden;
-use crate::compare::{Member, Options};
+use crate::runs::{Member, Options};
 
 /// A run, or a golden file opened as one.
 pub struct Opened {
@@ -59,7 +59,7 @@ impl Opened {
         &self.run
     }
 
-    /// Whether it is a golden file.
+    /// Tells a golden file from a run.
     pub fn is_golden(&self) -> bool {
         self.golden.is_some()
     }

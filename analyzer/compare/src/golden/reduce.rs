@@ -10,9 +10,9 @@ use trueno_model::categories::CategoryRules;
 use super::distribution::Distribution;
 use super::file::{Golden, Memory, NameRow, Source, TensorRow};
 use crate::allocated::allocated;
-use crate::compare::{self, Options, ReadError};
+use crate::runs::{self, Options, ReadError};
 
-/// Why a run has no golden form.
+/// Reason why a run has no golden form.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReduceError {
@@ -27,7 +27,7 @@ pub enum ReduceError {
     Query {
         /// As typed.
         run: String,
-        /// What the engine says.
+        /// The engine's own words.
         error: QueryError,
     },
     /// Numbers of several ranks would be mixed up.
@@ -49,7 +49,7 @@ impl Golden {
                 run: shown.to_owned(),
             });
         }
-        let member = compare::read(shown, run, rules, None, &Options::default(), &|_| {})?;
+        let member = runs::read(shown, run, rules, None, &Options::default(), &|_| {})?;
         let database = run.sql_context()?;
         let wrong = |error| ReduceError::Query {
             run: shown.to_owned(),

@@ -12,7 +12,8 @@ use trueno_format::run_writer::{Cell, RunWriter};
 
 use super::distribution::sampled;
 use super::file::{Golden, TensorRow};
-use crate::compare::{Name, Options, Random, Sampled};
+use crate::runs::{Name, Options, Sampled};
+use trueno_statistics::Random;
 
 impl Golden {
     /// Samples of every name, made again of their distributions: the same each time.

@@ -1,4 +1,4 @@
-//! What a golden file holds, for people.
+//! Contents of a golden file, for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use trueno_model::{units, width};
 use super::file::{Golden, NameRow};
 
 impl Golden {
-    /// Whether there is anything in it to compare with.
+    /// Tells a file that holds anything to compare with.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.tensors.is_empty()
     }
@@ -137,15 +137,15 @@ pub struct Listed {
     pub file: String,
     /// Its length.
     pub bytes: u64,
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub problem: Option<String>,
     /// Of the run.
     pub label: Option<String>,
     /// Of the run.
     pub program: Vec<String>,
-    /// How many names.
+    /// Number of names.
     pub names: usize,
-    /// How many tensors.
+    /// Number of tensors.
     pub tensors: usize,
 }
 

@@ -65,6 +65,27 @@ fn log_gamma(x: f64) -> f64 {
     shift + (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series
 }
 
+/// Two-sided probability of the t test with one variance for both sides; `None` with less than three values, or
+/// where one side has none.
+pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
+    let freedom = (base.len() + run.len()) as f64 - 2.0;
+    if freedom < 1.0 || base.is_empty() || run.is_empty() {
+        return None;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let squares = |values: &[f64], mean: f64| -> f64 {
+        values.iter().map(|value| (value - mean).powi(2)).sum()
+    };
+    let (a, b) = (mean(base), mean(run));
+    let variance = (squares(base, a) + squares(run, b)) / freedom;
+    let error = (variance * (1.0 / base.len() as f64 + 1.0 / run.len() as f64)).sqrt();
+    Some(if a == b {
+        1.0
+    } else {
+        two_sided((a - b) / error, freedom)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::two_sided;

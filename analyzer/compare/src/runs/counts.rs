@@ -1,11 +1,11 @@
-//! How often names come up: what is new, gone, or more or less often there.
+//! Numbers of rows by name: what is new, gone, or more or less often there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::samples::{Kind, Name};
 use super::side::Member;
+use trueno_statistics::{Kind, Name};
 
 /// One name whose number of rows differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -13,7 +13,7 @@ pub struct CountRow {
     /// Which.
     #[serde(flatten)]
     pub name: Name,
-    /// How it differs.
+    /// Its change.
     pub change: Change,
     /// Rows in each run of the base.
     pub base: Vec<u64>,
@@ -21,7 +21,7 @@ pub struct CountRow {
     pub run: Vec<u64>,
 }
 
-/// How a number of rows differs.
+/// Change of a number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -63,7 +63,7 @@ pub fn counts(base: &[Member], run: &[Member]) -> Vec<CountRow> {
         let count = |names: &BTreeMap<Name, _>| {
             names
                 .get(name)
-                .map_or(0, |s: &super::samples::Sampled| s.count)
+                .map_or(0, |s: &trueno_statistics::Sampled| s.count)
         };
         members.iter().map(|member| count(&member.names)).collect()
     };

@@ -1,4 +1,4 @@
-//! What a run has one number of: wall time, memory, transfers.
+//! Totals, of which a run has one number each: wall time, memory, transfers.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,10 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_model::{RunFacts, units};
 
-use super::Options;
-use super::rank_test::pooled_t;
-use super::ranks::median;
 use super::side::Member;
-use super::verdict::Verdict;
 use crate::allocated::allocated;
+use trueno_statistics::Options;
+use trueno_statistics::{Verdict, median, pooled_t};
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +33,7 @@ pub enum Total {
     TransferTime(String),
 }
 
-/// What its values are.
+/// Unit of its values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Time,
@@ -89,7 +87,7 @@ pub struct TotalRow {
     pub run: Option<f64>,
     /// Of times: a verdict. Counts and bytes are exact, and have none.
     pub verdict: Option<Verdict>,
-    /// Why it cannot be told.
+    /// Reason why it cannot be told.
     pub why: Option<String>,
     #[serde(skip)]
     pub(super) total: Total,

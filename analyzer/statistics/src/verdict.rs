@@ -7,19 +7,19 @@
 
 use serde::Serialize;
 
-use super::bootstrap::{Ratio, ratio_of_medians};
-use super::dependence::{self, Prior};
-use super::level_test::level_test;
-use super::random::Random;
-use super::rank_test::rank_test;
-use super::ranks::median;
-use super::samples::{Name, Sampled};
-use super::{Options, discovery};
+use crate::autocorrelation::{self, Autocorrelation, Prior};
+use crate::bootstrap::{Ratio, ratio_of_medians};
+use crate::mann_whitney::mann_whitney;
+use crate::order_statistics::median;
+use crate::random::Random;
+use crate::samples::{Name, Sampled};
+use crate::yuen_welch::yuen_welch;
+use crate::{Options, benjamini_hochberg};
 
 /// Fewer samples a side say nothing.
-pub const LEAST_SAMPLES: usize = 8;
+pub const MIN_SAMPLES: usize = 8;
 
-/// What became of a name.
+/// Outcome for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -48,12 +48,12 @@ impl Verdict {
 /// One name on both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// Which.
+    /// The name.
     #[serde(flatten)]
     pub name: Name,
     /// See [`Verdict`].
     pub verdict: Verdict,
-    /// Why it cannot be told.
+    /// The reason why it cannot be told.
     pub why: Option<String>,
     /// Median of the base, nanoseconds.
     pub base_median_ns: Option<f64>,
@@ -84,7 +84,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether it was tested, whatever came of it.
+    /// Tells a name that was tested, whatever came of it.
     pub fn is_tested(&self) -> bool {
         self.p.is_some()
     }
@@ -92,23 +92,27 @@ impl Compared {
 
 /// One name: its rows in each run of either side, and the largest step of the clocks.
 pub struct Pair<'a> {
+    /// The name.
     pub name: &'a Name,
+    /// Its rows in each run of the base.
     pub base: Vec<&'a Sampled>,
+    /// Its rows in each run of the other side.
     pub run: Vec<&'a Sampled>,
+    /// Largest step of the clocks, where one is stated.
     pub step_ns: Option<f64>,
 }
 
 /// Verdicts on all names at once: those that differ are found among all of them.
 pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
-    let dependences: Vec<_> = pairs.iter().filter_map(Pair::dependence).collect();
-    let prior = Prior::of(&dependences);
+    let estimates: Vec<_> = pairs.iter().filter_map(Pair::autocorrelation).collect();
+    let prior = Prior::estimate(&estimates);
     let mut all: Vec<Compared> = pairs
         .iter()
         .map(|pair| measure(pair, &prior, options))
         .collect();
     let tested: Vec<usize> = (0..all.len()).filter(|i| all[*i].is_tested()).collect();
     let p: Vec<f64> = tested.iter().filter_map(|i| all[*i].p).collect();
-    for (i, q) in tested.iter().zip(discovery::adjusted(&p)) {
+    for (i, q) in tested.iter().zip(benjamini_hochberg::adjust(&p)) {
         all[*i].q = Some(q);
         let step_ns = pairs[*i].step_ns();
         let (verdict, why) = judge(&all[*i], q, step_ns, options);
@@ -119,7 +123,7 @@ pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
 }
 
 impl Pair<'_> {
-    /// What the clocks say of their steps, or what durations show where that is more: the
+    /// Step of the clocks as they state it, or as durations show it where that is more: the
     /// smallest difference between any two of a side that differ. Recorders that round (Kineto to
     /// microseconds) and counters that advance in larger steps than they are read in do not say so.
     fn step_ns(&self) -> Option<f64> {
@@ -136,13 +140,13 @@ impl Pair<'_> {
         self.step_ns.into_iter().chain(seen).max_by(f64::total_cmp)
     }
 
-    /// Of all its runs; `None`: too few samples to be tested.
-    fn dependence(&self) -> Option<dependence::Dependence> {
+    /// Autocorrelation over all its runs; `None`: too few samples to be tested.
+    fn autocorrelation(&self) -> Option<Autocorrelation> {
         let length = |side: &[&Sampled]| side.iter().map(|run| run.durations.len()).sum::<usize>();
         let runs = self.base.iter().chain(&self.run);
         let runs: Vec<&[f64]> = runs.map(|run| run.durations.as_slice()).collect();
-        let is_enough = length(&self.base).min(length(&self.run)) >= LEAST_SAMPLES;
-        is_enough.then(|| dependence::of(&runs))
+        let is_enough = length(&self.base).min(length(&self.run)) >= MIN_SAMPLES;
+        is_enough.then(|| autocorrelation::estimate(&runs))
     }
 }
 
@@ -182,12 +186,12 @@ fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
     let purpose = format!("bootstrap {} {}", pair.name.kind.word(), pair.name.name);
     let mut random = Random::new(options.seed, &purpose);
     let ratio = ratio_of_medians(&base, &run, options.resamples, &mut random);
-    match (ratio, rank_test(&base, &run, prior)) {
+    match (ratio, mann_whitney(&base, &run, prior)) {
         (Some(ratio), Some(test)) => {
             compared.ratio = Some(ratio);
             compared.delta = Some(test.delta);
             // Where nothing scatters, ranks are all there is.
-            compared.p = Some(level_test(&base, &run, prior).unwrap_or(test.p));
+            compared.p = Some(yuen_welch(&base, &run, prior).unwrap_or(test.p));
             compared.rank_p = Some(test.p);
         }
         _ => compared.why = Some("a median of 0 has no ratio".to_owned()),
@@ -203,7 +207,7 @@ fn untestable(pair: &Pair<'_>, compared: &Compared) -> Option<String> {
         return Some("bound to a wait or not valid".to_owned());
     }
     let (base, run) = (compared.base_samples, compared.run_samples);
-    if base.min(run) < LEAST_SAMPLES {
+    if base.min(run) < MIN_SAMPLES {
         return Some(format!("too few samples: {base} and {run}"));
     }
     None

@@ -1,4 +1,4 @@
-//! What is read of a run to compare it.
+//! Readings of a run to compare it by.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,21 @@ use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_model::categories::CategoryRules;
 
-use super::samples::{Name, Sampled, sampled};
+use super::samples::sampled;
 use super::totals::{self, Total};
-use super::{Options, categories, path};
+use super::{categories, path};
+use trueno_statistics::{Name, Options, Sampled};
 
 /// One run of a side.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// As it was typed.
     pub shown: String,
-    /// What it says about itself.
+    /// Its own facts.
     pub facts: RunFacts,
     /// Intervals recorded.
     pub spans: u64,
-    /// What computed its bricks and kernels.
+    /// Backends that computed its bricks and kernels.
     pub backends: BTreeSet<String>,
     /// Its samples.
     pub names: BTreeMap<Name, Sampled>,
@@ -32,7 +33,7 @@ pub struct Member {
     pub path: Option<BTreeMap<(String, String), i64>>,
 }
 
-/// Why a run cannot be read.
+/// Reason why a run cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -44,7 +45,7 @@ pub enum ReadError {
     Query {
         /// As typed.
         run: String,
-        /// What the engine says.
+        /// The engine's own words.
         error: QueryError,
     },
 }

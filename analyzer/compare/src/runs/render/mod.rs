@@ -6,7 +6,7 @@ mod json;
 mod page;
 mod page_tables;
 mod sheets;
-mod words;
+mod wording;
 
 use trueno_model::width;
 use trueno_render::markdown;

@@ -3,18 +3,18 @@
 use trueno_model::units;
 use trueno_plugin::Table;
 
-use super::words::counts;
-use crate::compare::{Compared, Comparison, LEAST_SAMPLES, Verdict};
+use super::wording::counts;
+use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 /// One part of the page.
 pub struct Part {
     /// Of its element.
     pub id: &'static str,
-    /// What leads to it.
+    /// Sentence that leads to it.
     pub word: &'static str,
     /// Its heading.
     pub heading: &'static str,
-    /// What to know of the table.
+    /// Remark on the table.
     pub lead: String,
     /// Its rows.
     pub table: Table,
@@ -71,7 +71,7 @@ fn not_told(comparison: &Comparison) -> Option<Part> {
         word: "cannot tell",
         heading: "What cannot be told",
         lead: format!(
-            "Noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {LEAST_SAMPLES} a side."
+            "Noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {MIN_SAMPLES} a side."
         ),
         table: compared(
             "not_told",
@@ -115,8 +115,7 @@ fn compared(title: &str, rows: &[&Compared]) -> Option<Table> {
 
 fn totals(comparison: &Comparison) -> Option<Part> {
     let each = || comparison.totals.iter();
-    let show =
-        |value: Option<f64>, row: &crate::compare::TotalRow| value.map(|value| row.show(value));
+    let show = |value: Option<f64>, row: &crate::runs::TotalRow| value.map(|value| row.show(value));
     let table = Table::build("totals")
         .text("what", each().map(|row| row.what.as_str()))
         .text("base", each().map(|row| show(row.base, row)))

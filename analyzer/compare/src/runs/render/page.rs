@@ -9,9 +9,9 @@ use trueno_render::html::shell::Shell;
 use trueno_render::html::{data, id, section, table, text};
 
 use super::page_tables::{self as tables, Part};
-use super::words::{between, change, interval, time};
-use crate::compare::comparability::Standing;
-use crate::compare::{Compared, Comparison, Verdict};
+use super::wording::{between, change, interval, time};
+use crate::runs::comparability::Standing;
+use crate::runs::{Compared, Comparison, Verdict};
 
 /// Names that are told in sentences, of those that got slower and of those that got faster.
 const TOLD: usize = 5;
@@ -155,7 +155,7 @@ fn figures(out: &mut String, comparison: &Comparison) {
     out.push_str("</div>\n");
 }
 
-/// What differs besides what was to be compared comes before any verdict.
+/// Writes what differs besides what was to be compared, before any verdict.
 fn doubts(out: &mut String, comparison: &Comparison) {
     if !comparison.is_measurable() {
         out.push_str("<p class=\"banner error\">Nothing could be compared: no name has enough samples with durations on both sides.</p>\n");

@@ -6,7 +6,8 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_model::categories::CategoryRules;
 
-use super::samples::{Kind, Name, Sampled, names};
+use super::samples::names;
+use trueno_statistics::{Kind, Name, Sampled};
 
 /// Self time on host threads of what an iteration ran: the duration of a row less those of the rows in it on its thread.
 const HOST: &str = "\
@@ -69,7 +70,10 @@ pub fn categories(
         for (category, iterations) in sums {
             let durations = iterations.into_values().map(|ns| ns.max(0) as f64);
             let name = category.to_owned();
-            all.insert(Name { kind, name }, Sampled::of(durations.collect()));
+            all.insert(
+                Name { kind, name },
+                Sampled::from_durations(durations.collect()),
+            );
         }
     }
     Ok(all)

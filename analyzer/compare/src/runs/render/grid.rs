@@ -8,7 +8,7 @@ const GAP: usize = 2;
 /// Names and sentences are not made narrower than this.
 const LEAST: usize = 12;
 
-/// What a column holds, and so how it gives way on a narrow page.
+/// Contents of a column, and so how it gives way on a narrow page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Names, whose middles give way.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compare::Comparison;
+use crate::runs::Comparison;
 
 #[derive(Serialize)]
 struct Format {

@@ -1,16 +1,15 @@
-//! Whether the levels of two sides differ, by more than their samples scatter.
+//! Yuen–Welch test: the levels of two sides differ by more than their samples scatter.
 //!
 //! Ranks saturate: where all samples of one side are longer, it makes no difference to them whether by 5 % or by three
 //! times, and few dependent samples can never be sure. This test sees by how much.
 
-use super::dependence::{self, Prior};
-use super::rank_test::pooled_t;
-use super::student;
+use crate::autocorrelation::{self, Prior};
+use crate::t_distribution::{pooled_t, two_sided};
 
 /// Cut from each end.
 const CUT: f64 = 0.15;
 /// Durations below count as this: the logarithm of 0 is none.
-const LEAST_NS: f64 = 0.5;
+const MIN_NS: f64 = 0.5;
 
 /// Yuen's test (1974) on logarithms of durations: trimmed means, winsorised variances, Welch's degrees of freedom; two-sided.
 /// Samples of each side by run, in the order of time.
@@ -18,18 +17,18 @@ const LEAST_NS: f64 = 0.5;
 /// Variances are raised by how much samples of a run depend on each other. With three runs or more
 /// in all, runs are the unit as well: a t test on their trimmed means, and the greater of both probabilities counts.
 /// `None`: all samples of both sides are alike, or there are too few.
-pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<f64> {
+pub fn yuen_welch(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<f64> {
     let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
-    let common = prior.inflation(&dependence::of(&together));
+    let common = prior.inflation(&autocorrelation::estimate(&together));
     // Both sides are taken to be alike in this, unless one plainly is not.
     let inflation = |side: &[Vec<f64>]| {
         let own: Vec<&[f64]> = side.iter().map(Vec::as_slice).collect();
-        let own = prior.inflation(&dependence::of(&own));
+        let own = prior.inflation(&autocorrelation::estimate(&own));
         if own > 2.0 * common { own } else { common }
     };
     let level = |samples: &[Vec<f64>], inflation: f64| {
-        let logs = samples.iter().flatten().map(|ns| ns.max(LEAST_NS).ln());
-        Level::of(logs.collect(), inflation)
+        let logs = samples.iter().flatten().map(|ns| ns.max(MIN_NS).ln());
+        Level::estimate(logs.collect(), inflation)
     };
     let (a, b) = (level(base, inflation(base))?, level(run, inflation(run))?);
     let variance = a.variance + b.variance;
@@ -39,7 +38,7 @@ pub fn level_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<
     }
     let freedom =
         variance * variance / (a.variance.powi(2) / a.freedom + b.variance.powi(2) / b.freedom);
-    let within = student::two_sided((b.mean - a.mean) / variance.sqrt(), freedom);
+    let within = two_sided((b.mean - a.mean) / variance.sqrt(), freedom);
     let means = |side: &[Vec<f64>]| -> Vec<f64> {
         let runs = side.iter().filter(|run| !run.is_empty());
         runs.filter_map(|run| Some(level(std::slice::from_ref(run), 1.0)?.mean))
@@ -57,7 +56,7 @@ struct Level {
 }
 
 impl Level {
-    fn of(mut logs: Vec<f64>, inflation: f64) -> Option<Self> {
+    fn estimate(mut logs: Vec<f64>, inflation: f64) -> Option<Self> {
         let n = logs.len();
         let cut = (n as f64 * CUT).floor() as usize;
         if n < 2 * cut + 2 {
@@ -97,26 +96,26 @@ mod tests {
             all.extend(run(level, 28));
             all
         };
-        let large = level_test(&[start(1700.0)], &[start(5200.0)], &Prior::NONE).unwrap();
+        let large = yuen_welch(&[start(1700.0)], &[start(5200.0)], &Prior::NONE).unwrap();
         assert!(large < 1e-4, "{large}");
-        let none = level_test(&[start(1700.0)], &[start(1705.0)], &Prior::NONE).unwrap();
+        let none = yuen_welch(&[start(1700.0)], &[start(1705.0)], &Prior::NONE).unwrap();
         assert!(none > 0.3, "{none}");
     }
 
     #[test]
     fn runs_that_scatter_as_much_as_they_differ_prove_nothing() {
-        let p = level_test(
+        let p = yuen_welch(
             &[run(10.0, 50), run(11.0, 50)],
             &[run(11.0, 50), run(10.5, 50)],
             &Prior::NONE,
         );
         assert!(p.unwrap() > 0.3);
         assert_eq!(
-            level_test(&[vec![7.0; 20]], &[vec![7.0; 20]], &Prior::NONE),
+            yuen_welch(&[vec![7.0; 20]], &[vec![7.0; 20]], &Prior::NONE),
             None
         );
         assert_eq!(
-            level_test(&[vec![7.0]], &[run(8.0, 20)], &Prior::NONE),
+            yuen_welch(&[vec![7.0]], &[run(8.0, 20)], &Prior::NONE),
             None
         );
     }

@@ -1,12 +1,12 @@
-//! Whether samples of one side tend to be longer than those of the other.
+//! Mann-Whitney U: samples of one side tend to be longer than those of the other.
 
-use super::dependence::{self, Prior};
-use super::ranks::midranks;
-use super::student;
+use crate::autocorrelation::{self, Prior};
+use crate::order_statistics::midranks;
+use crate::t_distribution::{pooled_t, two_sided};
 
 /// Outcome of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RankTest {
+pub struct MannWhitney {
     /// Cliff's delta: how much more often a sample of the run is longer than one of the base than it is shorter, from -1 to 1.
     pub delta: f64,
     /// Probability of so great a difference between equal sides.
@@ -18,7 +18,7 @@ pub struct RankTest {
 /// The variance is raised by how much the samples of a run depend on each other, and the tail is that of
 /// Student's t with as many degrees of freedom as there would be independent samples, less two. With three runs or more
 /// in all, runs are the unit as well: a t test on their mean ranks, and the greater of both probabilities counts.
-pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<RankTest> {
+pub fn mann_whitney(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<MannWhitney> {
     let flat = |side: &[Vec<f64>]| side.iter().flatten().copied().collect::<Vec<f64>>();
     let (mut all, runs) = (flat(base), flat(run));
     let (n, m) = (all.len() as f64, runs.len() as f64);
@@ -34,11 +34,11 @@ pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<R
     let variance = n * m / 12.0 * (total + 1.0 - ties / (total * (total - 1.0)).max(1.0));
     let length = |side: &[Vec<f64>]| -> usize { side.iter().map(Vec::len).sum() };
     let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
-    let common = prior.inflation(&dependence::of(&together));
+    let common = prior.inflation(&autocorrelation::estimate(&together));
     // Samples that dependent ones are worth. Both sides are taken to be alike in this, unless one plainly is not.
     let worth = |side: &[Vec<f64>]| -> f64 {
         let own: Vec<&[f64]> = side.iter().map(Vec::as_slice).collect();
-        let own = prior.inflation(&dependence::of(&own));
+        let own = prior.inflation(&autocorrelation::estimate(&own));
         let inflation = if own > 2.0 * common { own } else { common };
         length(side) as f64 / inflation
     };
@@ -46,7 +46,7 @@ pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<R
     let inflation = (1.0 / worth_n + 1.0 / worth_m) / (1.0 / n + 1.0 / m);
     let distance = ((u - n * m / 2.0).abs() - 0.5).max(0.0);
     let within = if variance > 0.0 {
-        student::two_sided(
+        two_sided(
             distance / (variance * inflation).sqrt(),
             worth_n + worth_m - 2.0,
         )
@@ -54,7 +54,7 @@ pub fn rank_test(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<R
         1.0
     };
     let between = between_runs(&ranks, base, run).unwrap_or(0.0);
-    Some(RankTest {
+    Some(MannWhitney {
         delta,
         p: within.max(between),
     })
@@ -76,27 +76,6 @@ fn between_runs(ranks: &[f64], base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<f6
     pooled_t(&base, &run)
 }
 
-/// Two-sided probability of the t test with one variance for both sides; `None` with less than three values, or
-/// where one side has none.
-pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
-    let freedom = (base.len() + run.len()) as f64 - 2.0;
-    if freedom < 1.0 || base.is_empty() || run.is_empty() {
-        return None;
-    }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let squares = |values: &[f64], mean: f64| -> f64 {
-        values.iter().map(|value| (value - mean).powi(2)).sum()
-    };
-    let (a, b) = (mean(base), mean(run));
-    let variance = (squares(base, a) + squares(run, b)) / freedom;
-    let error = (variance * (1.0 / base.len() as f64 + 1.0 / run.len() as f64)).sqrt();
-    Some(if a == b {
-        1.0
-    } else {
-        student::two_sided((a - b) / error, freedom)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,13 +88,13 @@ mod tests {
             b in proptest::collection::vec(0..9_i32, 1..20),
         ) {
             let side = |values: &[i32]| vec![values.iter().copied().map(f64::from).collect::<Vec<_>>()];
-            let got = rank_test(&side(&a), &side(&b), &Prior::NONE).unwrap();
+            let got = mann_whitney(&side(&a), &side(&b), &Prior::NONE).unwrap();
             let pairs: i32 = b.iter().flat_map(|b| a.iter().map(move |a| (b - a).signum())).sum();
             let slow = f64::from(pairs) / (a.len() * b.len()) as f64;
             prop_assert!((got.delta - slow).abs() < 1e-12, "{} for {slow}", got.delta);
             prop_assert!((0.0..=1.0).contains(&got.p));
             // The sides change places, and the difference its sign.
-            let back = rank_test(&side(&b), &side(&a), &Prior::NONE).unwrap();
+            let back = mann_whitney(&side(&b), &side(&a), &Prior::NONE).unwrap();
             prop_assert!((back.delta + got.delta).abs() < 1e-12 && (back.p - got.p).abs() < 1e-9);
         }
     }
@@ -128,16 +107,16 @@ mod tests {
                 .map(|i| level + f64::from(i * 37 % 50) / 100.0)
                 .collect::<Vec<_>>()
         };
-        let one = rank_test(&[run(10.0)], &[run(11.0)], &Prior::NONE).unwrap();
+        let one = mann_whitney(&[run(10.0)], &[run(11.0)], &Prior::NONE).unwrap();
         assert!(one.p < 1e-6, "{one:?}");
-        let two = rank_test(
+        let two = mann_whitney(
             &[run(10.0), run(11.0)],
             &[run(11.0), run(10.5)],
             &Prior::NONE,
         )
         .unwrap();
         assert!(two.p > 0.3, "{two:?}");
-        let clear = rank_test(
+        let clear = mann_whitney(
             &[run(10.0), run(10.1), run(10.05)],
             &[run(12.0), run(12.1), run(12.05)],
             &Prior::NONE,

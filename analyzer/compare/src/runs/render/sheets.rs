@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use trueno_model::units::{self, NOT_MEASURED};
 use trueno_render::style::Meaning;
 
-use super::words::{between, change, counts, interval, time};
+use super::wording::{between, change, counts, interval, time};
 use super::{Grid, Holds, Sheet};
-use crate::compare::comparability::Standing;
-use crate::compare::{Compared, Comparison, LEAST_SAMPLES, Verdict};
+use crate::runs::comparability::Standing;
+use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 /// With `top` rows of each table.
 pub fn sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
@@ -157,7 +157,7 @@ fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
     (!names.is_empty()).then(|| Sheet {
         heading: "What cannot be told",
         lead: vec![
-            format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {LEAST_SAMPLES} a side"),
+            format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {MIN_SAMPLES} a side"),
         ],
         left_out: names.len().saturating_sub(top),
         grid: Grid {

@@ -1,20 +1,11 @@
 //! Medians and ranks.
 
+use trueno_analysis::quantiles::middle_pair;
+
 /// Middle of the values, the mean of the two in the middle of an even number; `None` without any.
 pub fn median(values: &mut [f64]) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    let at = values.len() / 2;
-    let is_even = values.len().is_multiple_of(2);
-    let (below, middle, _) = values.select_nth_unstable_by(at, f64::total_cmp);
-    let middle = *middle;
-    Some(if is_even {
-        let before = below.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        f64::midpoint(before, middle)
-    } else {
-        middle
-    })
+    let (lower, upper) = middle_pair(values, f64::total_cmp)?;
+    Some(f64::midpoint(lower, upper))
 }
 
 /// Rank of each value, from 1; equal values share the mean of theirs. And the sum of t³ − t over groups of t equal values.

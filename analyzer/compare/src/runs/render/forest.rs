@@ -3,7 +3,7 @@
 use trueno_plugin::{Chart, Scale, Table};
 use trueno_render::chart::{self, Scene};
 
-use crate::compare::Comparison;
+use crate::runs::Comparison;
 
 /// Each name with a ratio: right of 1 it got slower. `None` when there is none.
 pub fn forest(comparison: &Comparison) -> Option<Scene> {

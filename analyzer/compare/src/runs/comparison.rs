@@ -4,24 +4,24 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::Options;
 use super::comparability::{Aspect, Standing, comparability};
 use super::counts::{CountRow, counts};
-use super::samples::{Name, Sampled};
 use super::side::Member;
 use super::totals::{self, TotalRow};
-use super::verdict::{Compared, Pair, Verdict, verdicts};
+use trueno_statistics::Options;
+use trueno_statistics::{Compared, Pair, Verdict, verdicts};
+use trueno_statistics::{Name, Sampled};
 
-/// What was found.
+/// Result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// How it was made.
+    /// Options it was made with.
     pub options: Options,
     /// Runs of the base, as typed.
     pub base: Vec<String>,
     /// Runs of the other side.
     pub run: Vec<String>,
-    /// What else differs.
+    /// Aspects in which the sides differ otherwise.
     pub comparability: Vec<Aspect>,
     /// Names on both sides: slower ones first, by what the change costs.
     pub names: Vec<Compared>,
@@ -68,7 +68,7 @@ impl Comparison {
         self.names.iter().filter(of).count()
     }
 
-    /// Whether a name, or a time of whole runs, got slower.
+    /// Tells that a name, or a time of whole runs, got slower.
     pub fn is_slower(&self) -> bool {
         let totals = self.totals.iter();
         self.with(Verdict::Slower) > 0
@@ -77,7 +77,7 @@ impl Comparison {
                 .any(|total| total.verdict == Some(Verdict::Slower))
     }
 
-    /// Whether anything could be tested.
+    /// Tells that anything could be tested.
     pub fn is_measurable(&self) -> bool {
         let decided = |total: &TotalRow| {
             total

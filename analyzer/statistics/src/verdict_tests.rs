@@ -1,6 +1,6 @@
 use super::*;
-use crate::compare::random::Random;
-use crate::compare::samples::Kind;
+use crate::random::Random;
+use crate::samples::Kind;
 
 /// Durations as programs have them: a level, a drift from sample to sample (a first-order autoregression with
 /// coefficient 0.3 and a spread of 3 % in all), and one in 25 much longer (Pareto, exponent 1.5).
@@ -28,7 +28,7 @@ fn trial(seed: u64, n: usize, runs: usize, factor: f64) -> Vec<Compared> {
         let run = |random: &mut Random| {
             let names = (0..20).map(|at| {
                 let level = 1000.0 * f64::from(at + 1) * if at == 7 { factor } else { 1.0 };
-                Sampled::of(noise(random, n, level))
+                Sampled::from_durations(noise(random, n, level))
             });
             names.collect::<Vec<_>>()
         };
@@ -124,7 +124,9 @@ fn what_cannot_be_told_says_why() {
         let found = verdicts(&[pair], &Options::default()).remove(0);
         (found.verdict, found.why.unwrap_or_default())
     };
-    let flat = |n: usize, value: f64| Sampled::of((0..n).map(|i| value + (i % 3) as f64).collect());
+    let flat = |n: usize, value: f64| {
+        Sampled::from_durations((0..n).map(|i| value + (i % 3) as f64).collect())
+    };
     let (verdict, why) = judge(flat(7, 100.0), flat(50, 200.0), None);
     assert!(
         verdict == Verdict::CannotTell && why.contains("too few samples: 7 and 50"),
@@ -146,13 +148,19 @@ fn what_cannot_be_told_says_why() {
         "{why}"
     );
     // Nobody says how the clock steps; what was measured shows it.
-    let stepped = |most: usize| Sampled::of((0..60).map(|i| 1000.0 * (i % most) as f64).collect());
+    let stepped = |most: usize| {
+        Sampled::from_durations((0..60).map(|i| 1000.0 * (i % most) as f64).collect())
+    };
     let (verdict, why) = judge(stepped(3), stepped(4), None);
     assert!(
         verdict == Verdict::CannotTell && why.contains("steps by 1000 ns"),
         "{why}"
     );
-    let (verdict, why) = judge(Sampled::of(vec![0.0; 50]), flat(50, 100.0), None);
+    let (verdict, why) = judge(
+        Sampled::from_durations(vec![0.0; 50]),
+        flat(50, 100.0),
+        None,
+    );
     assert!(
         verdict == Verdict::CannotTell && why.contains("median of 0"),
         "{why}"

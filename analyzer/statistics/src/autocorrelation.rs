@@ -1,4 +1,4 @@
-//! How much samples that follow each other depend on each other.
+//! Autocorrelation of durations and the variance inflation it causes.
 //!
 //! A program's durations drift and come in phases: 50 of them may say no more than 15 independent ones would. A test
 //! that takes them for independent finds differences where there are none.
@@ -8,11 +8,11 @@
 //! of each name is drawn towards that of the others, as far as they agree: that found more of what is there and
 //! less of what is not.
 
-use super::ranks::midranks;
+use crate::order_statistics::midranks;
 
-/// Dependence within one series.
+/// Autocorrelation within one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dependence {
+pub struct Autocorrelation {
     /// Autocorrelation of the ranks at lag one, corrected for its bias in short series, from 0 to 0.95.
     pub lag_one: f64,
     /// So many samples are worth one independent one; at least 1.
@@ -21,7 +21,7 @@ pub struct Dependence {
     pub samples: usize,
 }
 
-/// What the dependence of many names says of that of one.
+/// Prior of the inflation of one name, from that of many.
 ///
 /// 50 samples say little about it: taken too low it makes differences, taken too high it hides them. Logarithms of
 /// inflations are drawn towards their mean, the more so the less they scatter beyond their own error and the fewer
@@ -40,8 +40,8 @@ impl Prior {
         between: f64::INFINITY,
     };
 
-    /// Of the dependence of each name; fewer than three names say nothing of each other.
-    pub fn of(names: &[Dependence]) -> Self {
+    /// Estimates it from the autocorrelation of each name; fewer than three names say nothing of each other.
+    pub fn estimate(names: &[Autocorrelation]) -> Self {
         if names.len() < 3 {
             return Self::NONE;
         }
@@ -62,7 +62,7 @@ impl Prior {
     }
 
     /// Inflation of a name, given the others.
-    pub fn inflation(&self, of: &Dependence) -> f64 {
+    pub fn inflation(&self, of: &Autocorrelation) -> f64 {
         if self.between.is_infinite() {
             return of.inflation;
         }
@@ -75,21 +75,21 @@ impl Prior {
 }
 
 /// Variance of the logarithm of an inflation, by that of ρ: (1 − ρ²) / n (Bartlett 1946).
-fn error(of: &Dependence) -> f64 {
+fn error(of: &Autocorrelation) -> f64 {
     4.0 / ((1.0 - of.lag_one * of.lag_one) * of.samples.max(1) as f64)
 }
 
-/// Dependence of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
+/// Estimates the autocorrelation of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
 /// do not hide it. Autocorrelations are averaged over the runs: one short run says little about them.
 ///
 /// The inflation is the greater one of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and
 /// that of a first-order autoregression; raised by a quarter of its standard error.
-pub fn of(runs: &[&[f64]]) -> Dependence {
+pub fn estimate(runs: &[&[f64]]) -> Autocorrelation {
     let series: Vec<Vec<f64>> = runs.iter().filter_map(|run| centred_ranks(run)).collect();
     let n: usize = series.iter().map(Vec::len).sum();
     let variance: f64 = series.iter().flatten().map(|rank| rank * rank).sum();
     if n == 0 || variance == 0.0 {
-        return Dependence {
+        return Autocorrelation {
             lag_one: 0.0,
             inflation: 1.0,
             samples: n,
@@ -122,7 +122,7 @@ pub fn of(runs: &[&[f64]]) -> Dependence {
     let inflation = f64::max(geyer, autoregressive) * (1.0 + doubt);
     // No series is worth less than two samples.
     let inflation = inflation.clamp(1.0, (length / 2.0).max(1.0));
-    Dependence {
+    Autocorrelation {
         lag_one,
         inflation,
         samples: n,
@@ -146,7 +146,7 @@ fn centred_ranks(values: &[f64]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::random::Random;
+    use crate::random::Random;
 
     fn series(phi: f64, n: usize, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed, "series");
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn an_autoregression_is_worth_what_theory_says() {
         let mean = |phi: f64| {
-            let all = (0..50).map(|seed| of(&[&series(phi, 2000, seed)]).inflation);
+            let all = (0..50).map(|seed| estimate(&[&series(phi, 2000, seed)]).inflation);
             all.sum::<f64>() / 50.0
         };
         for (phi, least, most) in [(0.0, 1.0, 1.15), (0.5, 2.7, 3.5), (0.8, 7.5, 10.5)] {
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn names_that_are_alike_tell_of_each_other_and_others_do_not() {
-        let names = |phis: &dyn Fn(u64) -> f64| -> Vec<Dependence> {
-            let one = |seed| of(&[&series(phis(seed), 100, seed)]);
+        let names = |phis: &dyn Fn(u64) -> f64| -> Vec<Autocorrelation> {
+            let one = |seed| estimate(&[&series(phis(seed), 100, seed)]);
             (0..40).map(one).collect()
         };
-        let spread = |names: &[Dependence]| {
-            let prior = Prior::of(names);
-            let logs = |of: &dyn Fn(&Dependence) -> f64| -> f64 {
+        let spread = |names: &[Autocorrelation]| {
+            let prior = Prior::estimate(names);
+            let logs = |of: &dyn Fn(&Autocorrelation) -> f64| -> f64 {
                 let logs: Vec<f64> = names.iter().map(|name| of(name).ln()).collect();
                 let mean = logs.iter().sum::<f64>() / logs.len() as f64;
                 logs.iter().map(|log| (log - mean).powi(2)).sum()
@@ -195,18 +195,18 @@ mod tests {
         let different = spread(&names(&|seed| if seed % 2 == 0 { 0.0 } else { 0.8 }));
         assert!(different > 0.8, "{different}");
         let two = &names(&|_| 0.3)[..2];
-        assert_eq!(Prior::of(two).inflation(&two[0]), two[0].inflation);
+        assert_eq!(Prior::estimate(two).inflation(&two[0]), two[0].inflation);
     }
 
     #[test]
     fn one_value_again_and_again_is_no_evidence_of_dependence() {
-        assert_eq!(of(&[&[3.0; 20]]).inflation, 1.0);
-        assert_eq!(of(&[]).inflation, 1.0);
+        assert_eq!(estimate(&[&[3.0; 20]]).inflation, 1.0);
+        assert_eq!(estimate(&[]).inflation, 1.0);
     }
 
     #[test]
     fn a_drift_leaves_little() {
         let drift: Vec<f64> = (0..60).map(f64::from).collect();
-        assert!(of(&[&drift]).inflation > 10.0);
+        assert!(estimate(&[&drift]).inflation > 10.0);
     }
 }

@@ -1,8 +1,8 @@
-//! Many names are tested at once: how many of those found differ by chance alone.
+//! Benjamini–Hochberg adjusted p-values: many names are tested at once, and some differ by chance alone.
 
-/// Benjamini and Hochberg (1995): for each probability the least rate of false discoveries at which its test is among
+/// Adjusts probabilities (Benjamini and Hochberg 1995): for each probability the least rate of false discoveries at which its test is among
 /// the discoveries.
-pub fn adjusted(p: &[f64]) -> Vec<f64> {
+pub fn adjust(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
     let mut q = vec![1.0; p.len()];
@@ -16,7 +16,7 @@ pub fn adjusted(p: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::adjusted;
+    use super::adjust;
     use proptest::prelude::*;
 
     proptest! {
@@ -26,7 +26,7 @@ mod tests {
             p in proptest::collection::vec(0.0..1.0_f64, 0..20),
             rate in 0.001..0.999_f64,
         ) {
-            let q = adjusted(&p);
+            let q = adjust(&p);
             let mut sorted = p.clone();
             sorted.sort_by(f64::total_cmp);
             let m = p.len() as f64;

@@ -1,4 +1,4 @@
-//! Whether two sides can be compared at all: what differs besides what was to be compared.
+//! Comparability of two sides: what differs besides what was to be compared.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use super::side::Member;
 /// One aspect of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Aspect {
-    /// What is looked at.
+    /// The aspect.
     pub aspect: String,
-    /// How it stands.
+    /// Its standing.
     pub standing: Standing,
     /// The base, in words.
     pub base: String,
@@ -21,7 +21,7 @@ pub struct Aspect {
     pub run: String,
 }
 
-/// How an aspect stands.
+/// Standing of an aspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -154,7 +154,7 @@ fn aspect_of(
     }
 }
 
-/// What is a reason for doubt on either side, whatever the other one is like.
+/// Adds reasons for doubt on either side, whatever the other one is like.
 fn doubt(
     aspect: &str,
     base: &[Member],
@@ -225,7 +225,7 @@ fn overhead(member: &Member) -> (Standing, String) {
     (standing, format!("{} of wall", units::percent(share)))
 }
 
-/// What differs from one run of a program to the next is only seen with several.
+/// Differences from one run of a program to the next are only seen with several.
 fn runs(base: &[Member], run: &[Member]) -> Aspect {
     let words = |members: &[Member]| match members.len() {
         1 => "one: no scatter between runs".to_owned(),

@@ -2,7 +2,7 @@
 
 use trueno_model::units::{self, NOT_MEASURED};
 
-use crate::compare::Ratio;
+use trueno_statistics::Ratio;
 
 /// A ratio as a change: `+5.2 %`, and `×3.06` from a doubling on.
 pub fn change(ratio: f64) -> String {

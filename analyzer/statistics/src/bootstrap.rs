@@ -1,8 +1,8 @@
-//! How far the ratio of two medians can be trusted.
+//! Confidence interval of the ratio of two medians.
 
-use super::dependence;
-use super::random::Random;
-use super::ranks::median;
+use crate::autocorrelation;
+use crate::order_statistics::median;
+use crate::random::Random;
 
 /// The interval holds the ratio with this probability.
 pub const CONFIDENCE: f64 = 0.95;
@@ -19,7 +19,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// Whether 1 lies outside the interval.
+    /// Tells an interval without 1.
     pub fn excludes_one(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
@@ -115,7 +115,7 @@ impl<'a> Resampled<'a> {
 /// autoregression (Carlstein 1986 and Künsch 1989), at most a fifth of the run.
 fn block(samples: &[f64]) -> usize {
     let n = samples.len();
-    let rho = dependence::of(&[samples]).lag_one;
+    let rho = autocorrelation::estimate(&[samples]).lag_one;
     let best = (6.0 * rho * rho / (1.0 - rho * rho).powi(2)).cbrt() * (n as f64).cbrt();
     (best.ceil() as usize).clamp(1, (n / 5).max(1))
 }

@@ -1,0 +1,21 @@
+//! Runs against runs: durations by name, totals, and what else differs.
+//!
+//! `side` reads runs: `samples` by name, `totals` with one value a run. `comparability` says first what else
+//! differs. The verdicts are those of [`trueno_statistics`].
+
+mod categories;
+mod comparability;
+mod comparison;
+mod counts;
+mod path;
+pub mod render;
+mod samples;
+mod side;
+mod totals;
+
+pub use comparability::{Aspect, Standing};
+pub use comparison::{Comparison, PathRow, compare};
+pub use counts::{Change, CountRow};
+pub use side::{Member, ReadError, read};
+pub use totals::{Total, TotalRow};
+pub use trueno_statistics::{Compared, Kind, MIN_SAMPLES, Name, Options, Sampled, Verdict};
