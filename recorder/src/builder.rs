@@ -3,45 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::MAX_SAMPLES;
-use crate::device::{Device, DeviceWork};
-use crate::error::Error;
-use crate::recorder::Recorder;
-use crate::reentrancy::ReentrancyGuard;
+use crate::device::Device;
+use crate::overflow::Overflow;
 use crate::sync_mode::SyncMode;
 use crate::tile_sampling;
-use crate::writer;
 use trueno_format::CeilingSource;
 use trueno_format::TileLevel;
-use trueno_format::run_directory::make_directory;
 use trueno_format::schema;
 
-/// Policy for an event whose thread's ring is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Overflow {
-    /// It is dropped and counted, for its thread and its table. The program never waits. A
-    /// dropped row may be the parent of rows that were kept: these keep its id.
-    #[default]
-    Drop,
-    /// The thread waits for the writer.
-    Block,
-    /// The thread takes another, larger ring, as long as there is memory.
-    Grow,
-}
-
-impl Overflow {
-    /// As it stands in `run.json`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Drop => "drop",
-            Self::Block => "block",
-            Self::Grow => "grow",
-        }
-    }
-}
-
-/// Sets up a recorder; from [`Recorder::builder`].
+/// Sets up a recorder; from [`Recorder::builder`](crate::Recorder::builder).
 ///
 /// ```
 /// use trueno_recorder::{Overflow, Recorder};
@@ -65,7 +36,7 @@ pub struct Builder {
     pub(crate) sync_mode: SyncMode,
     pub(crate) device: Option<Arc<dyn Device>>,
     pub(crate) tables_off: Vec<&'static str>,
-    ceilings: Option<Arc<dyn CeilingSource>>,
+    pub(crate) ceilings: Option<Arc<dyn CeilingSource>>,
     pub(crate) perf: Vec<crate::perf::PerfEvent>,
     #[cfg(feature = "alloc")]
     pub(crate) allocations: Option<crate::alloc::Allocations>,
@@ -73,8 +44,8 @@ pub struct Builder {
     pub(crate) checksum_samples: usize,
     pub(crate) tiles_every: tile_sampling::Every,
     pub(crate) checksum_baseline: Option<PathBuf>,
-    unknown_table: Option<String>,
-    overwrite: bool,
+    pub(crate) unknown_table: Option<String>,
+    pub(crate) overwrite: bool,
 }
 
 impl Builder {
@@ -199,74 +170,5 @@ impl Builder {
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
-    }
-
-    /// Makes the run directory and starts recording. Takes some milliseconds: the clock is calibrated.
-    ///
-    /// With the crate's feature `off` it makes nothing and gives [`Recorder::disabled`].
-    ///
-    /// # Errors
-    /// A run or anything else is there already, the directory cannot be made or written,
-    /// a table's name is unknown, or the sync mode needs a device and there is none.
-    pub fn create(self) -> Result<Recorder, Error> {
-        if let Some(found) = &self.unknown_table {
-            let known: Vec<&str> = schema::TABLES.iter().map(|table| table.name).collect();
-            let problem = format!("no table `{found}` (hint: one of {})", known.join(", "));
-            return Err(Error::Option {
-                option: "without_table",
-                problem,
-            });
-        }
-        if cfg!(feature = "off") {
-            return Ok(Recorder::disabled());
-        }
-        let _reentrancy = ReentrancyGuard::enter();
-        DeviceWork::check(&self)?;
-        self.check_perf()?;
-        #[cfg(feature = "alloc")]
-        if let Some(which) = self.allocations {
-            crate::alloc::check(which)?;
-            if self.tables_off.contains(&"allocations") {
-                return Err(Error::Option {
-                    option: "allocations",
-                    problem: "the table `allocations` is left out (hint: one of the two)"
-                        .to_owned(),
-                });
-            }
-        }
-        let baseline = self.read_baseline()?;
-        make_directory(&self.path, self.overwrite)?;
-        // Before the run begins, since it may take seconds.
-        let ceilings = self
-            .ceilings
-            .as_ref()
-            .filter(|_| !self.tables_off.contains(&"ceilings"))
-            .map(|source| source.recorded());
-        let earlier = DeviceWork::before_start(&self);
-        let mut recorder = writer::start(&self, baseline)?;
-        if let Some(earlier) = earlier {
-            recorder.attach(&self, earlier);
-        }
-        if let Some(ceilings) = ceilings {
-            recorder.recorded_ceilings(ceilings);
-        }
-        #[cfg(feature = "alloc")]
-        if let Some(which) = self.allocations {
-            crate::alloc::start(recorder.shared(), which)?;
-        }
-        Ok(recorder)
-    }
-}
-
-impl Builder {
-    /// Before anything is made: a wrong file costs nothing that was there.
-    fn read_baseline(&self) -> Result<Option<Baseline>, Error> {
-        let read = |file: &PathBuf| {
-            Baseline::read(file).map_err(|problem| Error::Option {
-                option: "checksum_baseline",
-                problem,
-            })
-        };
-        self.checksum_baseline.as_ref().map(read).transpose()
     }
 }

@@ -37,6 +37,7 @@ pub(crate) mod baseline;
 mod deferred;
 mod element;
 mod half;
+mod mix;
 mod partial;
 mod record;
 pub(crate) mod sampling;
@@ -47,14 +48,12 @@ mod strided;
 pub use deferred::ChecksumPlace;
 pub use element::Element;
 pub use half::{Bf16, F16};
+use mix::{K, mix};
 pub use partial::Partial;
 use simd::Width;
 pub use statistics::Statistics;
 pub use strided::Strided;
 
-const K: u64 = 0x9E37_79B9_7F4A_7C15;
-const MIX_1: u64 = 0xBF58_476D_1CE4_E5B9;
-const MIX_2: u64 = 0x94D0_49BB_1331_11EB;
 /// Bytes a block: the hash and the statistics read it while it is in the first cache level.
 const BLOCK_BYTES: usize = 8192;
 /// Number of elements that the FNV hash covers.
@@ -169,13 +168,6 @@ fn word_of(bytes: &[u8]) -> u64 {
             u64::from_le_bytes(word)
         }
     }
-}
-
-#[inline(always)]
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ z >> 30).wrapping_mul(MIX_1);
-    z = (z ^ z >> 27).wrapping_mul(MIX_2);
-    z ^ z >> 31
 }
 
 fn combine([even, odd]: [u64; 2], bytes: u64) -> u64 {

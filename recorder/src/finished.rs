@@ -20,10 +20,10 @@
 
 use crate::clock::monotonic_ns;
 use crate::lane::{Class, Lane};
+use crate::lock::lock;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::session_state::lock;
-use crate::span::Work;
+use crate::row_details::Work;
 use crate::span_id::SpanId;
 use crate::threads;
 use trueno_format::PtxHash;

@@ -3,10 +3,11 @@
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::span::{Labels, Span, Work};
+use crate::row_details::{Labels, Launch, Work};
+use crate::span::Span;
 use crate::span_id::SpanId;
 use trueno_format::PtxHash;
-use trueno_format::record::{Record, extension, kind, pair};
+use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 
 /// An open row of `kernels`. Recorded when dropped, under the brick that encloses it.
@@ -19,34 +20,6 @@ pub struct KernelGuard<'r> {
     labels: Labels,
     work: Work,
     launch: Launch,
-}
-
-/// Launch shape and source; bits of `given`: grid, block, ptx, dynamic shared memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Launch {
-    pub given: u8,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub ptx: u64,
-    pub shared_memory_bytes: u32,
-}
-
-impl Launch {
-    pub fn extension(&self) -> Record {
-        Record {
-            kind: extension::LAUNCH,
-            flags: self.given,
-            start: pair(self.grid[0], self.grid[1]),
-            end: pair(self.grid[2], self.block[0]),
-            m: [
-                pair(self.block[1], self.block[2]),
-                self.ptx,
-                u64::from(self.shared_memory_bytes),
-                0,
-            ],
-            ..Record::default()
-        }
-    }
 }
 
 impl KernelGuard<'_> {

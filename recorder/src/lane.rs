@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::builder::Overflow;
 use crate::clock::Clock;
+use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{SessionState, ThreadInfo};
 use crate::tile_sampling::TileSampling;

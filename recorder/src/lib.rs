@@ -75,10 +75,13 @@
 
 #[cfg(feature = "alloc")]
 pub mod alloc;
+#[cfg(feature = "perf")]
+mod brick_counters;
 mod builder;
 mod ceiling;
 mod checksum;
 mod clock;
+mod create;
 mod device;
 mod error;
 pub mod finished;
@@ -86,13 +89,18 @@ mod fork;
 mod kernel;
 mod lane;
 mod live;
+mod lock;
 mod names;
 mod open_rows;
+mod overflow;
 mod overhead;
+#[cfg(feature = "tracing")]
+mod owned_span;
 pub mod perf;
 mod ptx;
 mod recorder;
 mod reentrancy;
+mod row_details;
 mod samples;
 mod scope;
 mod session_state;
@@ -109,7 +117,7 @@ pub mod tracing;
 mod wait;
 mod writer;
 
-pub use builder::{Builder, Overflow};
+pub use builder::Builder;
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };
@@ -117,6 +125,7 @@ pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use kernel::KernelGuard;
 pub use names::Name;
+pub use overflow::Overflow;
 pub use perf::PerfEvent;
 pub use recorder::Recorder;
 pub use scope::ScopeGuard;

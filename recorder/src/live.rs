@@ -15,7 +15,7 @@ use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::mapping::Mapping;
 use trueno_format::ring::Ring;
 
-use crate::session_state::lock;
+use crate::lock::lock;
 
 /// The folder while recording.
 pub(crate) struct Live {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::live::Live;
+use crate::lock::{Locked, lock};
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{Locked, lock};
 use trueno_format::live;
 use trueno_format::text::{Text, Texts};
 use trueno_format::{BrickId, fixed_texts};

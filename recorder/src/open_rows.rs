@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use crate::session_state::{SessionState, lock};
+use crate::lock::lock;
+use crate::session_state::SessionState;
 
 /// Threads that are named; the others are summed up.
 const NAMED: usize = 8;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::builder::Overflow;
 use crate::clock::{Clock, monotonic_ns};
 use crate::lane::{Class, Lane};
 use crate::live::Live;
+use crate::overflow::Overflow;
 use crate::session_state::SessionState;
 use trueno_format::record::{Record, kind};
 use trueno_format::ring::Ring;

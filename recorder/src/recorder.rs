@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use crate::builder::{Builder, Overflow};
+use crate::builder::Builder;
 use crate::clock::Clock;
 use crate::device::DeviceWork;
 use crate::error::Error;
@@ -13,8 +13,11 @@ use crate::fork::{self, Watched};
 use crate::live::Live;
 use crate::names::Name;
 use crate::open_rows::OfThread;
+use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::SessionState;
+#[cfg(feature = "perf")]
+use crate::session_state::HAS_PERF;
+use crate::session_state::{HAS_DEVICE, SessionState};
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
@@ -31,11 +34,6 @@ const COMPILED_OUT: bool = cfg!(feature = "off");
 pub struct Recorder {
     inner: Arc<Inner>,
 }
-
-/// Bit of [`Inner::tables`]: bricks may give work to a device.
-const HAS_DEVICE: u32 = 1 << 31;
-/// Bit of [`Inner::tables`]: counters of the CPU are read around bricks.
-pub(crate) const HAS_PERF: u32 = 1 << 30;
 
 struct Inner {
     /// A bit for every table that is recorded, [`HAS_DEVICE`] and [`HAS_PERF`]; 0: disabled, finished, or

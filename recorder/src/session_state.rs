@@ -1,18 +1,17 @@
 //! State that the recording threads, the writer and the handles of one recorder share.
 
 use std::collections::BTreeMap;
-use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
-use crate::builder::Overflow;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::lane::Lane;
 use crate::live::Live;
+use crate::lock::lock;
+use crate::overflow::Overflow;
 use crate::perf::PerfShared;
-use crate::reentrancy::ReentrancyGuard;
 use crate::tile_sampling;
 use trueno_format::Ceiling;
 use trueno_format::live::Entry;
@@ -22,39 +21,13 @@ use trueno_format::row_counters::RowCounters;
 use trueno_format::schema::{TABLES, TableId};
 use trueno_format::timeline::ClockReading;
 
+/// Bit beside those of tables: bricks may give work to a device.
+pub(crate) const HAS_DEVICE: u32 = 1 << 31;
+/// Bit beside those of tables: counters of the CPU are read around bricks.
+pub(crate) const HAS_PERF: u32 = 1 << 30;
+
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
-
-/// Guard of [`lock`]. Who holds it is inside the recorder: an allocation under a lock must not
-/// lead back to it.
-pub(crate) struct Locked<'m, T> {
-    // Dropped in this order.
-    data: MutexGuard<'m, T>,
-    _reentrancy: ReentrancyGuard,
-}
-
-impl<T> Deref for Locked<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.data
-    }
-}
-
-impl<T> DerefMut for Locked<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.data
-    }
-}
-
-/// Locks, whatever happened to the thread that held it before: the data are plain lists.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
-    let inside = ReentrancyGuard::enter();
-    Locked {
-        data: mutex.lock().unwrap_or_else(PoisonError::into_inner),
-        _reentrancy: inside,
-    }
-}
 
 /// One thread that records. The thread stores into it for every row: not beside what others use.
 #[repr(align(64))]

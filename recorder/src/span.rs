@@ -4,18 +4,13 @@ use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::recorder::Recorder;
+use crate::row_details::{Labels, Work};
 use crate::span_id::SpanId;
 use crate::task::Detached;
 use crate::threads;
 use trueno_format::TileLevel;
 use trueno_format::record::{Record, extension, kind};
 use trueno_format::schema::TableId;
-
-#[cfg(feature = "tracing")]
-mod owned;
-
-#[cfg(feature = "tracing")]
-pub(crate) use owned::OwnedSpan;
 
 /// An open interval; `lane` is null when nothing is recorded.
 ///
@@ -68,7 +63,7 @@ impl<'r> Span<'r> {
     pub fn counted(mut self) -> Self {
         let seq = self.seq;
         if let Some(lane) = self.lane() {
-            crate::perf::begin(lane, seq);
+            crate::brick_counters::begin(lane, seq);
             self.start = lane.now();
         }
         self
@@ -110,60 +105,6 @@ impl<'r> Span<'r> {
         match unsafe { self.lane.as_ref() } {
             Some(lane) => SpanId::new(lane.thread().index, self.seq, lane.context_of(self.seq)),
             None => SpanId::NONE,
-        }
-    }
-}
-
-/// Declared work of a row: up to four numbers, each given or not.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Work {
-    pub m: [u64; 4],
-    pub given: u8,
-}
-
-impl Work {
-    #[inline(always)]
-    pub fn set(&mut self, at: usize, value: u64) {
-        self.m[at] = value;
-        self.given |= 1 << at;
-    }
-}
-
-/// Names of a row beyond its own.
-#[derive(Clone, Copy)]
-pub(crate) struct Labels {
-    pub backend: Name,
-    pub category: Name,
-}
-
-impl Labels {
-    pub const NONE: Self = Self {
-        backend: Name::from_number(0),
-        category: Name::from_number(0),
-    };
-
-    /// The backend as it fits into a primary record; 0 when it needs an extension.
-    #[inline(always)]
-    pub fn short_backend(self) -> u16 {
-        u16::try_from(self.backend.number()).unwrap_or(0)
-    }
-
-    #[inline(always)]
-    pub fn need_extension(self) -> bool {
-        self.backend.number() > u32::from(u16::MAX) || self.category.number() != 0
-    }
-
-    pub fn extension(self) -> Record {
-        let m = [
-            u64::from(self.backend.number()),
-            u64::from(self.category.number()),
-            0,
-            0,
-        ];
-        Record {
-            kind: extension::LABELS,
-            m,
-            ..Record::default()
         }
     }
 }
@@ -317,7 +258,7 @@ fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, p
     let end = lane.now();
     #[cfg(feature = "perf")]
     if recorder.tables().has_perf() {
-        crate::perf::end(lane, seq, end);
+        crate::brick_counters::end(lane, seq, end);
     }
     let below = lane.close(seq);
     let record = Record {
@@ -343,7 +284,7 @@ fn close(mut span: Span<'_>, name: Name, kind: u8, labels: Labels, work: Work, p
 }
 
 #[cold]
-fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, parent: u64) {
+pub(crate) fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, parent: u64) {
     let mut group = [record; 3];
     let mut count = 1;
     if labels.need_extension() {

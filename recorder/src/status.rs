@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::session_state::{SessionState, lock};
+use crate::lock::lock;
+use crate::session_state::SessionState;
 use trueno_format::schema::TABLES;
 
 /// One table of a [`Status`] or [`Summary`].

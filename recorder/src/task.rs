@@ -6,7 +6,8 @@ use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::span::{BrickGuard, Labels, Work};
+use crate::row_details::{Labels, Work};
+use crate::span::BrickGuard;
 use crate::span_id::SpanId;
 use crate::threads;
 use trueno_format::record::{Record, extension, kind};
@@ -52,7 +53,7 @@ impl Detached {
             let below = lane.close(seq);
             lane.leave(seq);
             #[cfg(feature = "perf")]
-            crate::perf::forget(lane, seq);
+            crate::brick_counters::forget(lane, seq);
             detached.thread = lane.thread().index;
             if detached.parent == 0 {
                 detached.parent = match lane.brick_below(below) {

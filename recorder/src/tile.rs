@@ -2,7 +2,8 @@
 
 use crate::lane::Class;
 use crate::recorder::Recorder;
-use crate::span::{Span, Work};
+use crate::row_details::Work;
+use crate::span::Span;
 use crate::span_id::SpanId;
 use trueno_format::TileLevel;
 use trueno_format::record::{Record, kind, pair};

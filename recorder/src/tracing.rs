@@ -64,8 +64,8 @@ use tracing_core::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
+use crate::owned_span::OwnedSpan;
 use crate::recorder::Recorder;
-use crate::span::OwnedSpan;
 use crate::span_id::SpanId;
 use callsites::Callsites;
 use described::{Described, Plan};

@@ -25,9 +25,10 @@ use trueno_format::timeline::ClockReading;
 use trueno_format::waiting_rows::RowOrigin;
 
 use crate::error::Error;
+use crate::lock::lock;
 use crate::names::ProcessTexts;
 use crate::open_rows::OfThread;
-use crate::session_state::{Request, SessionState, lock};
+use crate::session_state::{Request, SessionState};
 use lanes::LaneReader;
 
 /// Sleep of the writer when no ring fills up.

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
+use super::mix::{K, MIX_1, MIX_2};
 use super::statistics::Pass;
-use super::{K, MIX_1, MIX_2};
 
 /// Sum of the mixed words so far, even words in even lanes, and what is added to the next ones.
 struct Hash {

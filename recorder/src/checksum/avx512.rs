@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
+use super::mix::{K, MIX_1, MIX_2};
 use super::statistics::Pass;
-use super::{K, MIX_1, MIX_2};
 
 // Classes of `vfpclass`.
 const NAN: i32 = 0x81;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::baseline::Baseline;
-use super::{K, mix};
+use super::mix::{K, mix};
 use crate::names::Name;
 
 /// Values of one tensor at most; columns `sample_0` to `sample_15`.

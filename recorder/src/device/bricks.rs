@@ -7,7 +7,7 @@ use super::pending::{Marks, Piece, What};
 use super::work::DeviceWork;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::span::Labels;
+use crate::row_details::Labels;
 use crate::span_id::SpanId;
 use crate::sync_mode::SyncMode;
 use trueno_format::record::kind;

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 
 use super::pending::{Marks, Piece, What};
 use super::rows::When;
-use crate::kernel::Launch;
 use crate::lane::Class;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::span::Work;
+use crate::row_details::Launch;
+use crate::row_details::Work;
 use crate::span_id::SpanId;
 use crate::threads;
 use trueno_format::PtxHash;

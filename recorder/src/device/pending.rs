@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::timeline::DeviceTimeline;
-use crate::kernel::Launch;
 use crate::names::Name;
-use crate::span::Work;
+use crate::row_details::Launch;
+use crate::row_details::Work;
 use trueno_format::schema::TableId;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.

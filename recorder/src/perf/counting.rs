@@ -1,6 +1,5 @@
 //! One thread's counters, and the bricks open on it that are counted.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -9,13 +8,9 @@ use super::cpu::{Cpu, GroupOf, Part};
 use super::group::{Counted, Reading, between};
 use super::open::Group;
 use super::status::PerfShared;
-use crate::lane::Lane;
+use crate::lock::lock;
 use crate::names::Name;
-use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{SessionState, lock};
 use trueno_format::Source;
-use trueno_format::record::{Record, kind};
-use trueno_format::schema::TableId;
 
 /// Groups of a thread at most: hardware, software, FLOPs of three kinds.
 const GROUPS: usize = 5;
@@ -23,7 +18,7 @@ const GROUPS: usize = 5;
 const ROUNDS: u32 = 5;
 const BRICKS: u32 = 100;
 
-type Readings = [Option<Reading>; GROUPS];
+pub(crate) type Readings = [Option<Reading>; GROUPS];
 
 /// Where an event is read.
 struct Place {
@@ -114,8 +109,8 @@ fn cost_ns(counting: &mut Counting) -> f64 {
 }
 
 impl Counting {
-    /// Of the calling thread.
-    fn open(shared: &PerfShared) -> Self {
+    /// Opens the counters of the calling thread.
+    pub(crate) fn open(shared: &PerfShared) -> Self {
         let events = shared.events.iter().enumerate();
         let wanted: Vec<_> = events
             .filter(|(_, status)| status.refused.is_none())
@@ -126,7 +121,8 @@ impl Counting {
         })
     }
 
-    fn read(&self) -> Readings {
+    /// Reads all counters.
+    pub(crate) fn read(&self) -> Readings {
         let mut readings = [None; GROUPS];
         for (reading, group) in readings.iter_mut().zip(&self.groups) {
             *reading = group.read();
@@ -134,79 +130,47 @@ impl Counting {
         readings
     }
 
-    /// The readings at the beginning of brick `seq`, which is open no more.
-    fn close(&mut self, seq: u32) -> Option<Readings> {
-        let at = self.open.iter().rposition(|(of, _)| *of == seq)?;
-        Some(self.open.remove(at).1)
+    /// Notes that brick `seq` begins, and reads the counters as late as can be.
+    pub(crate) fn begin(&mut self, seq: u32) {
+        self.open.reserve(1);
+        let readings = self.read();
+        self.open.push((seq, readings));
     }
-}
 
-/// Brick `seq` begins: called as late as can be.
-#[cold]
-#[inline(never)]
-pub(crate) fn begin(lane: &mut Lane, seq: u32) {
-    let _reentrancy = ReentrancyGuard::enter();
-    if lane.perf.is_none() {
-        let shared: Arc<SessionState> = lane.shared().clone();
-        let Some(perf) = shared.perf.get() else {
+    /// Gives what was counted in brick `seq`, which ended with the readings `to`: names, values, units.
+    pub(crate) fn end(
+        &mut self,
+        seq: u32,
+        to: &Readings,
+        perf: &PerfShared,
+        mut row: impl FnMut(u32, f64, u32, Source),
+    ) {
+        let Some(from) = self.close(seq) else {
             return;
         };
-        lane.perf = Some(Box::new(Counting::open(perf)));
-    }
-    if let Some(counting) = &mut lane.perf {
-        counting.open.reserve(1);
-        let readings = counting.read();
-        counting.open.push((seq, readings));
-    }
-}
-
-/// Brick `seq` has ended at `ticks`: its counts become rows.
-#[cold]
-#[inline(never)]
-pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
-    let Some(mut counting) = lane.perf.take() else {
-        return;
-    };
-    let to = counting.read();
-    let shared: Arc<SessionState> = lane.shared().clone();
-    if let (Some(from), Some(perf)) = (counting.close(seq), shared.perf.get()) {
-        for place in &counting.places {
+        for place in &self.places {
             let status = &perf.events[place.event];
             let counted = match (&from[place.group], &to[place.group]) {
                 (Some(from), Some(to)) => between(from, to, place.first, &place.weights),
                 _ => Counted::Not,
             };
-            let (value, source) = match counted {
-                Counted::Exactly(value) => (value, Source::Measured),
-                Counted::Scaled(value) => (value, Source::Computed),
+            let (value, source, count) = match counted {
+                Counted::Exactly(value) => (value, Source::Measured, &status.exact),
+                Counted::Scaled(value) => (value, Source::Computed, &status.scaled),
                 Counted::Not => {
                     add(&status.not_counted);
                     continue;
                 }
             };
-            add(match source {
-                Source::Measured => &status.exact,
-                _ => &status.scaled,
-            });
-            let record = Record {
-                start: ticks,
-                parent: seq,
-                name: place.name,
-                kind: kind::COUNTER,
-                m: [value.to_bits(), u64::from(place.unit), source as u64, 0],
-                ..Record::default()
-            };
-            lane.push_group(TableId::Counters, 1, &[record]);
+            add(count);
+            row(place.name, value, place.unit, source);
         }
     }
-    lane.perf = Some(counting);
-}
 
-/// Brick `seq` will end elsewhere, where these counters say nothing of it.
-#[cold]
-pub(crate) fn forget(lane: &mut Lane, seq: u32) {
-    if let Some(counting) = &mut lane.perf {
-        counting.close(seq);
+    /// Gives the readings at the beginning of brick `seq`, which is open no more.
+    pub(crate) fn close(&mut self, seq: u32) -> Option<Readings> {
+        let at = self.open.iter().rposition(|(of, _)| *of == seq)?;
+        Some(self.open.remove(at).1)
     }
 }
 

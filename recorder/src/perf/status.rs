@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use super::PerfEvent;
-use crate::session_state::lock;
+use crate::lock::lock;
 use trueno_format::run_json;
 
 #[cfg(not(feature = "perf"))]

@@ -2,7 +2,7 @@
 
 use super::fields::Fields;
 use crate::names::Name;
-use crate::span::OwnedSpan;
+use crate::owned_span::OwnedSpan;
 use crate::span_id::SpanId;
 use trueno_format::record::kind;
 

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 
 use tracing_core::span::Id;
 
-use crate::span::OwnedSpan;
+use crate::owned_span::OwnedSpan;
 
 /// One stay in a span.
 pub(super) struct Entered {

@@ -7,7 +7,7 @@ use tracing_core::{Metadata, field};
 
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::span::{Labels, Work};
+use crate::row_details::{Labels, Work};
 use trueno_format::Source;
 
 /// Columns that declared numbers go to, as they stand in a row's work.

@@ -13,9 +13,10 @@ use trueno_format::{Ceiling, PtxHash};
 
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
+use crate::lock::lock;
 use crate::open_rows::OpenRows;
 use crate::perf::PerfShared;
-use crate::session_state::{ThreadInfo, lock};
+use crate::session_state::ThreadInfo;
 
 impl ThreadInfo {
     /// As the log has it once the thread has ended.

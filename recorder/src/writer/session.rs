@@ -13,13 +13,13 @@ use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::live::Live;
+use crate::lock::lock;
 use crate::names;
 use crate::open_rows::OfThread;
 use crate::overhead;
 use crate::perf::PerfShared;
-use crate::recorder::{HAS_PERF, Recorder};
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{SessionState, lock};
+use crate::session_state::{HAS_PERF, SessionState};
 use crate::status::{self, Summary};
 use trueno_format::host;
 use trueno_format::live::Entry;
@@ -49,8 +49,13 @@ enum Running {
     Ended(Result<Summary, Error>),
 }
 
-/// Starts recording into the empty directory of `builder`.
-pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Recorder, Error> {
+/// Starts recording into the empty directory of `builder`; `make` makes the recorder of tables that are on, state and
+/// session, before time 0.
+pub(crate) fn start<T>(
+    builder: &Builder,
+    baseline: Option<Baseline>,
+    make: impl FnOnce(u32, Arc<SessionState>, Session) -> T,
+) -> Result<T, Error> {
     let clock = Clock::detect();
     let earlier = (Instant::now(), clock.read_pair());
     let mut run = describe(builder, clock);
@@ -139,18 +144,16 @@ pub(crate) fn start(builder: &Builder, baseline: Option<Baseline>) -> Result<Rec
         .iter()
         .enumerate()
         .filter(|(_, table)| !off(table.name));
-    let recorder = Recorder::with(
-        tables.fold(bits, |bits, (at, _)| bits | 1 << at),
-        shared,
-        Some(session),
-    );
+    let tables = tables.fold(bits, |bits, (at, _)| bits | 1 << at);
+    let recorder = make(tables, shared.clone(), session);
     std::thread::sleep(CALIBRATION.saturating_sub(earlier.0.elapsed()));
     let origin = clock.read_pair();
     let timeline = Timeline::new(clock == Clock::Monotonic, earlier.1, origin);
     // Before any event: without it the times of a run whose process was killed mean nothing.
     let clocks = [(earlier.1, None), (origin, Some(timeline.first_knot()))];
-    let live = &recorder.shared().live;
-    live.log(&clocks.map(|(pair, knot)| Entry::Clock { pair, knot }));
+    shared
+        .live
+        .log(&clocks.map(|(pair, knot)| Entry::Clock { pair, knot }));
     // The thread is waiting for it.
     let _ = send.send((timeline, origin));
     Ok(recorder)

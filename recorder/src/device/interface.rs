@@ -1,0 +1,51 @@
+//! The interface of a device.
+
+/// A device that works through streams (queues) while the host goes on.
+///
+/// The recorder calls it from the threads that record, at the moments its
+/// [`SyncMode`](crate::SyncMode) asks for. A panic in here is caught and reported like a failed
+/// synchronisation.
+///
+/// A *mark* is a time stamp that a stream writes when it has done all the work submitted to it
+/// before: with CUDA, an event. Without marks or a clock a device still works; its rows are then
+/// `bound` (see [`SyncMode`](crate::SyncMode)).
+pub trait Device: Send + Sync {
+    /// Column `device`.
+    fn number(&self) -> u32;
+
+    /// For people, such as `NVIDIA H100`; kept among the values of `run.json` as `device.<number>`.
+    fn name(&self) -> String;
+
+    /// Waits until all work submitted by any thread has ended.
+    ///
+    /// # Errors
+    /// In words. Work that waited for this is then not measurable.
+    fn synchronize(&self) -> Result<(), String>;
+
+    /// The clock that marks are stamped with, now, in nanoseconds from any origin; `None`: it
+    /// cannot be read. Read beside the host's clock, it places device work on the run's timeline.
+    fn clock_ns(&self) -> Option<u64>;
+
+    /// Puts a mark behind the work submitted to `stream` so far; a number that names it.
+    fn mark(&self, stream: u32) -> Option<u64>;
+
+    /// When the stream reached a mark, on the clock of [`Device::clock_ns`]; `None`: not yet.
+    fn time_ns(&self, mark: u64) -> Option<u64>;
+
+    /// The recorder will not ask for this mark again. Called once for each.
+    fn release(&self, mark: u64) {
+        let _ = mark;
+    }
+
+    /// Gives further values for `run.json`, as `device.<number>.<key>`: such as where its
+    /// times come from and how exact they are. Asked once, at the end of the run.
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
+impl std::fmt::Debug for dyn Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "device {}", self.number())
+    }
+}

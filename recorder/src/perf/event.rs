@@ -1,0 +1,60 @@
+//! Events that can be counted.
+
+/// An event that can be counted; [`PerfEvent::name`] is the name of its rows in `counters`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PerfEvent {
+    /// Core cycles.
+    Cycles,
+    /// Instructions retired.
+    Instructions,
+    /// Misses of the last level cache, as the kernel maps its generic event to the CPU.
+    CacheMisses,
+    /// Floating-point operations of all precisions, where the CPU counts them together (AMD Zen).
+    Flops,
+    /// Floating-point operations in single precision, where the CPU counts them (Intel from Broadwell on, Zen 1).
+    FlopsF32,
+    /// Floating-point operations in double precision, as above.
+    FlopsF64,
+    /// Time on a CPU, in nanoseconds: less than the brick's duration where the thread had to wait for one.
+    TaskClock,
+    /// Page faults.
+    PageFaults,
+}
+
+impl PerfEvent {
+    /// Every event. What a machine does not have costs nothing.
+    pub const ALL: [Self; 8] = [
+        Self::Cycles,
+        Self::Instructions,
+        Self::CacheMisses,
+        Self::Flops,
+        Self::FlopsF32,
+        Self::FlopsF64,
+        Self::TaskClock,
+        Self::PageFaults,
+    ];
+
+    /// As it stands in the column `name`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::CacheMisses => "cache_misses",
+            Self::Flops => "flops",
+            Self::FlopsF32 => "flops_f32",
+            Self::FlopsF64 => "flops_f64",
+            Self::TaskClock => "task_clock",
+            Self::PageFaults => "page_faults",
+        }
+    }
+
+    /// As it stands in the column `unit`.
+    #[cfg(feature = "perf")]
+    pub(super) const fn unit(self) -> &'static str {
+        match self {
+            Self::TaskClock => "ns",
+            _ => "",
+        }
+    }
+}
