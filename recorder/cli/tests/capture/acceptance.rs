@@ -13,7 +13,7 @@ fn examples() -> Option<PathBuf> {
     let folder = command.parent()?.join("examples");
     let changed = |path: &Path| path.metadata().and_then(|of| of.modified()).ok();
     let built = changed(&folder.join("two_streams"))?;
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda");
     for part in ["src", "examples"] {
         for file in sources.join(part).read_dir().ok()? {
             if changed(&file.ok()?.path())? > built {
@@ -34,7 +34,7 @@ fn script(misbehaves: &str, folder: &Path) -> Option<Output> {
     }
     let libraries = [fakes.join("driver_api"), fakes.join("new")];
     let done = Command::new("bash")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda-acceptance.sh"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda-acceptance.sh"))
         .arg(folder)
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
         .env("TRUENO_RECORD", env!("CARGO_BIN_EXE_trueno-record"))
