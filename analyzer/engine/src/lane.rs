@@ -1,9 +1,15 @@
 //! Lanes: host threads and device streams, on which rows lie.
 
 use polars::prelude::DataFrame;
+use trueno_format::schema::{self, LaneRule};
 use trueno_plugin::rank::PLACE_BITS;
 
 use crate::frame::u64_at;
+
+/// Tells whether a row that has both a thread and a device lies on the thread.
+pub(crate) fn is_of_thread_first(table: &str) -> bool {
+    schema::table(table).is_some_and(|table| table.lane == Some(LaneRule::ThreadElseStream))
+}
 
 /// A host thread or a device stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,7 +27,7 @@ impl Lane {
     pub fn of(table: &str, frame: &DataFrame, row: usize) -> Lane {
         let thread = u64_at(frame, "thread", row);
         match u64_at(frame, "device", row) {
-            Some(device) if table != "syncs" || thread.is_none() => {
+            Some(device) if !is_of_thread_first(table) || thread.is_none() => {
                 Lane::Stream(device, u64_at(frame, "stream", row))
             }
             _ => match (thread, u64_at(frame, "rank", row)) {

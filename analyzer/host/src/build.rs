@@ -172,16 +172,10 @@ fn header(run: &Run, database: &Database, problems: &mut Vec<Problem>) -> Header
         });
         None
     });
-    let with_duration = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
-    let spans = facts
-        .tables
-        .iter()
-        .filter(|table| with_duration.contains(&table.name.as_str()));
-    let spans = spans.map(|table| table.rows_read).sum();
     Header {
+        spans: facts.intervals(),
         facts,
         coverage,
-        spans,
         window: None,
     }
 }

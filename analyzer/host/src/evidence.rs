@@ -5,6 +5,7 @@ use serde_json::Value;
 use trueno_engine::closed_types::to_frame;
 use trueno_engine::frame::{i64_at, u64_at};
 use trueno_engine::query::{Database, QueryError, collect_in_order};
+use trueno_format::schema;
 use trueno_model::evidence::{Evidence, Place, Shown};
 use trueno_model::{Finding, Report};
 use trueno_plugin::Table;
@@ -75,14 +76,11 @@ fn of_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryErro
         return Ok(None);
     }
     let list: Vec<String> = ids.iter().map(u64::to_string).collect();
-    for table in ["bricks", "kernels", "transfers", "calls", "syncs", "tiles"] {
-        let name = match table {
-            "transfers" => "direction AS name",
-            "tiles" => "level AS name",
-            _ => "name",
-        };
+    for table in schema::interval_tables() {
         let sql = format!(
-            "SELECT id, {name}, start_ns, dur_ns FROM {table} WHERE id IN ({}) ORDER BY start_ns, id",
+            "SELECT id, {} AS name, start_ns, dur_ns FROM {} WHERE id IN ({}) ORDER BY start_ns, id",
+            table.label().unwrap_or("NULL"),
+            table.name,
             list.join(", ")
         );
         let frame = collect_in_order(database, &sql)?;

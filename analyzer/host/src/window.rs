@@ -5,6 +5,7 @@
 use polars::prelude::{AnyValue, DataFrame};
 use trueno_engine::closed_types;
 use trueno_engine::query::{Database, collect};
+use trueno_format::schema;
 use trueno_model::Window;
 use trueno_plugin::Table;
 
@@ -98,7 +99,7 @@ impl Wanted {
                 }
             }
             Self::Id(id) => {
-                let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
+                let tables: Vec<&str> = schema::interval_tables().map(|table| table.name).collect();
                 let found = match i64::try_from(id) {
                     Ok(id) => times(database, &tables, &format!("id = {id}"))?,
                     Err(_) => None,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trueno_format::run_json::Joined;
+use trueno_format::schema;
 
 /// State of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -167,6 +168,17 @@ pub struct RunFacts {
     /// The ranks that could be opened, where the run holds ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFacts>,
+}
+
+impl RunFacts {
+    /// Rows of the tables of intervals: what the cost of one is multiplied with.
+    pub fn intervals(&self) -> u64 {
+        let is_interval = |table: &&TableFacts| {
+            schema::table(&table.name).is_some_and(schema::Table::is_interval)
+        };
+        let tables = self.tables.iter().filter(is_interval);
+        tables.map(|table| table.rows_read).sum()
+    }
 }
 
 fn is_zero(rows: &u64) -> bool {

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use trueno_format::schema;
 use trueno_plugin::{Chart, Table};
 
-use crate::{Level, Problem, RunFacts, Window};
+use crate::{Level, Problem, RunFacts, TableFacts, Window};
 
 /// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,16 +83,12 @@ pub struct HeaderWindow {
     pub plugins: Vec<String>,
 }
 
-/// Tables the recorder fills by itself, whatever the program does.
-const NOT_EVENTS: [&str; 4] = ["threads", "clock_pairs", "diagnostics", "ptx"];
-
 impl Header {
     /// Tells whether the program recorded anything that could be read.
     pub fn holds_events(&self) -> bool {
-        self.facts
-            .tables
-            .iter()
-            .any(|table| table.rows_read > 0 && !NOT_EVENTS.contains(&table.name.as_str()))
+        let is_own = |table: &TableFacts| schema::table(&table.name).is_some_and(|t| t.is_own);
+        let mut tables = self.facts.tables.iter();
+        tables.any(|table| table.rows_read > 0 && !is_own(table))
     }
 }
 

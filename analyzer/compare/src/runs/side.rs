@@ -87,12 +87,9 @@ pub fn read(
         }
         None => None,
     };
-    let with_duration = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
-    let tables = facts.tables.iter();
-    let spans = tables.filter(|table| with_duration.contains(&table.name.as_str()));
     Ok(Member {
         shown: shown.to_owned(),
-        spans: spans.map(|table| table.rows_read).sum(),
+        spans: facts.intervals(),
         backends: backends(&database).map_err(wrong)?,
         facts,
         names,

@@ -160,13 +160,11 @@ impl Database {
     /// The engine names only the part before the dot of an unknown `plugin.table`.
     fn whole_name(&self, sql: &str, name: String) -> String {
         let tokens = tokens::tokens(sql);
-        let at = |at: usize| tokens.get(at).and_then(|t| t.name(sql));
+        let at = |at: usize| tokens.get(at).and_then(|t| t.name.as_deref());
         let found = (0..tokens.len()).find(|&i| {
-            at(i).as_deref() == Some(&name)
+            at(i) == Some(name.as_str())
                 && i > 0
-                && ["from", "join"]
-                    .iter()
-                    .any(|word| tokens[i - 1].is(sql, word))
+                && ["from", "join"].iter().any(|word| tokens[i - 1].is(word))
                 && tokens
                     .get(i + 1)
                     .is_some_and(|t| t.kind == tokens::Kind::Mark('.'))
@@ -182,10 +180,8 @@ impl Database {
         let tokens = tokens::tokens(sql);
         let named = |table: &str| {
             let last = table.rsplit('.').next().unwrap_or(table);
-            tokens.iter().any(|t| {
-                t.name(sql)
-                    .is_some_and(|name| name == table || name == last)
-            })
+            let names = tokens.iter().filter_map(|token| token.name.as_deref());
+            names.into_iter().any(|name| name == table || name == last)
         };
         let mut columns = Vec::new();
         for (_, frame) in self.tables.iter().filter(|(table, _)| named(table)) {

@@ -34,8 +34,8 @@ pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
     if tokens.len() != 11 {
         return None;
     }
-    let word = |at: usize, word: &str| tokens[at].is(sql, word);
-    let name = |at: usize| tokens[at].name(sql);
+    let word = |at: usize, word: &str| tokens[at].is(word);
+    let name = |at: usize| tokens[at].name.clone();
     let is_form = word(0, "select")
         && word(1, "distinct")
         && word(3, "as")

@@ -4,10 +4,6 @@ use polars::prelude::{DataType, Engine, LazyFrame, col};
 
 use crate::panic_guard::guarded;
 
-/// Tables whose rows are intervals with `start_ns` and `dur_ns`.
-pub(super) const SPAN_TABLES: [&str; 6] =
-    ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
-
 /// Largest `start_ns + dur_ns`; `None`: there is none, or it cannot be read.
 pub(super) fn last_end_ns(spans: LazyFrame) -> Option<i64> {
     let end = (col("start_ns") + col("dur_ns"))

@@ -2,11 +2,15 @@
 //!
 //! The engine trusts lengths and offsets further than damaged bytes allow: it
 //! allocates what they ask for. So every message is walked here first, and
-//! only bytes whose sizes make sense go on.
+//! only bytes whose sizes make sense go on. Tables are read by the engine's own reader of them, which
+//! checks each offset.
 
 use std::ops::Range;
 
-use super::flatbuffer::{Table, i64_at, u32_at};
+use polars_arrow_format::ipc::planus::ReadAsRoot;
+use polars_arrow_format::ipc::{
+    BlockRef, BufferRef, CompressionType, FooterRef, MessageHeaderRef, MessageRef, RecordBatchRef,
+};
 
 const MAGIC: &[u8; 6] = b"ARROW1";
 const CONTINUATION: u32 = u32::MAX;
@@ -24,7 +28,7 @@ pub(super) enum Kind {
 /// One encapsulated message.
 pub(super) struct Message<'a> {
     pub(super) kind: Kind,
-    header: Table<'a>,
+    header: MessageHeaderRef<'a>,
     body: &'a [u8],
     /// Where it lies in the bytes it was read from.
     pub(super) range: Range<usize>,
@@ -39,17 +43,18 @@ pub(super) fn message(bytes: &[u8], at: usize) -> Option<Message<'_>> {
         metadata_at += 4;
     }
     let body_at = metadata_at.checked_add(metadata_bytes as usize)?;
-    let table = Table::root(bytes.get(metadata_at..body_at)?)?;
-    let kind = match table.u8(1) {
-        1 => Kind::Schema,
-        2 => Kind::Dictionary,
-        3 => Kind::Batch,
+    let found = MessageRef::read_as_root(bytes.get(metadata_at..body_at)?).ok()?;
+    let header = found.header().ok()??;
+    let kind = match header {
+        MessageHeaderRef::Schema(_) => Kind::Schema,
+        MessageHeaderRef::DictionaryBatch(_) => Kind::Dictionary,
+        MessageHeaderRef::RecordBatch(_) => Kind::Batch,
         _ => return None,
     };
-    let end = body_at.checked_add(usize::try_from(table.i64(3)).ok()?)?;
+    let end = body_at.checked_add(usize::try_from(found.body_length().ok()?).ok()?)?;
     Some(Message {
         kind,
-        header: table.table(2)?,
+        header,
         body: bytes.get(body_at..end)?,
         range: at..end,
     })
@@ -58,21 +63,23 @@ pub(super) fn message(bytes: &[u8], at: usize) -> Option<Message<'_>> {
 impl Message<'_> {
     /// Rows of a batch, or entries of a dictionary, if all its sizes make sense.
     fn checked_rows(&self) -> Result<u64, String> {
-        let batch = match self.kind {
-            Kind::Schema => return Ok(0),
-            Kind::Batch => self.header,
-            Kind::Dictionary if self.header.u8(2) != 0 => return Err("a delta dictionary".into()),
-            Kind::Dictionary => self.header.table(1).ok_or("a dictionary without data")?,
+        let batch: RecordBatchRef<'_> = match self.header {
+            MessageHeaderRef::RecordBatch(batch) => batch,
+            MessageHeaderRef::DictionaryBatch(dictionary) => {
+                if !matches!(dictionary.is_delta(), Ok(false)) {
+                    return Err("a delta dictionary".into());
+                }
+                let data = dictionary.data().ok().flatten();
+                data.ok_or("a dictionary without data")?
+            }
+            _ => return Ok(0),
         };
-        let rows = u64::try_from(batch.i64(0)).map_err(|_| "a negative number of rows")?;
+        let rows = batch.length().ok().and_then(|n| u64::try_from(n).ok());
+        let rows = rows.ok_or("a negative number of rows")?;
         let most = (self.body.len() as u64 + 1).saturating_mul(8 * LZ4_MAX_RATIO);
-        for node in batch.structs(1, 16).ok_or("no field nodes")? {
-            let length = i64_at(node, 0)
-                .and_then(|n| u64::try_from(n).ok())
-                .ok_or("a negative field length")?;
-            let nulls = i64_at(node, 8)
-                .and_then(|n| u64::try_from(n).ok())
-                .ok_or("a negative null count")?;
+        for node in batch.nodes().ok().flatten().ok_or("no field nodes")? {
+            let length = u64::try_from(node.length()).map_err(|_| "a negative field length")?;
+            let nulls = u64::try_from(node.null_count()).map_err(|_| "a negative null count")?;
             if length > most || nulls > length {
                 return Err(format!(
                     "a field of {length} rows with {nulls} nulls in {} bytes",
@@ -80,20 +87,22 @@ impl Message<'_> {
                 ));
             }
         }
-        let compression = batch.table(3);
-        if compression.is_some_and(|c| c.u8(0) != 0) {
+        let compression = batch
+            .compression()
+            .map_err(|_| "a compression that cannot be read")?;
+        if compression.is_some_and(|c| !matches!(c.codec(), Ok(CompressionType::Lz4Frame))) {
             return Err("a compression other than LZ4".into());
         }
-        for buffer in batch.structs(2, 16).ok_or("no buffers")? {
+        for buffer in batch.buffers().ok().flatten().ok_or("no buffers")? {
             self.check_buffer(buffer, compression.is_some())?;
         }
         Ok(rows)
     }
 
-    fn check_buffer(&self, buffer: &[u8], compressed: bool) -> Result<(), String> {
+    fn check_buffer(&self, buffer: BufferRef<'_>, compressed: bool) -> Result<(), String> {
         let bounds = || {
-            let from = usize::try_from(i64_at(buffer, 0)?).ok()?;
-            let length = usize::try_from(i64_at(buffer, 8)?).ok()?;
+            let from = usize::try_from(buffer.offset()).ok()?;
+            let length = usize::try_from(buffer.length()).ok()?;
             self.body.get(from..from.checked_add(length)?)
         };
         let buffer = bounds().ok_or("a buffer outside of its batch")?;
@@ -146,26 +155,31 @@ pub(super) fn file_rows(bytes: &[u8]) -> Result<u64, String> {
     };
     let footer = u32_at(bytes, footer_end)
         .and_then(|length| footer_end.checked_sub(length as usize))
-        .and_then(|at| Table::root(&bytes[at..footer_end]))
+        .and_then(|at| FooterRef::read_as_root(&bytes[at..footer_end]).ok())
         .ok_or("its footer does not lie within the file")?;
-    if footer.table(1).is_none() {
+    if !matches!(footer.schema(), Ok(Some(_))) {
         return Err("its footer has no schema".into());
     }
-    for block in footer.structs(2, 24).into_iter().flatten() {
+    for block in footer.dictionaries().ok().flatten().into_iter().flatten() {
         block_message(bytes, block, Kind::Dictionary)?.checked_rows()?;
     }
     let mut rows: u64 = 0;
-    for block in footer.structs(3, 24).ok_or("its footer lists no batches")? {
+    let batches = footer.record_batches().ok().flatten();
+    for block in batches.ok_or("its footer lists no batches")? {
         rows = rows.saturating_add(block_message(bytes, block, Kind::Batch)?.checked_rows()?);
     }
     Ok(rows)
 }
 
-fn block_message<'a>(bytes: &'a [u8], block: &[u8], kind: Kind) -> Result<Message<'a>, String> {
+fn block_message<'a>(
+    bytes: &'a [u8],
+    block: BlockRef<'_>,
+    kind: Kind,
+) -> Result<Message<'a>, String> {
     let parts = || {
-        let at = usize::try_from(i64_at(block, 0)?).ok()?;
-        let metadata = usize::try_from(u32_at(block, 8)?.cast_signed()).ok()?;
-        let body = usize::try_from(i64_at(block, 16)?).ok()?;
+        let at = usize::try_from(block.offset()).ok()?;
+        let metadata = usize::try_from(block.meta_data_length()).ok()?;
+        let body = usize::try_from(block.body_length()).ok()?;
         let message = message(bytes, at)?;
         let same = message.kind == kind
             && message.body.len() == body
@@ -174,6 +188,14 @@ fn block_message<'a>(bytes: &'a [u8], block: &[u8], kind: Kind) -> Result<Messag
     };
     parts()
         .ok_or_else(|| format!("its footer points to a {kind:?} that is not there").to_lowercase())
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn i64_at(bytes: &[u8], at: usize) -> Option<i64> {
+    Some(i64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 #[cfg(test)]

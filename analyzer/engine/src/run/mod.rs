@@ -16,7 +16,6 @@ mod error;
 mod export_view;
 mod exported;
 mod extent;
-mod flatbuffer;
 mod ipc;
 mod journal;
 mod layout;

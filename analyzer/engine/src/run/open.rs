@@ -348,8 +348,8 @@ impl Run {
 
     /// End of the last interval of any table.
     fn last_end_ns(&self) -> Option<i64> {
-        let of = |table: &&str| extent::last_end_ns(self.frame_with_rows(table)?);
-        extent::SPAN_TABLES.iter().filter_map(of).max()
+        let frames = schema::interval_tables().filter_map(|table| self.frame_with_rows(table.name));
+        frames.filter_map(extent::last_end_ns).max()
     }
 }
 

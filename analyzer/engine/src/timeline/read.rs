@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::{DataFrame, DataType, PolarsError};
+use trueno_format::schema::{self, LaneRule, Table};
 
-use crate::Lane;
 use crate::frame::{i64_at, text_at, u64_at};
+use crate::lane::{Lane, is_of_thread_first};
 use crate::query::{Database, QueryError, collect, collect_in_order};
 
 /// A table of intervals, as it is asked.
@@ -18,42 +19,31 @@ struct Asked {
     /// Columns that say on which lane a row lies.
     place: &'static [&'static str],
     /// Condition of the rows that count.
-    which: &'static str,
+    which: String,
 }
 
-const HOST: &[&str] = &["thread"];
-const ANYWHERE: &[&str] = &["thread", "device", "stream"];
-const TIMED: &str = " WHERE timing <> 'bound'";
-
-const TABLES: [Asked; 6] = [
-    asked("bricks", "name", HOST, TIMED),
-    asked(
-        "kernels",
-        "name",
-        ANYWHERE,
-        " WHERE valid AND timing <> 'bound'",
-    ),
-    asked("tiles", "level", HOST, ""),
-    asked("transfers", "direction", ANYWHERE, TIMED),
-    asked("calls", "name", HOST, ""),
-    Asked {
-        or: Some("kind"),
-        ..asked("syncs", "name", ANYWHERE, "")
-    },
-];
-
-const fn asked(
-    table: &'static str,
-    text: &'static str,
-    place: &'static [&'static str],
-    which: &'static str,
-) -> Asked {
-    Asked {
-        table,
-        text,
-        or: None,
-        place,
-        which,
+impl Asked {
+    fn new(table: &'static Table) -> Option<Self> {
+        let has = |column: &str| table.column(column).is_some();
+        let conditions = [("valid", "valid"), ("timing", "timing <> 'bound'")];
+        let conditions = conditions.into_iter().filter(|(column, _)| has(column));
+        let conditions: Vec<&str> = conditions.map(|(_, condition)| condition).collect();
+        let mut labels = table.labels.iter().copied();
+        Some(Self {
+            table: table.name,
+            text: labels.next()?,
+            or: labels.next(),
+            place: match table.lane? {
+                LaneRule::Thread => &["thread"],
+                LaneRule::StreamElseThread | LaneRule::ThreadElseStream => {
+                    &["thread", "device", "stream"]
+                }
+            },
+            which: match conditions.is_empty() {
+                true => String::new(),
+                false => format!(" WHERE {}", conditions.join(" AND ")),
+            },
+        })
     }
 }
 
@@ -133,7 +123,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
     let mut names = Names::default();
     let unnamed = names.number("?");
     let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
-    for asked in TABLES {
+    for asked in schema::interval_tables().filter_map(Asked::new) {
         let Asked { table, text, .. } = asked;
         let first = names.of_column(database, table, text)?;
         let second = match asked.or {
@@ -146,7 +136,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
         let more: String = (or_id.into_iter().chain(place).chain(rank))
             .map(|column| format!(", {column}"))
             .collect();
-        let which = asked.which;
+        let which = &asked.which;
         let sql =
             format!("SELECT id, start_ns, dur_ns, {text}_id AS name_id{more} FROM {table}{which}");
         let frame = ask(database, &sql)?;
@@ -220,7 +210,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
 fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
     let number = |value: Option<i64>| value.map(|value| value as u64);
     match (device, thread) {
-        (Some(device), thread) if table != "syncs" || thread.is_none() => {
+        (Some(device), thread) if !is_of_thread_first(table) || thread.is_none() => {
             Lane::Stream(device as u64, number(stream))
         }
         (_, None) if rank.is_some() => Lane::ThreadOfRank(rank.unwrap_or(0) as u64),

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::levels::{keep_used_names, levels};
 use super::read::{Interval, Lanes, OfLane};
 use super::*;
+use trueno_model::timeline::Frame;
 
 fn lanes(intervals: &[(i64, i64, u32)]) -> Lanes {
     let intervals = intervals

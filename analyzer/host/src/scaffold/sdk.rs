@@ -180,7 +180,7 @@ mod tests {
         let api = fs::canonicalize(checkout.join(IN_CHECKOUT)).unwrap();
         let below = checkout.join("analyzer/src");
         assert_eq!(Sdk::around(&[below]), Sdk::Folder(api.clone()));
-        assert_eq!(Sdk::folder(checkout), Ok(Sdk::Folder(api.clone())));
+        assert_eq!(Sdk::folder(&checkout), Ok(Sdk::Folder(api.clone())));
         assert_eq!(Sdk::folder(&api), Ok(Sdk::Folder(api)));
         let elsewhere = tempfile::tempdir().unwrap();
         assert_eq!(Sdk::around(&[elsewhere.path().into()]), Sdk::Repository);

@@ -1,4 +1,7 @@
 //! Keys typed, from the bytes of a terminal.
+//!
+//! The parser of the backend panics on a sequence that is cut and on a number above 255, and does not know
+//! arrows in application mode (`ESC O A`).
 
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

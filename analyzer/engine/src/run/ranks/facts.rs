@@ -22,7 +22,6 @@ use trueno_model::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Member;
-use crate::run::extent::SPAN_TABLES;
 
 /// Value of an imported trace that says how many ranks its job had.
 const WORLD_SIZE: &str = "trace.distributedInfo.world_size";
@@ -187,9 +186,7 @@ fn tables(members: &[Member]) -> Vec<TableFacts> {
 fn cost(all: &[&RunFacts]) -> Option<f64> {
     let (mut cost_ns, mut spans) = (0.0, 0.0);
     for facts in all {
-        let of = |table: &&TableFacts| SPAN_TABLES.contains(&table.name.as_str());
-        let tables = facts.tables.iter().filter(of);
-        let count = tables.map(|table| table.rows_read).sum::<u64>() as f64;
+        let count = facts.intervals() as f64;
         if count > 0.0 {
             (cost_ns, spans) = (cost_ns + facts.cost_ns_per_span? * count, spans + count);
         }
