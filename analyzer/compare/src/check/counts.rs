@@ -10,6 +10,7 @@ use super::outcome::Found;
 use super::subject::Subject;
 use super::types::{Condition, Declared};
 use trueno_analysis::name_pattern::matches;
+use trueno_format::schema::{Table, interval_tables};
 use trueno_host::plugin::Registry;
 
 /// Rows of all tables of intervals, or of some, with names that fit.
@@ -22,16 +23,6 @@ pub struct SpanCount {
     tables: Option<Vec<String>>,
 }
 
-/// Tables and the column of their names.
-const TABLES: [(&str, &str); 6] = [
-    ("bricks", "name"),
-    ("kernels", "name"),
-    ("tiles", "level"),
-    ("transfers", "direction"),
-    ("calls", "name"),
-    ("syncs", "name"),
-];
-
 impl Declared for SpanCount {
     const WORDS: &[&str] = &["span_count"];
     const SHORT_FORM: Option<&str> = Some("max_spans");
@@ -40,11 +31,15 @@ impl Declared for SpanCount {
         if self.max_spans.is_none() && self.min_spans.is_none() {
             return Err("it needs max_spans or min_spans".to_owned());
         }
-        let known = |table: &&String| !TABLES.iter().any(|(name, _)| name == table);
+        let known = |table: &&String| !interval_tables().any(|known| known.name == **table);
         match self.tables.iter().flatten().find(known) {
-            Some(table) => Err(format!(
-                "unknown table {table:?} (hint: bricks, kernels, tiles, transfers, calls, syncs)"
-            )),
+            Some(table) => {
+                let known: Vec<&str> = interval_tables().map(|table| table.name).collect();
+                Err(format!(
+                    "unknown table {table:?} (hint: {})",
+                    known.join(", ")
+                ))
+            }
             None => Ok(self),
         }
     }
@@ -52,8 +47,7 @@ impl Declared for SpanCount {
 
 impl Condition for SpanCount {
     fn tables(&self, _: &Registry) -> Tables {
-        let all = TABLES.iter().map(|(table, _)| *table);
-        Tables::from_names(all.filter(|table| self.counts(table)))
+        Tables::from_names(self.counted().map(|(table, _)| table))
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
@@ -69,7 +63,7 @@ impl Condition for SpanCount {
         };
         let (mut count, mut any, mut most) = (0, 0, (0, String::new()));
         let mut searched = Vec::new();
-        for (table, column) in TABLES.iter().filter(|(table, _)| self.counts(table)) {
+        for (table, column) in self.counted() {
             let sql = format!(
                 "SELECT {column}_id AS number, CAST({column} AS VARCHAR) AS name, COUNT(*) AS n \
                  FROM {table} GROUP BY {column}_id, {column}"
@@ -91,7 +85,7 @@ impl Condition for SpanCount {
                     }
                 }
             }
-            searched.push(*table);
+            searched.push(table);
         }
         let place = searched.join(", ");
         if any == 0 {
@@ -111,9 +105,13 @@ impl Condition for SpanCount {
 }
 
 impl SpanCount {
-    fn counts(&self, table: &str) -> bool {
-        self.tables
-            .as_ref()
-            .is_none_or(|all| all.iter().any(|name| name == table))
+    /// Tables whose rows count, with the column of their names.
+    fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let counts = |table: &&Table| {
+            let asked = self.tables.as_ref();
+            asked.is_none_or(|all| all.iter().any(|name| name == table.name))
+        };
+        let tables = interval_tables().filter(counts);
+        tables.filter_map(|table| Some((table.name, table.label()?)))
     }
 }

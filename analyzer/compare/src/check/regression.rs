@@ -10,6 +10,7 @@ use super::types::share;
 use super::types::{Condition, Declared};
 use crate::runs::{self, Compared, Kind, Options, Verdict};
 use trueno_analysis::name_pattern::matches;
+use trueno_format::schema::interval_tables;
 use trueno_host::plugin::Registry;
 
 /// With the statistics of `compare`, over names that fit.
@@ -42,8 +43,7 @@ impl Declared for Regression {
 
 impl Condition for Regression {
     fn tables(&self, _: &Registry) -> Tables {
-        let tables = ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
-        Tables::from_names(tables).and_golden()
+        Tables::from_names(interval_tables().map(|table| table.name)).and_golden()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
