@@ -1,4 +1,4 @@
-//! What a report opens with: a few runs of the corpus of the plugin, whole.
+//! First lines of reports: a few runs of the corpus of the plugin, whole.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `dot` writes, read by the grammar of the DOT language, strictly.
+//! Output of `dot`, read by the grammar of the DOT language, strictly.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::harness::{Dir, copy};
 
-/// What the rows of bricks add up to.
+/// Sums over the rows of bricks.
 const BRICKS: &str = "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns FROM bricks \
                       GROUP BY name ORDER BY n DESC, name";
 

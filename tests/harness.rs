@@ -175,7 +175,7 @@ impl Run {
     }
 }
 
-/// What a command wrote.
+/// Output of a command.
 pub struct Done {
     pub stdout: String,
     pub stderr: String,

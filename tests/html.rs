@@ -23,7 +23,7 @@ fn chromium() -> Option<PathBuf> {
     all.into_iter().find(|file| file.is_file())
 }
 
-/// What the page says of itself after it used itself, in a window this wide.
+/// The page's own words after it used itself, in a window this wide.
 fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Value {
     let profile = dir.folder("profile");
     let address = format!("file://{}#selftest", dir.join(page).display());

@@ -13,7 +13,7 @@ use trueno_model::{Level, RunState, TableInfo};
 use crate::harness::{Dir, ends};
 use crate::victim::{self, Counts, LANES, TABLES, When, start};
 
-/// How many kills; without it, as many as a build can wait for.
+/// Number of kills; without it, as many as a build can wait for.
 const KILLS: &str = "TRUENO_TEST_KILLS";
 /// Guards that a lane holds at once.
 const DEEPEST: i128 = 5;

@@ -64,7 +64,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Whether the newcomer's table is in the report, as JSON and on the page.
+/// Tells that the newcomer's table is in the report, as JSON and on the page.
 #[track_caller]
 fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
     let from = Instant::now();

@@ -1,4 +1,4 @@
-//! What a command writes: never over what it reads, and whole or not at all.
+//! Files that a command writes: never over what it reads, and whole or not at all.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

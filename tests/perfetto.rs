@@ -94,7 +94,7 @@ struct Slice {
     flows: BTreeSet<(u64, u64)>,
 }
 
-/// What a viewer makes of a trace: slices by id, values of counters by name, names of instants.
+/// A trace as a viewer sees it: slices by id, values of counters by name, names of instants.
 #[derive(Default)]
 struct Seen {
     slices: BTreeMap<String, Slice>,

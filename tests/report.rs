@@ -1,4 +1,4 @@
-//! What a report says, and in which forms.
+//! Contents and forms of a report.
 
 use crate::harness::{Dir, record, section, tiny_run};
 use serde_json::Value;

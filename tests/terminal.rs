@@ -25,7 +25,7 @@ struct Pty {
     screen: Screen,
 }
 
-/// What stands on the terminal: as much of one as is needed to read along.
+/// The terminal: as much of one as is needed to read along.
 struct Screen {
     lines: Vec<Vec<char>>,
     at: (usize, usize),

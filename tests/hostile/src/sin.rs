@@ -6,7 +6,7 @@ use trueno_plugin::{Chart, Error, Finding, Result, Run, Severity, Table, abi};
 
 use crate::stream;
 
-/// How to misbehave.
+/// Kinds of misbehaviour.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sin {
@@ -84,7 +84,7 @@ pub enum Sin {
     ForgeAnswer,
 }
 
-/// What the plugin does when it behaves: hands its input on.
+/// Behaves: hands its input on.
 pub fn behave(run: &mut Run) -> Result<()> {
     let bricks = run.table("bricks")?;
     run.emit(

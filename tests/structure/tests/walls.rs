@@ -48,6 +48,8 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "trueno-analysis",
             "trueno-model",
             "trueno-engine",
+            // Records the run that `plugins check` tries a plugin on when there is no other.
+            "trueno-recorder",
         ],
     ),
     (
@@ -81,11 +83,13 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "trueno-analysis",
             "trueno-model",
             "trueno-engine",
+            // The mark by which `import` knows what `export chrome` wrote.
+            "trueno-import",
         ],
     ),
 ];
 
-/// What a package may link of ours; `None`: anything.
+/// Packages that a package may link of ours; `None`: anything.
 fn may_use(package: &str) -> Option<BTreeSet<&'static str>> {
     let exact = MAY_USE.iter().find(|(name, _)| *name == package);
     let family = MAY_USE
