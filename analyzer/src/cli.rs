@@ -11,6 +11,7 @@ pub mod plugins;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
 use trueno_host::plugin::isolate;
@@ -383,8 +384,8 @@ pub struct ImportArgs {
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
     pub ranks: Vec<u32>,
     /// Input format [default: detected].
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format: Option<ImportFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = import_formats())]
+    pub format: Option<String>,
     /// Keep what stands before the first damage of a file, and say so.
     #[arg(long)]
     pub partial: bool,
@@ -400,18 +401,10 @@ pub struct ImportArgs {
 }
 
 /// Formats of files to import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ImportFormat {
-    /// Chrome trace events: the PyTorch profiler and many others.
-    Kineto,
-    /// Nsight Systems, exported to sqlite.
-    NsysSqlite,
-    /// Nsight Compute, exported to CSV.
-    NcuCsv,
-    /// Renacer's JSON.
-    Renacer,
-    /// The text of strace.
-    Strace,
+fn import_formats() -> PossibleValuesParser {
+    let formats = trueno_import::IMPORTERS.into_iter();
+    let values = formats.map(|format| PossibleValue::new(format.name()).help(format.description()));
+    PossibleValuesParser::new(values)
 }
 
 /// One `--set`.

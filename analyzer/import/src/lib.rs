@@ -8,7 +8,6 @@
 
 pub mod chrome;
 pub mod cuda;
-pub mod detect;
 mod error;
 mod importer;
 pub mod ncu;
@@ -17,13 +16,14 @@ pub mod nsys;
 mod options;
 #[cfg(test)]
 mod read_back;
+mod registry;
 pub mod renacer;
 mod sorter;
 mod source;
 pub mod strace;
 
-pub use detect::Format;
 pub use error::Error;
-pub use importer::{Head, IMPORTERS, Importer, detect, importer};
+pub use importer::{Head, Importer};
 pub use notes::Notes;
 pub use options::Options;
+pub use registry::{IMPORTERS, detect, importer};

@@ -9,15 +9,15 @@ use serde::Serialize;
 use trueno_engine::query::collect;
 use trueno_engine::run::{Adding, Run};
 use trueno_format::run_json::Joined;
+use trueno_import::Notes;
 use trueno_import::ncu::{self, TracedKernel, Unmatched};
-use trueno_import::{Format, Notes};
 use trueno_model::exit;
 use trueno_model::width::{printable, shorten};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::single;
 use super::summary::Counts;
-use crate::cli::{ImportArgs, ImportFormat};
+use crate::cli::ImportArgs;
 use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
 use crate::commands::to_stdout;
@@ -55,7 +55,8 @@ pub(super) fn join(args: &ImportArgs, into: &Path, stderr: &Stderr) -> anyhow::R
     single::check(file)?;
     if args
         .format
-        .is_some_and(|format| format != ImportFormat::NcuCsv)
+        .as_deref()
+        .is_some_and(|format| format != ncu::NAME)
     {
         bail!("--into joins the CSV of Nsight Compute only (hint: leave --format out)");
     }
@@ -96,7 +97,7 @@ pub(super) fn join(args: &ImportArgs, into: &Path, stderr: &Stderr) -> anyhow::R
     }
     let summary = Summary {
         file: file.display().to_string(),
-        format: Format::NcuCsv.name(),
+        format: ncu::NAME,
         into: into.display().to_string(),
         run: args.output.display().to_string(),
         kernels: joined.kernels,

@@ -9,10 +9,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trueno_engine::run::is_run;
 use trueno_format::run_json::{Producer, RunJson};
 use trueno_format::run_writer::RunWriter;
-use trueno_import::{Format, Notes, Options, chrome, detect, nsys, renacer, strace};
+use trueno_import::{Importer, Notes, Options, detect, importer};
 
 use super::summary::Summary;
-use crate::cli::{ImportArgs, ImportFormat};
+use crate::cli::ImportArgs;
 use crate::commands::import::nsys_parquet;
 use crate::commands::stderr::Stderr;
 
@@ -26,21 +26,15 @@ pub(super) fn import(
     stderr: &Stderr,
 ) -> anyhow::Result<(Summary, RunJson)> {
     check(file)?;
-    let format = match args.format {
-        _ if file.is_dir() && args.format.is_some() => bail!(
+    let importer = match &args.format {
+        Some(_) if file.is_dir() => bail!(
             "{}: --format is of files, and this is a folder (hint: leave it out)",
             file.display()
         ),
-        _ if file.is_dir() => None,
-        Some(format) => Some(known(format)),
-        None => Some(detect::detect(file)?),
+        None if file.is_dir() => None,
+        Some(name) => Some(importer(name).context("no importer has that name")?),
+        None => Some(detect(file)?),
     };
-    if format == Some(Format::NcuCsv) {
-        bail!(
-            "{}: Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)",
-            file.display()
-        );
-    }
     let run = RunJson {
         producer: Producer {
             name: "trueno-analyze import".to_owned(),
@@ -57,21 +51,15 @@ pub(super) fn import(
     };
     let bar = bar(file, stderr);
     let mut progress = |bytes| bar.set_position(bytes);
-    let wall_ns = match format {
+    let wall_ns = match importer {
         None => nsys_parquet::import(file, &mut into, &mut notes, &mut progress)?,
-        Some(Format::Kineto) => {
-            chrome::import_with(file, &options, &mut into, &mut notes, &mut progress)?
-        }
-        Some(Format::NsysSqlite) => nsys::import(file, &mut into, &mut notes, &mut progress)?,
-        Some(Format::Renacer) => renacer::import(file, &mut into, &mut notes, &mut progress)?,
-        Some(Format::Strace) => strace::import(file, &mut into, &mut notes, &mut progress)?,
-        Some(Format::NcuCsv) => None,
+        Some(importer) => importer.import(file, &options, &mut into, &mut notes, &mut progress)?,
     };
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();
     let summary = Summary {
         file: file.display().to_string(),
-        format: format.map_or(nsys_parquet::NAME, Format::name),
+        format: importer.map_or(nsys_parquet::NAME, Importer::name),
         run: shown.display().to_string(),
         wall_ns,
         counts: notes.into(),
@@ -96,16 +84,6 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-fn known(format: ImportFormat) -> Format {
-    match format {
-        ImportFormat::Kineto => Format::Kineto,
-        ImportFormat::NsysSqlite => Format::NsysSqlite,
-        ImportFormat::NcuCsv => Format::NcuCsv,
-        ImportFormat::Renacer => Format::Renacer,
-        ImportFormat::Strace => Format::Strace,
-    }
 }
 
 /// Bytes of the file, on a terminal only.

@@ -1,0 +1,111 @@
+//! All formats, and the one that a file is of.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Options, chrome, ncu, nsys, renacer, strace};
+
+/// All formats; a file is of the first that recognises it.
+pub const IMPORTERS: [&dyn Importer; 5] = [
+    &chrome::Kineto,
+    &nsys::NsysSqlite,
+    &ncu::NcuCsv,
+    &renacer::Renacer,
+    &strace::Strace,
+];
+
+/// The format of that name.
+pub fn importer(name: &str) -> Option<&'static dyn Importer> {
+    IMPORTERS
+        .into_iter()
+        .find(|importer| importer.name() == name)
+}
+
+/// The format of a file that begins so.
+fn recognise(head: &Head<'_>) -> Option<&'static dyn Importer> {
+    let mut importers = IMPORTERS.into_iter();
+    importers.find(|importer| importer.recognises(head))
+}
+
+/// Reads the beginning of a file and tells its format.
+///
+/// # Errors
+/// It cannot be read, is empty, or is of no format that is known.
+pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
+    let mut nothing = |_| ();
+    let mut source = Source::open(path, &Options::default(), &mut nothing)?;
+    let mut head = Vec::new();
+    let read = source.by_ref().take(1 << 16).read_to_end(&mut head);
+    if head.is_empty() {
+        return Err(match read {
+            Err(error) if source.is_packed() => Error::Damaged {
+                path: path.to_owned(),
+                place: "its beginning".to_owned(),
+                problem: format!("a gzip file that cannot be unpacked: {error}; fetch it again"),
+            },
+            Err(error) => Error::io(path, "read it", error),
+            Ok(_) => Error::Format {
+                path: path.to_owned(),
+                problem: "expected a trace, found an empty file; was it written to its end?"
+                    .to_owned(),
+            },
+        });
+    }
+    recognise(&Head::new(&head)).ok_or_else(|| Error::Format {
+        path: path.to_owned(),
+        problem: format!(
+            "of no format that is known ({}); where it is one of them, say so with --format",
+            IMPORTERS.map(Importer::name).join(", ")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_apart_by_their_first_bytes() {
+        for (head, format) in [
+            ("{\"traceEvents\": []}", Some("kineto")),
+            ("\u{feff} \n[{\"ph\":\"X\"}]", Some("kineto")),
+            ("SQLite format 3\0..", Some("nsys-sqlite")),
+            ("==PROF== Connected\n", Some("ncu-csv")),
+            ("\"ID\",\"Process ID\",\"Kernel Name\"\n", Some("ncu-csv")),
+            ("{\"format\": \"renacer-json-v1\"}", Some("renacer")),
+            ("openat(AT_FDCWD, \"a\", O_RDONLY) = 3\n", Some("strace")),
+            ("[pid 7] 12:01:02 read(3, \"\", 1) = 0\n", Some("strace")),
+            ("hello (world)", None),
+            ("\0\0\0", None),
+        ] {
+            let found = recognise(&Head::new(head.as_bytes()));
+            assert_eq!(found.map(Importer::name), format, "{head:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_find_their_formats() {
+        for format in IMPORTERS {
+            let found = importer(format.name()).unwrap();
+            assert_eq!(found.description(), format.description());
+        }
+        assert!(importer("paper").is_none());
+    }
+
+    #[test]
+    fn empty_and_unknown_files_are_refused_with_a_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for (content, word) in [
+            (&b""[..], "empty"),
+            (b"plain", "--format"),
+            (b"\x1f\x8bXXXX", "gzip"),
+        ] {
+            std::fs::write(&path, content).unwrap();
+            let error = detect(&path).err().unwrap().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}
