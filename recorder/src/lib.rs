@@ -139,19 +139,4 @@ pub use trueno_format::{
     BrickCategory, BrickId, Ceiling, CeilingKind, CeilingSource, PtxHash, RecordedCeilings, Source,
     TileLevel, run_json, schema, utc,
 };
-pub use trueno_format::{host, journal, run_writer, segment};
-
-// Until the analyzer and its imports name `trueno_format` themselves.
-#[doc(hidden)]
-pub mod carried {
-    pub use trueno_format::link_or_copy::{
-        LinkError as NotCarried, link_or_copy as carry, next_segment,
-    };
-}
-#[doc(hidden)]
-pub mod rest {
-    pub use trueno_format::salvage::{
-        CutBatch, Salvaged as Rest, SalvagedSegment as RestSegment, is_recording, read,
-    };
-}
 pub use wait::WaitGuard;

@@ -33,6 +33,7 @@ mod bandwidth;
 mod cache;
 mod clock;
 mod cpu_caches;
+mod cpu_ceilings;
 mod flops;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -49,28 +50,9 @@ pub use attach::{AttachError, Attached, Attachment};
 pub use cache::{CacheError, CeilingCache};
 pub use clock::{CoreClock, measure as measure_clock_hz};
 pub use cpu_caches::CpuCache;
+pub use cpu_ceilings::CpuCeilings;
 pub use machine::Machine;
 pub use measure::{Progress, measure};
 pub use previous::{AGREEMENT, disagree};
 pub use repeat::Effort;
 pub use request::CeilingRequest;
-
-use serde::{Deserialize, Serialize};
-
-use trueno_format::Ceiling;
-
-/// Ceilings of a machine and how they came about. Its JSON is what [`CeilingCache`] keeps and
-/// `trueno-record peaks --json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CpuCeilings {
-    /// Where they hold.
-    pub machine: Machine,
-    /// Seconds since the Unix epoch.
-    pub measured_at_s: u64,
-    /// While they were measured.
-    pub clock: CoreClock,
-    /// Gaps in the measurement with their reasons, and other remarks.
-    pub notes: Vec<String>,
-    /// The ceilings, bandwidth first.
-    pub ceilings: Vec<Ceiling>,
-}

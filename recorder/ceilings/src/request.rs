@@ -1,6 +1,6 @@
 //! Ceilings for a run that begins.
 
-use trueno_format::{CeilingSource, RecordedCeilings, utc};
+use trueno_format::{CeilingSource, RecordedCeilings};
 
 use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, measure};
 
@@ -34,31 +34,6 @@ impl CeilingRequest {
                 Ok(measured)
             }
             (_, Err(_)) => Ok(anew()),
-        }
-    }
-}
-
-impl CpuCeilings {
-    /// Entries of `values` in `run.json`.
-    pub(super) fn values(&self) -> Vec<(String, String)> {
-        let (count, at) = (self.ceilings.len(), utc(self.measured_at_s.cast_signed()));
-        let mut values = vec![("peaks", format!("{count} ceilings, measured {at}"))];
-        if let Some(hz) = self.clock.hz {
-            values.push(("peaks.clock_hz", format!("{hz:.0}")));
-        }
-        if !self.notes.is_empty() {
-            values.push(("peaks.notes", self.notes.join("; ")));
-        }
-        let owned = values.into_iter().map(|(key, text)| (key.to_owned(), text));
-        owned.collect()
-    }
-}
-
-impl CeilingSource for CpuCeilings {
-    fn recorded(&self) -> RecordedCeilings {
-        RecordedCeilings {
-            ceilings: self.ceilings.clone(),
-            values: self.values(),
         }
     }
 }

@@ -24,6 +24,7 @@ pub use crate::cell::Cell;
 pub use crate::schema::TableId;
 pub use crate::text::Text;
 
+use crate::ceiling::Ceiling;
 use crate::cell;
 use crate::columns::Columns;
 use crate::error::Error;
@@ -134,6 +135,15 @@ impl RunWriter {
             table: table.schema().name,
             problem: "no memory for its rows".to_owned(),
         })
+    }
+
+    /// Adds a ceiling.
+    ///
+    /// # Errors
+    /// As [`RunWriter::add`].
+    pub fn add_ceiling(&mut self, ceiling: &Ceiling) -> Result<(), Error> {
+        let row = ceiling.row(&mut self.texts);
+        self.add(&row)
     }
 
     /// Rows of a table so far.

@@ -10,10 +10,9 @@ use arrow_ipc::reader::FileReader;
 
 use super::AttachError;
 use crate::CpuCeilings;
-use trueno_format::Ceiling;
 use trueno_format::run_json::{RunJson, Table};
 use trueno_format::run_writer::{Cell, RunWriter};
-use trueno_format::schema::{self, ColumnType};
+use trueno_format::schema::{self, ColumnType, TableId};
 
 /// The table, and the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";
@@ -144,11 +143,10 @@ pub(super) fn write(
     let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
     for cells in kept {
         let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(&mut run)).collect();
-        put(&mut run, &cells)?;
+        run.row(TableId::Ceilings, &cells)?;
     }
     for ceiling in &measured.ceilings {
-        let cells = cells(ceiling, &mut run);
-        put(&mut run, &cells)?;
+        run.add_ceiling(ceiling)?;
     }
     let written = run.finish(None)?;
     Ok(Written {
@@ -167,32 +165,4 @@ impl Kept {
             Self::Text(text) => Cell::Text(run.text(text)),
         }
     }
-}
-
-fn put(run: &mut RunWriter, cells: &[Cell]) -> Result<(), AttachError> {
-    match run.table(CEILINGS) {
-        Some(table) => Ok(run.row(table, cells)?),
-        None => Ok(()),
-    }
-}
-
-/// A row of the table, in the order of the schema.
-fn cells(ceiling: &Ceiling, run: &mut RunWriter) -> [Cell; 14] {
-    let mut text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(run.text(text)));
-    [
-        text(Some(&ceiling.device)),
-        text(Some(ceiling.kind.name())),
-        text(ceiling.level.as_deref()),
-        text(ceiling.precision.as_deref()),
-        ceiling.threads.map(u64::from).into(),
-        Cell::F64(ceiling.value),
-        text(Some(ceiling.unit())),
-        text(Some(ceiling.source.name())),
-        text(ceiling.operation.as_deref()),
-        ceiling.median.into(),
-        ceiling.spread.into(),
-        ceiling.repetitions.map(u64::from).into(),
-        ceiling.settled.map_or(Cell::Null, Cell::Bool),
-        ceiling.earlier.into(),
-    ]
 }

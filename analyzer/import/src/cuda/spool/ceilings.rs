@@ -1,7 +1,6 @@
 //! Ceilings of the recording's devices, where the caller has any.
 
-use trueno_format::schema::CeilingRow;
-use trueno_format::{Ceiling, RecordedCeilings};
+use trueno_format::RecordedCeilings;
 
 use super::build::Build;
 use crate::Error;
@@ -19,29 +18,9 @@ pub fn write(build: &mut Build, of_device: CeilingsOfDevice<'_>) -> Result<(), E
         .collect();
     for RecordedCeilings { ceilings, values } in found {
         for ceiling in &ceilings {
-            row(build, ceiling)?;
+            build.into.add_ceiling(ceiling)?;
         }
         build.into.run().values.extend(values);
     }
     Ok(())
-}
-
-fn row(build: &mut Build, ceiling: &Ceiling) -> Result<(), Error> {
-    let row = CeilingRow {
-        device: build.text(&ceiling.device),
-        kind: build.text(ceiling.kind.name()),
-        level: build.maybe(ceiling.level.as_deref()),
-        precision: build.maybe(ceiling.precision.as_deref()),
-        threads: ceiling.threads,
-        value: ceiling.value,
-        unit: build.text(ceiling.unit()),
-        source: build.text(ceiling.source.name()),
-        operation: build.maybe(ceiling.operation.as_deref()),
-        median: ceiling.median,
-        spread: ceiling.spread,
-        repetitions: ceiling.repetitions,
-        settled: ceiling.settled,
-        earlier: ceiling.earlier,
-    };
-    build.add(&row)
 }
