@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use trueno_compare::runs::{self, Comparison, Member, Options, Verdict, render};
 use trueno_compare::golden::Opened;
+use trueno_compare::runs::{self, Comparison, Member, Options, Verdict, render};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;

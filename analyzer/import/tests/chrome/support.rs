@@ -8,9 +8,9 @@ use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Ty
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
-use trueno_import::{Notes, Options, chrome};
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
+use trueno_import::{Notes, Options, chrome};
 
 /// A run that was imported.
 pub struct Imported {

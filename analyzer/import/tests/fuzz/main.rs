@@ -19,9 +19,9 @@ mod watch;
 use std::path::Path;
 
 use random::Random;
-use trueno_import::{Error, Notes, Options, chrome, nsys};
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
+use trueno_import::{Error, Notes, Options, chrome, nsys};
 
 type Import = fn(&Path, &mut Random, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>;
 

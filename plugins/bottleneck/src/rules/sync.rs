@@ -130,8 +130,11 @@ pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
     out
 }
 
+/// Joins of a rank: their number, the longest tasks of each in sum, and the pieces of time around tasks.
+type JoinsOfRank = (u64, i64, Vec<(i64, i64)>);
+
 fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    let mut of_ranks: BTreeMap<u64, (u64, i64, Vec<(i64, i64)>)> = BTreeMap::new();
+    let mut of_ranks: BTreeMap<u64, JoinsOfRank> = BTreeMap::new();
     for join in joins_around(facts) {
         let (n, work_ns, waits) = of_ranks.entry(rank::of_key(join.id)).or_default();
         let longest = join.tasks.iter().map(|task| task.dur_ns()).max();

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use trueno_import::cuda::spool::collect;
 use trueno_format::RecordedCeilings;
+use trueno_import::cuda::spool::collect;
 
 use crate::examples::example;
 use crate::fake;

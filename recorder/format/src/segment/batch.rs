@@ -47,6 +47,12 @@ pub struct BatchEncoder {
     halves: Vec<u32>,
 }
 
+impl Default for BatchEncoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl BatchEncoder {
     /// Without memory for a batch yet.
     pub fn new() -> Self {
