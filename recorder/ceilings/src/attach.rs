@@ -8,7 +8,6 @@
 mod error;
 mod host;
 mod rows;
-mod stage;
 mod verify;
 
 use std::fs;
@@ -19,14 +18,16 @@ use serde_json::Value;
 pub use error::AttachError;
 
 use super::CpuCeilings;
-use rows::Old;
-use stage::Stage;
+use rows::{CEILINGS, Old};
+use trueno_format::edit::{self, NOT_LINKED, Stage, added_rows};
 use trueno_format::live;
-use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table};
+use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State};
 use trueno_format::schema::FORMAT_MAJOR;
 
 /// `joined.tool` of ceilings.
 const TOOL: &str = "trueno-record peaks";
+/// Ending of the hidden folder beside the run.
+const STAGE: &str = "peaks";
 
 /// Outcome for a run that got ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +125,8 @@ impl Attachment {
             });
         }
         looked();
-        let stage = Stage::make(&run, &found.run_id, &text)?;
+        let stage = Stage::beside(&run, STAGE, &found.run_id, &text)
+            .map_err(|why| AttachError::stage(&run, why))?;
         Ok(Self {
             run,
             text,
@@ -148,9 +150,20 @@ impl Attachment {
         if fs::read(&file).ok().as_ref() != Some(&self.text) {
             return Err(AttachError::Changed(self.run));
         }
-        let rows = rows::write(self.stage.folder(), &self.old, measured)?;
-        let segments = self.stage.fill(&self.run, &self.old, &rows)?;
-        let run_json = self.run_json(measured, &rows, segments)?;
+        let folder = self.stage.folder();
+        let mut writer = added_rows::writer(folder)?;
+        rows::write(&mut writer, &self.old, measured)?;
+        let added = writer.finish(None)?;
+        let stays = self.old.stays();
+        edit::link_or_copy(&self.run, folder, &|name| {
+            NOT_LINKED.iter().any(|out| name == *out)
+                || name == added_rows::ROWS
+                || name == CEILINGS && !stays
+        })?;
+        let segments = added_rows::join(&self.run, folder, &added, &|segment| {
+            !stays && segment.starts_with("ceilings/")
+        })?;
+        let run_json = self.run_json(measured, &added, segments)?;
         self.stage.publish(&self.run, &run_json)?;
         Ok(Attached {
             ceilings: measured.ceilings.len() as u64,
@@ -163,22 +176,15 @@ impl Attachment {
     fn run_json(
         &self,
         measured: &CpuCeilings,
-        rows: &rows::Written,
+        added: &RunJson,
         segments: Vec<String>,
     ) -> Result<Vec<u8>, AttachError> {
         let file = self.run.join(RUN_JSON);
         let failed =
             |problem: serde_json::Error| AttachError::io(&file, "write it")(problem.into());
         let mut run: Value = serde_json::from_slice(&self.text).map_err(failed)?;
-        let table = &mut run["tables"]["ceilings"];
-        let mut counts: Table = serde_json::from_value(table.clone()).unwrap_or_default();
-        counts.rows = counts.rows - self.old.dropped.rows + rows.counts.rows;
-        counts.segments = counts.segments - self.old.dropped.segments + rows.counts.segments;
-        counts.bytes = counts.bytes - self.old.dropped.bytes + rows.counts.bytes;
-        *table = serde_json::to_value(counts).map_err(failed)?;
-        let minor = run["format"]["minor"].as_u64().unwrap_or(0);
-        run["format"]["minor"] = minor.max(u64::from(rows.format_minor)).into();
-
+        let counts = added.tables.get(CEILINGS).cloned().unwrap_or_default();
+        added_rows::count(&mut run, CEILINGS, &self.old.dropped, &counts);
         if !run["values"].is_object() {
             run["values"] = Value::Object(serde_json::Map::new());
         }
@@ -203,15 +209,9 @@ impl Attachment {
             matched: [("ceilings".to_owned(), measured.ceilings.len() as u64)].into(),
             ..Joined::default()
         };
-        let joined = serde_json::to_value(joined).map_err(failed)?;
-        if !run["joined"].is_array() {
-            run["joined"] = Value::Array(Vec::new());
-        }
-        if let Value::Array(all) = &mut run["joined"] {
-            // Their segments are gone, if they were of the processor.
-            all.retain(|one| one["tool"] != TOOL);
-            all.push(joined);
-        }
+        // The segments of earlier ones are gone, if they were of the processor.
+        let keeps = |one: &Value| one["tool"] != TOOL;
+        added_rows::state(&mut run, added.format.minor, &joined, keeps).map_err(failed)?;
         let mut text = serde_json::to_vec_pretty(&run).map_err(failed)?;
         text.push(b'\n');
         Ok(text)

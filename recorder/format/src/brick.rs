@@ -186,7 +186,7 @@ const ROWS: [Row; 23] = {
 };
 
 impl BrickId {
-    /// How many bricks are known.
+    /// Number of known bricks.
     pub const COUNT: usize = ROWS.len();
 
     /// Every known brick, by number.

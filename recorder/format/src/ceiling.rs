@@ -65,7 +65,7 @@ impl CeilingKind {
 pub struct Ceiling {
     /// `cpu` or `gpu:<number>`.
     pub device: Cow<'static, str>,
-    /// What it limits.
+    /// The resource that it limits.
     pub kind: CeilingKind,
     /// `L1`, `L2`, `L3`, `DRAM`, or an instruction set: `scalar`, `sse2`, `avx2`, `avx512`, `neon`; of a GPU
     /// `L2`, `DRAM`, `shared`, `cuda_cores`, `tensor_mma_sync`.
@@ -78,19 +78,19 @@ pub struct Ceiling {
     pub value: f64,
     /// [`Source::Measured`] or [`Source::Nominal`].
     pub source: Source,
-    /// What ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`, `mma`.
+    /// Operation that ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`, `mma`.
     pub operation: Option<Cow<'static, str>>,
     /// Median of the repetitions.
     pub median: Option<f64>,
     /// Interquartile range of the repetitions over their median.
     pub spread: Option<f64>,
-    /// How often it was measured.
+    /// Number of measurements.
     pub repetitions: Option<u32>,
-    /// Whether no moment was faster by more than 3 %, and there were several. Files of older versions
+    /// No moment was faster by more than 3 %, and there were several. Files of older versions
     /// do not say.
     #[serde(default)]
     pub settled: Option<bool>,
-    /// What the measurement that was kept for this machine before gave; `None`: none was.
+    /// Value of the measurement that was kept for this machine before; `None`: none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<f64>,
 }

@@ -1,10 +1,10 @@
-//! What can go wrong when a run is written or read.
+//! Errors of writing and reading a run.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Why a run could not be made, written or read.
+/// A reason why a run could not be made, written or read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -41,13 +41,13 @@ pub enum Error {
         path: PathBuf,
         /// The action that failed.
         action: &'static str,
-        /// Why it failed.
+        /// The reason.
         source: Arc<io::Error>,
     },
 }
 
 impl Error {
-    /// What the operating system said of an action on a file.
+    /// Error of the operating system on a file.
     pub fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Name of the journal in the run directory.
 pub const JOURNAL: &str = "batches.jsonl";
 
-/// What a chunk is.
+/// The part of a segment that a chunk is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunk {
@@ -31,9 +31,9 @@ pub struct Line {
     /// Path of the sealed segment in the run directory, `<table>/<number>.arrow`; never with `.open`.
     /// Of an exported run, `<table>/<number>.parquet`.
     pub segment: String,
-    /// What the chunk is.
+    /// The part of the segment.
     pub chunk: Chunk,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub offset: u64,
     /// Its length.
     pub bytes: u64,

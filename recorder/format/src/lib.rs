@@ -8,7 +8,7 @@
 //! | [`live`], [`ring`], [`record`], [`waiting_rows`] | what a recording keeps so that it survives its process |
 //! | [`salvage`] | how that is read when the process is gone |
 //! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
-//! | [`link_or_copy`] | a run's files taken over into another folder |
+//! | [`edit`] | a new run beside an old one, which then takes its place |
 //!
 //! The crate knows how runs look, not how they are recorded: it reads no clock for events and starts no thread.
 
@@ -19,11 +19,11 @@ mod calendar;
 mod ceiling;
 mod cell;
 pub mod columns;
+pub mod edit;
 mod error;
 pub mod host;
 pub mod journal;
 mod kernel_source;
-pub mod link_or_copy;
 pub mod live;
 pub mod mapped_file;
 pub mod mapping;

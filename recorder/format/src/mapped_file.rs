@@ -1,4 +1,4 @@
-//! What every mapped file of `live/` begins with.
+//! The head of every mapped file of `live/`.
 //!
 //! All numbers are in the byte order of the machine, as the files live and die on it or on
 //! one like it; the magic number tells when they do not.
@@ -42,12 +42,12 @@ impl FileKind {
         right.then(|| self.capacity.load(Ordering::Relaxed))
     }
 
-    /// Whether it was finished at all.
+    /// True if it was finished at all.
     pub fn is_finished(&self) -> bool {
         self.magic.load(Ordering::Acquire) != 0
     }
 
-    /// Whether the making of a mapped file of so many bytes had come to its end.
+    /// True if the making of a mapped file of so many bytes had come to its end.
     pub fn is_finished_in(memory: &Mapping, bytes: usize) -> bool {
         // SAFETY: long enough, aligned to a page; any bits are valid in it.
         bytes >= size_of::<Self>() && unsafe { memory.base().cast::<Self>().as_ref() }.is_finished()

@@ -96,13 +96,13 @@ impl Mapping {
         Ok(())
     }
 
-    /// Where it begins.
+    /// Its address.
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
-    /// Whether it is kept when the process is killed.
+    /// True if it is kept when the process is killed.
     pub fn is_in_file(&self) -> bool {
         self.in_file
     }

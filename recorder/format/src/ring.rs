@@ -9,15 +9,10 @@ mod header;
 mod positions;
 mod reader;
 
-/// Where the positions come from: a model of the protocol puts its own here.
-mod sync {
-    pub use std::sync::atomic::{AtomicU64, Ordering};
-}
-
 use std::sync::{Arc, OnceLock};
 
 pub use header::{Identity, RingHeader};
-pub use positions::{Cursor, Positions, Seen};
+pub use positions::{AtomicWord, Cursor, Positions, Seen, readable};
 pub use reader::{Origin, RingReader};
 
 use crate::mapped_file::HEADER_BYTES;
@@ -102,7 +97,7 @@ impl Ring {
         self.capacity
     }
 
-    /// Whether a kill leaves its records.
+    /// True if a kill leaves its records.
     pub fn is_in_file(&self) -> bool {
         self.memory.is_in_file()
     }
@@ -151,7 +146,7 @@ impl Ring {
     /// between tail and head. Only the one consumer may call it.
     #[inline]
     pub fn readable(&self, from: u64, end: u64) -> &[Record] {
-        let (at, count) = Positions::readable(from, end, self.capacity);
+        let (at, count) = readable(from, end, self.capacity);
         // SAFETY: records in [tail, head) are written, were published before `head` was read
         // with Acquire, and the producer does not touch them until the tail has passed them.
         unsafe { std::slice::from_raw_parts(self.records().add(at), count) }
@@ -190,13 +185,13 @@ impl Producer {
         &self.ring
     }
 
-    /// Whether the next record must go through [`Producer::reserve`].
+    /// True if the next record must go through [`Producer::reserve`].
     #[inline(always)]
     pub fn must_reserve(&self) -> bool {
         self.cursor.must_reserve()
     }
 
-    /// Whether so many records fit, as far as is known without a look at the tail.
+    /// True if so many records fit, as far as is known without a look at the tail.
     #[inline(always)]
     pub fn has_room(&self, count: u64) -> bool {
         self.cursor.has_room(count)
@@ -207,7 +202,7 @@ impl Producer {
         self.cursor.look_first();
     }
 
-    /// Whether `count` records fit, and whether the ring is half full.
+    /// Looks for room for `count` records. First: they fit; second: the ring is half full.
     pub fn reserve(&mut self, count: u64) -> (bool, bool) {
         self.cursor.reserve(&self.ring.header().positions, count)
     }

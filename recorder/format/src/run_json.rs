@@ -50,7 +50,7 @@ pub struct RunJson {
     /// last event.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
-    /// What went wrong, in words.
+    /// Problems, in words.
     #[serde(default)]
     pub problems: Vec<String>,
     /// Facts that the program gave.
@@ -62,7 +62,7 @@ pub struct RunJson {
     /// Of a program that was recorded from outside, by an injected library.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
-    /// What was added to the recording afterwards.
+    /// Rows that were added to the recording afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
     /// Of a run exported to Parquet.
@@ -70,25 +70,25 @@ pub struct RunJson {
     pub exported_from: Option<ExportedFrom>,
 }
 
-/// What an injected library was told about a program, and what not.
+/// Completeness of a recording by an injected library.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capture {
-    /// How much was asked for: `kernels`, `edges` or `full`.
+    /// Level of detail that was asked for: `kernels`, `edges` or `full`.
     pub level: String,
-    /// Whether the program ended in a way that let all records be brought in.
+    /// The program ended in a way that let all records be brought in.
     pub clean_end: bool,
-    /// Whether the end waited for the devices.
+    /// The end waited for the devices.
     pub synchronized: bool,
     /// Version of CUPTI, as it numbers itself: 130001 is 13.0.1. `None`: CUPTI did not record.
     pub cupti_version: Option<u32>,
-    /// Where CUPTI was found.
+    /// Path at which CUPTI was found.
     pub cupti_path: Option<String>,
     /// Version of the driver: 13000 is 13.0.
     pub driver_version: Option<u32>,
     /// Kinds of records that were made.
     pub enabled: Vec<String>,
-    /// What was asked for and refused, with the reason: it is missing, and not because there was none.
+    /// Kinds that were asked for and refused, with the reason: it is missing, and not because there was none.
     pub refused: BTreeMap<String, String>,
     /// Functions whose calls were not recorded.
     pub muted: Vec<String>,
@@ -104,7 +104,7 @@ pub struct Capture {
     pub damaged_chunks: u64,
     /// Bytes at its end that were cut.
     pub cut_bytes: u64,
-    /// What CUPTI itself cost, in nanoseconds, by its own records.
+    /// Overhead of CUPTI itself, by its own records.
     pub overhead_ns: BTreeMap<String, u64>,
     /// Devices, in words.
     pub devices: Vec<String>,
@@ -114,7 +114,7 @@ pub struct Capture {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Joined {
-    /// What measured them; `counters.source` of its rows.
+    /// Tool that measured them; `counters.source` of its rows.
     pub tool: String,
     /// Name of its file; empty: there was none.
     pub file: String,
@@ -124,11 +124,11 @@ pub struct Joined {
     pub segments: Vec<String>,
     /// Rows that got something, by table.
     pub matched: BTreeMap<String, u64>,
-    /// What was not joined, by reason.
+    /// Rows that were not joined, by reason.
     pub left_out: BTreeMap<String, u64>,
 }
 
-/// What an exported run was made of, and what was said of it then: its own files are whole
+/// Source of an exported run, and what was said of it then: its own files are whole
 /// even where those of its source were not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -137,23 +137,23 @@ pub struct ExportedFrom {
     pub run_id: String,
     /// The format of the source.
     pub format: Option<Format>,
-    /// What exported it.
+    /// Program that exported it.
     pub by: Producer,
     /// State of the source; null: its `run.json` could not be read.
     pub state: Option<State>,
-    /// Whether the source was complete: nothing dropped or lost, all of it verified.
+    /// The source was complete: nothing dropped or lost, all of it verified.
     pub complete: bool,
-    /// Whether its recorder ended as it should.
+    /// Its recorder ended as it should.
     pub clean_end: bool,
     /// Length of the source.
     pub wall_ns: Option<i64>,
-    /// Where `wall_ns` comes from: `recorded`, `last_event` or `none`.
+    /// Origin of `wall_ns`: `recorded`, `last_event` or `none`.
     pub wall_source: String,
     /// Rows dropped at recording; null: not known.
     pub dropped: Option<u64>,
     /// Tables of which nobody can say how many rows were lost.
     pub loss_not_known: Vec<String>,
-    /// What was wrong with the source.
+    /// Problems of the source.
     pub problems: Vec<SourceProblem>,
 }
 
@@ -169,13 +169,13 @@ pub struct SourceProblem {
     pub text: String,
 }
 
-/// What was found when a run was recovered.
+/// Findings of the recovery of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Recovery {
     /// Rows that lay in no segment when the process ended.
     pub rows_from_live: u64,
-    /// Whether the counts of dropped rows hold until the process ended; otherwise they are
+    /// The counts of dropped rows hold until the process ended; otherwise they are
     /// those of the last sealing.
     pub dropped_known: bool,
 }
@@ -191,7 +191,7 @@ pub struct Format {
     pub minor: u32,
 }
 
-/// What wrote the run.
+/// Program that wrote the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Producer {
@@ -199,7 +199,7 @@ pub struct Producer {
     pub version: String,
 }
 
-/// How far the run has come.
+/// State of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -260,7 +260,7 @@ pub struct Clock {
     pub resolution_ns: Option<f64>,
 }
 
-/// How the recorder was set up.
+/// Options of the recorder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Options {
@@ -273,7 +273,7 @@ pub struct Options {
     /// Only each so-manyth checksum of a name was recorded; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum_every: Option<u64>,
-    /// Which blocks of the program's allocator were recorded; `None`: none.
+    /// Blocks of the program's allocator that were recorded; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allocations: Option<String>,
     /// Tensors of an earlier run: of those with the same hash, only the hash was recorded; `None`: all was.
@@ -284,10 +284,10 @@ pub struct Options {
     pub perf: Option<Perf>,
     /// Tables that were not recorded.
     pub tables_off: Vec<String>,
-    /// What one span costs its thread: the best of a few rounds of empty spans on a scratch
+    /// Cost of one span to its thread: the best of a few rounds of empty spans on a scratch
     /// ring, when the recorder was made.
     pub cost_ns_per_span: Option<f64>,
-    /// Whether completed events survive the death of the process; `problems` says why not.
+    /// Completed events survive the death of the process; `problems` says why not.
     pub crash_safe: Option<bool>,
 }
 
@@ -297,7 +297,7 @@ pub struct Options {
 pub struct Perf {
     /// In the order asked for.
     pub events: Vec<PerfEvent>,
-    /// What reading them at both ends of a brick costs its thread, beside the rows; null: none is counted.
+    /// Cost to a thread of reading them at both ends of a brick, beside the rows; null: none is counted.
     pub cost_ns_per_brick: Option<f64>,
 }
 
@@ -309,7 +309,7 @@ pub struct PerfEvent {
     pub name: String,
     /// `counted`, `not on all threads` or `not available`.
     pub state: String,
-    /// Why it is not counted.
+    /// Reason why it is not counted.
     pub reason: Option<String>,
     /// Readings of a counter that ran all the time.
     pub measured: u64,
@@ -319,7 +319,7 @@ pub struct PerfEvent {
     pub not_counted: u64,
 }
 
-/// What is there of a table.
+/// Size of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Table {

@@ -92,7 +92,7 @@ impl RunWriter {
         self.texts.str(text)
     }
 
-    /// What `run.json` will say; may be added to until the end.
+    /// The content of `run.json`; may be added to until the end.
     pub fn run(&mut self) -> &mut RunJson {
         &mut self.run
     }
@@ -104,6 +104,15 @@ impl RunWriter {
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.room(R::TABLE)?.push_own(row);
         Ok(())
+    }
+
+    /// Adds a row of `ceilings`.
+    ///
+    /// # Errors
+    /// As of [`RunWriter::add`].
+    pub fn add_ceiling(&mut self, ceiling: &Ceiling) -> Result<(), Error> {
+        let row = ceiling.row(&mut self.texts);
+        self.add(&row)
     }
 
     /// Adds a row of a table that is known only when the program runs: a cell for each column of the schema, in order.

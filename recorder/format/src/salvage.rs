@@ -30,7 +30,7 @@ use table::SalvageTables;
 pub use crate::live::is_recording;
 pub use on_disk::CutBatch;
 
-/// What a dead writer left.
+/// Remains of a run whose writer is dead.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Salvaged {
@@ -69,7 +69,7 @@ pub struct SalvagedSegment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SalvagedBatch {
-    /// Where it begins in the segment.
+    /// Its offset in the segment.
     pub offset: u64,
     /// Its length.
     pub bytes: u64,

@@ -39,7 +39,7 @@ pub enum ColumnType {
     Text,
 }
 
-/// Where a column's values come from (invariant 2 of ARCHITECTURE.md).
+/// Origin of a column's values (invariant 2 of ARCHITECTURE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
     /// A clock, a counter or a pass over the data read it.
@@ -50,7 +50,7 @@ pub enum Provenance {
     Identity,
 }
 
-/// What a value refers to, and so what becomes of it where runs are put together.
+/// The thing that a value refers to, and so what becomes of it where runs are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// Names or links rows of one run: ids, what refers to them, correlations, events.
@@ -111,9 +111,9 @@ pub struct Column {
     pub name: &'static str,
     /// Storage type.
     pub ty: ColumnType,
-    /// Whether a row may lack it.
+    /// A row may lack it.
     pub nullable: bool,
-    /// Where its values come from.
+    /// Origin of its values.
     pub provenance: Provenance,
     /// One line for people.
     pub doc: &'static str,
@@ -132,7 +132,7 @@ impl Column {
         }
     }
 
-    /// What its values refer to.
+    /// The thing that its values refer to.
     pub fn scope(&self) -> Scope {
         self.scope
     }
@@ -160,11 +160,11 @@ pub struct Table {
     pub columns: &'static [Column],
     /// The lane of its rows; `None`: they lie on none.
     pub lane: Option<LaneRule>,
-    /// Whether rows of a lane lie in one another.
+    /// Rows of a lane lie in one another.
     pub nests: bool,
     /// Columns that name a row for people: the first that is not null.
     pub labels: &'static [&'static str],
-    /// Whether the recorder fills it by itself, whatever the program does.
+    /// The recorder fills it by itself, whatever the program does.
     pub is_own: bool,
 }
 
@@ -186,7 +186,7 @@ impl Table {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// Whether its rows last: they have `start_ns` and `dur_ns`.
+    /// True if its rows last: they have `start_ns` and `dur_ns`.
     pub fn is_interval(&self) -> bool {
         self.time_column() == Some("start_ns") && self.column("dur_ns").is_some()
     }

@@ -33,9 +33,9 @@ use crate::schema::Table;
 pub const BATCH_ROWS: usize = 8192;
 /// A segment is sealed when it has this many rows.
 pub const SEGMENT_ROWS: u64 = 122 * BATCH_ROWS as u64;
-/// Where the IPC stream begins in a segment: after the padded magic.
+/// Offset of the IPC stream in a segment: after the padded magic.
 pub const STREAM_OFFSET: usize = 64;
-/// What ends an IPC stream.
+/// The end of an IPC stream.
 pub const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 const MAGIC: &[u8; 6] = b"ARROW1";

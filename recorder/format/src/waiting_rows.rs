@@ -12,7 +12,7 @@ use crate::mapping::Mapping;
 use crate::schema::{TABLES, Table};
 use crate::segment::BATCH_ROWS;
 
-/// What the file of waiting rows begins with.
+/// Magic number of the file of waiting rows.
 pub const MAGIC_ROWS: u64 = u64::from_le_bytes(*b"trueROWS");
 
 /// The rows of one table that wait for their batch; what comes behind: [`WaitingRows::bytes`].
@@ -36,7 +36,7 @@ pub const FIRST_WORDS: usize = 64;
 /// From a column's values to those of the next: not a power of two, or the same row of all
 /// columns would want the same few places of the cache.
 pub const COLUMN_STRIDE: usize = BATCH_ROWS + 8;
-/// Where the values begin: behind an origin a row and the first values.
+/// Offset of the values, in words: behind an origin a row and the first values.
 pub const VALUES_AT: usize = BATCH_ROWS + FIRST_WORDS;
 
 /// Words behind the header: an origin a row, the first value of each column, and the
@@ -46,7 +46,7 @@ pub const fn rows_words(columns: usize) -> usize {
     VALUES_AT + (columns + 1) * COLUMN_STRIDE
 }
 
-/// Where a waiting row comes from; 0: there is no row.
+/// Origin of a waiting row; 0: there is no row.
 ///
 /// A row from a ring counts once the ring's tail has passed its record: so it is in exactly
 /// one of both places, whenever the process dies.

@@ -1,30 +1,41 @@
 //! The protocol between a recording thread and the writer, as it is.
 
-mod sync {
-    pub use loom::sync::atomic::{AtomicU64, Ordering};
-}
-
-#[path = "../../format/src/ring/positions.rs"]
-#[allow(dead_code, reason = "the recorder uses all of it")]
-mod positions;
 mod protocol;
+
+use std::sync::atomic::Ordering;
+
+use trueno_format::ring::AtomicWord;
+
+/// A word of loom, with the orders that the protocol asks for.
+#[derive(Default)]
+struct Word(loom::sync::atomic::AtomicU64);
+
+impl AtomicWord for Word {
+    fn load(&self, order: Ordering) -> u64 {
+        self.0.load(order)
+    }
+
+    fn store(&self, value: u64, order: Ordering) {
+        self.0.store(value, order);
+    }
+}
 
 #[test]
 fn nothing_is_lost_or_torn_when_the_producer_waits() {
-    protocol::blocking();
+    protocol::blocking::<Word>();
 }
 
 #[test]
 fn only_what_was_refused_is_missing_when_the_producer_does_not_wait() {
-    protocol::dropping();
+    protocol::dropping::<Word>();
 }
 
 #[test]
 fn nothing_is_lost_when_rings_follow_one_another() {
-    protocol::growing();
+    protocol::growing::<Word>();
 }
 
 #[test]
 fn a_ring_serves_one_thread_after_another() {
-    protocol::recycling();
+    protocol::recycling::<Word>();
 }

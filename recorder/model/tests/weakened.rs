@@ -1,30 +1,28 @@
 //! The same with memory orders that are too weak: the model must find out, else it proves nothing.
 
-mod sync {
-    pub use loom::sync::atomic::AtomicU64;
-
-    /// Every order is the weakest.
-    #[allow(
-        non_snake_case,
-        non_upper_case_globals,
-        reason = "the names of the real ones"
-    )]
-    pub mod Ordering {
-        use loom::sync::atomic::Ordering;
-
-        pub const Acquire: Ordering = Ordering::Relaxed;
-        pub const Release: Ordering = Ordering::Relaxed;
-    }
-}
-
-#[path = "../../format/src/ring/positions.rs"]
-#[allow(dead_code, reason = "the recorder uses all of it")]
-mod positions;
 #[allow(dead_code, reason = "one model is enough to see it")]
 mod protocol;
+
+use std::sync::atomic::Ordering;
+
+use trueno_format::ring::AtomicWord;
+
+/// A word of loom whose every order is the weakest.
+#[derive(Default)]
+struct Relaxed(loom::sync::atomic::AtomicU64);
+
+impl AtomicWord for Relaxed {
+    fn load(&self, _: Ordering) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn store(&self, value: u64, _: Ordering) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+}
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn relaxed_orders_are_a_race() {
-    protocol::blocking();
+    protocol::blocking::<Relaxed>();
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trueno_format::Error;
-use trueno_format::link_or_copy::LinkError;
+use trueno_format::edit::{FileError, StageError};
 
 /// A reason against attaching ceilings to a run, which is then as it was.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -106,8 +106,20 @@ impl AttachError {
     }
 }
 
-impl From<LinkError> for AttachError {
-    fn from(why: LinkError) -> Self {
-        Self::io(&why.path, why.doing)(why.source)
+impl From<FileError> for AttachError {
+    fn from(why: FileError) -> Self {
+        Self::io(&why.path, why.action)(why.source)
+    }
+}
+
+impl AttachError {
+    /// Why the new run of `run` cannot be put together.
+    pub(super) fn stage(run: &Path, why: StageError) -> Self {
+        match why {
+            StageError::Busy(_) => Self::Busy(run.to_owned()),
+            StageError::InTheWay(folder) => Self::InTheWay(folder),
+            StageError::File(why) => why.into(),
+            other => Self::io(run, "put a new one together")(io::Error::other(other)),
+        }
     }
 }

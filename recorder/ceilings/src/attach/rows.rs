@@ -10,14 +10,12 @@ use arrow_ipc::reader::FileReader;
 
 use super::AttachError;
 use crate::CpuCeilings;
-use trueno_format::run_json::{RunJson, Table};
+use trueno_format::run_json::Table;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{self, ColumnType, TableId};
 
 /// The table, and the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";
-/// Where the new rows are until the run is whole.
-pub(super) const ROWS: &str = ".added";
 
 /// A value of a row that stays.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +82,7 @@ impl Old {
     }
 
     fn add(&mut self, batch: &RecordBatch) -> Option<()> {
-        let columns = schema::table(CEILINGS)?.columns;
+        let columns = TableId::Ceilings.schema().columns;
         let at = |name: &str| columns.iter().position(|column| column.name == name);
         let (device, source) = (at("device")?, at("source")?);
         for row in 0..batch.num_rows() {
@@ -124,35 +122,21 @@ fn kept(array: &dyn Array, ty: ColumnType, row: usize) -> Option<Kept> {
     })
 }
 
-/// Counts of the written rows.
-pub(super) struct Written {
-    /// Of the new segments.
-    pub counts: Table,
-    /// Of the format they are in.
-    pub format_minor: u32,
-}
-
-/// Writes the new rows, behind those of the segments that are left out, as a run of its own in
-/// [`ROWS`] of the stage.
+/// Writes the new rows, behind those of the segments that are left out.
 pub(super) fn write(
-    stage: &Path,
+    run: &mut RunWriter,
     old: &Old,
     measured: &CpuCeilings,
-) -> Result<Written, AttachError> {
-    let mut run = RunWriter::create(&stage.join(ROWS), RunJson::default())?;
+) -> Result<(), AttachError> {
     let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
     for cells in kept {
-        let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(&mut run)).collect();
+        let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(run)).collect();
         run.row(TableId::Ceilings, &cells)?;
     }
     for ceiling in &measured.ceilings {
         run.add_ceiling(ceiling)?;
     }
-    let written = run.finish(None)?;
-    Ok(Written {
-        counts: written.tables.get(CEILINGS).cloned().unwrap_or_default(),
-        format_minor: written.format.minor,
-    })
+    Ok(())
 }
 
 impl Kept {

@@ -1,4 +1,4 @@
-//! What is too rare for a ring and must survive the process all the same: one sealed line
+//! The log: what is too rare for a ring and must survive the process all the same: one sealed line
 //! of `live/log.jsonl` each, handed to the operating system before anything refers to it.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub enum Entry {
     Clock {
         /// The clocks at one moment.
         pair: ClockReading,
-        /// Where the timeline bends; none for the first reading.
+        /// The point at which the timeline bends; none for the first reading.
         knot: Option<Knot>,
     },
     /// The clocks of host and device at one moment.

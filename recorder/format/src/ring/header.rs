@@ -7,7 +7,7 @@ use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::record::{Context, Record};
 use crate::row_counters::RowCounters;
 
-/// What the file of a ring begins with.
+/// Magic number of the file of a ring.
 pub const MAGIC_RING: u64 = u64::from_le_bytes(*b"trueRING");
 const NAME_BYTES: usize = 128;
 
@@ -34,7 +34,7 @@ pub struct RingHeader {
     context: [AtomicU64; 3],
     /// Rows that found the ring full.
     pub dropped: RowCounters,
-    /// Where its two ends stand.
+    /// Positions of its two ends.
     pub positions: Positions,
 }
 

@@ -1,9 +1,30 @@
 //! Positions of the two ends of a ring: all that its producer and its consumer say to one another.
 //!
-//! Nothing here touches records, and the atomics come from `super::sync`: so the same source
-//! also runs under loom (`recorder/model`), which tries every interleaving.
+//! Nothing here touches records, and the atomics are a parameter: so the same code also runs under loom
+//! (`recorder/model`), which tries every interleaving.
 
-use super::sync::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// An atomic word, with the orders that are asked for.
+pub trait AtomicWord: Default {
+    /// As [`AtomicU64::load`].
+    fn load(&self, order: Ordering) -> u64;
+
+    /// As [`AtomicU64::store`].
+    fn store(&self, value: u64, order: Ordering);
+}
+
+impl AtomicWord for AtomicU64 {
+    #[inline(always)]
+    fn load(&self, order: Ordering) -> u64 {
+        AtomicU64::load(self, order)
+    }
+
+    #[inline(always)]
+    fn store(&self, value: u64, order: Ordering) {
+        AtomicU64::store(self, value, order);
+    }
+}
 
 /// A cache line and its neighbour, which the prefetcher fetches along.
 #[derive(Default)]
@@ -13,9 +34,9 @@ struct Apart<T>(T);
 /// The two positions, counted in records since the beginning. They never wrap (2^64 records).
 #[derive(Default)]
 #[repr(C)]
-pub struct Positions {
-    head: Apart<AtomicU64>,
-    tail: Apart<AtomicU64>,
+pub struct Positions<W = AtomicU64> {
+    head: Apart<W>,
+    tail: Apart<W>,
 }
 
 /// State that a consumer may act on, see [`Positions::look`].
@@ -28,7 +49,7 @@ pub struct Seen<N> {
     pub head: u64,
 }
 
-impl Positions {
+impl<W: AtomicWord> Positions<W> {
     /// Records before it are published, and visible to the caller.
     #[inline(always)]
     pub fn head(&self) -> u64 {
@@ -62,19 +83,19 @@ impl Positions {
         Seen { ended, next, head }
     }
 
-    /// For the consumer: place and number of the records from position `from` on that lie
-    /// side by side, up to position `end`, in a ring of `capacity` (a power of two).
-    #[inline(always)]
-    pub fn readable(from: u64, end: u64, capacity: u64) -> (usize, usize) {
-        let at = from & (capacity - 1);
-        (at as usize, (end - from).min(capacity - at) as usize)
-    }
-
     /// For the consumer: it is done with all records before `tail`, and gives them back.
     #[inline(always)]
     pub fn consume(&self, tail: u64) {
         self.tail.0.store(tail, Ordering::Release);
     }
+}
+
+/// For the consumer: place and number of the records from position `from` on that lie
+/// side by side, up to position `end`, in a ring of `capacity` (a power of two).
+#[inline(always)]
+pub fn readable(from: u64, end: u64, capacity: u64) -> (usize, usize) {
+    let at = from & (capacity - 1);
+    (at as usize, (end - from).min(capacity - at) as usize)
 }
 
 /// The producer's own knowledge of its ring.
@@ -87,7 +108,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// The one producer of a ring that has none.
-    pub fn new(positions: &Positions, capacity: u64) -> Self {
+    pub fn new<W: AtomicWord>(positions: &Positions<W>, capacity: u64) -> Self {
         let head = positions.head();
         Self {
             mask: capacity - 1,
@@ -96,13 +117,13 @@ impl Cursor {
         }
     }
 
-    /// Whether the next record must go through [`Cursor::reserve`].
+    /// True if the next record must go through [`Cursor::reserve`].
     #[inline(always)]
     pub fn must_reserve(&self) -> bool {
         self.head == self.limit
     }
 
-    /// Whether so many records fit without a look at the tail, which another core writes.
+    /// True if so many records fit without a look at the tail, which another core writes.
     #[inline(always)]
     pub fn has_room(&self, count: u64) -> bool {
         count <= self.limit - self.head
@@ -115,7 +136,7 @@ impl Cursor {
 
     /// Looks at the tail: whether `count` records fit. Afterwards the head may move on for
     /// half a ring before the next look. Second: whether the ring is half full.
-    pub fn reserve(&mut self, positions: &Positions, count: u64) -> (bool, bool) {
+    pub fn reserve<W: AtomicWord>(&mut self, positions: &Positions<W>, count: u64) -> (bool, bool) {
         let capacity = self.mask + 1;
         let used = self.head - positions.tail();
         let free = capacity - used;
@@ -140,7 +161,7 @@ impl Cursor {
 
     /// Publishes what was written.
     #[inline(always)]
-    pub fn publish(&self, positions: &Positions) {
+    pub fn publish<W: AtomicWord>(&self, positions: &Positions<W>) {
         positions.head.0.store(self.head, Ordering::Release);
     }
 }

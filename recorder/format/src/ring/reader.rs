@@ -9,7 +9,7 @@ use crate::waiting_rows::RowOrigin;
 /// One primary record and the most extensions its flags can count.
 const LARGEST_GROUP: usize = 16;
 
-/// Where a group comes from.
+/// The origin of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
     /// Index of the thread.

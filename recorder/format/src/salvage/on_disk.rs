@@ -1,4 +1,4 @@
-//! Which rows are on disk: the batches that the journal knows.
+//! Rows on disk: the batches that the journal knows.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::journal::{Chunk, JOURNAL, Line, chunk_hash};
 pub struct CutBatch {
     /// The segment, as the journal names it.
     pub segment: String,
-    /// Where the batch begins in it.
+    /// Offset of the batch in it.
     pub offset: u64,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct OnDisk {
     pub rows: u64,
 }
 
-/// What is on disk, by table, and the last batches that are not.
+/// Reads which batches are on disk, by table, and the last ones that are not.
 pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
     let journal = fs::read(run.join(JOURNAL)).unwrap_or_default();
     let lines: Vec<Line> = journal

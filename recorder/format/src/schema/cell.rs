@@ -25,7 +25,7 @@ pub trait Value: Copy {
 pub trait Field: Copy {
     /// Storage type.
     const TYPE: ColumnType;
-    /// Whether it may be missing.
+    /// True if it may be missing.
     const NULLABLE: bool;
 
     /// Gives it to `sink`.

@@ -1,4 +1,4 @@
-//! What the list of tables must keep to.
+//! Rules that the list of tables keeps to.
 
 use super::ColumnType::{I64, U32, U64};
 use super::*;

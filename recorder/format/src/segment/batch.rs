@@ -41,7 +41,7 @@ pub struct BatchEncoder {
     buffers: Vec<Pair>,
     /// Room for the metadata, then the body: so neither is moved when the other is known.
     message: Vec<u8>,
-    /// Where the body begins.
+    /// Offset of the body.
     body_at: usize,
     words: Vec<u64>,
     halves: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Which cells of a batch are there, and bitmaps of them.
+//! Presence of cells in a batch, and bitmaps of it.
 
 use super::BATCH_ROWS;
 use super::batch::Cells;
@@ -11,7 +11,7 @@ pub(super) fn words(rows: usize) -> usize {
     rows.div_ceil(64)
 }
 
-/// What a batch has of one column.
+/// Presence of the cells of one column.
 pub(super) enum Presence {
     All,
     None,
@@ -38,7 +38,7 @@ impl<'a> Present<'a> {
         Self { masks, all, any }
     }
 
-    /// What there is of a column; fills `bits` where that is a part.
+    /// Finds which cells of a column are there; fills `bits` where that is a part.
     pub fn column(&self, column: usize, bits: &mut Bits) -> Presence {
         match self.masks {
             Cells::Each(masks) if (self.all ^ self.any) >> column & 1 == 1 => {
@@ -61,7 +61,7 @@ pub(super) fn collect(values: &[u64], bits: &mut Bits, bit: impl Fn(u64) -> u64)
     }
 }
 
-/// Whether row `at` is there.
+/// True if row `at` is there.
 pub(super) fn is_set(bits: &Bits, at: usize) -> bool {
     bits[at / 64] >> (at % 64) & 1 == 1
 }

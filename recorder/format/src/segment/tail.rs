@@ -1,4 +1,4 @@
-//! The end of a segment.
+//! The end of a segment: dictionaries and footer.
 
 use std::io;
 

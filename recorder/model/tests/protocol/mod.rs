@@ -8,19 +8,19 @@ use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 
-use super::positions::{Cursor, Positions};
+use trueno_format::ring::{AtomicWord, Cursor, Positions, readable};
 
 /// A record and its complement, so that a torn one shows.
 type Record = [u64; 2];
 
-struct Ring {
-    positions: Positions,
+struct Ring<W> {
+    positions: Positions<W>,
     slots: Vec<UnsafeCell<Record>>,
     /// As the recorder's `OnceLock<Arc<Ring>>`: set once with Release, read with Acquire.
-    next: AtomicPtr<Ring>,
+    next: AtomicPtr<Ring<W>>,
 }
 
-impl Ring {
+impl<W: AtomicWord> Ring<W> {
     fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
             positions: Positions::default(),
@@ -46,7 +46,7 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl<W> Drop for Ring<W> {
     fn drop(&mut self) {
         let next = self.next.load(Ordering::Acquire);
         if !next.is_null() {
@@ -56,13 +56,13 @@ impl Drop for Ring {
     }
 }
 
-struct Producer {
-    ring: Arc<Ring>,
+struct Producer<W> {
+    ring: Arc<Ring<W>>,
     cursor: Cursor,
 }
 
-impl Producer {
-    fn new(ring: Arc<Ring>) -> Self {
+impl<W: AtomicWord> Producer<W> {
+    fn new(ring: Arc<Ring<W>>) -> Self {
         let cursor = Cursor::new(&ring.positions, ring.capacity());
         Self { ring, cursor }
     }
@@ -105,14 +105,14 @@ impl Producer {
     }
 }
 
-struct Consumer {
-    ring: Arc<Ring>,
+struct Consumer<W> {
+    ring: Arc<Ring<W>>,
     closed: Arc<AtomicBool>,
     read: Vec<u64>,
 }
 
-impl Consumer {
-    /// As `LaneReader::drain`, which gives back group by group. Whether the producer has ended and everything was read.
+impl<W: AtomicWord> Consumer<W> {
+    /// As `RingReader::drain`, which gives back group by group. True: the producer has ended and everything was read.
     fn drain(&mut self) -> bool {
         loop {
             let ring = self.ring.clone();
@@ -121,7 +121,7 @@ impl Consumer {
                 .look(|| self.closed.load(Ordering::Acquire), || ring.next());
             let mut at = ring.positions.tail();
             while at < seen.head {
-                let (place, count) = Positions::readable(at, seen.head, ring.capacity());
+                let (place, count) = readable(at, seen.head, ring.capacity());
                 for slot in &ring.slots[place..place + count] {
                     // SAFETY: published and not given back; loom checks exactly that.
                     let [value, complement] = slot.with(|slot| unsafe { *slot });
@@ -146,7 +146,10 @@ impl Consumer {
 }
 
 /// A ring, `produce` on a thread of its own, and the consumer here.
-fn run(capacity: usize, produce: impl FnOnce(&mut Producer) + 'static) -> Consumer {
+fn run<W: AtomicWord + 'static>(
+    capacity: usize,
+    produce: impl FnOnce(&mut Producer<W>) + 'static,
+) -> Consumer<W> {
     let ring = Ring::new(capacity);
     let closed = Arc::new(AtomicBool::new(false));
     let mut consumer = Consumer {
@@ -171,9 +174,9 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
 }
 
 /// Records and groups around the end of a small ring, with waiting.
-pub fn blocking() {
+pub fn blocking<W: AtomicWord + 'static>() {
     check(3, || {
-        let consumer = run(2, |producer| {
+        let consumer = run::<W>(2, |producer| {
             producer.push_blocking(&[1]);
             producer.push_blocking(&[2, 3]);
             producer.push_blocking(&[4]);
@@ -183,11 +186,11 @@ pub fn blocking() {
 }
 
 /// A group that finds no room is refused whole, and nothing else is missing.
-pub fn dropping() {
+pub fn dropping<W: AtomicWord + 'static>() {
     check(3, || {
         let refused = Arc::new(Mutex::new(Vec::new()));
         let by_producer = refused.clone();
-        let consumer = run(2, move |producer| {
+        let consumer = run::<W>(2, move |producer| {
             for group in [&[1, 2][..], &[3], &[4, 5], &[6]] {
                 if !producer.push(group) {
                     by_producer.lock().unwrap().extend_from_slice(group);
@@ -203,9 +206,9 @@ pub fn dropping() {
 }
 
 /// A ring that is full is followed by another one.
-pub fn growing() {
+pub fn growing<W: AtomicWord + 'static>() {
     check(3, || {
-        let consumer = run(1, |producer| {
+        let consumer = run::<W>(1, |producer| {
             for value in 1..=4 {
                 producer.push_growing(&[value]);
             }
@@ -215,9 +218,9 @@ pub fn growing() {
 }
 
 /// The ring of a thread that has ended serves the next one.
-pub fn recycling() {
+pub fn recycling<W: AtomicWord + 'static>() {
     check(3, || {
-        let mut consumer = run(2, |producer| producer.push_blocking(&[1]));
+        let mut consumer = run::<W>(2, |producer| producer.push_blocking(&[1]));
         // Shared::give_back: nobody else holds it any more, and nothing in it is unread.
         assert_eq!(consumer.ring.positions.unread(), 0);
         assert!(Arc::get_mut(&mut consumer.ring).is_some());

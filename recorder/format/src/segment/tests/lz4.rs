@@ -117,7 +117,7 @@ fn lengths_at_the_edges() {
     }
 }
 
-/// What recordings are made of: bytes a value, as small as the format lets them be.
+/// Patterns that recordings are made of: bytes a value, as small as the format lets them be.
 #[test]
 fn ids_take_four_bytes_a_value_and_repeats_nearly_none() {
     let size = |values: &[u64]| {

@@ -49,7 +49,7 @@ fn decode(table: &Table, batches: &[Given]) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// What a cell holds, as 64 bits; a text as its key.
+/// The value of a cell, as 64 bits; a text as its key.
 fn cell(array: &dyn Array, ty: ColumnType, row: usize) -> Option<u64> {
     array.is_valid(row).then(|| match ty {
         ColumnType::U32 => array.as_primitive::<UInt32Type>().value(row).into(),
@@ -124,7 +124,7 @@ proptest! {
     }
 }
 
-/// What is the same in all rows takes little more than the description of its buffers.
+/// A column that is the same in all rows takes little more than the description of its buffers.
 #[test]
 fn columns_of_one_value_take_next_to_nothing() {
     let table = crate::schema::table("bricks").unwrap();

@@ -1,31 +1,10 @@
-//! A run's files taken over into a folder beside it, so that rows can join a finished run.
+//! A run's files taken over into another folder: as hard links, else as copies.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fs, io};
 
-use thiserror::Error;
-
-/// What could not be done with which file.
-#[derive(Debug, Error)]
-#[error("{}: cannot {doing}: {source}", .path.display())]
-pub struct LinkError {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// What was tried.
-    pub doing: &'static str,
-    /// Why not.
-    pub source: io::Error,
-}
-
-fn failed(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> LinkError {
-    let path = path.to_owned();
-    move |source| LinkError {
-        path,
-        doing,
-        source,
-    }
-}
+use super::file::FileError;
 
 /// Takes over the files of folder `from` into folder `to`, both there: as hard links, and as copies where the file
 /// system has none. What lies in `from` itself under a name that is `left_out` stays behind.
@@ -36,20 +15,22 @@ pub fn link_or_copy(
     from: &Path,
     to: &Path,
     left_out: &dyn Fn(&OsStr) -> bool,
-) -> Result<(), LinkError> {
+) -> Result<(), FileError> {
     let entries = fs::read_dir(from).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    for entry in entries.map_err(failed(from, "list the folder"))? {
+    for entry in entries.map_err(FileError::on(from, "list the folder"))? {
         let name = entry.file_name();
         if left_out(&name) {
             continue;
         }
         let (was, new) = (entry.path(), to.join(name));
-        let kind = entry.file_type().map_err(failed(&was, "look at it"))?;
+        let kind = entry
+            .file_type()
+            .map_err(FileError::on(&was, "look at it"))?;
         if kind.is_dir() {
-            fs::create_dir(&new).map_err(failed(&new, "make the folder"))?;
+            fs::create_dir(&new).map_err(FileError::on(&new, "make the folder"))?;
             link_or_copy(&was, &new, &|_| false)?;
         } else if fs::hard_link(&was, &new).is_err() {
-            fs::copy(&was, &new).map_err(failed(&new, "copy it"))?;
+            fs::copy(&was, &new).map_err(FileError::on(&new, "copy it"))?;
         }
     }
     Ok(())
@@ -59,8 +40,8 @@ pub fn link_or_copy(
 ///
 /// # Errors
 /// The folder cannot be listed.
-pub fn next_segment(folder: &Path) -> Result<u64, LinkError> {
-    let entries = fs::read_dir(folder).map_err(failed(folder, "list the folder"))?;
+pub fn next_segment(folder: &Path) -> Result<u64, FileError> {
+    let entries = fs::read_dir(folder).map_err(FileError::on(folder, "list the folder"))?;
     let number = |name: &str| name.split('.').next()?.parse::<u64>().ok();
     let last = entries
         .flatten()
