@@ -11,6 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use trueno_analysis::sweep::{Open, OpenIntervals};
 use trueno_engine::Lane;
 use trueno_engine::frame::{i64_at, u64_at};
 
@@ -128,37 +129,30 @@ impl Stacks {
     /// Adds one sorted lane below `top`.
     fn fold(&mut self, top: usize, spans: &[Span]) {
         let deeper = self.number(DEEPER);
-        let mut open: Vec<(i64, usize)> = Vec::new(); // end, node
-        let mut now_ns = i64::MIN;
+        let mut open: OpenIntervals<usize> = OpenIntervals::default();
         for span in spans {
-            self.close(&mut open, &mut now_ns, span.start_ns);
-            if let Some(&(_, node)) = open.last() {
-                self.nodes[node].self_ns += span.start_ns - now_ns;
-            }
-            now_ns = span.start_ns;
-            let under = open.last().map_or(top, |&(_, node)| node);
-            let node = match open.len() {
+            open.advance(span.start_ns, |stack, from_ns, to_ns| {
+                self.book(stack, from_ns, to_ns);
+            });
+            let under = open.innermost().unwrap_or(top);
+            let depth = open.stack().len();
+            let node = match depth {
                 DEEPEST => self.child(under, deeper),
                 0..DEEPEST => self.child(under, span.name),
                 _ => under,
             };
-            self.deeper += u64::from(open.len() >= DEEPEST);
-            open.push((span.end_ns, node));
+            self.deeper += u64::from(depth >= DEEPEST);
+            open.open(span.end_ns, node);
         }
-        self.close(&mut open, &mut now_ns, i64::MAX);
+        open.advance(i64::MAX, |stack, from_ns, to_ns| {
+            self.book(stack, from_ns, to_ns);
+        });
     }
 
-    /// Ends what had ended by `until_ns`, innermost first.
-    fn close(&mut self, open: &mut Vec<(i64, usize)>, now_ns: &mut i64, until_ns: i64) {
-        while let Some(&(end_ns, node)) = open.last() {
-            if end_ns > until_ns {
-                break;
-            }
-            if *now_ns < end_ns {
-                self.nodes[node].self_ns += end_ns - *now_ns;
-                *now_ns = end_ns;
-            }
-            open.pop();
+    /// Books a stretch of time to the innermost node.
+    fn book(&mut self, stack: &[Open<usize>], from_ns: i64, to_ns: i64) {
+        if let Some(innermost) = stack.last() {
+            self.nodes[innermost.item].self_ns += to_ns - from_ns;
         }
     }
 

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use trueno_analysis::quantiles::middle_pair;
+use trueno_analysis::unions::UnionLength;
+
 use super::{Class, Detail, Filter, Graph, Launch, Timing};
 
 /// One row of a tree.
@@ -167,13 +170,9 @@ impl Graph {
             totals.device_ns = Some(totals.device_ns.unwrap_or(0) + union(device));
         }
         if !spread.is_empty() {
-            let middle = spread.len() / 2;
-            let upper = *spread.select_nth_unstable(middle).1;
             // Of an even number the mean of the middle two, rounded down.
-            let median = match spread[..middle].iter().max() {
-                Some(lower) if spread.len() % 2 == 0 => lower + (upper - lower) / 2,
-                _ => upper,
-            };
+            let middle = middle_pair(&mut spread, i64::cmp).unwrap_or_default();
+            let median = middle.0 + (middle.1 - middle.0) / 2;
             let min = spread.iter().min().copied().unwrap_or(median);
             let max = spread.iter().max().copied().unwrap_or(median);
             totals.spread_ns = Some([min, median, max]);
@@ -208,14 +207,12 @@ impl Graph {
 /// Time in which at least one of some intervals was open on its lane, added up over the lanes.
 fn union(mut intervals: Vec<(u32, i64, i64)>) -> i64 {
     intervals.sort_unstable();
-    let mut sum = 0;
-    let mut reach = (0, i64::MIN);
-    for (lane, start_ns, end_ns) in intervals {
-        if reach.0 != lane {
-            reach = (lane, i64::MIN);
+    let mut union = UnionLength::default();
+    for lane in intervals.chunk_by(|a, b| a.0 == b.0) {
+        union.next_lane();
+        for (_, start_ns, end_ns) in lane {
+            union.add(*start_ns, *end_ns);
         }
-        sum += (end_ns - start_ns.max(reach.1).min(end_ns)).max(0);
-        reach.1 = reach.1.max(end_ns);
     }
-    sum
+    union.total_ns()
 }

@@ -1,22 +1,17 @@
 //! Self times, and what lies around a row, in one pass over the nodes in the order of time.
 
+use trueno_analysis::sweep::{Open, OpenIntervals};
+
 use super::{Class, Graph, NONE};
 
 /// Intervals that overlap without nesting may pile up; looking further down than this for the one
 /// around another would take a time that grows with the square of their number.
 const DEEPEST: usize = 1000;
 
-#[derive(Default)]
-struct Open {
-    /// End and node, the innermost last.
-    stack: Vec<(i64, u32)>,
-    now_ns: i64,
-}
-
 /// Fills in the self times, and the busy times of lanes; what lies around each node on its host thread,
 /// or [`NONE`].
 pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
-    let mut lanes: Vec<Open> = graph.lanes.iter().map(|_| Open::default()).collect();
+    let mut lanes: Vec<OpenIntervals<u32>> = vec![OpenIntervals::default(); graph.lanes.len()];
     let mut around = vec![NONE; graph.nodes.len()];
     for (at, around) in around.iter_mut().enumerate().skip(graph.lanes.len()) {
         let node = &graph.nodes[at];
@@ -29,25 +24,26 @@ pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
         );
         let open = &mut lanes[lane];
         if is_timed {
-            open.close(graph, start_ns);
-            if let Some(&(_, innermost)) = open.stack.last() {
-                graph.nodes[innermost as usize].self_ns += start_ns - open.now_ns;
-            }
-            open.now_ns = start_ns;
+            open.advance(start_ns, |stack, from_ns, to_ns| {
+                book(graph, stack, from_ns, to_ns);
+            });
         }
         if !graph.lanes[lane].is_device {
-            let contains = |&&(end, of): &&(i64, u32)| {
-                end >= end_ns && !matches!(graph.nodes[of as usize].class, Class::Sync)
+            let contains = |open: &&Open<u32>| {
+                open.end_ns >= end_ns
+                    && !matches!(graph.nodes[open.item as usize].class, Class::Sync)
             };
-            let found = open.stack.iter().rev().take(DEEPEST).find(contains);
-            *around = found.map_or(NONE, |&(_, of)| of);
+            let found = open.stack().iter().rev().take(DEEPEST).find(contains);
+            *around = found.map_or(NONE, |open| open.item);
         }
         if is_timed {
-            open.stack.push((end_ns, at as u32));
+            open.open(end_ns, at as u32);
         }
     }
     for open in &mut lanes {
-        open.close(graph, i64::MAX);
+        open.advance(i64::MAX, |stack, from_ns, to_ns| {
+            book(graph, stack, from_ns, to_ns);
+        });
     }
     for at in graph.lanes.len()..graph.nodes.len() {
         let (lane, self_ns) = (graph.nodes[at].lane as usize, graph.nodes[at].self_ns);
@@ -56,18 +52,9 @@ pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
     around
 }
 
-impl Open {
-    /// Ends what had ended by `until_ns`, innermost first.
-    fn close(&mut self, graph: &mut Graph, until_ns: i64) {
-        while let Some(&(end_ns, node)) = self.stack.last() {
-            if end_ns > until_ns {
-                break;
-            }
-            if self.now_ns < end_ns {
-                graph.nodes[node as usize].self_ns += end_ns - self.now_ns;
-                self.now_ns = end_ns;
-            }
-            self.stack.pop();
-        }
+/// Books a stretch of time to the innermost node.
+fn book(graph: &mut Graph, stack: &[Open<u32>], from_ns: i64, to_ns: i64) {
+    if let Some(innermost) = stack.last() {
+        graph.nodes[innermost.item as usize].self_ns += to_ns - from_ns;
     }
 }

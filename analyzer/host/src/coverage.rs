@@ -1,6 +1,7 @@
 //! Coverage: the share of the wall time that the recording explains.
 
 use polars::prelude::DataFrame;
+use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_engine::query::{Database, QueryError, collect};
 
 /// Everything that ran, in any order. Runs, iterations and layers only frame
@@ -50,42 +51,15 @@ fn read(frame: &DataFrame) -> Result<impl Iterator<Item = (i64, i64)> + '_, Quer
 }
 
 /// Length of the union of intervals `(start, duration)` inside `[0, wall_ns)`.
-///
-/// Spans are recorded when they end, so a thread's intervals come sorted by end,
-/// those inside another right before it. An interval therefore swallows the last
-/// pieces as long as it touches them, and what remains is sorted but for the
-/// joints between threads:
-///
-/// ```text
-///   recorded:  aa  bb    cccccccc (around both)  dd
-///   pieces:    [a]  [a][b]  [c]  [c][d]
-/// ```
-///
-/// Sorting the pieces, which is nearly linear then, makes the result right for any order.
 fn union_ns(intervals: impl Iterator<Item = (i64, i64)>, wall_ns: i64) -> i64 {
-    let mut pieces: Vec<(i64, i64)> = Vec::new();
+    let mut running = IntervalSetBuilder::default();
     for (start_ns, dur_ns) in intervals {
-        let mut from_ns = start_ns.max(0);
-        let mut to_ns = start_ns.saturating_add(dur_ns).min(wall_ns);
-        if from_ns >= to_ns {
-            continue;
-        }
-        while let Some(&(last_from_ns, last_to_ns)) = pieces.last()
-            && last_from_ns <= to_ns
-            && from_ns <= last_to_ns
-        {
-            (from_ns, to_ns) = (from_ns.min(last_from_ns), to_ns.max(last_to_ns));
-            pieces.pop();
-        }
-        pieces.push((from_ns, to_ns));
+        running.add(
+            start_ns.max(0),
+            start_ns.saturating_add(dur_ns).min(wall_ns),
+        );
     }
-    pieces.sort();
-    let (mut covered_ns, mut reached_ns) = (0, 0);
-    for (from_ns, to_ns) in pieces {
-        covered_ns += (to_ns - from_ns.max(reached_ns)).max(0);
-        reached_ns = reached_ns.max(to_ns);
-    }
-    covered_ns
+    running.finish().total_ns()
 }
 
 #[cfg(test)]

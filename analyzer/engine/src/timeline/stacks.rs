@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use trueno_analysis::sweep::{Open, OpenIntervals};
 use trueno_model::timeline::Frame;
 
 use super::read::{Interval, Lanes};
@@ -107,32 +108,24 @@ impl Tree {
     }
 
     fn fold(&mut self, root: usize, intervals: &[Interval]) {
-        let mut open: Vec<(i64, usize)> = Vec::new();
-        let mut now_ns = i64::MIN;
+        let mut open: OpenIntervals<usize> = OpenIntervals::default();
         for interval in intervals {
-            self.close(&mut open, &mut now_ns, interval.start_ns);
-            if let Some((_, node)) = open.last() {
-                self.nodes[*node].self_ns += interval.start_ns - now_ns;
-            }
-            now_ns = interval.start_ns;
-            let parent = open.last().map_or(root, |(_, node)| *node);
+            open.advance(interval.start_ns, |stack, from_ns, to_ns| {
+                self.book(stack, from_ns, to_ns);
+            });
+            let parent = open.innermost().unwrap_or(root);
             let node = self.child(parent, interval.name);
-            open.push((interval.end_ns, node));
+            open.open(interval.end_ns, node);
         }
-        self.close(&mut open, &mut now_ns, i64::MAX);
+        open.advance(i64::MAX, |stack, from_ns, to_ns| {
+            self.book(stack, from_ns, to_ns);
+        });
     }
 
-    /// Ends what had ended by `until_ns`, innermost first.
-    fn close(&mut self, open: &mut Vec<(i64, usize)>, now_ns: &mut i64, until_ns: i64) {
-        while let Some((end_ns, node)) = open.last().copied() {
-            if end_ns > until_ns {
-                break;
-            }
-            if *now_ns < end_ns {
-                self.nodes[node].self_ns += end_ns - *now_ns;
-                *now_ns = end_ns;
-            }
-            open.pop();
+    /// Books a stretch of time to the innermost node.
+    fn book(&mut self, stack: &[Open<usize>], from_ns: i64, to_ns: i64) {
+        if let Some(innermost) = stack.last() {
+            self.nodes[innermost.item].self_ns += to_ns - from_ns;
         }
     }
 }
