@@ -43,7 +43,7 @@ struct Events<'a> {
     lanes: BTreeSet<Lane>,
     /// Kernel sources that are written already.
     sources: BTreeSet<String>,
-    /// Whether lanes are of ranks.
+    /// True where lanes are of ranks.
     of_ranks: bool,
 }
 

@@ -37,7 +37,7 @@ pub enum FileFormat {
     Otlp,
 }
 
-/// Why there is no export.
+/// Reasons that there is no export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -49,7 +49,7 @@ pub enum ExportError {
     Table {
         /// Which.
         table: String,
-        /// What the engine says.
+        /// Error of the engine.
         source: QueryError,
     },
     /// Rows of a table cannot be read or put into another form.
@@ -57,7 +57,7 @@ pub enum ExportError {
     Rows {
         /// Which.
         table: String,
-        /// What the engine says.
+        /// Error of the engine.
         reason: String,
     },
     /// A file cannot be read or written.
@@ -65,7 +65,7 @@ pub enum ExportError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         reason: io::Error,
     },
     /// The destination cannot be written.
@@ -76,7 +76,7 @@ pub enum ExportError {
     Lacking(String),
 }
 
-/// What was not written as it is.
+/// Rows that were not written as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Rows deeper than [`DEEPEST`], which have no frame of their own in a stack; their time is in one for all.

@@ -85,7 +85,7 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
     events.points()
 }
 
-/// What makes all times positive.
+/// Offset that makes all times positive.
 fn shift(source: &Source<'_>) -> Result<i64, ExportError> {
     let mut first_ns = 0;
     let tables = SPAN_TABLES.iter().chain(&POINT_TABLES);

@@ -44,7 +44,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Whether the run holds ranks.
+    /// True where the run holds ranks.
     pub(super) fn is_of_ranks(&self) -> bool {
         !self.run.facts().ranks.is_empty()
     }
@@ -159,7 +159,7 @@ fn failed(table: &str, source: QueryError) -> ExportError {
     }
 }
 
-/// Which bytes in use a row of `allocations` changes, `device` as people number it, and by how much:
+/// Memory that a row of `allocations` changes, `device` as people number it, and the change in bytes:
 /// of a sample by what it stands for.
 pub(super) fn bytes_in_use(frame: &DataFrame, row: usize, device: Option<u64>) -> (String, i64) {
     let bytes = i64_at(frame, "bytes", row).unwrap_or(0);
@@ -190,7 +190,7 @@ pub(super) fn thread_names(
     Ok((0..frame.height()).filter_map(name).collect())
 }
 
-/// What a row of intervals is called.
+/// Name of a row of intervals.
 pub(super) fn span_name(table: &str, frame: &DataFrame, row: usize) -> String {
     let text = |column| text_at(frame, column, row).unwrap_or("?").to_owned();
     match table {
@@ -201,7 +201,7 @@ pub(super) fn span_name(table: &str, frame: &DataFrame, row: usize) -> String {
     }
 }
 
-/// Why the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
+/// Reason that the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
 pub(super) fn untimed(frame: &DataFrame, row: usize) -> Option<&'static str> {
     if text_at(frame, "timing", row) == Some("bound") {
         return Some("bound");

@@ -75,7 +75,7 @@ fn run(header: &Header) -> String {
     }
 }
 
-/// What another tool, or a file of one, has added to the run.
+/// Additions to the run by another tool, or by a file of one.
 pub fn joined(joined: &Joined) -> String {
     let count = |counts: &BTreeMap<String, u64>| -> String {
         let counts: Vec<String> = counts
@@ -98,7 +98,7 @@ pub fn joined(joined: &Joined) -> String {
     }
 }
 
-/// Which ranks are there, and how their times came together.
+/// Ranks of the run, and the way their times came together.
 pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
     let numbers: Vec<u32> = ranks.iter().map(|rank| rank.rank).collect();
     let latest_ns = ranks.iter().map(|rank| rank.offset_ns).max()?;
@@ -206,7 +206,7 @@ fn in_window(header: &HeaderWindow) -> String {
     )
 }
 
-/// What the recorder's own work cost: its measured cost of one span times the
+/// Cost of the recorder's own work: its measured cost of one span times the
 /// spans there are, over all threads together; its share is of the wall of all ranks.
 fn recorder_cost(header: &Header) -> String {
     match header.facts.cost_ns_per_span {
@@ -232,16 +232,16 @@ fn recorder_cost(header: &Header) -> String {
     }
 }
 
-/// Whether the run holds all that happened.
+/// Judgement of whether the run holds all that happened.
 pub enum Completeness {
     Complete,
     /// Nothing says otherwise, but not all was counted.
     NotKnown(String),
-    /// Why not.
+    /// Reasons against it.
     Incomplete(Vec<String>),
 }
 
-/// Whether the run holds all that happened.
+/// Judges whether the run holds all that happened.
 pub fn completeness(report: &Report) -> Completeness {
     let facts = &report.header.facts;
     if facts.complete {

@@ -7,7 +7,7 @@ use trueno_model::{ColumnInfo, Problem, RunFacts, TableInfo, WallSource, units, 
 
 use crate::header_text;
 
-/// What a run holds and how complete it is, in lines of at most `room` columns.
+/// Contents of a run and their completeness, in lines of at most `room` columns.
 pub fn info(facts: &RunFacts, problems: &[Problem], room: usize) -> String {
     let mut page = Page {
         room,

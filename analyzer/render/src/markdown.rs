@@ -80,7 +80,7 @@ fn holds_back(out: &mut String, top: &Top) {
     }
 }
 
-/// What stays in sight when all sections are folded: warnings and errors, three at most.
+/// Findings that stay in sight when all sections are folded: warnings and errors, three at most.
 fn most_important(out: &mut String, report: &Report) {
     let all = report.findings();
     let bad: Vec<_> = all
@@ -149,7 +149,7 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
     line(out, format_args!("\n</details>"));
 }
 
-/// What a folded section says of itself: how many findings of which kind, or what became of it.
+/// Summary of a folded section: counts of its findings by kind, or its status.
 fn told(section: &Section) -> String {
     match section.status {
         SectionStatus::Failed => return ": failed".to_owned(),

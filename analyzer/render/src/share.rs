@@ -1,4 +1,4 @@
-//! What the rows that are not shown amount to.
+//! Sums over the rows that are not shown.
 
 use std::collections::BTreeMap;
 
@@ -75,7 +75,7 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
     Some(text)
 }
 
-/// Whether shares of a column are parts of one whole: gains share time, and an efficiency is each row's own.
+/// Tells whether shares of a column are parts of one whole: gains share time, and an efficiency is each row's own.
 fn adds_up(column: &str) -> bool {
     let own = ["gain", "efficiency", "distance", "coverage"];
     !own.iter().any(|prefix| column.starts_with(prefix))

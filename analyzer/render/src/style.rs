@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use trueno_model::{Level, SectionStatus};
 
-/// What a piece of text means; never which colour it has.
+/// Meaning of a piece of text; never which colour it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A heading.

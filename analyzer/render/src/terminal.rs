@@ -13,10 +13,10 @@ pub(super) const INDENT: usize = 2;
 /// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
 const LEAST_BESIDE: usize = 24;
 
-/// How much a page says.
+/// Level of detail of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// What a report opens with, and what is wrong: no sections.
+    /// Opening of a report, and its problems: no sections.
     Head,
     /// The same, and of each section the tables that fit a dozen lines; the others are named.
     Brief,
@@ -24,14 +24,14 @@ pub enum Detail {
     Full,
 }
 
-/// How a page looks.
+/// Layout of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Columns, brought into [`WIDTHS`].
     pub width: usize,
     /// Rows shown of each table.
     pub top: usize,
-    /// How much is said.
+    /// Level of detail.
     pub detail: Detail,
     /// Colours or none.
     pub palette: Palette,

@@ -1,4 +1,4 @@
-//! Which tables of a section a brief page shows, and how many rows of each.
+//! Choice of the tables of a section that a brief page shows, and of their rows.
 //!
 //! The tables of a section have [`LINES`] lines; where one says what would be gained, [`LINES_WITH_GAINS`].
 //! That one comes first, then tables that sum up in the plugin's order; a table
@@ -21,20 +21,20 @@ const LINES_WITH_GAINS: usize = 19;
 const LEAST_ROWS: usize = 3;
 /// Columns of tables whose rows are single events or moments: their first rows are not their most important.
 const OF_SINGLE_ROWS: [&str; 4] = ["id", "seq", "time_ns", "start_ns"];
-/// What a finding says, as columns.
+/// Columns that say what a finding says.
 const SENTENCES: [&str; 2] = ["sentence", "missing"];
-/// How something was judged.
+/// Column of verdicts.
 const VERDICT: &str = "verdict";
 /// Verdicts of which the number is enough.
 const FINE: [&str; 4] = ["pass", "not measurable", "no trend", "identical"];
 
-/// Whether a table says what less time of something would save.
+/// Tells whether a table says what less time of something would save.
 pub fn tells_gains(table: &Table) -> bool {
     let gains = |name: &str| name.starts_with("gain_") && name.ends_with("_ns");
     table.rows() > 0 && !says_sentences(table) && table.columns().any(|(name, _)| gains(name))
 }
 
-/// How many there are of each verdict, the most first; `None` where one of them wants to be looked at.
+/// Counts of each verdict, the most first; `None` where one of them wants to be looked at.
 fn verdicts(table: &Table) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in table.text(VERDICT).ok()?.iter() {
@@ -49,7 +49,7 @@ fn verdicts(table: &Table) -> Option<String> {
     Some(counts.collect::<Vec<_>>().join(", "))
 }
 
-/// What becomes of the tables of a section. Each is in one of the four.
+/// Treatment of the tables of a section. Each is in one of the four.
 #[derive(Debug, Default)]
 pub struct Choice<'a> {
     /// To be shown, with so many rows.

@@ -100,7 +100,7 @@ pub fn head(report: &Report, out: &mut Out) {
     }
 }
 
-/// What warns, then one note of each plugin before a second one of any.
+/// Orders findings: those that warn, then one note of each plugin before a second one of any.
 fn chosen<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<(&'a str, &'a Finding)> {
     let (notes, mut chosen): (Vec<_>, Vec<_>) = findings
         .iter()

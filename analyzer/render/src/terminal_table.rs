@@ -34,7 +34,7 @@ const SENTENCES: [&str; 12] = [
     "suggestion",
 ];
 
-/// How columns that are not shown are told of.
+/// Wording for columns that are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// By name.
@@ -111,7 +111,7 @@ pub fn lines(view: &View, room: usize, absent: Absent, palette: Palette) -> Vec<
     lines
 }
 
-/// What stands below a table: rows and columns that are not shown.
+/// Lines below a table: rows and columns that are not shown.
 fn notes(view: &View, left_out: &[&str], absent: Absent) -> Vec<String> {
     let mut notes: Vec<String> = view.rest.iter().cloned().collect();
     match absent {
@@ -180,7 +180,7 @@ fn key(view: &View) -> Option<usize> {
         .or_else(|| find(&|column| Unit::of(&view.columns[column].name) == Unit::Label))
 }
 
-/// Whether all shown numbers are the same: such a column tells least.
+/// Tells whether all shown numbers are the same: such a column tells least.
 fn is_uniform(view: &View, column: usize) -> bool {
     let column = &view.columns[column];
     let first = column.cells.first();

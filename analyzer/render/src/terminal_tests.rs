@@ -245,7 +245,7 @@ fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
     );
 }
 
-/// What `bottleneck` says, in groups, so that a full page opens with all of it.
+/// Findings of `bottleneck`, in groups, so that a full page opens with all of it.
 fn judged(words: &str, severity: &str) -> Section {
     let table = |name: &str, rows: usize| {
         Table::build(name)

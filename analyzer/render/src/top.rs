@@ -1,4 +1,4 @@
-//! What a report opens with: the first rows of table `bottleneck.top`.
+//! Opening of a report: the first rows of table `bottleneck.top`.
 
 use serde::Serialize;
 use trueno_model::{Cell, Report, Section, SectionStatus};
@@ -11,7 +11,7 @@ const TABLE: &str = "top";
 /// So many rows open a report.
 pub const SHOWN: usize = 3;
 
-/// Whether anything was found.
+/// Verdict on whether anything was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
@@ -42,9 +42,9 @@ pub struct Line {
 /// The head of a report; in JSON the key `top`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Top {
-    /// Whether anything was found.
+    /// Verdict on whether anything was found.
     pub status: Judged,
-    /// Why it was not judged.
+    /// Reason for not judging it.
     pub reason: Option<String>,
     /// The first [`SHOWN`].
     pub findings: Vec<Line>,
@@ -125,7 +125,7 @@ impl Top {
         lines.collect()
     }
 
-    /// What stands in its place where there are no lines.
+    /// Text in its place where there are no lines.
     pub fn none(&self) -> String {
         match (self.status, &self.reason) {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),

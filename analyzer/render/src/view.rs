@@ -11,7 +11,7 @@ use super::share;
 pub struct ViewColumn {
     /// Name of the table's column.
     pub name: String,
-    /// What stands above it.
+    /// Heading above it.
     pub heading: String,
     /// Numbers are.
     pub right_aligned: bool,
@@ -30,7 +30,7 @@ pub struct View {
     pub not_measured: Vec<String>,
     /// Name of the column that bars belong to, and the ratios.
     pub bars: Option<(String, Vec<Option<f64>>)>,
-    /// What the rows beyond the shown ones amount to.
+    /// Sum of the rows beyond the shown ones.
     pub rest: Option<String>,
     /// Rows shown.
     pub rows: usize,

@@ -13,7 +13,7 @@ use polars_parquet::write::{
     WriteOptions, array_to_columns, compress, get_dtype_encoding,
 };
 
-/// How files are written: zstd, with statistics of every row group and page.
+/// Options of the files written: zstd, with statistics of every row group and page.
 pub(super) const OPTIONS: WriteOptions = WriteOptions {
     statistics: StatisticsOptions {
         min_value: true,

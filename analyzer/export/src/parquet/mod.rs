@@ -21,7 +21,7 @@ use trueno_format::run_json::{RUN_JSON, Table};
 use super::ExportError;
 use super::rows::{Source, Stored};
 
-/// How rows are shared out to files.
+/// Numbers of rows of files and row groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Rows of a row group: enough to pack well, few enough to pass over by their statistics.

@@ -113,7 +113,7 @@ impl Part {
         Ok(bytes)
     }
 
-    /// What the disk says comes before what the engine makes of it.
+    /// Does a part of the work; an error of the disk comes before what the engine makes of it.
     fn guard(
         &mut self,
         work: impl FnOnce(&mut Part) -> PolarsResult<()>,

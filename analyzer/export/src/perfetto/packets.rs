@@ -21,7 +21,7 @@ pub(super) enum Interned {
     Annotation = 3,
 }
 
-/// What a `TrackEvent` is.
+/// Type of a `TrackEvent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Begin = 1,

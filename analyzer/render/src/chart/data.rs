@@ -7,7 +7,7 @@ use trueno_plugin::{Chart, Column, Table};
 /// A chart, its table, and the table of its lines.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
-    /// What is asked for.
+    /// Chart that is asked for.
     pub chart: &'a Chart,
     /// Its rows.
     pub table: &'a Table,

@@ -10,7 +10,7 @@ static BYTES: &[u8] = include_bytes!("../../assets/font/DejaVuSans.ttf");
 /// Browsers take what the system calls so, pictures of pixels the font above.
 pub const FAMILY: &str = "sans-serif";
 
-/// What plotters calls a size is that of a line; letters of SVG are smaller by this.
+/// Ratio of what plotters calls a size, that of a line, to the size of letters in SVG.
 pub const LINE: f64 = 1.24;
 
 static KNOWN: LazyLock<bool> =

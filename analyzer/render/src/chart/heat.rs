@@ -117,7 +117,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     Some(scene)
 }
 
-/// What the colours mean: the least, the most, and what lies between.
+/// Key of colours: the least, the most, and what lies between.
 fn key(scene: &mut Scene, [x, y]: [f64; 2], ends: [(f64, f64); 2], unit: Unit, name: &str) {
     scene.text((x, y + 6.0), name, Anchor::Start, Ink::Faint);
     for step in 0..9 {

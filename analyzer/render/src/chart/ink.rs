@@ -5,7 +5,7 @@
 //!
 //! `unaccounted` has the colour of no category: it is grey in every chart, and last.
 
-/// What a colour means.
+/// Meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ink {
     /// Text.
@@ -14,15 +14,15 @@ pub enum Ink {
     Faint,
     /// Lines behind the marks.
     Grid,
-    /// What the page is made of.
+    /// Background of the page.
     Paper,
     /// One of the things a chart tells apart; those beyond [`SERIES`] share a grey.
     Series(usize),
     /// Text upon a shape of that colour.
     On(usize),
-    /// What none of them accounts for.
+    /// Time that none of them accounts for.
     Unaccounted,
-    /// What stands out.
+    /// Marks that stand out.
     Alarm,
     /// From least (0) to most (1).
     Scale(f64),

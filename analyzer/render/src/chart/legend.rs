@@ -1,4 +1,4 @@
-//! What the colours mean, in lines of as many entries as fit.
+//! Legends: the meaning of colours, in lines of as many entries as fit.
 
 use super::font;
 use super::ink::{Ink, SERIES};
@@ -7,14 +7,14 @@ use super::scene::{Anchor, SMALL, Scene};
 /// Height of a line.
 const LINE: f64 = 18.0;
 
-/// What nothing that was recorded accounts for: no thing of its own, so no colour of theirs.
+/// Name of the time that nothing recorded accounts for: no thing of its own, so no colour of theirs.
 pub const UNACCOUNTED: &str = "unaccounted";
 
-/// What lies before the first row of a lane and after its last: of many threads, each alive for a moment, it is
+/// Name of the time before the first row of a lane and after its last: of many threads, each alive for a moment, it is
 /// nearly all of their wall time, and beside it nothing else could be seen.
 pub const NOT_ALIVE: &str = "not alive";
 
-/// How high the legend of these names gets on a page this wide.
+/// Height of the legend of these names on a page this wide.
 pub fn height(names: &[String], width: f64) -> f64 {
     let entries = shown(names);
     let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();

@@ -12,7 +12,7 @@ pub struct Named {
     pub at: (f64, f64),
     /// Pixels from the middle to its edge.
     pub reach: f64,
-    /// Whether above is the best place, as on a line, which runs to the sides.
+    /// Prefers the place above, as on a line, which runs to the sides.
     pub above: bool,
 }
 

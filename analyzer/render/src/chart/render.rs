@@ -20,7 +20,7 @@ const DENSITY: f64 = 2.0;
 /// Pixels above a picture that stands alone, for its title.
 const HEAD: f64 = 26.0;
 
-/// Why a chart was not drawn.
+/// Reasons that a chart was not drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("the chart \"{title}\" cannot be drawn: {why}")]
 pub struct DrawError {
@@ -207,7 +207,7 @@ fn colour(ink: Ink) -> RGBColor {
     RGBColor(red, green, blue)
 }
 
-/// What a file looks like where its reader's system is dark.
+/// Style of a file where its reader's system is dark.
 fn style() -> String {
     format!(
         "<style>@media (prefers-color-scheme: dark) {{\n{}}}</style>\n",

@@ -164,7 +164,7 @@ fn radius_of(share: f64) -> f64 {
     (LARGEST * share.max(0.0).sqrt()).max(LEAST)
 }
 
-/// What sizes mean: the largest, a quarter of it, a sixteenth of it.
+/// Key of sizes: the largest, a quarter of it, a sixteenth of it.
 fn size_legend(scene: &mut Scene, name: &str, y: f64, show: impl Fn(f64) -> String) {
     let name = font::fit(&format!("area: {name}"), SMALL, 220.0);
     scene.text((8.0, y), &name, Anchor::Start, Ink::Text);
@@ -226,7 +226,7 @@ fn roof_names(
     }
 }
 
-/// Whether a line runs through a rectangle, looked at in steps of a few pixels.
+/// Tells whether a line runs through a rectangle, looked at in steps of a few pixels.
 fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
     let inside = |(px, py): (f64, f64)| px > x && px < x + width && py > y && py < y + height;
     lines.iter().flat_map(|line| line.windows(2)).any(|ends| {

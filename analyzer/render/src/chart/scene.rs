@@ -4,7 +4,7 @@
 
 use super::ink::Ink;
 
-/// Which point of a text its position is.
+/// Point of a text that its position names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its left end.
@@ -51,14 +51,14 @@ pub enum Item {
         text: String,
         /// Its colour.
         ink: Ink,
-        /// Which end of it stands at `at`.
+        /// Point of it that stands at `at`.
         anchor: Anchor,
         /// Height of its letters, pixels.
         size: f64,
     },
 }
 
-/// What is told of a place when it is pointed at.
+/// Text of a place, shown when it is pointed at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// x, y, width, height.
@@ -163,7 +163,7 @@ impl Scene {
     }
 }
 
-/// Whether two rectangles share a point.
+/// Tells whether two rectangles share a point.
 pub fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
     a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3]
 }

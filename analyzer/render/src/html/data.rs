@@ -17,7 +17,7 @@ const MOST_CELLS: usize = 90_000;
 /// Doubles hold whole numbers up to here.
 const EXACT: u64 = 1 << 53;
 
-/// What the scripts of a page read: tables by the ids of their elements, with at most `kept` rows each,
+/// Data that the scripts of a page read: tables by the ids of their elements, with at most `kept` rows each,
 /// and what ran when.
 pub fn block(
     tables: &[(String, &Table)],
@@ -43,7 +43,7 @@ pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a,
     texts.map(width::printable).collect()
 }
 
-/// How many rows of each table stand in the page: as many as the cells allow, `MOST_ROWS` at most.
+/// Numbers of rows of each table that stand in the page: as many as the cells allow, `MOST_ROWS` at most.
 pub(super) fn rows_kept(report: &Report) -> usize {
     let tables = || report.sections.iter().flat_map(|section| &section.tables);
     let cells = |most: usize| -> usize {

@@ -20,9 +20,9 @@ mod timeline;
 
 pub use page::write;
 
-/// What the page shows beside the report.
+/// Data that the page shows beside the report.
 pub struct Extra<'a> {
-    /// What ran when; `None` when it could not be read, which is then a problem of the report.
+    /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
     pub timeline: Option<&'a trueno_model::timeline::Timeline>,
     /// Rows and places of findings.
     pub evidence: &'a trueno_model::evidence::Evidence,
@@ -35,7 +35,7 @@ pub fn text(plain: &str) -> String {
     crate::chart::escaped(&trueno_model::width::printable(plain))
 }
 
-/// What names an element: letters, digits and `-`.
+/// Name of an element: letters, digits and `-`.
 pub fn id(parts: &[&str]) -> String {
     let clean = |part: &&str| -> String {
         let keep = |c: char| {

@@ -10,7 +10,7 @@ use super::shell::Shell;
 use super::{Extra, data, id, path, section, summary, text, timeline};
 use crate::chart::flame;
 
-/// What shows and hides the critical path above the lanes, and what its colours mean.
+/// Switch of the critical path above the lanes, and the meaning of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
     <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
 

@@ -1,4 +1,4 @@
-//! What one plugin gave: findings with their rows, charts, tables.
+//! Section of one plugin: findings with their rows, charts, tables.
 
 use std::fmt::Write;
 

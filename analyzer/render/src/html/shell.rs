@@ -1,4 +1,4 @@
-//! What is around a page: its head, what leads to its parts, the block of data, the scripts.
+//! Frame of a page: its head, the links to its parts, the block of data, the scripts.
 
 use std::fmt::Write as _;
 
@@ -23,9 +23,9 @@ pub struct Shell<'a> {
     pub title: &'a str,
     /// Ids of its parts, and what each is called, as plain text.
     pub parts: Vec<(String, String)>,
-    /// What stands in it, as HTML.
+    /// Content, as HTML.
     pub main: String,
-    /// What its scripts read: see [`super::data::block`].
+    /// Data that its scripts read: see [`super::data::block`].
     pub data: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a hurried reader needs: the figures, whether to trust them, and the three things to do first.
+//! Summary for a hurried reader: the figures, whether to trust them, and the three things to do first.
 
 use std::fmt::Write;
 

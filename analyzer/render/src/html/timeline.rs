@@ -49,7 +49,7 @@ pub(super) fn data(timeline: &Timeline) -> Value {
     })
 }
 
-/// What stands below it: what is drawn one by one, what is not, what is left out.
+/// Notes below it: rows that are drawn one by one, those that are not, those left out.
 pub(super) fn note(timeline: &Timeline) -> String {
     let count = |n: u64| {
         trueno_model::units::show(trueno_model::Cell::U64(n), trueno_model::units::Unit::None)
