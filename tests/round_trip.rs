@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use trueno_engine::query::{collect, output};
 use trueno_engine::run::Run;
-use trueno_export::{FileFormat, to_file};
+use trueno_export::exporter;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{Column, ColumnType, TABLES};
@@ -226,7 +226,8 @@ proptest! {
         run.finish(Some(1_000)).unwrap();
 
         let mut trace = Vec::new();
-        to_file(&Run::open(&before).unwrap(), FileFormat::Chrome, &mut trace).unwrap();
+        let run = Run::open(&before).unwrap();
+        exporter("chrome").unwrap().write(&run, &mut trace).unwrap();
         let file = dir.join("trace.json");
         std::fs::write(&file, &trace).unwrap();
         let mut run = RunWriter::create(&after, RunJson::default()).unwrap();

@@ -20,7 +20,7 @@ use trueno_model::Level;
 
 pub use check::{CheckArgs, CheckFormat};
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
-pub use export::{ExportArgs, ExportCommand};
+pub use export::{ExportArgs, ExportCommand, FileExport};
 pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use output::{TextFormat, TextOutput};

@@ -27,15 +27,37 @@ use polars::prelude::DataFrame;
 use serde_json::json;
 use trueno_engine::Lane;
 use trueno_engine::frame::{i64_at, text_at, u64_at};
+use trueno_engine::run::Run;
+use trueno_format::schema::TableId;
 use trueno_import::chrome::{FORMAT_VERSION, MARK};
 use trueno_plugin::rank::PLACE_BITS;
 
-use super::ExportError;
+use super::error::ExportError;
+use super::exporter::{Exporter, Written};
 use super::json::{members, micros, text};
-use super::rows::{self, SPAN_TABLES, Source, Stored, bytes_in_use};
+use super::rows::{self, Source, Stored, bytes_in_use};
 
 /// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
+
+/// Trace-event JSON.
+#[derive(Debug)]
+pub(super) struct Chrome;
+
+impl Exporter for Chrome {
+    fn name(&self) -> &'static str {
+        "chrome"
+    }
+
+    fn about(&self) -> &'static str {
+        "Trace-event JSON, for Perfetto and chrome://tracing"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        write(&Source::open(run)?, to)?;
+        Ok(Written::default())
+    }
+}
 
 struct Events<'a> {
     to: &'a mut dyn Write,
@@ -48,7 +70,7 @@ struct Events<'a> {
 }
 
 /// Writes the whole file.
-pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
+fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     let facts = source.run.facts();
     // Before the events, so that an importer knows from the start what it reads.
     let about = json!({
@@ -141,7 +163,9 @@ impl Events<'_> {
         let rank = u64_at(frame, "rank", row).filter(|_| self.of_ranks);
         let pid = host_pid(rank.unwrap_or(0));
         match (name, time_ns) {
-            _ if SPAN_TABLES.contains(&name) => self.span(name, lane, frame, row),
+            _ if TableId::from_name(name).is_some_and(|id| id.schema().is_interval()) => {
+                self.span(name, lane, frame, row)
+            }
             // Threads are named with the lanes; edges are drawn at the end.
             ("threads" | "edges", _) => Ok(()),
             ("counters", Some(ns)) => {
@@ -246,7 +270,7 @@ impl Events<'_> {
             }
             Ok(())
         })?;
-        for table in SPAN_TABLES.iter().filter_map(|name| source.table(name)) {
+        for table in source.interval_tables() {
             source.each(&table, |frame| {
                 for row in 0..frame.height() {
                     let id = u64_at(frame, "id", row).unwrap_or(0);

@@ -7,11 +7,14 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use trueno_engine::run::Run;
 use trueno_model::RunFacts;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ExportError;
-use super::stacks::{ROOT, Stacks};
+use super::error::ExportError;
+use super::exporter::{Exporter, Written};
+use super::rows::Source;
+use super::stacks::{self, ROOT, Stacks};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
@@ -22,12 +25,30 @@ const CHARACTER: f64 = 6.6;
 /// Narrower frames would not be seen.
 const NARROWEST: f64 = 0.1;
 
+/// Self time by stack as a picture.
+#[derive(Debug)]
+pub(super) struct Flamegraph;
+
+impl Exporter for Flamegraph {
+    fn name(&self) -> &'static str {
+        "flamegraph"
+    }
+
+    fn about(&self) -> &'static str {
+        "The same as a picture, in SVG"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = stacks::stacks(&Source::open(run)?)?;
+        write(&stacks, run.facts(), to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
+
 /// Writes the picture.
-pub(super) fn write(
-    stacks: &Stacks,
-    facts: &RunFacts,
-    to: &mut dyn Write,
-) -> Result<(), ExportError> {
+fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), ExportError> {
     let totals = stacks.totals();
     let mut frames: Vec<(usize, usize, f64)> = Vec::new(); // node, depth, x in ns
     let mut open = vec![(ROOT, 0_usize, 0.0_f64)];

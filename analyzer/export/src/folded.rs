@@ -5,9 +5,34 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use trueno_engine::run::Run;
 
-use super::ExportError;
-use super::stacks::{ROOT, Stacks};
+use super::error::ExportError;
+use super::exporter::{Exporter, Written};
+use super::rows::Source;
+use super::stacks::{self, ROOT, Stacks};
+
+/// Self time by stack, one line each.
+#[derive(Debug)]
+pub(super) struct Folded;
+
+impl Exporter for Folded {
+    fn name(&self) -> &'static str {
+        "folded"
+    }
+
+    fn about(&self) -> &'static str {
+        "Self time in nanoseconds by stack, one line each"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = stacks::stacks(&Source::open(run)?)?;
+        write(&stacks, to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
 
 /// Writes all stacks with self time.
 pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportError> {

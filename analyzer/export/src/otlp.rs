@@ -11,14 +11,35 @@ use std::io::Write;
 use polars::prelude::{AnyValue, DataFrame};
 use serde_json::json;
 use trueno_engine::frame::{i64_at, text_at, u64_at};
+use trueno_engine::run::Run;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::ExportError;
+use super::error::ExportError;
+use super::exporter::{Exporter, Written};
 use super::json::text;
-use super::rows::{self, SPAN_TABLES, Source};
+use super::rows::{self, Source};
+
+/// OpenTelemetry traces as JSON.
+#[derive(Debug)]
+pub(super) struct Otlp;
+
+impl Exporter for Otlp {
+    fn name(&self) -> &'static str {
+        "otlp"
+    }
+
+    fn about(&self) -> &'static str {
+        "OpenTelemetry traces as OTLP/JSON"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        write(&Source::open(run)?, to)?;
+        Ok(Written::default())
+    }
+}
 
 /// Writes the whole file.
-pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
+fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     let facts = source.run.facts();
     let Some(origin_ns) = facts.clock.origin_realtime_ns else {
         let text = "the run does not say when it began, and OTLP has no other times (hint: run.json lacks clock.origin_realtime_ns)";
@@ -56,10 +77,7 @@ pub(super) fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), Expor
         "{{\"resourceSpans\":[{{\"resource\":{resource},\"scopeSpans\":["
     )?;
     let mut line = String::new();
-    let tables = SPAN_TABLES
-        .iter()
-        .filter_map(|name| source.table(name))
-        .filter(|t| t.rows > 0);
+    let tables = source.interval_tables().filter(|t| t.rows > 0);
     for (number, table) in tables.enumerate() {
         let comma = if number == 0 { "" } else { "," };
         write!(

@@ -10,15 +10,12 @@ use trueno_engine::catalog;
 use trueno_engine::frame::{bool_at, i64_at, text_at, u64_at};
 use trueno_engine::query::{Database, QueryError, collect, collect_in_order};
 use trueno_engine::run::Run;
+use trueno_format::schema::{TableId, interval_tables};
 
-use super::ExportError;
+use crate::error::ExportError;
 
 /// Rows of a window, where they are spread evenly over time.
 const WINDOW_ROWS: u64 = 1 << 19;
-
-/// Tables of intervals, the outer ones first.
-pub(super) const SPAN_TABLES: [&str; 6] =
-    ["bricks", "kernels", "tiles", "transfers", "calls", "syncs"];
 
 /// A run whose tables are read in order.
 pub(super) struct Source<'a> {
@@ -75,6 +72,11 @@ impl<'a> Source<'a> {
                 }
             })
             .collect()
+    }
+
+    /// The tables of intervals, the outer ones first.
+    pub(super) fn interval_tables(&self) -> impl Iterator<Item = Stored> {
+        interval_tables().filter_map(|table| self.table(table.name))
     }
 
     /// The table of that name.
@@ -192,13 +194,9 @@ pub(super) fn thread_names(
 
 /// Name of a row of intervals.
 pub(super) fn span_name(table: &str, frame: &DataFrame, row: usize) -> String {
-    let text = |column| text_at(frame, column, row).unwrap_or("?").to_owned();
-    match table {
-        "tiles" => text("level"),
-        "transfers" => text("direction"),
-        "syncs" => text_at(frame, "name", row).map_or_else(|| text("kind"), str::to_owned),
-        _ => text("name"),
-    }
+    let labels = TableId::from_name(table).map_or(&[][..], |id| id.schema().labels);
+    let mut texts = labels.iter().filter_map(|label| text_at(frame, label, row));
+    texts.next().unwrap_or("?").to_owned()
 }
 
 /// Reason that the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.

@@ -15,8 +15,8 @@ use trueno_analysis::sweep::{Open, OpenIntervals};
 use trueno_engine::Lane;
 use trueno_engine::frame::{i64_at, u64_at};
 
-use super::ExportError;
-use super::rows::{self, SPAN_TABLES, Source};
+use super::rows::{self, Source};
+use crate::error::ExportError;
 
 /// So many intervals of a lane one in another have frames of their own.
 pub const DEEPEST: usize = 1000;
@@ -58,7 +58,7 @@ struct Span {
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let mut stacks = Stacks::empty();
     let mut lanes: BTreeMap<Lane, Vec<Span>> = BTreeMap::new();
-    for table in SPAN_TABLES.iter().filter_map(|name| source.table(name)) {
+    for table in source.interval_tables() {
         source.each(&table, |frame| {
             for row in 0..frame.height() {
                 let (start, dur) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));

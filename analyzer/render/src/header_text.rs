@@ -41,13 +41,13 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
 
 /// A program states a few; an imported trace may bring a hundred, which a reader of the report
 /// has no use for.
-const MOST_VALUES: usize = 8;
+const MAX_VALUES: usize = 8;
 
 fn values(all: &BTreeMap<String, String>) -> String {
     // How ceilings were measured is a matter of its own, and long.
     let of_program = || all.iter().filter(|(key, _)| !key.starts_with("peaks."));
     let mut text: Vec<String> = of_program()
-        .take(MOST_VALUES)
+        .take(MAX_VALUES)
         .map(|(key, value)| format!("{key} = {value}"))
         .collect();
     let more = all.len() - text.len();

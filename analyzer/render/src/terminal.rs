@@ -11,7 +11,7 @@ use crate::header_text::Completeness;
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
 pub(super) const INDENT: usize = 2;
 /// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
-const LEAST_BESIDE: usize = 24;
+const MIN_BESIDE: usize = 24;
 
 /// Level of detail of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Out {
         text: &str,
         text_meaning: Option<Meaning>,
     ) {
-        let most = self.page.width.saturating_sub(indent + LEAST_BESIDE);
+        let most = self.page.width.saturating_sub(indent + MIN_BESIDE);
         let lead = (&*width::shorten(lead.0, most), lead.1);
         let column = indent + width::of(lead.0) + usize::from(!lead.0.is_empty());
         let room = self.page.width.saturating_sub(column);

@@ -4,7 +4,7 @@
 //! That one comes first, then tables that sum up in the plugin's order; a table
 //! that lists single rows is shown only where there is no other. The first
 //! is shown with the rows asked for; each after it with as many rows as there
-//! are lines left, but not with fewer than [`LEAST_ROWS`]. The first table that
+//! are lines left, but not with fewer than [`MIN_ROWS`]. The first table that
 //! does not fit ends it: it and those after it are named. So are tables of
 //! sentences: the findings of their plugin say the same. Of verdicts that are all
 //! good, how many there are of each is told and no row.
@@ -18,7 +18,7 @@ const LINES: usize = 9;
 /// The same, where a table says what would be gained.
 const LINES_WITH_GAINS: usize = 19;
 /// Fewer rows say nothing, where the table has more.
-const LEAST_ROWS: usize = 3;
+const MIN_ROWS: usize = 3;
 /// Columns of tables whose rows are single events or moments: their first rows are not their most important.
 const OF_SINGLE_ROWS: [&str; 4] = ["id", "seq", "time_ns", "start_ns"];
 /// Columns that say what a finding says.
@@ -112,7 +112,7 @@ pub fn brief<'a>(
         let rows = if choice.shown.is_empty() {
             Some(most)
         } else if choice.left_out.is_empty() && !lists(table) {
-            let least = LEAST_ROWS.min(most);
+            let least = MIN_ROWS.min(most);
             (least..=most)
                 .rev()
                 .find(|rows| lines(table, *rows) <= left)

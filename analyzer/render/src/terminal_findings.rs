@@ -11,7 +11,7 @@ const OF_FULL: usize = 3;
 /// Findings of a brief page: those that warn have room, and notes as far as there are not more than these.
 const OF_BRIEF: usize = 6;
 /// Findings of a brief page that warn.
-const MOST_WARNINGS: usize = 8;
+const MAX_WARNINGS: usize = 8;
 
 /// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out) {
@@ -106,7 +106,7 @@ fn chosen<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<(&'a str, &'a Finding)
         .iter()
         .copied()
         .partition(|(_, finding)| finding.severity == Level::Info);
-    chosen.truncate(MOST_WARNINGS);
+    chosen.truncate(MAX_WARNINGS);
     let nth = |at: usize| {
         let before = &notes[..at];
         before.iter().filter(|(id, _)| *id == notes[at].0).count()

@@ -1,7 +1,7 @@
 //! A view fitted to the width of a terminal.
 //!
 //! Numbers are never shortened; text columns give way first, down to
-//! [`LEAST_TEXT`], then columns are left out, from the right. What tells rows
+//! [`MIN_TEXT`], then columns are left out, from the right. What tells rows
 //! apart stays, and so do the first measured column and the one with bars.
 //! Sentences are wrapped. What room is left shows bars.
 
@@ -12,12 +12,12 @@ use super::style::{Meaning, Palette};
 use super::view::View;
 
 /// The text that tells rows apart is not made narrower than this.
-const LEAST_TEXT: usize = 22;
+const MIN_TEXT: usize = 22;
 /// Other text is not made narrower than this.
-const LEAST_OTHER: usize = 14;
+const MIN_OTHER: usize = 14;
 const GAP: usize = 2;
-const LEAST_BAR: usize = 6;
-const MOST_BAR: usize = 24;
+const MIN_BAR: usize = 6;
+const MAX_BAR: usize = 24;
 /// Columns that hold sentences and not names: the middle of a sentence must not make way.
 const SENTENCES: [&str; 12] = [
     "assumption",
@@ -60,7 +60,7 @@ pub fn lines(view: &View, room: usize, absent: Absent, palette: Palette) -> Vec<
     let widths = widths(view, &kept, room);
     let used: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     let bar_width = match &view.bars {
-        Some(_) if room >= used + GAP + LEAST_BAR => (room - used - GAP).min(MOST_BAR),
+        Some(_) if room >= used + GAP + MIN_BAR => (room - used - GAP).min(MAX_BAR),
         _ => 0,
     };
 
@@ -168,7 +168,7 @@ fn least(view: &View, column: usize, key: Option<usize>) -> usize {
         return natural;
     }
     let wide = key == Some(column) || is_sentence(view, column);
-    let least = if wide { LEAST_TEXT } else { LEAST_OTHER };
+    let least = if wide { MIN_TEXT } else { MIN_OTHER };
     natural.min(least.max(width::of(&view.columns[column].heading)))
 }
 

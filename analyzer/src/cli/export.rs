@@ -2,23 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
+use trueno_export::{EXPORTERS, Exporter};
 
 use super::graph::DotArgs;
 
 /// The format to write.
 #[derive(Debug, Subcommand)]
 pub enum ExportCommand {
-    /// Trace-event JSON, for Perfetto and chrome://tracing.
-    Chrome(ExportArgs),
-    /// Perfetto's own format: smaller, exact nanoseconds, and without what has no time.
-    Perfetto(ExportArgs),
-    /// Self time in nanoseconds by stack, one line each.
-    Folded(ExportArgs),
-    /// The same as a picture, in SVG.
-    Flamegraph(ExportArgs),
-    /// OpenTelemetry traces as OTLP/JSON.
-    Otlp(ExportArgs),
+    /// A format that is one file.
+    #[command(flatten)]
+    File(FileExport),
     /// A run of Parquet files: smaller, sorted by time, for keeping and for warehouses.
     Parquet(ExportArgs),
     /// The execution graph, for Graphviz.
@@ -36,4 +31,45 @@ pub struct ExportArgs {
     /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.
     #[arg(long)]
     pub overwrite: bool,
+}
+
+/// An export to one file, with a subcommand of each exporter's name.
+#[derive(Debug)]
+pub struct FileExport {
+    /// The format.
+    pub exporter: &'static dyn Exporter,
+    /// The run and the file.
+    pub args: ExportArgs,
+}
+
+impl Subcommand for FileExport {
+    fn augment_subcommands(command: Command) -> Command {
+        EXPORTERS.iter().fold(command, |command, exporter| {
+            let subcommand = ExportArgs::augment_args(Command::new(exporter.name()));
+            command.subcommand(subcommand.about(exporter.about()))
+        })
+    }
+
+    fn augment_subcommands_for_update(command: Command) -> Command {
+        Self::augment_subcommands(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        trueno_export::exporter(name).is_some()
+    }
+}
+
+impl FromArgMatches for FileExport {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let found = matches.subcommand();
+        let found = found.and_then(|(name, args)| Some((trueno_export::exporter(name)?, args)));
+        let (exporter, args) = found.ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
+        let args = ExportArgs::from_arg_matches(args)?;
+        Ok(Self { exporter, args })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

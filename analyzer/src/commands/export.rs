@@ -5,23 +5,19 @@ use std::io::Write;
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 use trueno_engine::run::Run;
-use trueno_export::{DEEPEST, ExportError, FileFormat, Written};
+use trueno_export::{DEEPEST, ExportError, Exporter, Written};
 use trueno_model::exit;
 use trueno_plugin::{agreeing, counted};
 
 use super::output::Files;
 use super::stderr::Stderr;
 use super::{dot, parquet};
-use crate::cli::{ExportArgs, ExportCommand};
+use crate::cli::{ExportArgs, ExportCommand, FileExport};
 
 /// Writes a run in another format.
 pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
-    let (format, args) = match command {
-        ExportCommand::Chrome(args) => (FileFormat::Chrome, args),
-        ExportCommand::Perfetto(args) => (FileFormat::Perfetto, args),
-        ExportCommand::Folded(args) => (FileFormat::Folded, args),
-        ExportCommand::Flamegraph(args) => (FileFormat::Flamegraph, args),
-        ExportCommand::Otlp(args) => (FileFormat::Otlp, args),
+    let FileExport { exporter, args } = match command {
+        ExportCommand::File(export) => export,
         ExportCommand::Parquet(args) => return parquet::export(&open(args, stderr)?, args, stderr),
         ExportCommand::Dot(args) => return dot::dot(args, stderr),
     };
@@ -30,9 +26,9 @@ pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
     let (mut failed, mut deep) = (None, 0);
     Files::read([]).write("-o", &args.output)?.replace(|to| {
         let result = if compressed {
-            gzip(&run, format, to)
+            gzip(&run, *exporter, to)
         } else {
-            trueno_export::to_file(&run, format, to)
+            exporter.write(&run, to)
         };
         match result {
             Ok(Written { deeper }) => {
@@ -73,9 +69,9 @@ fn open(args: &ExportArgs, stderr: &Stderr) -> anyhow::Result<Run> {
 }
 
 /// No name and no time in the head: the same run gives the same bytes.
-fn gzip(run: &Run, format: FileFormat, to: &mut dyn Write) -> Result<Written, ExportError> {
+fn gzip(run: &Run, exporter: &dyn Exporter, to: &mut dyn Write) -> Result<Written, ExportError> {
     let mut packed = GzBuilder::new().write(to, Compression::default());
-    let written = trueno_export::to_file(run, format, &mut packed)?;
+    let written = exporter.write(run, &mut packed)?;
     packed.finish()?;
     Ok(written)
 }

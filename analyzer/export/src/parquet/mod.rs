@@ -18,8 +18,8 @@ use trueno_engine::time_order::{Order, Ordered};
 use trueno_format::journal::JOURNAL;
 use trueno_format::run_json::{RUN_JSON, Table};
 
-use super::ExportError;
 use super::rows::{Source, Stored};
+use crate::error::ExportError;
 
 /// Numbers of rows of files and row groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use trueno_engine::run::embedded_hashes::{self, Group, MAGIC};
 use trueno_format::journal::{Chunk, Line};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::super::ExportError;
 use super::{encode, named};
+use crate::error::ExportError;
 
 /// A file being written.
 pub(super) struct Part {

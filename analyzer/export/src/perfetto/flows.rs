@@ -6,7 +6,7 @@ use trueno_engine::frame::{text_at, u64_at};
 
 use super::Events;
 use super::wire::Message;
-use crate::ExportError;
+use crate::error::ExportError;
 use crate::rows::Source;
 
 /// Where a flow touches a slice.

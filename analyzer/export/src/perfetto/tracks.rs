@@ -5,7 +5,7 @@ use trueno_engine::Lane;
 use super::packets::Kind;
 use super::wire::Message;
 use super::{Events, HOST, Touch};
-use crate::ExportError;
+use crate::error::ExportError;
 
 /// A track of slices that nest.
 pub(super) struct Track {

@@ -6,8 +6,8 @@ use polars::prelude::DataFrame;
 use trueno_engine::frame::{i64_at, u64_at};
 use trueno_engine::query::collect;
 
-use super::{SPAN_TABLES, Source, Stored, failed};
-use crate::ExportError;
+use super::{Source, Stored, failed};
+use crate::error::ExportError;
 
 /// Rows of one table within a window, by start.
 struct Part<'t> {
@@ -25,9 +25,8 @@ impl Source<'_> {
         &self,
         mut take: impl FnMut(&Stored, &DataFrame, usize) -> Result<(), ExportError>,
     ) -> Result<(), ExportError> {
-        let tables: Vec<Stored> = SPAN_TABLES
-            .iter()
-            .filter_map(|name| self.table(name))
+        let tables: Vec<Stored> = self
+            .interval_tables()
             .filter(|table| table.rows > 0)
             .collect();
         for window in self.windows(&tables, "start_ns")? {
@@ -93,11 +92,7 @@ mod tests {
             source.each_span(take).unwrap();
             orders.push(order);
         }
-        let rows: u64 = SPAN_TABLES
-            .iter()
-            .filter_map(|name| source.table(name))
-            .map(|table| table.rows)
-            .sum();
+        let rows: u64 = source.interval_tables().map(|table| table.rows).sum();
         assert_eq!(orders[0].len() as u64, rows);
         assert!(orders[0] == orders[1], "windows change the order");
         assert!(orders[0].is_sorted_by_key(|((start_ns, end_ns, _), _)| (*start_ns, *end_ns)));

@@ -4,7 +4,7 @@ use trueno_model::units::Unit;
 use trueno_plugin::Scale;
 
 use super::data::show;
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, Scene, overlap};
 
 /// One axis, from a value at a pixel to a value at another.

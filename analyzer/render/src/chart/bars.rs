@@ -3,12 +3,12 @@
 use trueno_model::units::Unit;
 
 use super::data::{Data, show};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font};
 
 /// Most bars; what is left out is said.
-const MOST: usize = 24;
+const MAX_BARS: usize = 24;
 const ROW: f64 = 24.0;
 
 /// The rows with the longest bars, in the table's order.
@@ -21,7 +21,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let mut kept: Vec<usize> = (0..values.len()).collect();
     let length = |row: &usize| values[*row].unwrap_or(0.0);
     kept.sort_by(|a, b| length(b).total_cmp(&length(a)).then(a.cmp(b)));
-    let left_out = kept.split_off(kept.len().min(MOST)).len();
+    let left_out = kept.split_off(kept.len().min(MAX_BARS)).len();
     kept.sort_unstable();
 
     let mut scene = Scene::new(&chart.title, WIDTH, kept.len() as f64 * ROW + 30.0);

@@ -3,7 +3,7 @@
 use trueno_model::units::Unit;
 
 use super::data::show;
-use super::ink::{Ink, SERIES};
+use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font};
 use trueno_model::timeline::Frame;

@@ -4,12 +4,12 @@ use trueno_model::units::Unit;
 
 use super::axis::Axis;
 use super::data::{Data, show};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font};
 
 /// Most rows, those farthest from the reference first.
-const MOST: usize = 40;
+const MAX_ROWS: usize = 40;
 const ROW: f64 = 22.0;
 
 /// Rows whose interval does not hold the reference stand out.
@@ -27,7 +27,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     }
     let far = |row: &usize| (xs[*row].unwrap_or(0.0) - chart.reference.unwrap_or(0.0)).abs();
     rows.sort_by(|a, b| far(b).total_cmp(&far(a)).then(a.cmp(b)));
-    let left_out = rows.split_off(rows.len().min(MOST)).len();
+    let left_out = rows.split_off(rows.len().min(MAX_ROWS)).len();
     rows.sort_unstable();
 
     let bottom = 12.0 + rows.len() as f64 * ROW;

@@ -7,12 +7,12 @@ use trueno_plugin::{Scale, counted};
 
 use super::axis::Axis;
 use super::data::{Data, kinds, show};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font, legend};
 
 /// Most lanes, those with the most time.
-const MOST_LANES: usize = 24;
+const MAX_LANES: usize = 24;
 const ROW: f64 = 22.0;
 
 /// One piece that is drawn: what fills a pixel, or a bar wider than that.
@@ -53,7 +53,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     }
     let mut kept: Vec<usize> = (0..lanes.len()).collect();
     kept.sort_by(|a, b| times[*b].total_cmp(&times[*a]).then(a.cmp(b)));
-    let left_out = kept.split_off(kept.len().min(MOST_LANES)).len();
+    let left_out = kept.split_off(kept.len().min(MAX_LANES)).len();
     // By name, numbers in their order: as the other views have them.
     kept.sort_by_key(|lane| (lanes[*lane].len(), lanes[*lane].clone()));
 

@@ -1,7 +1,7 @@
 //! Legends: the meaning of colours, in lines of as many entries as fit.
 
 use super::font;
-use super::ink::{Ink, SERIES};
+use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 
 /// Height of a line.

@@ -5,16 +5,16 @@ use trueno_plugin::Scale;
 
 use super::axis::Axis;
 use super::data::{Data, kinds, show};
-use super::ink::{Ink, SERIES};
-use super::names::{self, Named};
+use super::labels::{self, Label};
+use super::palette::{Ink, SERIES};
 use super::scene::Scene;
 use super::{WIDTH, legend};
 
 const HEIGHT: f64 = 250.0;
 /// Rows that stand out, at most.
-const MOST_MARKED: usize = 300;
+const MAX_MARKED: usize = 300;
 /// Points of a series that are drawn; of more, the least and the most of each pixel.
-const MOST_POINTS: usize = 1_400;
+const MAX_POINTS: usize = 1_400;
 
 /// Series in order of their largest values, so that colours go to those that matter.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
@@ -100,8 +100,8 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             .total_cmp(&ys[*a].unwrap_or(0.0))
             .then(a.cmp(b))
     });
-    marked.truncate(MOST_MARKED);
-    let mut named: Vec<Named> = Vec::new();
+    marked.truncate(MAX_MARKED);
+    let mut named: Vec<Label> = Vec::new();
     for row in &marked {
         let (Some(at), Some(labels)) = (at(*row), &labels) else {
             continue;
@@ -111,14 +111,14 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             [at.0, at.1, 0.0, 0.0],
             format!("{}\n{}", labels[*row], told(*row)),
         );
-        named.push(Named {
+        named.push(Label {
             name: labels[*row].clone(),
             at,
             reach: 4.0,
             above: true,
         });
     }
-    names::write(&mut scene, &named, [left, top, right, bottom], 12);
+    labels::write(&mut scene, &named, [left, top, right, bottom], 12);
     let step = (all.len() / 300).max(1);
     for row in all.iter().step_by(step).filter(|row| !marked.contains(row)) {
         if let Some(at) = at(*row) {
@@ -134,7 +134,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
 /// Of points that share a pixel's width, the first, the highest, the lowest and the last: the line
 /// looks as it would with all of them.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return points;
     }
     let mut kept = Vec::new();

@@ -10,11 +10,11 @@ pub mod flame;
 mod font;
 mod forest;
 mod gantt;
-mod heat;
-mod ink;
+mod heatmap;
+mod labels;
 mod legend;
 mod line;
-mod names;
+mod palette;
 mod png;
 mod render;
 mod scatter;
@@ -24,7 +24,7 @@ mod stacked;
 mod tests;
 
 pub use data::Data;
-pub use ink::{Ink, OTHER, SERIES};
+pub use palette::{Ink, OTHER, SERIES};
 pub use render::escaped;
 pub use render::{DrawError, dark_rules};
 pub use scene::{Anchor, Item, Mark, Scene};
@@ -49,7 +49,7 @@ pub fn scene_of(chart: &Chart, tables: &[Table]) -> Option<Scene> {
         ChartKind::Line => line::scene(&data),
         ChartKind::Scatter => scatter::scene(&data),
         ChartKind::Gantt => gantt::scene(&data),
-        ChartKind::Heatmap => heat::scene(&data),
+        ChartKind::Heatmap => heatmap::scene(&data),
         ChartKind::Forest => forest::scene(&data),
     }
 }

@@ -10,7 +10,7 @@ use plotters::prelude::{
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBColor, TextStyle};
 
-use super::ink::{Ink, SERIES};
+use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, Item, Mark, SMALL, Scene};
 use super::{font, png};
 

@@ -5,25 +5,25 @@ use trueno_plugin::Scale;
 
 use super::axis::Axis;
 use super::data::{self, Data, kinds, show};
-use super::ink::Ink;
-use super::names::{self, Named};
+use super::labels::{self, Label};
+use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene, overlap};
 use super::{WIDTH, font, legend};
 
 const HEIGHT: f64 = 380.0;
 /// Pixels from the middle of the largest point to its edge, and of the least that is seen.
 const LARGEST: f64 = 14.0;
-const LEAST: f64 = 2.5;
+const MIN_RADIUS: f64 = 2.5;
 /// Height of the line that says what sizes mean.
 const SIZES: f64 = 34.0;
 /// Most points, the largest first.
-const MOST: usize = 1_500;
-const MOST_NAMES: usize = 16;
+const MAX_POINTS: usize = 1_500;
+const MAX_NAMES: usize = 16;
 /// Most lines behind the points, and most points of one.
-const MOST_LINES: usize = 32;
-const MOST_LINE_POINTS: usize = 400;
+const MAX_LINES: usize = 32;
+const MAX_LINE_POINTS: usize = 400;
 /// Lines with more points than a roof has are curves, and have no ridge.
-const MOST_BENDS: usize = 8;
+const MAX_BENDS: usize = 8;
 
 /// The scene of a scatter chart.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
@@ -47,7 +47,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         return None;
     }
     rows.sort_by(|a, b| size(*b).total_cmp(&size(*a)).then(a.cmp(b)));
-    rows.truncate(MOST);
+    rows.truncate(MAX_POINTS);
     let largest = rows.first().map_or(0.0, |row| size(*row));
     let (series, of) = kinds(&series);
     let has_legend = series.len() > 1;
@@ -82,7 +82,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             .iter()
             .zip(&drawn)
             .skip(1)
-            .take(if points.len() > MOST_BENDS {
+            .take(if points.len() > MAX_BENDS {
                 0
             } else {
                 points.len().saturating_sub(2)
@@ -131,7 +131,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             ));
         }
         scene.mark([at.0 - reach, at.1 - reach, 2.0 * reach, 2.0 * reach], text);
-        named.push(Named {
+        named.push(Label {
             name,
             at,
             reach,
@@ -145,7 +145,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         [left, top, right, bottom],
         &named,
     );
-    names::write_on(&mut scene, &named, [left, top, right, bottom], MOST_NAMES);
+    labels::write_on(&mut scene, &named, [left, top, right, bottom], MAX_NAMES);
     if has_legend {
         legend::draw(&mut scene, &series, [8.0, bottom + 42.0]);
     }
@@ -161,7 +161,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
 
 /// A point's area is its share of the largest's, but for the least ones, which would not be seen.
 fn radius_of(share: f64) -> f64 {
-    (LARGEST * share.max(0.0).sqrt()).max(LEAST)
+    (LARGEST * share.max(0.0).sqrt()).max(MIN_RADIUS)
 }
 
 /// Key of sizes: the largest, a quarter of it, a sixteenth of it.
@@ -185,7 +185,7 @@ fn roof_names(
     lines: &[(String, Vec<(f64, f64)>)],
     place: impl Fn(&(f64, f64)) -> Option<(f64, f64)>,
     [left, top, right, bottom]: [f64; 4],
-    points: &[Named],
+    points: &[Label],
 ) {
     let mut taken: Vec<[f64; 4]> = points
         .iter()
@@ -252,7 +252,7 @@ fn lines(data: &Data<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
         None => vec![String::new(); xs.len()],
     };
     let (names, of) = kinds(&names);
-    let names = names.into_iter().take(MOST_LINES);
+    let names = names.into_iter().take(MAX_LINES);
     let mut lines: Vec<(String, Vec<(f64, f64)>)> = names.map(|name| (name, Vec::new())).collect();
     for (row, of) in of.into_iter().enumerate() {
         if let (Some(line), Some(point)) = (lines.get_mut(of), xs[row].zip(ys[row])) {
@@ -261,7 +261,7 @@ fn lines(data: &Data<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
     }
     for (_, points) in &mut lines {
         // Roofs have a handful; of very long lines every so many is enough behind the marks.
-        let step = points.len().div_ceil(MOST_LINE_POINTS).max(1);
+        let step = points.len().div_ceil(MAX_LINE_POINTS).max(1);
         *points = points.iter().copied().step_by(step).collect();
     }
     lines

@@ -2,7 +2,7 @@
 //!
 //! So tests see that no text lies on another, and SVG and PNG are the same picture.
 
-use super::ink::Ink;
+use super::palette::Ink;
 
 /// Point of a text that its position names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct Scene {
 /// Letters of labels.
 pub const SMALL: f64 = 11.0;
 /// Most places of a chart that tell something.
-pub const MOST_MARKS: usize = 600;
+pub const MAX_MARKS: usize = 600;
 
 impl Scene {
     /// An empty page.
@@ -132,7 +132,7 @@ impl Scene {
 
     /// Adds what a place tells, as long as there are not too many.
     pub fn mark(&mut self, at: [f64; 4], text: String) {
-        if self.marks.len() < MOST_MARKS {
+        if self.marks.len() < MAX_MARKS {
             // A place of less than a few pixels is not hit.
             let [x, y, w, h] = at;
             let (more_w, more_h) = ((6.0 - w).max(0.0), (6.0 - h).max(0.0));

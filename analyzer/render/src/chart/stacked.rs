@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use trueno_model::units::{self, Unit};
 
 use super::data::{Data, kinds, show};
-use super::ink::{Ink, SERIES};
+use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font, legend};
 
 /// Most bars.
-const MOST: usize = 16;
+const MAX_BARS: usize = 16;
 const ROW: f64 = 44.0;
 
 /// Bars from top to bottom, pieces from left to right, the largest first and what is unaccounted last; each bar
@@ -52,7 +52,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     }
 
     let unit = Unit::of(&chart.y);
-    let shown = bars.len().min(MOST);
+    let shown = bars.len().min(MAX_BARS);
     let below = legend::height(&names, WIDTH - 16.0);
     let mut scene = Scene::new(
         &chart.title,

@@ -11,9 +11,9 @@ use trueno_plugin::{Column, Table};
 use crate::view::{View, heading};
 
 /// Most rows of a table in the page.
-pub(super) const MOST_ROWS: usize = 1_000;
+pub(super) const MAX_ROWS: usize = 1_000;
 /// Most cells of all tables together: the longest tables are cut until it holds.
-const MOST_CELLS: usize = 90_000;
+const MAX_CELLS: usize = 90_000;
 /// Doubles hold whole numbers up to here.
 const EXACT: u64 = 1 << 53;
 
@@ -43,15 +43,15 @@ pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a,
     texts.map(width::printable).collect()
 }
 
-/// Numbers of rows of each table that stand in the page: as many as the cells allow, `MOST_ROWS` at most.
+/// Numbers of rows of each table that stand in the page: as many as the cells allow, `MAX_ROWS` at most.
 pub(super) fn rows_kept(report: &Report) -> usize {
     let tables = || report.sections.iter().flat_map(|section| &section.tables);
     let cells = |most: usize| -> usize {
         let each = tables().map(|table| table.rows().min(most) * table.columns().len());
         each.sum()
     };
-    let mut most = MOST_ROWS;
-    while most > 50 && cells(most) > MOST_CELLS {
+    let mut most = MAX_ROWS;
+    while most > 50 && cells(most) > MAX_CELLS {
         most = most * 3 / 4;
     }
     most

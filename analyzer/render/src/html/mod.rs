@@ -6,7 +6,6 @@
 //! A table comes twice: its first rows as HTML, for readers without scripts and for print, and its exact values as
 //! JSON. The page's self-test (`#selftest`, which a test opens in Chromium) checks that both show the same.
 
-mod base64;
 pub mod data;
 mod page;
 mod path;
@@ -17,6 +16,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod varint;
 
 pub use page::write;
 

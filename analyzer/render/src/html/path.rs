@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use trueno_model::timeline::Timeline;
 use trueno_model::{Report, width};
 use trueno_plugin::Table;
 
-use super::base64::{encode, varint};
+use super::varint::varint;
 
 /// More pieces are summed up in [`SLICES`].
-const MOST_PIECES: usize = 20_000;
+const MAX_PIECES: usize = 20_000;
 /// Parts of the time, of each of which the kind with the most time on the path is told.
 const SLICES: usize = 4_000;
 
@@ -31,7 +33,7 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
     let mut kinds: Vec<String> = Vec::new();
     let lanes = pieces(table, &mut kinds).unwrap_or_default();
     let count: usize = lanes.values().map(Vec::len).sum();
-    let is_summed = count > MOST_PIECES;
+    let is_summed = count > MAX_PIECES;
     let lanes: Vec<Value> = lanes
         .into_iter()
         .map(|(lane, mut pieces)| {
@@ -49,7 +51,7 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
             json!({
                 "lane": width::printable(&lane),
                 "n": pieces.len(),
-                "spans": encode(&bytes),
+                "spans": BASE64.encode(&bytes),
             })
         })
         .collect();

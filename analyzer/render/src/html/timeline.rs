@@ -1,12 +1,14 @@
 //! The timeline as data for the page: rows of numbers in few bytes.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 use trueno_model::timeline::Timeline;
 use trueno_model::width;
 use trueno_plugin::counted;
 
-use super::base64::{encode, varint};
 use super::data::printable;
+use super::varint::varint;
 
 /// Per row: intervals as gap since the one before, duration and name, each a varint; slices as a byte
 /// of how full they are and two bytes of name.
@@ -33,8 +35,8 @@ pub(super) fn data(timeline: &Timeline) -> Value {
                 "lane": width::printable(&row.lane),
                 "depth": row.depth,
                 "n": row.spans.len(),
-                "spans": encode(&spans),
-                "slices": encode(&slices),
+                "spans": BASE64.encode(&spans),
+                "slices": BASE64.encode(&slices),
             })
         })
         .collect();

@@ -23,10 +23,10 @@ use crate::commands::stderr::Stderr;
 use crate::commands::to_stdout;
 
 /// Unmatched kernels listed for people; JSON has all.
-const MOST_LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Columns of a name among them; template arguments can fill a page.
-const MOST_OF_A_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 const KERNELS: &str = "SELECT id, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
                        start_ns, correlation, device, stream FROM kernels";
@@ -188,12 +188,12 @@ fn text(summary: &Summary<'_>) -> String {
     if !summary.unmatched.is_empty() {
         let _ = writeln!(out, "\nnot joined, by name and launch shape:");
     }
-    for unmatched in summary.unmatched.iter().take(MOST_LISTED) {
+    for unmatched in summary.unmatched.iter().take(MAX_LISTED) {
         let shape = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
         let _ = writeln!(
             out,
             "  {} of {} blocks of {} threads, {} in the profile and {} in the run: {}",
-            printable(&shorten(&unmatched.name, MOST_OF_A_NAME)),
+            printable(&shorten(&unmatched.name, MAX_NAME)),
             shape(unmatched.grid),
             shape(unmatched.block),
             unmatched.profiled,
@@ -201,7 +201,7 @@ fn text(summary: &Summary<'_>) -> String {
             unmatched.reason
         );
     }
-    if let Some(more) = summary.unmatched.len().checked_sub(MOST_LISTED)
+    if let Some(more) = summary.unmatched.len().checked_sub(MAX_LISTED)
         && more > 0
     {
         let _ = writeln!(out, "  and {more} more (hint: --json lists all)");

@@ -14,9 +14,9 @@ use crate::commands::graph_input::GraphInput;
 
 const GAP: usize = 2;
 /// Names are not made narrower than this.
-const LEAST_NAME: usize = 26;
+const MIN_NAME: usize = 26;
 /// Nor so much wider than that, for what is deep, that few columns are left.
-const MOST_NAME: usize = 40;
+const MAX_NAME: usize = 40;
 /// Levels from which on each is one column further in, not two.
 const DEEP: u32 = 10;
 /// Levels of which guides are drawn, counted from a row upwards: more than a page is wide. All of them for every row
@@ -56,7 +56,7 @@ pub(super) fn page(
     let mut left_out = Vec::new();
     let used = |columns: &[Column]| columns.iter().map(|c| GAP + wide(c)).sum::<usize>();
     let deepest = names.iter().map(|(guides, _)| width::of(guides)).max();
-    let least = (deepest.unwrap_or(0) + LEAST_NAME / 2).clamp(LEAST_NAME, MOST_NAME);
+    let least = (deepest.unwrap_or(0) + MIN_NAME / 2).clamp(MIN_NAME, MAX_NAME);
     while used(&columns) + least > room {
         let Some(least) = (0..columns.len()).min_by_key(|at| columns[*at].worth) else {
             break;
@@ -84,7 +84,7 @@ pub(super) fn page(
     for (at, item) in tree.items.iter().enumerate() {
         let (guides, name) = &names[at];
         // Very deep rows keep some room for their names: the guides give way at their left.
-        let least = width::of(name).min(LEAST_NAME / 2);
+        let least = width::of(name).min(MIN_NAME / 2);
         let guides = keep_right(guides, name_width.saturating_sub(least));
         let name = width::shorten(name, name_width.saturating_sub(width::of(&guides)));
         let pad = name_width.saturating_sub(width::of(&guides) + width::of(&name));

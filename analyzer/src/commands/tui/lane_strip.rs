@@ -5,7 +5,7 @@ use trueno_graph::{Graph, Group};
 /// Parts of a column of the screen that are told apart.
 const PARTS: usize = 8;
 /// Nodes looked at; the outer ones come first.
-const MOST: usize = 500_000;
+const MAX_NODES: usize = 500_000;
 
 /// One lane of the strip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Strip {
 pub fn strip(graph: &Graph, group: &Group, columns: usize) -> Option<Strip> {
     let mut nodes = group.members.clone();
     let mut at = 0;
-    while at < nodes.len() && nodes.len() < MOST {
+    while at < nodes.len() && nodes.len() < MAX_NODES {
         nodes.extend_from_slice(graph.children(nodes[at]));
         at += 1;
     }

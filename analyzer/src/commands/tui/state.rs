@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trueno_graph::{Critical, Filter, Graph, Group, Limits, Totals, pick};
 
 /// Rows right below one that are listed; the rest is one row.
-const MOST: usize = 500;
+const MAX_ROWS: usize = 500;
 /// Rows that are opened at once at most.
 const OPEN_AT_ONCE: usize = 300;
 
@@ -155,7 +155,7 @@ impl State {
     fn sorted(&self, model: &Model<'_>, groups: Vec<Group>, depth: usize) -> Vec<Row> {
         let graph = model.graph;
         let limits = Limits {
-            top: MOST,
+            top: MAX_ROWS,
             min_share: 0.0,
         };
         let picked = pick(graph, groups, limits, self.sort != Sort::Start);

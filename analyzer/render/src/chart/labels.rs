@@ -1,11 +1,11 @@
 //! Names beside marks, as many as have room without touching each other.
 
 use super::font;
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene, overlap};
 
 /// A name and the mark it belongs to: its middle and how far it reaches.
-pub struct Named {
+pub struct Label {
     /// The name.
     pub name: String,
     /// Middle of the mark.
@@ -19,18 +19,18 @@ pub struct Named {
 /// Writes names in their order, the most important first: right of, left of, above or below their
 /// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
 /// How many were written.
-pub fn write(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) -> usize {
+pub fn write(scene: &mut Scene, names: &[Label], within: [f64; 4], most: usize) -> usize {
     place(scene, names, within, most, false)
 }
 
 /// The same, above lines that are mere background: they do not run through the letters.
-pub fn write_on(scene: &mut Scene, names: &[Named], within: [f64; 4], most: usize) -> usize {
+pub fn write_on(scene: &mut Scene, names: &[Label], within: [f64; 4], most: usize) -> usize {
     place(scene, names, within, most, true)
 }
 
 fn place(
     scene: &mut Scene,
-    names: &[Named],
+    names: &[Label],
     within: [f64; 4],
     most: usize,
     on_paper: bool,

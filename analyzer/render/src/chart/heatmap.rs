@@ -4,11 +4,11 @@ use trueno_model::units::Unit;
 
 use super::WIDTH;
 use super::data::{Data, heading, show};
-use super::ink::Ink;
+use super::palette::Ink;
 use super::scene::{Anchor, Scene};
 
 /// Most cells along an edge that are drawn one by one; of more, the largest of neighbours.
-const MOST: f64 = 64.0;
+const MAX_CELLS: f64 = 64.0;
 
 /// The scene of a heat map; columns and rows are whole numbers.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
@@ -34,8 +34,8 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     }
     let (columns, rows) = ((x1 - x0 + 1.0).max(1.0), (y1 - y0 + 1.0).max(1.0));
     let (join_x, join_y) = (
-        (columns / MOST).ceil().max(1.0),
-        (rows / MOST).ceil().max(1.0),
+        (columns / MAX_CELLS).ceil().max(1.0),
+        (rows / MAX_CELLS).ceil().max(1.0),
     );
     let mut grid: std::collections::BTreeMap<(i64, i64), f64> = std::collections::BTreeMap::new();
     for (x, y, v) in &cells {
