@@ -11,12 +11,13 @@ pub mod plugins;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
 use trueno_host::plugin::isolate;
 use trueno_host::window::{self, Wanted};
 use trueno_model::Level;
+use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
 pub use compare::{CompareArgs, CompareFail, CompareFormat};
@@ -264,25 +265,14 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
     /// Form of the report.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Terminal, value_name = "FORMAT")]
-    pub format: ReportFormat,
+    #[arg(long, default_value = FORMS[0].name(), value_parser = report_form(), value_name = "FORMAT")]
+    pub format: &'static dyn ReportForm,
     /// Where to; standard output when not given.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Where plugins are.
     #[command(flatten)]
     pub plugins: PluginArgs,
-}
-
-/// Form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    /// For people at a terminal.
-    Terminal,
-    /// For a pull request.
-    Markdown,
-    /// For programs.
-    Json,
 }
 
 /// `query`.
@@ -416,6 +406,13 @@ pub struct Setting {
     pub key: String,
     /// Its value.
     pub value: serde_json::Value,
+}
+
+/// The forms there are, by their names.
+fn report_form() -> impl TypedValueParser<Value = &'static dyn ReportForm> {
+    let names = FORMS.map(|form| PossibleValue::new(form.name()).help(form.about()));
+    let no_form = "no such form of a report";
+    PossibleValuesParser::new(names).try_map(move |name| form(&name).ok_or(no_form))
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {

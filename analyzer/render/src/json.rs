@@ -14,12 +14,31 @@ use trueno_model::units::Unit;
 use trueno_model::{Cell, Header, Report, Section};
 use trueno_plugin::{Column, Table};
 
+use super::form::{Layout, ReportForm};
 use super::top::Top;
 
 /// Version of the format.
 pub const MAJOR: u32 = 1;
 /// See [`MAJOR`].
 pub const MINOR: u32 = 1;
+
+/// The machine form.
+#[derive(Debug)]
+pub(crate) struct Json;
+
+impl ReportForm for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn about(&self) -> &'static str {
+        "For programs"
+    }
+
+    fn write(&self, report: &Report, _: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
+        write(report, to)
+    }
+}
 
 /// Writes the report as one JSON object and a newline.
 ///

@@ -1,9 +1,11 @@
 //! Reports as pages for terminals and browsers, Markdown, JSON and CSV; charts.
 //!
 //! Everything is written from the data of `trueno-model`: no run is open here, and no query is asked.
+//! A form of reports is a file that implements [`ReportForm`] and a line of [`FORMS`], from which `--format` is made.
 
 pub mod chart;
 pub mod csv;
+mod form;
 pub mod header_text;
 pub mod html;
 pub mod inspect;
@@ -20,3 +22,18 @@ mod terminal_table;
 mod testing;
 pub mod top;
 mod view;
+
+pub use form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
+
+/// The forms of a report; the first is the usual one.
+pub static FORMS: [&dyn ReportForm; 4] = [
+    &terminal::Terminal,
+    &markdown::Markdown,
+    &json::Json,
+    &html::Html,
+];
+
+/// The form of that name.
+pub fn form(name: &str) -> Option<&'static dyn ReportForm> {
+    FORMS.into_iter().find(|form| form.name() == name)
+}

@@ -1,14 +1,40 @@
 //! The form for a pull request: the same in brief.
 
 use std::fmt::Write;
+use std::io;
 
 use trueno_model::{Finding, Level, Report, Section, SectionStatus, width};
 use trueno_plugin::counted;
 
+use super::form::{DEFAULT_ROWS, Layout, ReportForm};
 use super::top::Top;
 use super::view::{View, heading};
 use crate::header_text;
 use crate::header_text::Completeness;
+
+/// The form for a pull request.
+#[derive(Debug)]
+pub(crate) struct Markdown;
+
+impl ReportForm for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn about(&self) -> &'static str {
+        "For a pull request"
+    }
+
+    fn write(
+        &self,
+        report: &Report,
+        layout: &Layout<'_>,
+        to: &mut dyn io::Write,
+    ) -> io::Result<()> {
+        let top = layout.top.unwrap_or(DEFAULT_ROWS);
+        to.write_all(render(report, top).as_bytes())
+    }
+}
 
 /// The report as GitHub-flavoured Markdown: figures and the worst findings first, a section that
 /// unfolds per plugin, `top` rows of each table.

@@ -1,7 +1,10 @@
 //! The form for a terminal. No line is wider than asked.
 
+use std::io::{self, Write};
+
 use trueno_model::{Report, SectionStatus, width};
 
+use super::form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 use super::style::{Meaning, Palette};
 use super::{terminal_choice as choice, terminal_findings, terminal_section};
 use crate::header_text;
@@ -13,15 +16,35 @@ pub(super) const INDENT: usize = 2;
 /// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
 const MIN_BESIDE: usize = 24;
 
-/// Level of detail of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Opening of a report, and its problems: no sections.
-    Head,
-    /// The same, and of each section the tables that fit a dozen lines; the others are named.
-    Brief,
-    /// All tables, and all that findings say.
-    Full,
+/// Rows of each table on a page without all of them.
+const BRIEF_ROWS: usize = 7;
+
+/// The form for a terminal.
+#[derive(Debug)]
+pub(crate) struct Terminal;
+
+impl ReportForm for Terminal {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn about(&self) -> &'static str {
+        "For people at a terminal"
+    }
+
+    fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
+        let rows = match layout.detail {
+            Detail::Brief | Detail::Head => BRIEF_ROWS,
+            Detail::Full => DEFAULT_ROWS,
+        };
+        let page = Page {
+            width: layout.width,
+            top: layout.top.unwrap_or(rows),
+            detail: layout.detail,
+            palette: layout.palette,
+        };
+        to.write_all(render(report, page).as_bytes())
+    }
 }
 
 /// Layout of a page.

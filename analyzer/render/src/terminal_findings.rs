@@ -2,8 +2,9 @@
 
 use trueno_model::{Finding, Level, Report, Section, width};
 
+use super::form::Detail;
 use super::style::Meaning;
-use super::terminal::{Detail, INDENT, Out};
+use super::terminal::{INDENT, Out};
 use super::top::{self, Top};
 
 /// Findings at the top of a full page, whose sections have them all.

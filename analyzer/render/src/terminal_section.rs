@@ -4,8 +4,9 @@ use trueno_model::units::{self, Unit};
 use trueno_model::{Section, SectionStatus, width};
 use trueno_plugin::Table;
 
+use super::form::Detail;
 use super::style::Meaning;
-use super::terminal::{Detail, INDENT, Out, Page};
+use super::terminal::{INDENT, Out, Page};
 use super::terminal_choice::{self as choice, Choice};
 use super::terminal_findings;
 use super::terminal_table::{self as fitted, Absent};

@@ -1,6 +1,7 @@
 use super::*;
+use crate::form::Detail;
 use crate::style::Palette;
-use crate::terminal::{Detail, Page, render};
+use crate::terminal::{Page, render};
 use crate::{json, markdown, testing};
 
 fn section(rows: usize) -> Section {

@@ -1,4 +1,4 @@
-//! Pictures beside a report: what a page and a folder of charts show.
+//! Charts beside a report: the timeline and evidence of a page, and a folder of charts.
 
 use std::path::Path;
 
@@ -10,7 +10,6 @@ use trueno_model::evidence::Evidence;
 use trueno_model::timeline::Timeline;
 use trueno_model::{Level, Problem, Report};
 use trueno_render::chart::{self, Scene, flame};
-use trueno_render::html::Extra;
 
 use super::stderr::Stderr;
 
@@ -20,54 +19,55 @@ pub(super) struct Charts {
     evidence: Evidence,
 }
 
-/// Reads what ran when and, for a page, what findings rest on. What cannot be read is a problem of the
-/// report, which is written without it.
-pub(super) fn gather(
-    run: &Run,
-    report: &mut Report,
-    with_evidence: bool,
-    stderr: &Stderr,
-) -> Charts {
-    let mut pictures = Charts {
-        timeline: None,
-        evidence: Evidence::default(),
-    };
-    let of_ranks = !report.header.facts.ranks.is_empty();
-    stderr.step("reading the timeline");
-    let wall_ns = report.header.facts.wall_ns;
-    let made = run
-        .sql_context()
-        .map_err(|error| error.to_string())
-        .and_then(|database| {
-            if with_evidence {
-                stderr.step("looking up what findings rest on");
-                pictures.evidence = evidence::gather(report, &database);
-            }
-            timeline(&database, wall_ns, of_ranks, Limits::default()).map_err(|e| e.to_string())
-        });
-    match made {
-        Ok(made) => pictures.timeline = Some(made),
-        Err(why) => report.problems.push(Problem {
-            severity: Level::Warning,
-            code: "no_timeline".into(),
-            text: format!("there is no timeline: {why}"),
-        }),
-    }
-    pictures
-}
-
 impl Charts {
-    /// For a page whose tables show `top` rows at first, one at least.
-    pub(super) fn extra(&self, top: usize) -> Extra<'_> {
-        Extra {
-            timeline: self.timeline.as_ref(),
-            evidence: &self.evidence,
-            top: top.max(1),
+    /// Reads what ran when and, for a page, what findings rest on. What cannot be read is a problem of the
+    /// report, which is written without it.
+    pub(super) fn gather(
+        run: &Run,
+        report: &mut Report,
+        with_evidence: bool,
+        stderr: &Stderr,
+    ) -> Charts {
+        let mut charts = Charts {
+            timeline: None,
+            evidence: Evidence::default(),
+        };
+        let of_ranks = !report.header.facts.ranks.is_empty();
+        stderr.step("reading the timeline");
+        let wall_ns = report.header.facts.wall_ns;
+        let made = run
+            .sql_context()
+            .map_err(|error| error.to_string())
+            .and_then(|database| {
+                if with_evidence {
+                    stderr.step("looking up what findings rest on");
+                    charts.evidence = evidence::gather(report, &database);
+                }
+                timeline(&database, wall_ns, of_ranks, Limits::default()).map_err(|e| e.to_string())
+            });
+        match made {
+            Ok(made) => charts.timeline = Some(made),
+            Err(why) => report.problems.push(Problem {
+                severity: Level::Warning,
+                code: "no_timeline".into(),
+                text: format!("there is no timeline: {why}"),
+            }),
         }
+        charts
+    }
+
+    /// The timeline, where it could be read.
+    pub(super) fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
+    }
+
+    /// Rows and places of findings.
+    pub(super) fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 
     /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run.
-    pub(super) fn charts(&self, report: &Report, dir: &Path) -> anyhow::Result<()> {
+    pub(super) fn write(&self, report: &Report, dir: &Path) -> anyhow::Result<()> {
         for section in &report.sections {
             for (number, spec) in section.charts.iter().enumerate() {
                 if let Some(scene) = chart::scene(spec, section) {

@@ -8,8 +8,9 @@ use trueno_model::categories::CategoryRules;
 use trueno_render::style::Palette;
 
 use super::output::{Files, Output};
+use super::search::search;
 use super::stderr::Stderr;
-use super::{page_width, search};
+use super::stdout::page_width;
 use crate::cli::{CheckArgs, CheckFormat};
 
 /// Checks, prints, and judges.

@@ -9,9 +9,11 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
 use trueno_render::style::Palette;
 
+use super::charts;
 use super::output::{self, Files, Output};
+use super::search::search;
 use super::stderr::Stderr;
-use super::{charts, on_terminal, page_width, search};
+use super::stdout::{on_terminal, page_width};
 use crate::cli::{CompareArgs, CompareFail, CompareFormat};
 
 /// Columns of the page where there is no terminal: all columns have room.

@@ -10,7 +10,7 @@ use trueno_model::{exit, units};
 
 use super::output::{Files, Output};
 use super::stderr::Stderr;
-use super::{page_width, to_stdout};
+use super::stdout::{page_width, to_stdout};
 use crate::cli::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 
 /// Saves, lists or shows.

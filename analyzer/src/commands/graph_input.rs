@@ -6,7 +6,7 @@ use trueno_host::plugin::Registry;
 use trueno_model::{RunFacts, RunState};
 use trueno_plugin::{agreeing, counted};
 
-use super::search;
+use super::search::search;
 use super::stderr::Stderr;
 use crate::cli::GraphArgs;
 

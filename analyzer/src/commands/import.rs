@@ -10,7 +10,7 @@ use trueno_model::exit;
 
 use super::staging::Staging;
 use super::stderr::Stderr;
-use super::to_stdout;
+use super::stdout::to_stdout;
 use crate::cli::ImportArgs;
 
 /// Makes a run of other profilers' files and says what became of their records.

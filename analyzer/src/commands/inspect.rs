@@ -6,7 +6,7 @@ use trueno_model::exit;
 use trueno_render::inspect;
 
 use super::output::Output;
-use super::page_width;
+use super::stdout::page_width;
 use crate::cli::{InfoArgs, TablesArgs};
 
 /// Lists the published tables, or the columns of one.

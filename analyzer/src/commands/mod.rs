@@ -20,22 +20,23 @@ mod ptx;
 mod query;
 mod recover;
 mod report;
+mod search;
 mod staging;
 mod stderr;
+mod stdout;
 mod tree;
 mod tui;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 use stderr::Stderr;
-use trueno_host::plugin::Search;
-use trueno_host::plugin::isolate::{self, AVAILABLE, Isolation, Limits, Which};
+pub use stdout::palette;
+use stdout::to_stdout;
+use trueno_host::plugin::isolate;
 use trueno_model::categories::DEFAULT;
 use trueno_model::exit;
-use trueno_render::style::Palette;
-use trueno_render::terminal;
 
-use crate::cli::{Cli, Color, Command, PluginArgs, PluginsCommand};
+use crate::cli::{Cli, Command, PluginsCommand};
 
 /// Runs what was typed; the exit code.
 ///
@@ -73,73 +74,5 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
             Ok(never) => match never {},
             Err(why) => anyhow::bail!(why),
         },
-    }
-}
-
-/// Colours as asked for; on `auto` those of a terminal that has not been asked to go without.
-pub fn palette(color: Color, is_terminal: bool) -> Palette {
-    Palette::new(is_coloured(color, is_terminal))
-}
-
-fn is_coloured(color: Color, is_terminal: bool) -> bool {
-    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => is_terminal && !unwanted,
-    }
-}
-
-/// Tells whether a person reads standard output as it comes.
-fn on_terminal() -> bool {
-    io::stdout().is_terminal()
-}
-
-/// Columns of a page: as asked for, else those of the terminal, else the fewest.
-fn page_width(asked: Option<u16>) -> usize {
-    let fewest = *terminal::WIDTHS.start();
-    match asked {
-        Some(width) => usize::from(width),
-        None if on_terminal() => terminal_size::terminal_size()
-            .map_or(fewest, |(width, _)| usize::from(width.0))
-            .max(fewest),
-        None => fewest,
-    }
-}
-
-/// Standard output, all at once: a report is data, and a broken pipe is an error to be seen.
-fn to_stdout(bytes: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()
-}
-
-fn isolation(args: &PluginArgs) -> Isolation {
-    let which = match (args.isolate, args.no_isolate) {
-        (true, _) => Which::All,
-        (false, true) => Which::None,
-        (false, false) if AVAILABLE => Which::Outside,
-        (false, false) => Which::None,
-    };
-    let mut limits = Limits::default();
-    if let Some(time) = args.plugin_timeout {
-        limits.time = time;
-    }
-    if let Some(bytes) = args.plugin_memory {
-        limits.memory_bytes = bytes;
-    }
-    Isolation { which, limits }
-}
-
-fn search(args: &PluginArgs) -> Search {
-    let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();
-    Search {
-        files: args.plugin_files.clone(),
-        dirs: args.plugin_dirs.clone(),
-        path_variable: std::env::var_os(trueno_host::plugin::PATH_VARIABLE),
-        executable: executable.filter(|_| !args.no_default_plugins),
-        allow_unsafe: args.allow_unsafe_plugins,
-        isolation: isolation(args),
     }
 }

@@ -8,7 +8,7 @@ use trueno_host::scaffold::{self, Sdk, Wanted};
 use trueno_model::exit;
 use trueno_render::style::{Meaning, Palette};
 
-use super::to_stdout;
+use super::stdout::to_stdout;
 use crate::cli::{Lang, NewArgs};
 
 /// Makes the folder, and says what to do next.

@@ -15,7 +15,8 @@ use trueno_model::{SectionStatus, exit};
 use trueno_render::style::{Meaning, Palette};
 
 use super::output::Output;
-use super::{on_terminal, page_width, search};
+use super::search::search;
+use super::stdout::{on_terminal, page_width};
 use crate::cli::ListArgs;
 
 /// Lists all libraries with what became of them. None at all is exit code 2.

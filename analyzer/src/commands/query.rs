@@ -16,9 +16,11 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::{Section, SectionStatus, exit};
 use trueno_plugin::Table;
 
+use super::options;
 use super::output::Output;
+use super::search::search;
 use super::stderr::Stderr;
-use super::{options, page_width, search};
+use super::stdout::page_width;
 use crate::cli::{QueryArgs, QueryFormat};
 
 /// Runs one query and prints its rows.

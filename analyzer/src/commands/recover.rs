@@ -8,7 +8,7 @@ use trueno_model::width::printable;
 use trueno_model::{Level, Problem, RunState, exit, units};
 
 use super::stderr::Stderr;
-use super::to_stdout;
+use super::stdout::to_stdout;
 use crate::cli::{RecoverArgs, TextFormat};
 
 /// Recovers a run; exit code 1 when something that was recorded is missing.

@@ -1,6 +1,6 @@
 //! `trueno-analyze report`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use serde_json::Value;
@@ -14,22 +14,20 @@ use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
 use trueno_model::{Level, Report, SectionStatus};
 use trueno_render::style::Palette;
-use trueno_render::terminal::Detail;
-use trueno_render::{csv, html, json, markdown, terminal};
+use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
+use super::charts::Charts;
+use super::options;
 use super::output::{self, Files, Output};
+use super::search::search;
 use super::stderr::Stderr;
-use super::{charts, options, page_width, search};
-use crate::cli::{ReportArgs, ReportFormat};
+use super::stdout::page_width;
+use crate::cli::ReportArgs;
 
 /// The plugin that compares backends.
 const ROOFLINE: &str = "roofline";
 /// The plugin that predicts.
 const CRITICAL_PATH: &str = "critical_path";
-/// Rows of each table where no other number is asked for.
-const ROWS: usize = 10;
-/// The same of a brief page.
-const BRIEF_ROWS: usize = 7;
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
@@ -43,30 +41,28 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
         ("--options", args.options_file.as_deref()),
     ];
     let mut files = Files::read(baselines.chain(read));
-    let mut open = |flag: &str, path: &Option<PathBuf>| {
-        let path = path.as_deref();
-        path.map(|path| files.write(flag, path)).transpose()
-    };
-    let json_to = open("--json", &args.json)?;
-    let markdown_to = open("--markdown", &args.markdown)?;
-    let html_to = open("--html", &args.html)?;
-    let named = [
-        ("--json -", &json_to),
-        ("--markdown -", &markdown_to),
-        ("--html -", &html_to),
+    let shorthands = [
+        ("--json", "json", &args.json),
+        ("--markdown", "markdown", &args.markdown),
+        ("--html", "html", &args.html),
     ];
-    let mut on_stdout: Vec<&str> = named
-        .into_iter()
-        .filter(|(_, to)| to.as_ref().is_some_and(Output::is_stdout))
-        .map(|(flag, _)| flag)
-        .collect();
+    let mut outputs: Vec<(&dyn ReportForm, Output)> = Vec::new();
+    let mut on_stdout: Vec<String> = Vec::new();
+    for (flag, name, path) in shorthands {
+        if let (Some(path), Some(form)) = (path, form(name)) {
+            let to = files.write(flag, path)?;
+            if to.is_stdout() {
+                on_stdout.push(format!("{flag} -"));
+            }
+            outputs.push((form, to));
+        }
+    }
     let report_to = args.output.as_deref();
     let report_to = report_to.map(|path| files.write("-o", path)).transpose()?;
-    let is_chosen = args.format != ReportFormat::Terminal;
-    match (&report_to, args.format) {
-        (Some(Output::Stdout), _) => on_stdout.push("-o -"),
-        (None, ReportFormat::Markdown) => on_stdout.push("--format markdown"),
-        (None, ReportFormat::Json) => on_stdout.push("--format json"),
+    let is_chosen = args.format.name() != FORMS[0].name();
+    match &report_to {
+        Some(Output::Stdout) => on_stdout.push("-o -".to_owned()),
+        None if is_chosen => on_stdout.push(format!("--format {}", args.format.name())),
         _ => {}
     }
     if let [first, second, ..] = on_stdout.as_slice() {
@@ -131,7 +127,7 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
     if registry.plugins.is_empty() {
         anyhow::bail!(registry.nothing_found());
     }
-    let report = build(&Request {
+    let mut report = build(&Request {
         run: &run,
         baseline: baseline.as_ref().map(Opened::run),
         reference: reference.as_ref().map(Opened::run),
@@ -155,54 +151,39 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
     }
 
     let code = report.exit_code(args.fail_on.map(Level::from));
-    let top = args.top.unwrap_or(ROWS);
-    let report = if html_to.is_some() || args.charts.is_some() {
-        let mut report = report;
-        let pictures = charts::gather(&run, &mut report, html_to.is_some(), stderr);
-        if let Some(to) = html_to {
-            stderr.step("writing the page");
-            let extra = pictures.extra(top);
-            to.replace(|to| html::write(&report, &extra, to))?;
-        }
-        if let Some(dir) = &args.charts {
-            stderr.step("drawing charts");
-            pictures.charts(&report, dir)?;
-        }
-        report
-    } else {
-        report
+    let last = match report_to {
+        // Another form has standard output.
+        None if !is_chosen && !on_stdout.is_empty() => None,
+        to => Some((args.format, to.unwrap_or(Output::Stdout))),
     };
-    if let Some(to) = json_to {
-        to.replace(|to| json::write(&report, to))?;
-    }
-    if let Some(to) = markdown_to {
-        to.replace(|to| to.write_all(markdown::render(&report, top).as_bytes()))?;
+    let mut forms = outputs.iter().chain(&last);
+    let with_evidence = forms.any(|(form, _)| form.shows_timeline());
+    let charts = (with_evidence || args.charts.is_some())
+        .then(|| Charts::gather(&run, &mut report, with_evidence, stderr));
+    let layout = Layout {
+        width: page_width(args.width),
+        top: args.top,
+        detail: detail(args, stderr),
+        palette,
+        timeline: charts.as_ref().and_then(Charts::timeline),
+        evidence: charts.as_ref().map(Charts::evidence),
+    };
+    let write = |(form, to): (&dyn ReportForm, Output)| {
+        if form.shows_timeline() {
+            stderr.step("writing the page");
+        }
+        let palette = to.palette(palette);
+        to.replace(|to| form.write(&report, &Layout { palette, ..layout }, to))
+    };
+    outputs.into_iter().try_for_each(write)?;
+    if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
+        stderr.step("drawing charts");
+        charts.write(&report, dir)?;
     }
     if let Some(dir) = &args.csv {
         csv_files(&report, dir)?;
     }
-    let report_to = match report_to {
-        // Another form has standard output.
-        None if !is_chosen && !on_stdout.is_empty() => return Ok(code),
-        to => to.unwrap_or(Output::Stdout),
-    };
-    match args.format {
-        ReportFormat::Markdown => report_to.text(&markdown::render(&report, top))?,
-        ReportFormat::Json => report_to.replace(|to| json::write(&report, to))?,
-        ReportFormat::Terminal => {
-            let detail = detail(args, stderr);
-            let page = terminal::Page {
-                width: page_width(args.width),
-                top: args.top.unwrap_or(match detail {
-                    Detail::Brief | Detail::Head => BRIEF_ROWS,
-                    Detail::Full => ROWS,
-                }),
-                detail,
-                palette: report_to.palette(palette),
-            };
-            report_to.text(&terminal::render(&report, page))?;
-        }
-    }
+    last.map_or(Ok(()), write)?;
     Ok(code)
 }
 

@@ -18,10 +18,10 @@ mod tests;
 mod timeline;
 mod varint;
 
-pub use page::write;
+pub(crate) use page::Html;
 
 /// Data that the page shows beside the report.
-pub struct Extra<'a> {
+pub(crate) struct Extra<'a> {
     /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
     pub timeline: Option<&'a trueno_model::timeline::Timeline>,
     /// Rows and places of findings.

@@ -4,15 +4,44 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use trueno_model::Report;
+use trueno_model::evidence::Evidence;
 use trueno_plugin::Table;
 
 use super::shell::Shell;
 use super::{Extra, data, id, path, section, summary, text, timeline};
 use crate::chart::flame;
+use crate::form::{DEFAULT_ROWS, Layout, ReportForm};
 
 /// Switch of the critical path above the lanes, and the meaning of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
     <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
+
+/// The form for a browser.
+#[derive(Debug)]
+pub(crate) struct Html;
+
+impl ReportForm for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn about(&self) -> &'static str {
+        "For a browser: one file that needs nothing else"
+    }
+
+    fn shows_timeline(&self) -> bool {
+        true
+    }
+
+    fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
+        let extra = Extra {
+            timeline: layout.timeline,
+            evidence: layout.evidence.unwrap_or(&Evidence::default()),
+            top: layout.top.unwrap_or(DEFAULT_ROWS).max(1),
+        };
+        write(report, &extra, to)
+    }
+}
 
 /// Writes the whole page.
 ///

@@ -12,8 +12,8 @@ use trueno_model::exit;
 use trueno_render::style::Palette;
 
 use super::output::Output;
+use super::search::{isolation, search};
 use super::stderr::Stderr;
-use super::{isolation, search};
 use crate::cli::PluginCheckArgs;
 
 /// Odd inputs are small: a plugin that takes longer over one has lost itself.

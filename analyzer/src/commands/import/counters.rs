@@ -20,7 +20,7 @@ use super::summary::Counts;
 use crate::cli::ImportArgs;
 use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
-use crate::commands::to_stdout;
+use crate::commands::stdout::to_stdout;
 
 /// Unmatched kernels listed for people; JSON has all.
 const MAX_LISTED: usize = 20;

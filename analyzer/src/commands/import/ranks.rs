@@ -15,7 +15,7 @@ use super::summary::Summary;
 use crate::cli::ImportArgs;
 use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
-use crate::commands::to_stdout;
+use crate::commands::stdout::to_stdout;
 
 #[derive(Serialize)]
 struct All {

@@ -14,8 +14,8 @@ use trueno_render::style::Palette;
 
 use super::graph_input::{GraphInput, Want};
 use super::output::Output;
-use super::page_width;
 use super::stderr::Stderr;
+use super::stdout::page_width;
 use crate::cli::TreeArgs;
 
 /// Rows of a page, where the depth is not given.

@@ -25,6 +25,7 @@ use trueno_plugin::agreeing;
 
 use super::graph_input::{GraphInput, Want};
 use super::stderr::Stderr;
+use super::stdout::is_coloured;
 use crate::cli::{Color, TuiArgs};
 
 const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
@@ -67,7 +68,7 @@ pub fn tui(args: &TuiArgs, color: Color, stderr: &Stderr) -> anyhow::Result<u8> 
         source: &source,
     };
     let looks = Looks {
-        coloured: super::is_coloured(color, true),
+        coloured: is_coloured(color, true),
     };
     run(&model, looks)
 }

@@ -1,0 +1,61 @@
+//! The interface of a form of reports.
+
+use std::fmt::Debug;
+use std::io::{self, Write};
+
+use trueno_model::Report;
+use trueno_model::evidence::Evidence;
+use trueno_model::timeline::Timeline;
+
+use crate::style::Palette;
+
+/// Rows of each table where no other number is asked for.
+pub const DEFAULT_ROWS: usize = 10;
+
+/// Form that a report is written in.
+pub trait ReportForm: Debug + Sync {
+    /// Name, as `--format` takes it.
+    fn name(&self) -> &'static str;
+
+    /// Line of help.
+    fn about(&self) -> &'static str;
+
+    /// Tells whether it shows when things ran and the rows that findings rest on, which take time to read.
+    fn shows_timeline(&self) -> bool {
+        false
+    }
+
+    /// Writes the report.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Wishes of the reader, and data beside the report. A form takes of it what it shows.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    /// Columns of text.
+    pub width: usize,
+    /// Rows shown of each table; `None`: as many as the form likes.
+    pub top: Option<usize>,
+    /// Level of detail.
+    pub detail: Detail,
+    /// Colours or none.
+    pub palette: Palette,
+    /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
+    pub timeline: Option<&'a Timeline>,
+    /// Rows and places of findings.
+    pub evidence: Option<&'a Evidence>,
+}
+
+/// Level of detail of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Opening of a report, and its problems: no sections.
+    Head,
+    /// The same, and of each section the tables that fit a dozen lines; the others are named.
+    Brief,
+    /// All tables, and all that findings say.
+    Full,
+}

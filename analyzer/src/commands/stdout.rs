@@ -1,0 +1,48 @@
+//! Standard output: its colours, its width, and writing to it.
+
+use std::io::{self, IsTerminal, Write};
+
+use trueno_render::style::Palette;
+use trueno_render::terminal;
+
+use crate::cli::Color;
+
+/// Colours as asked for; on `auto` those of a terminal that has not been asked to go without.
+pub fn palette(color: Color, is_terminal: bool) -> Palette {
+    Palette::new(is_coloured(color, is_terminal))
+}
+
+/// Tells whether colours are wanted, as [`palette`] does.
+pub(super) fn is_coloured(color: Color, is_terminal: bool) -> bool {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => is_terminal && !unwanted,
+    }
+}
+
+/// Tells whether a person reads standard output as it comes.
+pub(super) fn on_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Columns of a page: as asked for, else those of the terminal, else the fewest.
+pub(super) fn page_width(asked: Option<u16>) -> usize {
+    let fewest = *terminal::WIDTHS.start();
+    match asked {
+        Some(width) => usize::from(width),
+        None if on_terminal() => terminal_size::terminal_size()
+            .map_or(fewest, |(width, _)| usize::from(width.0))
+            .max(fewest),
+        None => fewest,
+    }
+}
+
+/// Standard output, all at once: a report is data, and a broken pipe is an error to be seen.
+pub(super) fn to_stdout(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
