@@ -33,7 +33,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// That of a finding.
-    pub fn of(&self, section: usize, finding: usize) -> Option<&Shown> {
+    pub fn get(&self, section: usize, finding: usize) -> Option<&Shown> {
         self.shown.get(&(section, finding))
     }
 }

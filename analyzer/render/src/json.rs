@@ -147,7 +147,7 @@ impl Serialize for AsJson<'_, Report> {
             },
         )?;
         map.serialize_entry("run", &AsJson(&self.0.header))?;
-        map.serialize_entry("top", &Top::of(self.0))?;
+        map.serialize_entry("top", &Top::from_report(self.0))?;
         map.serialize_entry(
             "sections",
             &self.0.sections.iter().map(AsJson).collect::<Vec<_>>(),

@@ -14,10 +14,6 @@ pub mod markdown;
 mod share;
 pub mod style;
 pub mod terminal;
-mod terminal_choice;
-mod terminal_findings;
-mod terminal_section;
-mod terminal_table;
 #[cfg(test)]
 mod testing;
 pub mod top;

@@ -67,7 +67,7 @@ pub fn render(report: &Report, top: usize) -> String {
     for (name, value) in header_text::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
     }
-    holds_back(&mut out, &Top::of(report));
+    holds_back(&mut out, &Top::from_report(report));
     most_important(&mut out, report);
     for section in &report.sections {
         section_text(&mut out, section, top);
@@ -170,7 +170,7 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
         finding_text(out, finding);
     }
     for table in &section.tables {
-        table_text(out, &heading(table.name()), &View::of(table, top));
+        table_text(out, &heading(table.name()), &View::new(table, top));
     }
     line(out, format_args!("\n</details>"));
 }
@@ -324,7 +324,7 @@ mod tests {
             .finish()
             .unwrap();
         let mut out = String::new();
-        table_text(&mut out, "by name", &View::of(&table, 2));
+        table_text(&mut out, "by name", &View::new(&table, 2));
         assert_eq!(
             out,
             "\n**by name**\n\n| name | self |\n| --- | ---: |\n| a\\|b | 3 ms |\n| &lt;script> | 2 ns |\n\n… and 1 more row\n"

@@ -56,7 +56,7 @@ pub struct Top {
 
 impl Top {
     /// Of a report.
-    pub fn of(report: &Report) -> Self {
+    pub fn from_report(report: &Report) -> Self {
         let not_judged = |reason: String| Self {
             status: Judged::NotJudged,
             reason: Some(reason),

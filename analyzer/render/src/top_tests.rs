@@ -71,7 +71,7 @@ fn json_has_the_same_as_key_top() {
 fn what_was_not_judged_is_not_called_fine() {
     let absent = testing::report(vec![]);
     assert_eq!(
-        Top::of(&absent).none(),
+        Top::from_report(&absent).none(),
         "not judged: the plugin bottleneck did not run"
     );
     assert!(
@@ -82,10 +82,10 @@ fn what_was_not_judged_is_not_called_fine() {
     failed.status = SectionStatus::Failed;
     failed.message = Some("panicked".into());
     assert_eq!(
-        Top::of(&testing::report(vec![failed])).status,
+        Top::from_report(&testing::report(vec![failed])).status,
         Judged::NotJudged
     );
-    let nothing = Top::of(&testing::report(vec![section(0)]));
+    let nothing = Top::from_report(&testing::report(vec![section(0)]));
     assert_eq!(nothing.status, Judged::NothingFound);
     assert_eq!(
         nothing.none(),

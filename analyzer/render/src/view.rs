@@ -38,7 +38,7 @@ pub struct View {
 
 impl View {
     /// The first `top` rows.
-    pub fn of(table: &Table, top: usize) -> View {
+    pub fn new(table: &Table, top: usize) -> View {
         let rows = table.rows().min(top);
         let mut view = View {
             columns: Vec::new(),
@@ -153,7 +153,7 @@ mod tests {
             .f64("wall_share", [Some(0.5), None, Some(0.1)])
             .finish()
             .unwrap();
-        let view = View::of(&table, 2);
+        let view = View::new(&table, 2);
         assert_eq!(view.constant, ["lane kind: host"]);
         assert_eq!(view.not_measured, ["elements/s"]);
         let headings: Vec<&str> = view
@@ -180,7 +180,7 @@ mod tests {
             .finish()
             .unwrap();
         assert_eq!(
-            View::of(&table, 9).columns[0].cells,
+            View::new(&table, 9).columns[0].cells,
             ["1.000000 s", "1.000001 s", "0.000000 s"]
         );
     }
@@ -192,7 +192,7 @@ mod tests {
             .text("name", Vec::<&str>::new())
             .finish()
             .unwrap();
-        let view = View::of(&table, 5);
+        let view = View::new(&table, 5);
         assert_eq!(view.columns.len(), 2);
         assert_eq!((view.rows, view.rest), (0, None));
     }

@@ -1,6 +1,7 @@
 //! Charts: what a plugin asks for, laid out as shapes once, and drawn by plotters as SVG or PNG.
 //!
-//! Each kind is a file that makes a [`Scene`]; nothing but [`render`](Scene::svg_file) knows how
+//! A kind of chart is a file that makes a [`Scene`] and a line of [`scene_of`], which the compiler misses when it is
+//! not there; nothing but [`render`](Scene::svg_file) knows how
 //! shapes are drawn. Text is measured and, for PNG, drawn with a font that comes along.
 
 mod axis;

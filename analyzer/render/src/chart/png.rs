@@ -1,6 +1,7 @@
 //! Pixels as a PNG file.
 //!
-//! The encoder is ours (thirty lines over zlib, which is there): plotters' own brings a crate with ten formats.
+//! The encoder is ours, thirty lines over the zlib that is there: plotters' own brings a crate with ten formats, and
+//! the crate `png` a second deflate with another output, for filters that areas of one colour gain nothing from.
 
 use std::io::Write;
 

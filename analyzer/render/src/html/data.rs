@@ -75,7 +75,7 @@ impl<'a> Texts<'a> {
 
 /// The columns of a table that differ from row to row, with the first rows of each.
 pub(super) fn table<'a>(id: &str, table: &'a Table, most: usize, texts: &mut Texts<'a>) -> Value {
-    let view = View::of(table, 0);
+    let view = View::new(table, 0);
     let rows = table.rows().min(most);
     let columns: Vec<Value> = table
         .columns()

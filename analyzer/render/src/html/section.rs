@@ -108,7 +108,7 @@ fn finding(
     for part in [&finding.detail, &finding.suggestion].into_iter().flatten() {
         let _ = write!(out, "<p>{}</p>", text(part));
     }
-    let shown = extra.evidence.of(section, number);
+    let shown = extra.evidence.get(section, number);
     if let Some(Value::String(sql)) = &finding.evidence {
         let count = shown.map_or(String::new(), |shown| format!(" ({})", shown.of));
         let _ = write!(

@@ -238,7 +238,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
 pub(super) fn place(out: &mut String, extra: &Extra<'_>, section: usize, finding: usize) {
     let place = extra
         .evidence
-        .of(section, finding)
+        .get(section, finding)
         .and_then(|shown| shown.place);
     if let (Some(place), true) = (place, extra.timeline.is_some()) {
         let _ = write!(

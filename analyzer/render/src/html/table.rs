@@ -43,7 +43,7 @@ pub fn write(out: &mut String, id: &str, table: &Table, top: usize, kept: usize,
 
 /// The rows alone.
 pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
-    let view = View::of(table, top);
+    let view = View::new(table, top);
     let mut notes = view.constant.clone();
     if !view.columns.is_empty() {
         out.push_str("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");

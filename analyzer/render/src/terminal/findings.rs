@@ -2,10 +2,10 @@
 
 use trueno_model::{Finding, Level, Report, Section, width};
 
-use super::form::Detail;
-use super::style::Meaning;
-use super::terminal::{INDENT, Out};
-use super::top::{self, Top};
+use super::{INDENT, Out};
+use crate::form::Detail;
+use crate::style::Meaning;
+use crate::top::{self, Top};
 
 /// Findings at the top of a full page, whose sections have them all.
 const OF_FULL: usize = 3;
@@ -16,7 +16,7 @@ const MAX_WARNINGS: usize = 8;
 
 /// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out) {
-    let top = Top::of(report);
+    let top = Top::from_report(report);
     out.blank();
     let title = "what holds it back";
     if top.findings.is_empty() {

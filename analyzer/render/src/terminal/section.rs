@@ -4,13 +4,13 @@ use trueno_model::units::{self, Unit};
 use trueno_model::{Section, SectionStatus, width};
 use trueno_plugin::Table;
 
-use super::form::Detail;
-use super::style::Meaning;
-use super::terminal::{INDENT, Out, Page};
-use super::terminal_choice::{self as choice, Choice};
-use super::terminal_findings;
-use super::terminal_table::{self as fitted, Absent};
-use super::view::{View, heading};
+use super::choice::{self, Choice};
+use super::findings;
+use super::table::{self as fitted, Absent};
+use super::{INDENT, Out, Page};
+use crate::form::Detail;
+use crate::style::Meaning;
+use crate::view::{View, heading};
 
 /// Its name, what became of it, its tables; on a full page its findings, which a brief one has in its head.
 pub fn lines(section: &Section, out: &mut Out) {
@@ -41,7 +41,7 @@ pub fn lines(section: &Section, out: &mut Out) {
     }
     tables(section, out);
     if full {
-        terminal_findings::of_section(section, out);
+        findings::of_section(section, out);
     }
 }
 
@@ -84,7 +84,7 @@ fn tables(section: &Section, out: &mut Out) {
 }
 
 fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
-    let view = View::of(table, rows);
+    let view = View::new(table, rows);
     let room = page.width - 2 * INDENT;
     let faint = |text: &str| page.palette.paint(Meaning::Faint, text);
     let indent = " ".repeat(2 * INDENT);

@@ -31,7 +31,7 @@ proptest! {
         let names: Vec<String> = rows.iter().map(|row| row.0.clone()).collect();
         let numbers: Vec<i64> = rows.iter().map(|row| row.1).collect();
         let shares: Vec<Option<f64>> = rows.iter().map(|row| row.2).collect();
-        let view = View::of(&table(&names, &numbers, &shares, columns), 10);
+        let view = View::new(&table(&names, &numbers, &shares, columns), 10);
         let lines = lines(&view, room, Absent::Named, Palette::new(false));
         for line in &lines {
             prop_assert!(width::of(line) <= room, "{} > {room}: {line}", width::of(line));
@@ -55,7 +55,12 @@ fn a_narrow_terminal_drops_columns_from_the_right_but_keeps_the_bars() {
         .i64("extra_two_ns", [1, 2])
         .finish()
         .unwrap();
-    let shown = lines(&View::of(&table, 5), 56, Absent::Named, Palette::new(false));
+    let shown = lines(
+        &View::new(&table, 5),
+        56,
+        Absent::Named,
+        Palette::new(false),
+    );
     assert!(
         shown[0].contains("wall share") && !shown[0].contains("extra two"),
         "{shown:?}"
@@ -69,7 +74,7 @@ fn a_narrow_terminal_drops_columns_from_the_right_but_keeps_the_bars() {
 }
 
 fn built(table: trueno_plugin::TableBuilder, room: usize, absent: Absent) -> Vec<String> {
-    let view = View::of(&table.finish().unwrap(), 5);
+    let view = View::new(&table.finish().unwrap(), 5);
     lines(&view, room, absent, Palette::new(false))
 }
 

@@ -1,18 +1,24 @@
 //! The form for a terminal. No line is wider than asked.
 
+mod choice;
+mod findings;
+mod section;
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::io::{self, Write};
 
 use trueno_model::{Report, SectionStatus, width};
 
-use super::form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
-use super::style::{Meaning, Palette};
-use super::{terminal_choice as choice, terminal_findings, terminal_section};
+use crate::form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 use crate::header_text;
 use crate::header_text::Completeness;
+use crate::style::{Meaning, Palette};
 
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
-pub(super) const INDENT: usize = 2;
+pub(crate) const INDENT: usize = 2;
 /// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
 const MIN_BESIDE: usize = 24;
 
@@ -71,8 +77,8 @@ pub fn render(report: &Report, page: Page) -> String {
         text: String::new(),
     };
     header(report, &mut out);
-    terminal_findings::holds_back(report, &mut out);
-    terminal_findings::head(report, &mut out);
+    findings::holds_back(report, &mut out);
+    findings::head(report, &mut out);
     match page.detail {
         Detail::Head => failures(report, &mut out),
         Detail::Brief | Detail::Full => sections(report, &mut out),
@@ -109,11 +115,11 @@ fn sections(report: &Report, out: &mut Out) {
         .partition(|section| brief && section.status == SectionStatus::Skipped);
     let mut silent = Vec::new();
     for section in first.into_iter().chain(others) {
-        match brief.then(|| terminal_section::silent(section)).flatten() {
+        match brief.then(|| section::silent(section)).flatten() {
             Some(names) => silent.push((section, names)),
             None => {
                 out.blank();
-                terminal_section::lines(section, out);
+                section::lines(section, out);
             }
         }
     }
@@ -136,32 +142,32 @@ fn sections(report: &Report, out: &mut Out) {
     out.hanging(0, ("more:", Meaning::Faint), more, Some(Meaning::Faint));
 }
 
-pub(super) struct Out {
-    pub(super) page: Page,
+pub(crate) struct Out {
+    pub(crate) page: Page,
     text: String,
 }
 
 impl Out {
-    pub(super) fn line(&mut self, line: &str) {
+    pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.line("");
     }
 
-    pub(super) fn paint(&self, meaning: Meaning, text: &str) -> String {
+    pub(crate) fn paint(&self, meaning: Meaning, text: &str) -> String {
         self.page.palette.paint(meaning, text)
     }
 
     /// A heading, and faintly what it is over.
-    pub(super) fn titled(&mut self, title: &str, of: &str) {
+    pub(crate) fn titled(&mut self, title: &str, of: &str) {
         self.hanging(0, (title, Meaning::Heading), of, Some(Meaning::Faint));
     }
 
     /// `lead` painted, then `text` beside it, wrapped and indented under itself.
-    pub(super) fn hanging(
+    pub(crate) fn hanging(
         &mut self,
         indent: usize,
         lead: (&str, Meaning),
@@ -233,7 +239,7 @@ fn problems(report: &Report, out: &mut Out) {
         out.hanging(
             INDENT,
             (
-                terminal_findings::severity(problem.severity),
+                findings::severity(problem.severity),
                 problem.severity.into(),
             ),
             &header_text::problem(problem),
@@ -241,7 +247,3 @@ fn problems(report: &Report, out: &mut Out) {
         );
     }
 }
-
-#[cfg(test)]
-#[path = "terminal_tests.rs"]
-mod tests;

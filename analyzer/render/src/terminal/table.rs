@@ -8,8 +8,8 @@
 use trueno_model::units::Unit;
 use trueno_model::width;
 
-use super::style::{Meaning, Palette};
-use super::view::View;
+use crate::style::{Meaning, Palette};
+use crate::view::View;
 
 /// The text that tells rows apart is not made narrower than this.
 const MIN_TEXT: usize = 22;
@@ -254,5 +254,5 @@ fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
 }
 
 #[cfg(test)]
-#[path = "terminal_table_tests.rs"]
+#[path = "table_tests.rs"]
 mod tests;
