@@ -34,9 +34,10 @@ impl ReportForm for Html {
     }
 
     fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
+        let no_evidence = Evidence::default();
         let extra = Extra {
             timeline: layout.timeline,
-            evidence: layout.evidence.unwrap_or(&Evidence::default()),
+            evidence: layout.evidence.unwrap_or(&no_evidence),
             top: layout.top.unwrap_or(DEFAULT_ROWS).max(1),
         };
         write(report, &extra, to)
@@ -44,10 +45,7 @@ impl ReportForm for Html {
 }
 
 /// Writes the whole page.
-///
-/// # Errors
-/// Those of `to`.
-pub fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Result<()> {
     let facts = &report.header.facts;
     let title = facts
         .label

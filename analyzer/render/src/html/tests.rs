@@ -5,6 +5,7 @@ use trueno_model::timeline::{Row, Span, Timeline};
 use trueno_model::{Level, Report};
 use trueno_plugin::{Chart, Table};
 
+use super::page::write;
 use super::*;
 use crate::testing::{finding, report, section};
 
