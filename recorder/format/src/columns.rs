@@ -71,7 +71,11 @@ impl Columns {
     #[inline(always)]
     pub fn push<R: TableRow>(&mut self, row: &R) {
         debug_assert_eq!(self.table.name, R::TABLE.schema().name);
-        self.fill_row(|cells| row.put_into(cells));
+        // No closure here: one would be compiled out of line, with the whole row in memory.
+        let mut cells = self.begin_row();
+        row.put_into(&mut cells);
+        let end = cells.end();
+        self.end_row(end);
     }
 
     /// Adds a row of the writer's own.
@@ -80,33 +84,36 @@ impl Columns {
         self.push(row);
     }
 
-    /// Adds a row of the writer's own: `fill` must give every cell.
+    /// Adds a row of the writer's own: `fill` must give every cell. There must be room.
     pub(crate) fn fill_own_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
         self.set_origin(RowOrigin::OWN);
-        self.fill_row(fill);
+        let mut cells = self.begin_row();
+        fill(&mut cells);
+        let end = cells.end();
+        self.end_row(end);
     }
 
-    /// Adds a row: `fill` must give every cell. There must be room.
     #[inline(always)]
-    fn fill_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
+    fn begin_row(&mut self) -> Row<'_> {
         let (first, values) = self.waiting.split();
-        let mut row = Row {
+        Row {
             next: 0,
             at: self.rows & (BATCH_ROWS - 1),
             present: 0,
             varies: self.varies,
             first,
             values,
-        };
-        fill(&mut row);
+        }
+    }
+
+    /// With the number of cells that were given, and the columns that vary now.
+    #[inline(always)]
+    fn end_row(&mut self, (cells, varies): (usize, u64)) {
         debug_assert_eq!(
-            row.next,
+            cells,
             self.table.columns.len(),
             "a row has as many cells as its table columns"
         );
-        let present = row.present;
-        row.value(present);
-        let varies = row.varies;
         if varies != self.varies {
             self.set_varies(varies);
         }
@@ -161,6 +168,14 @@ impl Columns {
 }
 
 impl Row<'_> {
+    /// Puts the last cell, which says what is there.
+    #[inline(always)]
+    fn end(mut self) -> (usize, u64) {
+        let (cells, present) = (self.next, self.present);
+        self.value(present);
+        (cells, self.varies)
+    }
+
     #[inline(always)]
     fn store(&mut self, column: usize, value: u64) {
         if self.varies >> column & 1 == 1 {
@@ -251,7 +266,7 @@ mod tests {
             let mut columns = Columns::anonymous(table).unwrap();
             for rows in batches {
                 for cells in &rows {
-                    columns.fill_row(|row| {
+                    columns.fill_own_row(|row| {
                         for (cell, column) in cells.iter().zip(table.columns) {
                             match cell {
                                 Some(value) if !column.nullable => row.value(*value),
