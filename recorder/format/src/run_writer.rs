@@ -146,15 +146,6 @@ impl RunWriter {
         })
     }
 
-    /// Adds a ceiling.
-    ///
-    /// # Errors
-    /// As [`RunWriter::add`].
-    pub fn add_ceiling(&mut self, ceiling: &Ceiling) -> Result<(), Error> {
-        let row = ceiling.row(&mut self.texts);
-        self.add(&row)
-    }
-
     /// Rows of a table so far.
     pub fn rows(&self, table: TableId) -> u64 {
         let writer = &self.tables[table as usize];

@@ -12,7 +12,7 @@ use super::AttachError;
 use crate::CpuCeilings;
 use trueno_format::run_json::Table;
 use trueno_format::run_writer::{Cell, RunWriter};
-use trueno_format::schema::{self, ColumnType, TableId};
+use trueno_format::schema::{ColumnType, TableId};
 
 /// The table, and the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";
