@@ -12,7 +12,7 @@ use trueno_format::edit::{FileError, NOT_LINKED, added_rows, link_or_copy, write
 use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table};
 use trueno_format::run_writer::RunWriter;
 
-use super::{manifest, ranks};
+use super::{manifest, rank_folders};
 
 /// The reason why nothing was added.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ impl Adding {
     /// # Errors
     /// See [`AddError`].
     pub fn begin(from: &Path, to: &Path) -> Result<Self, AddError> {
-        if let ranks::Found::Ranks(_) = ranks::find(from) {
+        if let rank_folders::Found::Ranks(_) = rank_folders::find(from) {
             return Err(AddError::Ranks(from.to_path_buf()));
         }
         match manifest::read(from, &mut Vec::new()) {

@@ -11,7 +11,8 @@ use trueno_model::{Problem, RunFacts, TableInfo};
 
 use super::columns::Published;
 use super::journal::Journal;
-use super::ranks::{self, Folders, Found, Ranks};
+use super::rank_folders::{self, Folders, Found};
+use super::ranks::Ranks;
 use super::scan::Gathered;
 use super::segment::Segment;
 use super::sources::{SourceError, Sources};
@@ -49,7 +50,7 @@ impl Run {
     /// If there is no such directory, if it is no run, if a newer major version of the
     /// format wrote it, or if the directory cannot be listed.
     pub fn open(path: &Path) -> Result<Run, RunError> {
-        let folders = match ranks::find(path) {
+        let folders = match rank_folders::find(path) {
             Found::One => return Run::open_one(path),
             Found::OneBesideRanks(problem) => {
                 let mut run = Run::open_one(path)?;
@@ -68,7 +69,7 @@ impl Run {
     /// As [`Run::open`], of any of them; there is none.
     pub fn open_together(paths: &[PathBuf]) -> Result<Run, RunError> {
         for path in paths {
-            if matches!(ranks::find(path), Found::Ranks(_)) {
+            if matches!(rank_folders::find(path), Found::Ranks(_)) {
                 return Err(RunError::NotARun {
                     path: path.clone(),
                     reason: "it is a folder of ranks, which cannot be one of several runs",

@@ -19,7 +19,7 @@ pub use error::RecoverError;
 
 use super::completeness::Writer;
 use super::scan::Gathered;
-use super::{Run, ranks};
+use super::{Run, rank_folders};
 use place::Place;
 use stage::Stage;
 use trueno_model::{Level, Problem, RunState};
@@ -89,7 +89,7 @@ pub fn recover(
     to: Option<&Path>,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Recovered, RecoverError> {
-    if let ranks::Found::Ranks(_) = ranks::find(path) {
+    if let rank_folders::Found::Ranks(_) = rank_folders::find(path) {
         return Err(RecoverError::Ranks(path.to_path_buf()));
     }
     let place = Place::of(path, to)?;

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::isolate::{Isolation, Which};
+use super::isolate::limits::{Isolation, Which};
 use super::permissions;
 
 /// Environment variable with further folders, separated as in `PATH`.

@@ -14,8 +14,10 @@ use trueno_engine::query::{Planned, QueryError};
 use trueno_plugin::abi;
 use trueno_plugin::arrow::ArrowArrayStream;
 
-use super::call::{FailureKind, Obstacle, Outcome, Sources, call, database, empty, judge};
-use super::{Input, Plugin};
+use super::call::{call, empty, judge};
+use super::descriptor::{Input, Plugin};
+use super::inputs::{Obstacle, Sources, database};
+use super::outcome::{FailureKind, Outcome};
 
 /// The reason why a query that could be planned could not be run.
 type Failure = Rc<RefCell<Option<String>>>;

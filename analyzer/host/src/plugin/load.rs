@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use trueno_plugin::abi;
 
-use super::isolate::{self, Limits};
-use super::{Descriptor, Execution, Input, Plugin};
+use super::descriptor::{Descriptor, Execution, Input, Plugin};
 
 /// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -106,19 +105,6 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
         descriptor,
         file: file.to_path_buf(),
         execution: Execution::InProcess(entry),
-    })
-}
-
-/// As [`load`], in a process of its own; nothing of the library runs in this one.
-///
-/// # Errors
-/// As [`load`], and when loading it ends that process.
-pub fn load_isolated(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
-    let descriptor = isolate::describe(file, limits).map_err(LoadError::Isolated)?;
-    Ok(Plugin {
-        descriptor,
-        file: file.to_path_buf(),
-        execution: Execution::Isolated(limits.clone()),
     })
 }
 

@@ -1,81 +1,27 @@
 //! Plugins: where they are found, how they are loaded, how they are run.
 
 mod call;
+mod descriptor;
 mod find;
 mod host;
+mod inputs;
 pub mod isolate;
 mod lazy_inputs;
 mod load;
 mod option_schema;
+mod outcome;
 mod permissions;
 mod registry;
+mod run;
 
-pub use call::{FailureKind, Outcome, Sources, gather, run, run_on};
+pub use descriptor::{Descriptor, Execution, Input, Plugin};
 pub use find::{
     Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find, id_of,
 };
 pub use host::Taken;
-pub use load::{LoadError, load, load_isolated};
+pub use inputs::{Sources, gather};
+pub use load::{LoadError, load};
 pub use option_schema::{OptionSchema, known_options, refused_options};
+pub use outcome::{FailureKind, Outcome};
 pub use registry::{Entry, Registry, RegistryError, Status};
-
-use std::path::PathBuf;
-
-use serde::{Deserialize, Serialize};
-
-/// One table a plugin wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
-    /// Name, by which the plugin asks for it.
-    pub name: String,
-    /// The query over the published tables and other plugins' tables.
-    pub sql: String,
-    /// Tells whether the query is asked of the baseline run.
-    pub baseline: bool,
-    /// Tells whether the plugin can do without.
-    pub optional: bool,
-}
-
-/// A plugin's description of itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Descriptor {
-    /// Name, and namespace of its tables.
-    pub id: String,
-    /// Version of the plugin.
-    pub version: String,
-    /// One line for people.
-    pub summary: String,
-    /// Compiler, target and commit it was built with.
-    pub build: String,
-    /// Minor version of the ABI it was built against.
-    pub abi_minor: u32,
-    /// Its inputs, in its own order.
-    pub inputs: Vec<Input>,
-}
-
-impl Descriptor {
-    /// Tells whether an input names this table.
-    pub fn reads(&self, table: &str) -> bool {
-        self.inputs.iter().any(|input| input.sql.contains(table))
-    }
-}
-
-/// A plugin, ready to run. One in memory is never unloaded.
-#[derive(Clone, Debug)]
-pub struct Plugin {
-    /// Its description of itself.
-    pub descriptor: Descriptor,
-    /// The library it came from.
-    pub file: PathBuf,
-    /// Where it runs.
-    pub execution: Execution,
-}
-
-/// Where a plugin runs.
-#[derive(Clone, Debug)]
-pub enum Execution {
-    /// In this process.
-    InProcess(trueno_plugin::abi::RunFn),
-    /// In a process of its own, with these limits.
-    Isolated(isolate::Limits),
-}
+pub use run::{run, run_on};

@@ -8,8 +8,9 @@
 use std::time::Duration;
 
 use super::call::OPTION_HINT;
+use super::descriptor::{Execution, Plugin};
 use super::isolate::{self, Limits};
-use super::{Execution, FailureKind, Outcome, Plugin};
+use super::outcome::{FailureKind, Outcome};
 
 /// Options that a plugin names.
 #[derive(Clone, Debug, PartialEq, Eq)]

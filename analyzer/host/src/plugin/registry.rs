@@ -1,9 +1,11 @@
 //! The registry of plugins: found, loaded, and what became of the others.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::find::PATH_VARIABLE;
-use super::{FindError, LoadError, Place, Plugin, Search, find, load, load_isolated};
+use super::descriptor::{Execution, Plugin};
+use super::find::{FindError, PATH_VARIABLE, Place, Search, find};
+use super::isolate::{self, Limits};
+use super::load::{LoadError, load};
 
 /// Outcome of loading one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -187,4 +189,14 @@ impl Registry {
         ));
         text
     }
+}
+
+/// As [`load`], in a process of its own; nothing of the library runs in this one.
+fn load_isolated(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
+    let descriptor = isolate::describe(file, limits).map_err(LoadError::Isolated)?;
+    Ok(Plugin {
+        descriptor,
+        file: file.to_path_buf(),
+        execution: Execution::Isolated(limits.clone()),
+    })
 }

@@ -21,7 +21,7 @@ mod crash;
 mod exit_reason;
 #[cfg(target_os = "linux")]
 mod input_reader;
-mod limits;
+pub(super) mod limits;
 #[cfg(target_os = "linux")]
 mod message;
 #[cfg(target_os = "linux")]
@@ -39,7 +39,8 @@ use std::path::Path;
 
 use polars::prelude::DataFrame;
 
-use super::{Descriptor, Outcome};
+use super::descriptor::Descriptor;
+use super::outcome::Outcome;
 
 /// Tells whether this system can do it.
 pub const AVAILABLE: bool = cfg!(target_os = "linux");
@@ -63,7 +64,7 @@ pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &
     {
         let _ = (inputs, options);
         Outcome::Failed {
-            kind: super::FailureKind::Ended,
+            kind: super::outcome::FailureKind::Ended,
             message: unavailable(file, limits),
             taken: Default::default(),
         }

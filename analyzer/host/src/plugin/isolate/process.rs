@@ -17,7 +17,9 @@ use super::message::{Inbox, Kind};
 use super::request::{Request, Task, write_inputs};
 use super::{Limits, tables};
 use crate::plugin::call::judge;
-use crate::plugin::{Descriptor, FailureKind, Outcome, Taken};
+use crate::plugin::descriptor::Descriptor;
+use crate::plugin::host::Taken;
+use crate::plugin::outcome::{FailureKind, Outcome};
 
 /// The hidden verb.
 pub const VERB: &str = "plugin-host";

@@ -1,48 +1,38 @@
 //! A folder of runs, `rank=<n>/` each, opened as one.
 //!
-//! Every rank is a run of its own, opened and checked as such. `find` lists them, `align` puts
-//! them on one timeline, `facts` sums them up, and `combine` makes one table of theirs, in which
-//! `keys` keeps ids, threads and devices of different ranks apart.
-
-mod align;
-mod combine;
-mod facts;
-mod find;
-mod keys;
-mod published;
+//! Every rank is a run of its own, opened and checked as such. `rank_folders` lists them, `rank_alignment`
+//! puts them on one timeline, `rank_facts` sums them up, and `rank_tables` makes one table of theirs, in
+//! which `rank_keys` keeps ids, threads and devices of different ranks apart.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use polars::prelude::{DataFrame, PolarsResult};
+use trueno_model::{Problem, RunFacts, TableInfo};
 
-pub use find::is_run;
-pub(super) use find::{Folders, Found, find};
-
+use super::rank_folders::Folders;
+use super::rank_tables::Combined;
 use super::sources::SourceError;
-use super::{Run, RunError};
+use super::{Run, RunError, rank_alignment, rank_facts, rank_keys, rank_published, rank_tables};
 use crate::catalog;
 use crate::query::Database;
-use combine::Combined;
-use trueno_model::TableInfo;
-use trueno_model::{Problem, RunFacts};
 
 /// One rank that could be opened.
-struct Member {
-    rank: u32,
-    run: Run,
+pub(super) struct Member {
+    pub(super) rank: u32,
+    pub(super) run: Run,
     /// Offset of its times.
-    offset_ns: i64,
+    pub(super) offset_ns: i64,
     /// Rows and values that cannot be kept apart, and are left out.
-    beyond: keys::Beyond,
+    pub(super) beyond: rank_keys::Beyond,
 }
 
 /// The ranks of a run.
 pub(super) struct Ranks {
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     /// In the order of the problems of the whole: whose they are.
-    whose: Vec<Option<u32>>,
-    tables: BTreeMap<String, Combined>,
+    pub(super) whose: Vec<Option<u32>>,
+    pub(super) tables: BTreeMap<String, Combined>,
 }
 
 impl Ranks {
@@ -82,7 +72,7 @@ impl Ranks {
             match Run::open_one(&folder) {
                 Ok(run) => members.push(Member {
                     rank,
-                    beyond: keys::Beyond::of(&run),
+                    beyond: rank_keys::Beyond::of(&run),
                     run,
                     offset_ns: 0,
                 }),
@@ -100,7 +90,7 @@ impl Ranks {
                 reason: "none of its folders rank=<n> can be read",
             }));
         }
-        let missing = facts::missing(&members, &lost, &folders.expected);
+        let missing = rank_facts::missing(&members, &lost, &folders.expected);
         if !missing.is_empty() {
             let text = format!(
                 "{} of the run {} not here: what ran there is in no figure",
@@ -109,7 +99,7 @@ impl Ranks {
             );
             problems.push((None, Problem::warning("rank_missing", text)));
         }
-        problems.extend(align::align(&mut members));
+        problems.extend(rank_alignment::align(&mut members));
         for member in &members {
             let rank = member.rank;
             let all = member.run.problems().iter().cloned();
@@ -119,9 +109,9 @@ impl Ranks {
                 (Some(rank), problem)
             }));
         }
-        let tables = combine::tables(&members, &mut problems);
+        let tables = rank_tables::tables(&members, &mut problems);
         let is_whole = missing.is_empty() && lost.is_empty();
-        let facts = facts::combine(&members, is_whole);
+        let facts = rank_facts::combine(&members, is_whole);
         let (whose, problems) = problems.into_iter().unzip();
         let ranks = Ranks {
             members,
@@ -133,7 +123,7 @@ impl Ranks {
 
     /// As [`Run::tables`].
     pub(super) fn tables(&self, problems: &[Problem]) -> Vec<TableInfo> {
-        published::tables(self, problems)
+        rank_published::tables(self, problems)
     }
 
     /// As [`Run::sql_context`].
@@ -154,9 +144,9 @@ impl Ranks {
         }
         let own: [(&str, PolarsResult<DataFrame>); 4] = [
             ("run", super::tables::run(facts)),
-            ("segments", published::segments(self)),
-            ("problems", published::problems(self, problems)),
-            (catalog::RANKS, published::ranks(facts)),
+            ("segments", rank_published::segments(self)),
+            ("problems", rank_published::problems(self, problems)),
+            (catalog::RANKS, rank_published::ranks(facts)),
         ];
         for (name, frame) in own {
             database.register(name, frame.map_err(|error| failed(name, error))?);

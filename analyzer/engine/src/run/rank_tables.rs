@@ -10,7 +10,8 @@ use trueno_format::schema::{self, Scope};
 use trueno_model::{ColumnInfo, Problem};
 use trueno_plugin::rank::PLACE_BITS;
 
-use super::{Member, keys};
+use super::rank_keys;
+use super::ranks::Member;
 use crate::catalog;
 
 /// Name of the column that says whose a row is.
@@ -117,7 +118,7 @@ impl Combined {
         let known = schema::table(name);
         let mut frame = frame;
         if member.beyond.rows.contains_key(name)
-            && let Some(out) = known.and_then(keys::left_out)
+            && let Some(out) = known.and_then(rank_keys::left_out)
         {
             frame = frame.filter(out.not());
         }
@@ -131,7 +132,7 @@ impl Combined {
                     Some(column) => {
                         device_names |= column.scope() == Scope::PlaceName;
                         let beyond = member.beyond.has(name, name_of);
-                        keys::moved(column, member.rank, member.offset_ns, beyond)
+                        rank_keys::moved(column, member.rank, member.offset_ns, beyond)
                     }
                     None => col(name_of),
                 },

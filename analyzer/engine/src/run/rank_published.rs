@@ -4,8 +4,8 @@ use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Se
 use trueno_format::schema;
 use trueno_model::{Problem, RunFacts, TableInfo};
 
-use super::Ranks;
-use super::combine::RANK;
+use super::rank_tables::RANK;
+use super::ranks::Ranks;
 use crate::catalog::{self, RANKS};
 use crate::run::segment::Segment;
 use crate::run::tables;
@@ -46,7 +46,7 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
 
 /// With their ranks, and names from the folder of the whole.
 fn all_segments(ranks: &Ranks) -> Vec<(u64, Segment)> {
-    let of = |member: &super::Member| {
+    let of = |member: &super::ranks::Member| {
         let rank = member.rank;
         let renamed = member.run.segments().iter().map(move |segment| {
             let mut segment = segment.clone();

@@ -21,7 +21,7 @@ use trueno_model::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Member;
+use super::ranks::Member;
 
 /// Value of an imported trace that says how many ranks its job had.
 const WORLD_SIZE: &str = "trace.distributedInfo.world_size";

@@ -6,7 +6,7 @@
 
 use trueno_model::{Problem, ranks};
 
-use super::Member;
+use super::ranks::Member;
 
 /// Moves the ranks to where they belong, and says what is doubtful about it.
 pub(super) fn align(members: &mut [Member]) -> Vec<(Option<u32>, Problem)> {

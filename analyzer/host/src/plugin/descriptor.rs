@@ -1,0 +1,65 @@
+//! A plugin as it describes itself, and where it runs.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use trueno_plugin::abi;
+
+use super::isolate::limits::Limits;
+
+/// One table a plugin wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Name, by which the plugin asks for it.
+    pub name: String,
+    /// The query over the published tables and other plugins' tables.
+    pub sql: String,
+    /// Tells whether the query is asked of the baseline run.
+    pub baseline: bool,
+    /// Tells whether the plugin can do without.
+    pub optional: bool,
+}
+
+/// A plugin's description of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Descriptor {
+    /// Name, and namespace of its tables.
+    pub id: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// One line for people.
+    pub summary: String,
+    /// Compiler, target and commit it was built with.
+    pub build: String,
+    /// Minor version of the ABI it was built against.
+    pub abi_minor: u32,
+    /// Its inputs, in its own order.
+    pub inputs: Vec<Input>,
+}
+
+impl Descriptor {
+    /// Tells whether an input names this table.
+    pub fn reads(&self, table: &str) -> bool {
+        self.inputs.iter().any(|input| input.sql.contains(table))
+    }
+}
+
+/// A plugin, ready to run. One in memory is never unloaded.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// Its description of itself.
+    pub descriptor: Descriptor,
+    /// The library it came from.
+    pub file: PathBuf,
+    /// Where it runs.
+    pub execution: Execution,
+}
+
+/// Where a plugin runs.
+#[derive(Clone, Debug)]
+pub enum Execution {
+    /// In this process.
+    InProcess(abi::RunFn),
+    /// In a process of its own, with these limits.
+    Isolated(Limits),
+}

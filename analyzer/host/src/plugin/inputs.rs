@@ -1,0 +1,94 @@
+//! Inputs of a plugin: its queries, and the databases they are asked of.
+
+use polars::prelude::DataFrame;
+use trueno_engine::closed_types;
+use trueno_engine::query::{Database, QueryError, collect};
+
+use super::descriptor::{Input, Plugin};
+use super::host::Taken;
+use super::outcome::{FailureKind, Outcome};
+
+/// Databases that a plugin's queries are asked of.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// Published tables of the run, and tables of plugins that ran before.
+    pub subject: &'a Database,
+    /// Published tables of the baseline run, if one was given.
+    pub baseline: Option<&'a Database>,
+}
+
+/// The reason why a plugin was not called.
+pub(super) enum Obstacle {
+    /// Its query cannot be answered.
+    Wrong(String),
+    /// Something it needs was not given.
+    Missing(String),
+}
+
+impl From<Obstacle> for Outcome {
+    fn from(obstacle: Obstacle) -> Self {
+        match obstacle {
+            Obstacle::Wrong(message) => Outcome::Failed {
+                kind: FailureKind::Query,
+                message,
+                taken: Taken::default(),
+            },
+            Obstacle::Missing(message) => Outcome::Skipped { message },
+        }
+    }
+}
+
+/// The results of its queries, in their order.
+///
+/// # Errors
+/// What becomes of the run when one cannot be answered.
+pub fn gather(
+    plugin: &Plugin,
+    sources: Sources<'_>,
+) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
+    let inputs = &plugin.descriptor.inputs;
+    // Before anything is read: what is missing makes all that was read worth nothing.
+    let missing = inputs
+        .iter()
+        .find_map(|input| database(input, sources).err());
+    if let Some(obstacle) = missing {
+        return Err(Box::new(obstacle.into()));
+    }
+    let answers = inputs.iter().map(|input| ask(input, sources));
+    answers
+        .collect::<Result<_, Obstacle>>()
+        .map_err(|obstacle| Box::new(obstacle.into()))
+}
+
+/// The rows of one input; `None` when it is optional and its table is not there.
+fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacle> {
+    let Some(database) = database(input, sources)? else {
+        return Ok(None);
+    };
+    let frame = match collect(database, &input.sql) {
+        Ok(frame) => frame,
+        Err(QueryError::UnknownTable { .. }) if input.optional => return Ok(None),
+        Err(error) => return Err(Obstacle::Wrong(format!("input {}: {error}", input.name))),
+    };
+    match closed_types::to_closed_types(frame) {
+        Ok(frame) => Ok(Some(frame)),
+        Err(why) => Err(Obstacle::Wrong(format!("input {}: {why}", input.name))),
+    }
+}
+
+/// The database an input is asked of; `None` when it is optional and of a run that is not there.
+pub(super) fn database<'a>(
+    input: &Input,
+    sources: Sources<'a>,
+) -> Result<Option<&'a Database>, Obstacle> {
+    match (input.baseline, sources.baseline) {
+        (false, _) => Ok(Some(sources.subject)),
+        (true, Some(baseline)) => Ok(Some(baseline)),
+        (true, None) if input.optional => Ok(None),
+        (true, None) => {
+            let message =
+                "it compares with a second run, and none was given (hint: --baseline RUN)";
+            Err(Obstacle::Missing(message.to_owned()))
+        }
+    }
+}

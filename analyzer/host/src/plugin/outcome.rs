@@ -1,0 +1,41 @@
+//! The end of a plugin's run.
+
+use super::host::Taken;
+
+/// Outcome of a plugin's run.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The plugin finished.
+    Finished(Taken),
+    /// It could not, or gave something that could not be taken; what it gave before is kept.
+    Failed {
+        /// Kind of failure.
+        kind: FailureKind,
+        /// The reason, for people.
+        message: String,
+        /// Results taken until then.
+        taken: Taken,
+    },
+    /// It did not run, since something it needs is not there.
+    Skipped {
+        /// The missing thing, for people.
+        message: String,
+    },
+}
+
+/// Kind of failure of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// One of its queries cannot be answered.
+    Query,
+    /// It said so itself.
+    Reported,
+    /// It said that an option is wrong.
+    Option,
+    /// A caught panic.
+    Panic,
+    /// It gave what cannot be taken, or broke another rule of the interface.
+    Rejected,
+    /// Its process came to an end: a crash, a limit, an exit.
+    Ended,
+}

@@ -1,0 +1,38 @@
+//! Runs of plugins, in this process or in one of their own.
+
+use polars::prelude::DataFrame;
+use trueno_engine::closed_types;
+
+use super::call::{call, empty, judge};
+use super::descriptor::{Execution, Plugin};
+use super::inputs::{Sources, gather};
+use super::outcome::Outcome;
+use super::{isolate, lazy_inputs};
+
+/// Runs `plugin` with `options`, a JSON object. In this process each query is run when the plugin reads
+/// its input: then no two of them are in memory, but for what the plugin keeps.
+pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
+    if let Execution::InProcess(entry) = &plugin.execution {
+        return lazy_inputs::run(plugin, *entry, sources, options);
+    }
+    match gather(plugin, sources) {
+        Ok(inputs) => run_on(plugin, inputs, options),
+        Err(outcome) => *outcome,
+    }
+}
+
+/// Runs `plugin` on these inputs, in their order and of the closed types; `None`
+/// is an optional one that is not there.
+pub fn run_on(plugin: &Plugin, inputs: Vec<Option<DataFrame>>, options: &str) -> Outcome {
+    match &plugin.execution {
+        Execution::InProcess(entry) => {
+            let streams = inputs
+                .into_iter()
+                .map(|frame| frame.map_or_else(empty, closed_types::lend))
+                .collect();
+            let (status, taken) = call(*entry, streams, options, None);
+            judge(status, taken)
+        }
+        Execution::Isolated(limits) => isolate::run(&plugin.file, inputs, options, limits),
+    }
+}
