@@ -4,19 +4,15 @@ use std::collections::BTreeMap;
 
 use trueno_engine::closed_types;
 use trueno_engine::query::{Database, collect};
+use trueno_format::schema::interval_tables;
 use trueno_model::categories::CategoryRules;
 use trueno_plugin::Table;
 
 /// The table `(name, category)` of a run's names.
 pub const TABLE: &str = "category_rules";
 
-/// Where names of rows stand; a transfer has none and goes by its direction.
-const NAMES: [(&str, &str); 4] = [
-    ("bricks", "name"),
-    ("kernels", "name"),
-    ("calls", "name"),
-    ("transfers", "direction"),
-];
+/// Intervals that are named by their level or kind, which no rule is about.
+const UNNAMED: [&str; 2] = ["tiles", "syncs"];
 
 /// Publishes [`TABLE`]: every distinct name of the run that a rule fits, in order.
 ///
@@ -24,7 +20,9 @@ const NAMES: [(&str, &str); 4] = [
 /// The names cannot be read; the message says why.
 pub fn publish(rules: &CategoryRules, database: &mut Database) -> Result<(), String> {
     let mut fits: BTreeMap<String, &str> = BTreeMap::new();
-    for (table, column) in NAMES {
+    for table in interval_tables().filter(|table| !UNNAMED.contains(&table.name)) {
+        // A transfer has no name and goes by its direction.
+        let (table, column) = (table.name, table.label().unwrap_or("name"));
         let sql = format!("SELECT DISTINCT CAST({column} AS VARCHAR) AS name FROM {table}");
         let names = collect(database, &sql).map_err(|error| error.to_string())?;
         let names = names.column("name").and_then(|names| names.str().cloned());

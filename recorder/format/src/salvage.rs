@@ -7,7 +7,7 @@
 //! the waiting rows, or in a ring.
 
 mod facts;
-mod found;
+mod live_folder;
 mod on_disk;
 mod rings;
 mod table;
@@ -24,7 +24,7 @@ use crate::record_rows::Rows;
 use crate::run_json::{RUN_JSON, RunJson, State};
 use crate::schema::TABLES;
 use crate::timeline::Timeline;
-use found::Found;
+use live_folder::LiveFolder;
 use table::SalvageTables;
 
 pub use crate::live::is_recording;
@@ -130,7 +130,7 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     if json.state != State::Recording || !live.is_dir() {
         return Ok(None);
     }
-    let mut found = Found::read(&live)?;
+    let mut found = LiveFolder::read(&live)?;
     let (disk, cut) = on_disk::read(run);
     let mut salvaged = Salvaged {
         ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),

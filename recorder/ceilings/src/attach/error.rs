@@ -113,7 +113,7 @@ impl From<FileError> for AttachError {
 }
 
 impl AttachError {
-    /// Why the new run of `run` cannot be put together.
+    /// Error of a new run of `run` that cannot be put together.
     pub(super) fn stage(run: &Path, why: StageError) -> Self {
         match why {
             StageError::Busy(_) => Self::Busy(run.to_owned()),

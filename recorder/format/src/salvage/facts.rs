@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::found::Found;
+use super::live_folder::LiveFolder;
 use super::on_disk::OnDisk;
 use super::table::SalvageTables;
 use crate::live::LoggedThread;
@@ -14,7 +14,7 @@ use crate::timeline::Timeline;
 /// Adds threads, clock pairs, ceilings, sources and diagnostics, as far as they are neither on
 /// disk nor among the waiting rows: both have them in the order in which they come here.
 pub(super) fn add(
-    found: &Found,
+    found: &LiveFolder,
     timeline: &mut Timeline,
     disk: &BTreeMap<String, OnDisk>,
     off: impl Fn(&str) -> bool,
@@ -74,7 +74,7 @@ impl<F: Fn(&str) -> bool> Missing<'_, F> {
 }
 
 /// Those that had ended and those that had not, by index.
-fn threads(found: &Found) -> impl Iterator<Item = LoggedThread> {
+fn threads(found: &LiveFolder) -> impl Iterator<Item = LoggedThread> {
     let mut threads = found.ended.clone();
     let mut alive: BTreeMap<u32, LoggedThread> = BTreeMap::new();
     for ring in &found.rings {

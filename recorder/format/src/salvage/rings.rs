@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::found::Found;
+use super::live_folder::LiveFolder;
 use super::table::SalvageTables;
 use crate::record::{Record, extension, kind, unpair};
 use crate::record_rows::Rows;
@@ -15,7 +15,7 @@ use crate::waiting_rows::RowOrigin;
 const MAX_JOINS: usize = 6;
 
 /// Turns the records of all rings into rows, thread by thread.
-pub(super) fn take(found: &mut Found, rows: &mut Rows, tables: &mut SalvageTables) {
+pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut SalvageTables) {
     let mut rings = found.rings.clone();
     let place = |ring: &Arc<Ring>| {
         let header = ring.header();

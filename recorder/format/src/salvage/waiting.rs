@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use super::found::Found;
+use super::live_folder::LiveFolder;
 use super::on_disk::OnDisk;
 use super::table::SalvageTables;
 use crate::live::rows_name;
@@ -21,7 +21,7 @@ use crate::waiting_rows::{
 /// batch had not left their memory: all its rows are here.
 pub(super) fn take(
     live: &Path,
-    found: &mut Found,
+    found: &mut LiveFolder,
     disk: &BTreeMap<String, OnDisk>,
     tables: &mut SalvageTables,
 ) -> HashSet<&'static str> {
@@ -108,7 +108,7 @@ impl<'a> WaitingFile<'a> {
     }
 
     /// Copies the rows that count; gives the number of those that could not be.
-    fn copy(&self, found: &Found, number: usize, tables: &mut SalvageTables) -> u64 {
+    fn copy(&self, found: &LiveFolder, number: usize, tables: &mut SalvageTables) -> u64 {
         let mut damaged = 0;
         for row in 0..BATCH_ROWS {
             let origin = self.words[row];
@@ -151,7 +151,7 @@ impl<'a> WaitingFile<'a> {
 
 /// True if the ring's tail has passed the record of a row. A ring that is not there was read
 /// to its end.
-fn is_committed(found: &Found, origin: u64) -> bool {
+fn is_committed(found: &LiveFolder, origin: u64) -> bool {
     RowOrigin::record_of(origin).is_none_or(|(number, position)| {
         let ring = found.rings.iter().find(|ring| ring.number() == number);
         ring.is_none_or(|ring| position < ring.header().positions.tail())

@@ -12,7 +12,7 @@ fn compared(name: &str, verdict: Verdict, base_ns: f64, run_ns: f64) -> Compared
         why: (verdict == Verdict::CannotTell).then(|| "too much noise".to_owned()),
         base_median_ns: Some(base_ns),
         run_median_ns: Some(run_ns),
-        ratio: Some(crate::runs::Ratio {
+        ratio: Some(trueno_statistics::Ratio {
             value: ratio,
             low: ratio * 0.9,
             high: ratio * 1.1,

@@ -1,4 +1,4 @@
-//! The log, the rings and the counts, as they were found.
+//! The folder `live/` of a dead writer: its log, rings and counts, as they were found.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -24,7 +24,7 @@ use crate::timeline::{ClockReading, Knot};
 const MAX_NAMES: u32 = 1 << 24;
 
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct LiveFolder {
     pub texts: TextTable,
     pub pairs: Vec<ClockReading>,
     pub knots: Vec<Knot>,
@@ -43,7 +43,7 @@ pub(super) struct Found {
     pub problems: Vec<String>,
 }
 
-impl Found {
+impl LiveFolder {
     pub fn read(live: &Path) -> Result<Self, Error> {
         let mut found = Self::default();
         let mut logged = HashSet::new();
