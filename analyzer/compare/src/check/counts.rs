@@ -80,8 +80,10 @@ impl Condition for SpanCount {
                 any += n;
                 if pattern.is_none_or(|pattern| matches(pattern, name)) {
                     count += n;
-                    if (n, name) > (most.0, most.1.as_str()) {
-                        most = (n, format!("{table} {name}"));
+                    // Of equal counts the last name, whatever the order of the engine's rows.
+                    let shown = format!("{table} {name}");
+                    if (n, &shown) > (most.0, &most.1) {
+                        most = (n, shown);
                     }
                 }
             }
