@@ -63,17 +63,18 @@ pub(super) fn page(
         };
         left_out.insert(0, columns.remove(least).heading);
     }
+    let widths: Vec<usize> = columns.iter().map(wide).collect();
     let longest = names
         .iter()
         .map(|(guides, name)| width::of(guides) + width::of(name));
     let name_width = longest.max().unwrap_or(0).max(4).min(room - used(&columns));
 
     let mut heading = width::pad("name", name_width, false);
-    for column in &columns {
+    for (column, width) in columns.iter().zip(&widths) {
         let _ = write!(
             heading,
             "  {}",
-            width::pad(column.heading, wide(column), !column.is_text)
+            width::pad(column.heading, *width, !column.is_text)
         );
     }
     let _ = writeln!(
@@ -101,8 +102,8 @@ pub(super) fn page(
             palette.paint(Meaning::Faint, &guides),
             " ".repeat(pad)
         );
-        for column in &columns {
-            let cell = width::pad(&column.cells[at], wide(column), !column.is_text);
+        for (column, width) in columns.iter().zip(&widths) {
+            let cell = width::pad(&column.cells[at], *width, !column.is_text);
             let meaning = match column.heading {
                 "what" => Some(Meaning::Faint),
                 "path" if item.totals.path_self_ns > 0 => Some(Meaning::Warning),
