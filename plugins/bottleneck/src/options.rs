@@ -2,7 +2,7 @@
 
 use serde::de::MapAccess;
 
-/// A group of thresholds, as [`thresholds!`] declares it.
+/// A group of thresholds, as `thresholds!` declares it.
 pub trait Thresholds {
     /// Their names, which no other group has.
     const NAMES: &'static [&'static str];

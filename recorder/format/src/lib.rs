@@ -12,6 +12,10 @@
 //!
 //! The crate knows how runs look, not how they are recorded: it reads no clock for events and starts no thread.
 
+#![allow(
+    rustdoc::invalid_html_tags,
+    reason = "docs of columns are what `tables` prints: `ptx/<hash>.ptx`"
+)]
 #![warn(missing_docs)]
 
 mod brick;

@@ -1,6 +1,6 @@
 //! The ring of records between one thread and the writer.
 //!
-//! One producer, one consumer; who may touch what is in [`positions`], which `recorder/model`
+//! One producer, one consumer; who may touch what is in `positions`, which `recorder/model`
 //! runs through every interleaving. A ring lies in
 //! memory that outlives the process (see [`crate::live`]) where that can be had. A ring that
 //! may grow is followed by another one, found through `next`.

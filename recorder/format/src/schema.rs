@@ -1,6 +1,6 @@
 //! The one list of tables and columns of a run directory, and the rows made from it.
 //!
-//! [`tables`] is the list. From it come what is known of a table when the program runs ([`TABLES`]), a number for
+//! `tables` is the list. From it come what is known of a table when the program runs ([`TABLES`]), a number for
 //! each ([`TableId`]) and a struct for its rows ([`KernelRow`] and so on), which the writer takes: a column that is
 //! added there is a field everywhere. The analyzer's catalog publishes the list, and the documentation is printed
 //! from it.

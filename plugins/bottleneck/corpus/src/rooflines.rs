@@ -1,6 +1,6 @@
 //! Loops of known work below ceilings that were measured in the same run.
 //!
-//! The ceilings are what loops like these reach here: the bandwidth of [`read_write`] and the rate of [`multiply_add`], a
+//! The ceilings are what loops like these reach here: the bandwidth of `read_write` and the rate of `multiply_add`, a
 //! quarter more than their mean, so that they hold on a machine that others use too.
 
 use std::path::Path;

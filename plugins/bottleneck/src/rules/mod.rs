@@ -1,7 +1,7 @@
 //! One file a rule: the evidence it needs, its formula, its thresholds, what else was considered.
 //!
-//! A rule is a struct of its thresholds that implements [`Rule`], and a line in [`registry!`]. What several rules share stands
-//! beside them: [`draft`] and [`phases`] make findings, [`gaps`], [`linear_fit`] and [`roofs`] weigh evidence.
+//! A rule is a struct of its thresholds that implements [`Rule`], and a line in `registry!`. What several rules share stands
+//! beside them: `draft` and `phases` make findings, `gaps`, `linear_fit` and `roofs` weigh evidence.
 
 mod by_category;
 mod category;
