@@ -128,7 +128,7 @@ fn positions(column: &Column, rows: usize) -> Vec<String> {
         .collect()
 }
 
-/// A column's name for people: the unit is in the cells.
+/// A column's name for people: the unit is in the cells. `gain_50pct_ns` is `gain 50`, since columns are narrow.
 pub fn heading(name: &str) -> String {
     let name = trueno_model::width::printable(name);
     let (stem, end) = match (name.strip_suffix("_per_s"), name.strip_suffix("_ns")) {
@@ -136,12 +136,28 @@ pub fn heading(name: &str) -> String {
         (None, Some(stem)) => (stem, ""),
         (None, None) => (&*name, ""),
     };
-    format!("{}{end}", stem.replace('_', " "))
+    let words = stem.split('_').map(|word| match word.strip_suffix("pct") {
+        Some(number) if number.ends_with(|c: char| c.is_ascii_digit()) => number,
+        _ => word,
+    });
+    format!("{}{end}", words.collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_heading_has_words_and_no_unit() {
+        for (column, expected) in [
+            ("self_ns", "self"),
+            ("elements_per_s", "elements/s"),
+            ("gain_100pct_ns", "gain 100"),
+            ("pct_busy", "pct busy"),
+        ] {
+            assert_eq!(heading(column), expected);
+        }
+    }
 
     #[test]
     fn a_view_says_what_it_leaves_out() {

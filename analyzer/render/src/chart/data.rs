@@ -4,6 +4,8 @@ use trueno_model::Cell;
 use trueno_model::units::{self, Unit};
 use trueno_plugin::{Chart, Column, Table};
 
+use crate::view::heading;
+
 /// A chart, its table, and the table of its lines.
 #[derive(Clone, Copy)]
 pub struct Data<'a> {
@@ -52,15 +54,6 @@ impl<'a> Data<'a> {
     pub fn y_title(&self) -> String {
         let title = self.chart.y_title.as_deref();
         title.map_or_else(|| heading(&self.chart.y), str::to_owned)
-    }
-}
-
-/// A column's name for people.
-pub fn heading(column: &str) -> String {
-    let name = column.strip_suffix("_ns").unwrap_or(column);
-    match name.strip_suffix("_per_s") {
-        Some(stem) => format!("{}/s", stem.replace('_', " ")),
-        None => name.replace('_', " "),
     }
 }
 

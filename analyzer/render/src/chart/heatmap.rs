@@ -3,9 +3,10 @@
 use trueno_model::units::Unit;
 
 use super::WIDTH;
-use super::data::{Data, heading, show};
+use super::data::{Data, show};
 use super::palette::Ink;
 use super::scene::{Anchor, Scene};
+use crate::view::heading;
 
 /// Most cells along an edge that are drawn one by one; of more, the largest of neighbours.
 const MAX_CELLS: f64 = 64.0;

@@ -9,6 +9,7 @@ use super::labels::{self, Label};
 use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene, overlap};
 use super::{WIDTH, font, legend};
+use crate::view::heading;
 
 const HEIGHT: f64 = 380.0;
 /// Pixels from the middle of the largest point to its edge, and of the least that is seen.
@@ -126,7 +127,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         if let Some(column) = &chart.size {
             text.push_str(&format!(
                 "\n{}: {}",
-                data::heading(column),
+                heading(column),
                 show(size(*row), Unit::of(column))
             ));
         }
@@ -152,7 +153,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     if let (true, Some(column)) = (has_sizes, &chart.size) {
         let unit = Unit::of(column);
         let middle = bottom + 42.0 + below + SIZES / 2.0;
-        size_legend(&mut scene, &data::heading(column), middle, |share| {
+        size_legend(&mut scene, &heading(column), middle, |share| {
             show(largest * share, unit)
         });
     }
