@@ -110,7 +110,7 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
     assert_eq!(salvage::is_recording(&path), Some(true));
     parent.kill().unwrap();
     parent.wait().unwrap();
-    // The child lets go of the run the first time that it gets to run.
+    // The child closes the log as soon as it gets to run.
     until("the run is let go", || {
         (salvage::is_recording(&path) == Some(false)).then_some(())
     });

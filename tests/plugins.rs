@@ -1,4 +1,4 @@
-//! Where plugins come from.
+//! Search for plugins, and what is loaded of those found.
 
 use serde_json::Value;
 

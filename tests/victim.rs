@@ -21,14 +21,14 @@ const ROLE: &str = "TRUENO_TEST_KILLED";
 /// And when: a word of [`When`] and its number.
 const WHEN: &str = "TRUENO_TEST_KILLED_WHEN";
 
-/// When it is killed.
+/// Time of the kill.
 #[derive(Clone, Copy)]
 pub enum When {
-    /// So many microseconds after it began.
+    /// Microseconds after it began.
     After(u64),
-    /// So many microseconds after a segment of bricks was sealed, or ten seconds after it began.
+    /// Microseconds after a segment of bricks was sealed, or ten seconds after it began.
     Sealed(u64),
-    /// As soon as the journal has so many batches.
+    /// Number of batches in the journal.
     Batches(u64),
 }
 

@@ -95,7 +95,7 @@ pub struct Cli {
     pub verbose: u8,
 }
 
-/// When to use colours.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -159,7 +159,7 @@ pub enum Command {
     PluginHost,
 }
 
-/// Where plugins are looked for.
+/// Places to search for plugins.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Plugins")]
 pub struct PluginArgs {
@@ -267,10 +267,10 @@ pub struct ReportArgs {
     /// Form of the report.
     #[arg(long, default_value = FORMS[0].name(), value_parser = report_form(), value_name = "FORMAT")]
     pub format: &'static dyn ReportForm,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }
@@ -285,7 +285,7 @@ pub struct QueryArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
     pub format: QueryFormat,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Rows shown as a table; the other forms have all.
@@ -300,7 +300,7 @@ pub struct QueryArgs {
     /// For tables of plugins: give names without a category one by the rules in FILE.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

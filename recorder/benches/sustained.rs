@@ -81,7 +81,7 @@ fn main() {
     );
 }
 
-/// Records [`SPANS`] spans from so many threads, and removes what was written.
+/// Records [`SPANS`] spans from all threads together, and removes what was written.
 fn round(folder: &Path, threads: u64) -> Round {
     let spans_each = SPANS / threads;
     let clock_before = clock_alone_ns(threads, spans_each);
@@ -126,7 +126,7 @@ fn clock_alone_ns(threads: u64, spans_each: u64) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// Runs `work` on this thread, or on so many others at once.
+/// Runs `work` on this thread, or on `threads` other threads at once.
 fn on_threads(threads: u64, work: impl Fn() + Sync) {
     if threads == 1 {
         return work();

@@ -6,7 +6,7 @@
 //! Each request parses its text into words, answers from a cache that is full after a while, and
 //! logs a line. With `--leak` it keeps each answer in a list that nobody reads. Nothing in it
 //! says what it allocates: the program's allocator does. `--sample BYTES` records one allocation
-//! in so many bytes on average instead of all.
+//! in BYTES bytes on average instead of all.
 
 use std::alloc::System;
 use std::collections::HashMap;

@@ -52,7 +52,7 @@ pub(crate) use active::{check, forked, start, stop};
 pub enum Allocations {
     /// All of them, and all releases.
     Every,
-    /// One in so many bytes on average, and their releases.
+    /// One in `mean_bytes` bytes on average, and their releases.
     Sampled {
         /// Distance of sample points; at least 1.
         mean_bytes: u64,

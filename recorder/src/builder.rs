@@ -91,7 +91,7 @@ impl Builder {
         self
     }
 
-    /// When devices are synchronised. Default: [`SyncMode::None`].
+    /// Sets when devices are synchronised. Default: [`SyncMode::None`].
     pub fn sync_mode(mut self, mode: SyncMode) -> Self {
         self.sync_mode = mode;
         self
@@ -137,7 +137,7 @@ impl Builder {
         self
     }
 
-    /// Keeps so many values of each tensor that is fingerprinted, up to 16, from places that depend on
+    /// Keeps `samples` values of each tensor that is fingerprinted, up to 16, from places that depend on
     /// the number of elements alone: so two runs can be compared element by element. Default: none.
     pub fn checksum_samples(mut self, samples: usize) -> Self {
         self.checksum_samples = samples.min(MAX_SAMPLES);

@@ -2,7 +2,7 @@
 //!
 //! The child has the parent's rings, shared, but not its writer thread. So in the child every
 //! recorder that was there is turned off before any code of the program runs: its events are
-//! refused, and `finish` says why. It also lets go of the log, whose lock says that the
+//! refused, and `finish` says why. It also closes the log, whose lock says that the
 //! parent lives. The parent notices nothing. The child may make a recorder of its own: whatever
 //! lock of the whole process a thread of the parent held at the fork is made anew for it.
 //!

@@ -76,7 +76,7 @@ struct Open {
 
 /// Used by its own thread only.
 ///
-/// How many rows are open stands in [`ThreadInfo::open`] as well: when the run ends, they are lost.
+/// The number of open rows stands in [`ThreadInfo::open`] as well: when the run ends, they are lost.
 pub(crate) struct Lane {
     producer: Producer,
     clock: Clock,
@@ -204,7 +204,7 @@ impl Lane {
         None
     }
 
-    /// Closes a row; what encloses it are the first so many open ones. Guards may be
+    /// Closes a row; returns the number of open rows that enclose it, the first ones. Guards may be
     /// dropped in any order: each leaves only its own entry.
     #[inline(always)]
     pub fn close(&mut self, seq: u32) -> usize {

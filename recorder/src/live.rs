@@ -120,7 +120,7 @@ impl Live {
         }
     }
 
-    /// The log's file, for a forked process to let go of.
+    /// The log's file, for a forked process to close.
     pub fn log_descriptor(&self) -> Option<RawFd> {
         lock(&self.log).as_ref().map(Log::descriptor)
     }

@@ -1,6 +1,6 @@
-//! When the host waits for a device.
+//! Choice of when the host waits for a device.
 
-/// When devices are synchronised, and so what the times of a run can say about device work.
+/// Synchronisation of devices, and so what the times of a run can say about device work.
 ///
 /// A row of `bricks` is always its true host interval. What a device did for it becomes rows of
 /// `kernels`, one for each [`Recorder::launch`](crate::Recorder::launch), or for each stream that
@@ -16,7 +16,7 @@ pub enum SyncMode {
     /// not valid.
     #[default]
     None,
-    /// Where the program calls [`Recorder::synchronize`](crate::Recorder::synchronize), and at the
+    /// At calls of [`Recorder::synchronize`](crate::Recorder::synchronize), and at the
     /// end of the run. The device is disturbed least.
     Deferred,
     /// Also once at the end of each layer, before its end is read.

@@ -15,7 +15,7 @@ use trueno_format::tile::pack;
 pub struct TileGuard<'r> {
     span: Span<'r>,
     level: TileLevel,
-    /// One of so many is recorded; 0: nobody asked.
+    /// Sampling period N: one in N is recorded; 0: nobody asked.
     every: u16,
     depth: u32,
     work: Work,

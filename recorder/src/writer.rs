@@ -200,7 +200,7 @@ impl Tables {
         }
     }
 
-    /// The waiting rows of a table, with room for so many more. `None`: there is no
+    /// The waiting rows of a table, with room for `rows` more. `None`: there is no
     /// memory, and the rows are counted as lost.
     #[inline(always)]
     fn room(

@@ -89,7 +89,7 @@ struct Replayed {
 }
 
 /// Clocks of two processors may disagree by some hundred nanoseconds. A block that goes from one
-/// to the other faster than that looks as if it were given back before it was taken: so many of
+/// to the other faster than that looks as if it were given back before it was taken. This many of
 /// some 100,000 rows may.
 const TOO_FAST: u64 = 20;
 

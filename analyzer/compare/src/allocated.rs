@@ -12,7 +12,7 @@ pub struct Allocated {
     pub rows: u64,
     /// Most that was taken and not given back at one time.
     pub peak_bytes: i64,
-    /// When that was so first.
+    /// First time at which that was so.
     pub peak_ns: i64,
     /// Taken and never given back.
     pub kept_bytes: i64,

@@ -21,7 +21,7 @@ impl Tolerance {
     /// As typed: what has no `=` in it is a file.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some((key, value)) = text.split_once('=') else {
             return Ok(Self::File(text.into()));
@@ -109,7 +109,7 @@ impl Tolerances {
     /// Tells that all of them are tolerances.
     ///
     /// # Errors
-    /// Which is not.
+    /// The tolerance that is not.
     pub fn checked(&self) -> Result<(), String> {
         let own = [("rtol", self.rtol), ("atol", self.atol)];
         let named = self.tensor.iter();

@@ -64,7 +64,7 @@ fn to_closed_type(column: Column) -> Result<Column, String> {
 
 /// A stream of the frame, chunk by chunk. Numbers are lent as they lie; text is
 /// laid out with 64-bit offsets when its chunk is asked for. A chunk's frame is
-/// let go with the batch made of it, so memory falls as the plugin reads on.
+/// freed with the batch made of it, so memory falls as the plugin reads on.
 ///
 /// The frame is one of [`to_closed_types`].
 pub fn lend(frame: DataFrame) -> ArrowArrayStream {

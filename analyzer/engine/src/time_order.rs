@@ -44,7 +44,7 @@ struct Window {
 
 #[derive(Debug, Default)]
 enum Rows {
-    /// So many from the first.
+    /// `rows` rows from the `first`.
     Stored { first: i64, rows: IdxSize },
     /// Those without a time.
     #[default]
@@ -197,7 +197,7 @@ impl Iterator for Ordered {
     }
 }
 
-/// Where windows begin, of a sorted sample; a time that fills a window has one of its own.
+/// Starts of the windows of a sorted sample; a time that fills a window has one of its own.
 fn edges(sample: &[i64], samples_of_a_window: usize) -> Vec<i64> {
     let mut edges: Vec<i64> = Vec::new();
     for at in (0..sample.len()).step_by(samples_of_a_window.max(1)) {

@@ -13,7 +13,7 @@
 //! | counters, allocations | counters; an allocation shows the bytes in use of its device, or of the heap |
 //! | checksums, device events with a time | instants |
 //!
-//! What has no time is not there: `export chrome` keeps all rows.
+//! Rows without a time are not there: `export chrome` keeps all rows.
 
 mod flows;
 mod packets;

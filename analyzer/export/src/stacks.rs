@@ -18,7 +18,7 @@ use trueno_engine::frame::{i64_at, u64_at};
 use super::rows::{self, Source};
 use crate::error::ExportError;
 
-/// So many intervals of a lane one in another have frames of their own.
+/// Deepest nesting of intervals with a frame of its own.
 pub const DEEPEST: usize = 1000;
 /// The frame of all that lies deeper.
 const DEEPER: &str = "[deeper]";

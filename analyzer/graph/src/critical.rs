@@ -30,7 +30,7 @@ pub struct Critical {
 /// Marks the rows on the critical path, and with their slack if asked for: it takes as long again.
 ///
 /// # Errors
-/// Why they are not marked, for people.
+/// The reason for not marking them, for people.
 pub fn critical(
     graph: &mut Graph,
     run: &Run,

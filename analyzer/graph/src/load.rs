@@ -41,7 +41,7 @@ pub enum GraphError {
     TooMany,
 }
 
-/// Where the rows of one table are.
+/// Query for the rows of one table, and its columns.
 struct Source {
     table: &'static str,
     class: Class,

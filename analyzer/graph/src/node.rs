@@ -86,7 +86,7 @@ pub enum Timing {
 pub struct Node {
     /// Id of the row; 0 for lanes.
     pub id: u64,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
     /// Duration; of a lane the busy time. Not to be added up unless the timing is measured.
     pub dur_ns: i64,
@@ -121,7 +121,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// When it ended.
+    /// End.
     pub fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add(self.dur_ns)
     }

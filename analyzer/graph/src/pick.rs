@@ -5,7 +5,7 @@ use super::{Graph, Group, Totals};
 /// Limits of the rows shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// At most so many below one.
+    /// Most rows below one.
     pub top: usize,
     /// Only those with at least this share of the length of the run.
     pub min_share: f64,
@@ -30,7 +30,7 @@ pub struct Rest {
 }
 
 /// Keeps the rows that took longest, of equals the first; one a name: longest first, else in their order.
-/// What would be a rest of one row is that row.
+/// A rest of one row is shown as that row.
 pub fn pick(graph: &Graph, groups: Vec<Group>, limits: Limits, longest_first: bool) -> Picked {
     let least_ns = graph
         .wall_ns

@@ -34,7 +34,7 @@ pub enum WindowError {
         wanted: String,
         /// Message on what there is.
         there: String,
-        /// Where to look.
+        /// A command that lists what there is.
         hint: &'static str,
     },
     /// It ends before it begins.
@@ -42,9 +42,9 @@ pub enum WindowError {
         "the window from {from_ns} ns to {until_ns} ns is empty (hint: times count from the start of the recording, and --from must be less than --to)"
     )]
     Empty {
-        /// When it would begin.
+        /// Its start.
         from_ns: i64,
-        /// When it would end.
+        /// Its end.
         until_ns: i64,
     },
     /// The end of the run is not known.
@@ -59,7 +59,7 @@ impl Wanted {
     /// Reads `iteration=3` or `id=42`.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         const EXPECTED: &str = "expected iteration=N or id=N, such as iteration=3";
         let (what, number) = text.split_once('=').ok_or(EXPECTED)?;
@@ -195,7 +195,7 @@ fn integer(frame: &DataFrame, column: &str) -> Option<i64> {
 /// Reads a time with its unit, such as `1.5ms`; without one it is nanoseconds.
 ///
 /// # Errors
-/// What was expected.
+/// The expected form.
 pub fn time(text: &str) -> Result<i64, String> {
     const EXPECTED: &str = "expected a time since the start of the recording, such as 250us, 1.5ms, 2s or 1000000 (ns)";
     let text = text.trim();

@@ -38,13 +38,13 @@ pub struct TracedKernel<'k> {
     pub grid: Option<[u32; 3]>,
     /// x, y, z.
     pub block: Option<[u32; 3]>,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
     /// Number of its launch; later launches have higher numbers.
     pub correlation: Option<u64>,
-    /// Where it ran.
+    /// Its device.
     pub device: Option<u32>,
-    /// Where it ran.
+    /// Its stream.
     pub stream: Option<u32>,
 }
 

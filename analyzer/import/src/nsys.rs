@@ -17,7 +17,7 @@
 //! | `TARGET_INFO_CUDA_STREAM` | streams |
 //!
 //! Columns are looked up by name, because names come and go with the version of the export.
-//! What is not there is null, and said.
+//! Missing ones are null, and said.
 
 mod context;
 mod device;

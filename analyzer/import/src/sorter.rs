@@ -42,7 +42,7 @@ impl<const N: usize> Sorter<N> {
         }
     }
 
-    /// Where the file is, if there is one.
+    /// Path of the file, if there is one.
     pub fn path(&self) -> &Path {
         &self.path
     }

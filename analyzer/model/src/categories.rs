@@ -36,7 +36,7 @@ pub enum CategoriesError {
     Wrong {
         /// The file.
         file: PathBuf,
-        /// Where, from 1.
+        /// Line of the file, from 1.
         line: usize,
         /// The mistake.
         why: String,

@@ -20,7 +20,7 @@ pub struct Shown {
     pub rows: Table,
     /// Number of rows there are.
     pub of: usize,
-    /// Where they are, when they say so.
+    /// Their place, when they say so.
     pub place: Option<Place>,
 }
 

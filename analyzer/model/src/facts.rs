@@ -35,7 +35,7 @@ impl RunState {
     }
 }
 
-/// Where a wall time comes from.
+/// Source of a wall time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WallSource {
@@ -135,7 +135,7 @@ pub struct RunFacts {
     pub complete: bool,
     /// Wall time of the run, nanoseconds; see `wall_source`.
     pub wall_ns: Option<i64>,
-    /// Where `wall_ns` comes from.
+    /// Source of `wall_ns`.
     pub wall_source: WallSource,
     /// Rows dropped at recording, all tables; `None`: not known.
     pub dropped: Option<u64>,

@@ -63,7 +63,7 @@ pub struct Frame {
     pub name: String,
     /// Lanes are at 0.
     pub depth: usize,
-    /// Where it begins.
+    /// Its start on the axis.
     pub at_ns: i64,
     /// With what is above it.
     pub total_ns: i64,

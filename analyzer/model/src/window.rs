@@ -5,8 +5,8 @@
 pub struct Window {
     /// As reports call it.
     pub name: String,
-    /// When it begins.
+    /// Its start.
     pub from_ns: i64,
-    /// When it ends.
+    /// Its end.
     pub until_ns: i64,
 }

@@ -8,7 +8,7 @@ use trueno_plugin::{Column, Table};
 pub const PLUGIN: &str = "bottleneck";
 /// Its table.
 const TABLE: &str = "top";
-/// So many rows open a report.
+/// Rows of the table that opens a report.
 pub const SHOWN: usize = 3;
 
 /// Verdict on whether anything was found.

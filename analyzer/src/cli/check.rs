@@ -24,7 +24,7 @@ pub struct CheckArgs {
     /// Form of the outcomes.
     #[arg(long, value_enum, default_value_t = CheckFormat::Text, value_name = "FORMAT")]
     pub format: CheckFormat,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// As JSON: `--format json` is the spelling of today.
@@ -39,7 +39,7 @@ pub struct CheckArgs {
     /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
     pub width: Option<u16>,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

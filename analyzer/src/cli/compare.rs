@@ -22,7 +22,7 @@ pub struct CompareArgs {
     /// Changes of a median by less are none.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
     pub threshold: f64,
-    /// So many of the names that are said to differ may do so by chance, on average.
+    /// False discovery rate: share of the names said to differ that may do so by chance, on average.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub false_discoveries: f64,
     /// Rows looked at of each name of a run, drawn from all.
@@ -40,7 +40,7 @@ pub struct CompareArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = CompareFormat::Table, value_name = "FORMAT")]
     pub format: CompareFormat,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Rows shown of each table; JSON has all.
@@ -61,7 +61,7 @@ pub struct CompareArgs {
     /// Columns of the page, 80 to 200; the terminal's own when not given, 100 without one.
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
     pub width: Option<u16>,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

@@ -25,7 +25,7 @@ pub enum ExportCommand {
 pub struct ExportArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// Where to: a file, packed when its name ends in .gz; - is standard output. A folder for parquet.
+    /// Output file, packed when its name ends in .gz; - is standard output. A folder for parquet.
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
     /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.

@@ -22,7 +22,7 @@ pub enum GoldenCommand {
 pub struct GoldenSaveArgs {
     /// The run directory.
     pub run: PathBuf,
-    /// Where to; the name of the run with .golden.json in the working directory when not given; - is standard output.
+    /// Output file [default: the run's name with .golden.json, in the working directory]; - is standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Replace a file that is there.

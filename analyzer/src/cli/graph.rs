@@ -17,7 +17,7 @@ pub struct GraphArgs {
     /// Do not look for the critical path, which takes most of the time.
     #[arg(long)]
     pub no_path: bool,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }
@@ -28,10 +28,10 @@ pub struct TreeArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// Show so many levels, of which lanes are the first; as many as fit 200 rows when not given.
+    /// Levels shown, lanes being the first [default: as many as fit 200 rows].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
-    /// Rows shown below each row, those that took longest; the rest is one row. 10 when not given, all as JSON.
+    /// Rows shown below each row, those that took longest; the rest is one row [default: 10; all as JSON].
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// One row for all rows of one name below the same row.
@@ -57,7 +57,7 @@ pub struct DotArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// Show so many levels, of which lanes are the first; as many as fit 150 nodes when not given.
+    /// Levels shown, lanes being the first [default: as many as fit 150 nodes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
     /// Nodes shown below each node, those that took longest; the rest is one node.
@@ -69,7 +69,7 @@ pub struct DotArgs {
     /// Only what fits, all around it and below it: a lane (thread 1, gpu0), or a part of a name.
     #[arg(long = "name", alias = "only", value_name = "TEXT")]
     pub only: Option<String>,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

@@ -10,7 +10,7 @@ pub struct TextOutput {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = TextFormat::Text, value_name = "FORMAT")]
     format: TextFormat,
-    /// Where to; standard output when not given.
+    /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// As JSON: `--format json` is the spelling of today.

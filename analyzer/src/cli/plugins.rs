@@ -24,7 +24,7 @@ pub struct ListArgs {
     /// Form and place of the result.
     #[command(flatten)]
     pub result: TextOutput,
-    /// Where plugins are.
+    /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }
@@ -57,7 +57,7 @@ pub struct PluginCheckArgs {
     /// Form and place of the result.
     #[command(flatten)]
     pub result: TextOutput,
-    /// Where plugins are whose tables it reads, and what it may take.
+    /// Plugins whose tables it reads, and limits of its process.
     #[command(flatten)]
     pub plugins: PluginArgs,
 }

@@ -1,4 +1,4 @@
-//! Where a report is written to. Files are opened before the work starts, so that a wrong path
+//! Output of a report. Files are opened before the work starts, so that a wrong path
 //! fails at once. What is written lies beside its place until it is whole: a full disk or an
 //! interrupt leaves the file that was there.
 
@@ -190,7 +190,7 @@ impl Output {
     }
 }
 
-/// Where a path leads to; of a file that is not there yet, where it would lie.
+/// The real path; of a file that is not there yet, the one it would have.
 fn place(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -10,7 +10,7 @@ use trueno_format::salvage;
 
 use super::interrupt::RemovedOnInterrupt;
 
-/// Where a run goes; what was made until it is dropped without [`Staging::keep`] is removed.
+/// Staging of a run beside its place; removed when it is dropped without [`Staging::keep`].
 pub(super) struct Staging {
     place: PathBuf,
     work: PathBuf,

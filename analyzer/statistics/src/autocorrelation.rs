@@ -15,7 +15,7 @@ use crate::order_statistics::midranks;
 pub struct Autocorrelation {
     /// Autocorrelation of the ranks at lag one, corrected for its bias in short series, from 0 to 0.95.
     pub lag_one: f64,
-    /// So many samples are worth one independent one; at least 1.
+    /// Variance inflation: samples worth one independent one; at least 1.
     pub inflation: f64,
     /// Samples it was estimated from.
     pub samples: usize,

@@ -118,7 +118,7 @@ impl<V: Vacant> IdIndex<V> {
             .ok()
     }
 
-    /// Where the value of an id is, if it lies in a list.
+    /// The slot of an id's value, if the id lies in a list.
     #[inline]
     fn slot(&mut self, id: u64) -> Option<&mut V> {
         let at = self.half(id)?;

@@ -37,7 +37,7 @@ pub fn quantiles(values: &mut [i64]) -> Option<Quantiles> {
     })
 }
 
-/// The value of nearest rank at so many per cent, 1 to 100. `None` of none.
+/// The nearest-rank percentile; `percent` is 1 to 100. `None` of no values.
 pub fn nearest_rank(values: &mut [i64], percent: usize) -> Option<i64> {
     let at = (percent * values.len()).div_ceil(100).checked_sub(1)?;
     Some(*values.select_nth_unstable(at).1)

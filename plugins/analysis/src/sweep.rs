@@ -38,7 +38,7 @@ pub fn self_times<T: Interval>(lane: &[T], mut ran: impl FnMut(&T, i64, i64)) {
 /// An interval that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open<T> {
-    /// When it ends.
+    /// Its end.
     pub end_ns: i64,
     /// The interval, as the caller knows it.
     pub item: T,

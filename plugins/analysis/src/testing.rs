@@ -15,7 +15,7 @@ pub struct Row {
     pub device: Option<i64>,
     /// Its stream.
     pub stream: Option<i64>,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
     /// Its duration.
     pub dur_ns: i64,

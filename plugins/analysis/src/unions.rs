@@ -14,7 +14,7 @@
 #[derive(Clone, Copy, Debug)]
 pub struct UnionLength {
     total_ns: i64,
-    /// Where the union ends so far.
+    /// End of the union so far.
     reached_ns: i64,
 }
 

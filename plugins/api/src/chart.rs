@@ -200,7 +200,7 @@ impl Chart {
         self
     }
 
-    /// Where a forest chart draws "no difference".
+    /// Draws a forest chart's line of "no difference" at `x`.
     pub fn reference(mut self, x: f64) -> Self {
         self.reference = Some(x);
         self

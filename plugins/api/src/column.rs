@@ -84,7 +84,7 @@ impl<T: Copy> PlainColumn<T> {
     /// The value of a row, `None` when it is null.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     #[inline]
     #[track_caller]
     pub fn get(&self, row: usize) -> Option<T> {
@@ -95,7 +95,7 @@ impl<T: Copy> PlainColumn<T> {
     /// The value of a row that cannot be null.
     ///
     /// # Panics
-    /// When the row is null or there is no such row.
+    /// If the row is null or there is no such row.
     #[inline]
     #[track_caller]
     pub fn value(&self, row: usize) -> T {
@@ -245,7 +245,7 @@ impl Column {
     /// One cell as text: numbers as Rust prints them, a null as `None`.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     pub fn cell_text(&self, row: usize) -> Option<String> {
         match self {
             Self::I64(c) => c.get(row).map(|v| v.to_string()),

@@ -34,7 +34,7 @@ impl Output {
     /// The emitted table of that name.
     ///
     /// # Panics
-    /// When there is none; the message lists those there are.
+    /// If there is none; the message lists those there are.
     #[track_caller]
     pub fn table(&self, name: &str) -> &Table {
         match self.tables.iter().find(|table| table.name() == name) {
@@ -56,7 +56,7 @@ impl Output {
 /// `options` is a JSON object, as a user would give it; `"{}"` for none.
 ///
 /// # Errors
-/// What the plugin fails with, a panic included; an input that is not declared
+/// The plugin's own error, a panic included; an input that is not declared
 /// or not given; an emission that a host would refuse.
 pub fn run<P: Plugin>(
     inputs: impl IntoIterator<Item = TableBuilder>,

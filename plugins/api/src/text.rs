@@ -47,7 +47,7 @@ impl TextColumn {
     /// The text of a row, `None` when it is null.
     ///
     /// # Panics
-    /// When there is no such row.
+    /// If there is no such row.
     #[inline]
     #[track_caller]
     pub fn get(&self, row: usize) -> Option<&str> {
@@ -60,7 +60,7 @@ impl TextColumn {
     /// The text of a row that cannot be null.
     ///
     /// # Panics
-    /// When the row is null or there is no such row.
+    /// If the row is null or there is no such row.
     #[inline]
     #[track_caller]
     pub fn value(&self, row: usize) -> &str {

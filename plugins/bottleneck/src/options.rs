@@ -50,7 +50,7 @@ pub(crate) use thresholds;
 thresholds! {
     /// Thresholds of all rules. Shares are of the window unless said otherwise.
     pub struct General {
-        /// So many groups become findings; the table `bottlenecks` has all.
+        /// Most groups that become findings; the table `bottlenecks` has all.
         findings: usize = 5,
         /// Predicted gains below this share are not reported.
         least_share: f64 = 0.03,

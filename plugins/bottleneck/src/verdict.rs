@@ -129,7 +129,7 @@ impl Verdicts {
         });
     }
 
-    /// The first of each group, at most so many.
+    /// The first of each group, at most `most`.
     pub fn leaders(&self, most: usize) -> Vec<usize> {
         let mut seen = Vec::new();
         let mut out = Vec::new();

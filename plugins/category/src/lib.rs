@@ -1,4 +1,4 @@
-//! Where the time went: by category, by brick and by lane.
+//! Time by category, by brick and by lane.
 //!
 //! A lane is a host thread or a device stream. Every busy instant of a lane is
 //! booked to its innermost interval, so that self times add up to busy time to

@@ -9,7 +9,7 @@ use crate::walk::{Piece, PieceKind};
 /// A row of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When it begins; of a sum, when the first of its stretch begins.
+    /// Start; of a sum, the start of its first piece.
     pub start_ns: i64,
     /// Its duration.
     pub dur_ns: i64,
@@ -24,7 +24,7 @@ pub struct Row {
 pub enum Of {
     /// See [`Piece::segment`].
     Segment(u32),
-    /// So many shorter pieces.
+    /// Number of shorter pieces.
     Pieces(u64),
 }
 

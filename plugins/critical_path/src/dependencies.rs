@@ -12,7 +12,7 @@ use trueno_analysis::lanes::{Class, Lanes, Span};
 use crate::edges::{DependencyKind, Edge};
 use crate::row_index::{RowIndex, row_index};
 
-/// Where an interval lies: index of its lane, index in the lane.
+/// Position of an interval: index of its lane, index in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpanAt {
     /// Index into [`Lanes::lanes`].

@@ -48,7 +48,7 @@ struct Stream {
     lane: usize,
     device: i64,
     stream: Option<i64>,
-    /// When each was launched.
+    /// Launch time of each.
     launched: Vec<i64>,
     /// Of the work from here on, the earliest launch.
     earliest_from: Vec<i64>,

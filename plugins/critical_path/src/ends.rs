@@ -1,12 +1,12 @@
-//! Where the path ends, and which lanes have to do with each other.
+//! Choice of the segment that the path ends with.
 //!
-//! What lets go last may have nothing to do with the program's work: a watchdog, a progress bar, the profiler's own
+//! The segment released last may have nothing to do with the program's work: a watchdog, a progress bar, the profiler's own
 //! thread. The path back from there would be one long gap, or one long sleep. So lanes are taken in the groups that
 //! recorded dependencies connect; the group with the most segments comes first. The path ends with that last segment
 //! of a lane of the group from which the way back leaves the least of the window as gap, the time up to the end of the
 //! window included. When that is more than half of the window, the next group is tried; when all leave more, the least
 //! gap of all wins. Of equals work of a device comes first: the host is ahead of it, and will have to wait for it;
-//! then what lets go last; then the lane that comes first. Ids decide nothing: with other ids the path is the same.
+//! then the one released last; then the lane that comes first. Ids decide nothing: with other ids the path is the same.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::graph::{Graph, Link};
 use crate::lag_kind;
 use crate::walk::PieceKind;
 
-/// So many lanes are tried at most, those that let go last.
+/// Most lanes that are tried, those released last.
 const TRIED: usize = 64;
 
 /// The least gap, and what decides between equals.

@@ -35,7 +35,7 @@ pub struct Facts<'a> {
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
     pub background: Option<Background>,
-    /// For so many names at most.
+    /// Most names that get a prediction.
     pub predicted_names: usize,
     /// Rows of slack that are listed, and all.
     pub slack_rows: (usize, usize),

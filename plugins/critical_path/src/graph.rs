@@ -4,9 +4,11 @@
 //! order is implied by the numbering and takes no memory; dependencies are
 //! stored by target (compressed sparse rows).
 //!
-//! **Lag.** Of the predecessors of a segment the *binding* one let go last. The
-//! time from there to the start is measured and belongs to the edge, and to those of predecessors that let go
-//! at the same time, not to one of them that an id picks; all other edges have no lag. So re-timing the graph with the
+//! **Release time** of a segment: the time from which its successors may run.
+//!
+//! **Lag.** Of the predecessors of a segment the *binding* one has the latest release time. The
+//! time from there to the start is measured and belongs to the edge, and to those of predecessors with the same
+//! release time, not to one of them that an id picks; all other edges have no lag. So re-timing the graph with the
 //! measured durations gives the measured times back, exactly, and changed durations give a prediction.
 //!
 //! **Ties** go to the lane that comes first, threads before streams. Ids and the order of rows decide no path, no slack
@@ -33,14 +35,14 @@ pub enum Link {
     Dependency(DependencyKind),
 }
 
-/// The predecessor that let go last.
+/// The predecessor with the latest release time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The predecessor.
     pub source: u32,
     /// Their link.
     pub link: Link,
-    /// From its letting go to the start of the segment.
+    /// Time from its release to the start of the segment.
     pub lag_ns: i64,
 }
 
@@ -125,7 +127,7 @@ impl<'a> Graph<'a> {
 
     /// Finds the binding predecessor of every segment.
     ///
-    /// Of several that let go at the same time, work before waits; then the lane, then the
+    /// Of several with the same release time, work before waits; then the lane, then the
     /// dependencies in the order of [`DependencyKind`]; then the lane that comes first.
     fn bind(&mut self) {
         let mut binding = Vec::with_capacity(self.segments.len());
@@ -204,7 +206,7 @@ impl<'a> Graph<'a> {
         self.connected[lane] == self.connected[other]
     }
 
-    /// Where the sources of a segment begin among those of all.
+    /// Index of a segment's first source among those of all segments.
     pub(crate) fn first_source(&self, segment: u32) -> usize {
         self.first_in[segment as usize] as usize
     }
@@ -252,8 +254,8 @@ impl<'a> Graph<'a> {
         (start_ns, self.segments.free_ns(segment as usize))
     }
 
-    /// Time from a predecessor's letting go to the start of the segment, where the predecessor let go as late as the
-    /// binding one; all others held it up by nothing.
+    /// Time from a predecessor's release to the start of the segment, if it was released as late as the binding one;
+    /// all others held the segment up by nothing.
     #[inline]
     pub fn lag_ns(&self, segment: u32, source: u32, binding: &Binding) -> i64 {
         let free_ns = self.segments.free_ns(source as usize);
@@ -265,7 +267,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The predecessor of a segment that let go last.
+    /// The predecessor of a segment with the latest release time.
     #[inline]
     pub fn binding(&self, segment: u32, lane: usize) -> Option<Binding> {
         let (source, link) = match self.binding[segment as usize] {

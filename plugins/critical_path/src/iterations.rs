@@ -14,7 +14,7 @@ pub struct Iteration {
     pub name: u32,
     /// On which lane it was marked.
     pub lane: usize,
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
     /// Its duration.
     pub dur_ns: i64,

@@ -1,4 +1,4 @@
-//! The kind of a lag: the time between a predecessor's letting go and the start of a segment.
+//! The kind of a lag: the time between a predecessor's release and the start of a segment.
 
 use crate::edges::DependencyKind;
 use crate::graph::{Graph, Link};

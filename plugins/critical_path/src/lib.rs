@@ -57,11 +57,11 @@ pub struct CriticalPath;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// So many pieces of the path are listed one by one, the others in sums.
+    /// Pieces of the path that are listed one by one; the others are summed.
     pub path_rows: usize,
-    /// So many rows of slack are listed, the least first.
+    /// Rows of slack that are listed, the least slack first.
     pub slack_rows: usize,
-    /// Gains are predicted for so many names, those with the most time on the path. In large runs for fewer,
+    /// Names that gains are predicted for, those with the most time on the path. In large runs they are fewer,
     /// so that it takes no longer than the rest.
     pub opportunity_names: usize,
     /// Assumptions, each as `TARGET=VALUE`; see [`rule`].
@@ -79,7 +79,7 @@ impl Default for Options {
     }
 }
 
-/// So many segments are re-timed for the gains of names; at least [`MIN_NAMES`] names are.
+/// Segments re-timed for the gains of names; at least [`MIN_NAMES`] names get a gain.
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 

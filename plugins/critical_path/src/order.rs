@@ -11,11 +11,10 @@ use std::ops::Range;
 use crate::graph::Graph;
 
 /// Stretches of lanes; every segment comes after all it depends on. Second: the dependencies
-/// that had to be let go for that, by their places in [`Graph::sources`].
+/// that were dropped to break cycles, by their places in [`Graph::sources`].
 ///
-/// The times of edges that were let into the graph order their segments, all but those of one
-/// instant. Where lanes wait for each other in a circle, the dependency of the earliest of
-/// the segments they stand at is let go.
+/// The times of the graph's edges order their segments, all but those of one instant. Of lanes that
+/// wait for each other in a cycle, the one at the earliest segment loses its dependency.
 pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
     let first = &graph.segments.lane_first;
     let lanes = first.len() - 1;

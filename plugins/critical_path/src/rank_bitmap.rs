@@ -1,8 +1,7 @@
 //! Ranks in a bitmap: the segments that anything but the next of their lane looks back at, numbered in their order.
 //!
-//! When the graph is re-timed, the letting go of a segment is asked for by the segment after it,
-//! right afterwards, and by those that depend on it, later. In a large run few segments have any of
-//! those: only of them the time is kept.
+//! A re-timing needs the release time of a segment for the segment after it, at once, and for those
+//! that depend on it, later. In a large run few segments have dependents: only their times are kept.
 
 use std::ops::Range;
 
@@ -16,7 +15,7 @@ pub struct RankBitmap {
 }
 
 impl RankBitmap {
-    /// Of so many segments: the `sources`, and the last of each of the stretches.
+    /// Marks, of `segments` segments, the `sources` and the last of each of the stretches.
     pub fn new(segments: usize, sources: &[u32], order: &[Range<u32>]) -> Self {
         let mut words = vec![0_u64; segments.div_ceil(64)];
         let ends = order.iter().filter_map(|stretch| stretch.clone().last());

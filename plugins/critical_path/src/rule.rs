@@ -29,7 +29,7 @@ pub enum Target {
 /// Assumed duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// So many times as long.
+    /// A factor.
     Scale(f64),
     /// Each so long.
     Absolute(i64),
@@ -45,7 +45,7 @@ impl Change {
     }
 }
 
-/// A duration so many times as long, to the nearest nanosecond.
+/// A duration times a factor, to the nearest nanosecond.
 pub fn scaled(ns: i64, scale: f64) -> i64 {
     if scale == 1.0 {
         ns
@@ -54,7 +54,7 @@ pub fn scaled(ns: i64, scale: f64) -> i64 {
     }
 }
 
-/// The length of a stretch of a timeline that runs so many times as long. Stretches that touch keep
+/// The length of a stretch of a timeline that is scaled by a factor. Stretches that touch keep
 /// touching, so that roundings do not add up.
 pub fn stretched(start_ns: i64, end_ns: i64, scale: f64) -> i64 {
     scaled(end_ns, scale) - scaled(start_ns, scale)

@@ -1,4 +1,4 @@
-//! The graph re-timed: when every segment would let go if durations or lags were others.
+//! The graph re-timed: release times of all segments under other durations or lags.
 
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
@@ -13,10 +13,10 @@ pub trait Scenario<const K: usize> {
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 }
 
-/// When every segment would let go of what comes after it.
+/// Predicted release time of every segment: the time from which its successors may run.
 ///
-/// Segments begin as soon as all their predecessors let go, later by the lag of
-/// the binding one; what has no predecessor begins as measured.
+/// Segments begin as soon as all their predecessors are released, later by the lag of
+/// the binding one; those without a predecessor begin as measured.
 pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
     // Each segment comes after those it looks at.
     let mut free_ns = vec![[0; K]; graph.segments.len()];
@@ -58,7 +58,7 @@ pub fn retime_kept<const K: usize>(
     }
 }
 
-/// When a segment would let go that is one of those in [`Graph::kept`].
+/// Release time of a segment in [`Graph::kept`]; 0 of any other.
 #[inline]
 fn of_kept<const K: usize>(graph: &Graph<'_>, kept_ns: &[[i64; K]], segment: u32) -> [i64; K] {
     let place = graph.kept().rank(segment);
@@ -96,7 +96,7 @@ fn begin<const K: usize>(
     out
 }
 
-/// When a segment would let go, from its start.
+/// Time from a segment's start to its release.
 #[inline]
 pub fn needed<const K: usize>(
     graph: &Graph<'_>,
@@ -116,8 +116,8 @@ fn add<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
     std::array::from_fn(|k| a[k].saturating_add(b[k]))
 }
 
-/// From the letting go of the last segment to the end of the window: what it still waited itself, if it is an
-/// elastic one, for nothing that is recorded; and what came after it.
+/// Time from the release of the last segment to the end of the window: the part that an elastic segment still
+/// waited, for nothing that is recorded; and the part after its end.
 pub fn tail<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -134,8 +134,8 @@ pub fn tail<const K: usize>(
     ]
 }
 
-/// Predicted length of the window: up to where the last segment of the path, and all that it is connected
-/// with, would let go, and as long after the former as measured.
+/// Predicted length of the window: up to the release of the last segment of the path and of all lanes connected
+/// with it, and as long after the former as measured.
 ///
 /// No shorter than [`background_ns`].
 pub fn wall_ns<const K: usize>(
@@ -171,7 +171,7 @@ fn connected_ns<const K: usize>(
     let [waited, after] = tail(graph, scenario, last);
     let mut out = add(add(free_ns(last), waited), after);
     for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
-        // Segments of a lane let go in their order, so its last is its latest.
+        // Segments of a lane are released in their order, so its last is its latest.
         let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
         let bound = of_lane.last().map_or([0; K], &free_ns);
         out = later(out, bound);

@@ -29,9 +29,9 @@ pub const NONE: u32 = u32::MAX;
 /// All segments, lane by lane in the order of time; one entry a segment in each list.
 #[derive(Debug, Default)]
 pub struct Segments {
-    /// When it began.
+    /// Start.
     pub start_ns: Vec<i64>,
-    /// When it ended; equal to the start for an interval without duration.
+    /// End; equal to the start for an interval without duration.
     pub end_ns: Vec<i64>,
     /// Index of its interval in the lane.
     pub span: Vec<u32>,
@@ -59,7 +59,7 @@ impl Segments {
         self.lane_first.partition_point(|first| *first <= segment) - 1
     }
 
-    /// When the segment let go of what comes after: at its end, or at its
+    /// Release time: the segment's successors may run from its end on, or from its
     /// start when it is elastic and held up nothing itself.
     #[inline]
     pub fn free_ns(&self, segment: usize) -> i64 {
@@ -197,7 +197,7 @@ pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     }
 }
 
-/// Where each dependency takes hold.
+/// Cuts and marks that the dependencies ask for.
 fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
     let mut cuts = Vec::with_capacity(dependencies.len());
     let mut marks = Vec::with_capacity(dependencies.len());

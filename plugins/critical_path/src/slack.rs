@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::schedule::{self, Scenario};
 use crate::walk::PieceKind;
 
-/// When each segment would begin if it needed `dur_ns` by itself; see [`schedule::retime`].
+/// Start of each segment if it needed `dur_ns` by itself; see [`schedule::retime`].
 pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
     struct Durations<F>(F);
     impl<F: Fn(u32) -> i64> Scenario<1> for Durations<F> {
@@ -32,7 +32,7 @@ pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
     starts.collect()
 }
 
-/// When the last segment lets go.
+/// Release time of the last segment.
 pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
     (0..graph.segments.len())
         .map(|segment| graph.segments.free_ns(segment))

@@ -50,13 +50,13 @@ pub enum WaitKind {
 /// A wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// When the host called for it; its own start where the call is not recorded.
+    /// Time of the host's call; the wait's own start where the call is not recorded.
     pub called_ns: i64,
     /// Its row in `syncs`.
     pub id: u64,
     /// Target of the wait.
     pub kind: WaitKind,
-    /// Where; `None`: not recorded.
+    /// The device; `None`: not recorded.
     pub device: Option<i64>,
     /// The stream waited for, or of a [`WaitKind::StreamWait`] the stream that waits.
     pub stream: Option<i64>,
@@ -71,9 +71,9 @@ pub struct Wait {
 pub struct Recorded {
     /// The event; programs use one again and again.
     pub event: u64,
-    /// When the host called for it.
+    /// Time of the host's call.
     pub called_ns: i64,
-    /// Where; `None`: not recorded.
+    /// The device; `None`: not recorded.
     pub device: Option<i64>,
     /// On which stream.
     pub stream: Option<i64>,
@@ -173,7 +173,7 @@ pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Reco
     out
 }
 
-/// When work without a recorded launch was launched at the latest.
+/// Latest possible launch times of work whose launch is not recorded.
 ///
 /// The driver counts correlations up with every call of a process (CUPTI, `CUpti_ActivityAPI`): what has a lower
 /// one than a wait or a record was launched before it.

@@ -4,7 +4,7 @@
 //! predecessor. Segments and the lags between them touch, so they add up to
 //! the window, to the nanosecond.
 //!
-//! The path goes through what let go last, however near the next one was: where a host idles, launches, and the
+//! The path goes through the binding predecessor, however near the next one was: where a host idles, launches, and the
 //! stream was idle for a moment, the path is the host's gap. `opportunity` shows how little that gap would buy.
 
 use trueno_analysis::lanes::Class;
@@ -57,7 +57,7 @@ impl PieceKind {
 /// One piece; it ends where the next begins, the last at the end of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// When it begins.
+    /// Start.
     pub start_ns: i64,
     /// The segment that ran, or that was held up; [`NONE`] in a run without any.
     pub segment: u32,
@@ -75,18 +75,18 @@ pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, 
 
 /// Measured or predicted times to walk along.
 pub trait Timing {
-    /// When the segment begins.
+    /// Start of a segment.
     fn start_ns(&self, segment: u32) -> i64;
 
-    /// When it lets go of what comes after it.
+    /// Release time: the segment's successors may run from then on.
     fn free_ns(&self, segment: u32) -> i64;
 
-    /// When it ends, as far as that is known.
+    /// End, as far as it is known.
     fn end_ns(&self, segment: u32) -> i64 {
         self.free_ns(segment)
     }
 
-    /// The predecessor that let go last.
+    /// The predecessor with the latest release time.
     fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)>;
 }
 

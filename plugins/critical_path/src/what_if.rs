@@ -177,8 +177,8 @@ pub struct Predicted<'a, S> {
 }
 
 impl<S: Scenario<1>> Predicted<'_, S> {
-    /// The segment that the path ends with: as measured, unless another lane connected with it would let go later
-    /// than the window then ends otherwise.
+    /// The segment that the path ends with: as measured, unless the last segment of another lane connected with
+    /// it is then released after the end of the window.
     pub fn last(&self) -> Option<u32> {
         let graph = self.graph;
         let last = graph.last()?;

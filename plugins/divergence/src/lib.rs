@@ -47,7 +47,7 @@ pub struct Options {
     pub bound: tolerance::Bound,
     /// The λ of the probabilistic bound.
     pub lambda: f64,
-    /// So many rows of `pairs` are listed, those that are not alike first.
+    /// Rows of `pairs` that are listed, those that are not alike first.
     pub pair_rows: usize,
 }
 

@@ -63,7 +63,7 @@ impl Side {
         let mut next = || numbered.next().unwrap_or_else(|| Ok(Vec::new()));
         let (name, dtype, shape, mut backend) = (next()?, next()?, next()?, next()?);
         drop(numbered);
-        // What was copied is let go before more is read.
+        // Copied columns are freed before more is read.
         let mut columns = Columns {
             columns: rows.into_columns(),
             are_given: is_given,

@@ -23,7 +23,7 @@ const COUNTS: [&str; 3] = ["nan_count", "inf_count", "zero_count"];
 /// The others.
 const MOMENTS: [&str; 5] = ["min", "max", "absmax", "mean", "l2"];
 
-/// Rows of both sides that need statistics, where at most so many pairs are listed.
+/// Rows of both sides that need statistics if at most `listed` pairs are listed.
 pub fn needed(sides: [&Side; 2], items: &[Item], listed: usize) -> [Vec<bool>; 2] {
     let mut needed = sides.map(|side| vec![false; side.len]);
     let (mut alone, mut equal) = (0, 0);

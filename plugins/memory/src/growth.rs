@@ -12,7 +12,7 @@ use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
 use crate::trend::{MIN_VALUES, Trend, trend};
 
-/// Ends of iterations that are looked at; of more, every so many.
+/// Ends of iterations that are looked at; more are thinned evenly.
 pub const MAX_ITERATIONS: usize = 1000;
 /// Tags of a place with a row of their own.
 const TAGS: usize = 50;
@@ -158,8 +158,8 @@ pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
 /// `place`; `tag`; `iterations`; `first_bytes`, `last_bytes`: at the first end and at the last that was
 /// looked at; `bytes_per_iteration`: Theil–Sen's slope; `growth_share`: that × (iterations − 1) / median;
 /// `p`: Mann–Kendall, two-sided; `verdict`: grows or shrinks where p is below the option `p` and the
-/// slope is not 0, levelled off where it grows, but its second half does not, no trend, or cannot tell under 8 iterations. Of more than 1,000 iterations every
-/// so many is looked at.
+/// slope is not 0, levelled off where it grows, but its second half does not, no trend, or cannot tell under 8 iterations. More than 1,000 iterations
+/// are thinned evenly.
 pub fn table(events: &Events, pools: &[Pool], options: &Options) -> TableBuilder {
     let rows: Vec<(usize, &Growth)> = pools
         .iter()

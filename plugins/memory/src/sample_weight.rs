@@ -30,7 +30,7 @@ pub fn number(count: u128) -> f64 {
     count as f64 / ONE as f64
 }
 
-/// Variance that a block of so many scaled bytes adds to a sum of bytes; 0 of one that was certain to be recorded.
+/// Variance that a sampled block, with its scaled bytes, adds to a sum of bytes; 0 of one that was certain to be recorded.
 pub fn variance(bytes: i64, stands_for: u64) -> f64 {
     let weight = stands_for as f64 / ONE as f64;
     // w (w − 1) · s² with the scaled bytes w · s.

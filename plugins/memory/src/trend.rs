@@ -2,9 +2,9 @@
 //!
 //! Mann (1945), Kendall (1975): S = Σ sign(x_j − x_i) over i < j, normal approximation with the
 //! correction for ties and for continuity. Theil (1950), Sen (1968): the median of the slopes of
-//! all pairs. Both look at order and middle, so a single peak moves neither. The test takes values
-//! for independent; live bytes are not (they remember), so its p-value is too small for a series that
-//! wanders. That is why a trend needs a slope too.
+//! all pairs. Both look at order and middle, so a single peak moves neither. The test assumes
+//! independent values; live bytes are autocorrelated, so its p-value is too small for a series like a
+//! random walk. That is why a trend needs a slope too.
 
 use trueno_analysis::quantiles::median;
 

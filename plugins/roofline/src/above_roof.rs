@@ -27,7 +27,7 @@ impl Candidate {
     }
 }
 
-/// True if so many calls speak for all.
+/// True if `part` is at least half of the calls.
 pub fn is_most(part: u64, calls: u64) -> bool {
     part > 0 && 2 * part >= calls
 }

@@ -149,7 +149,7 @@ pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     })
 }
 
-/// Where a wider instruction set is not faster.
+/// Names for which a wider instruction set is not faster.
 pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
     let idle: Vec<&Entry> = entries
         .iter()
@@ -186,7 +186,7 @@ pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
     )
 }
 
-/// Where a comparison was asked for, and there is nothing to complain of.
+/// Result of a comparison of backends that found nothing to complain of.
 pub fn no_idle(entries: &[Entry]) -> Finding {
     if entries.is_empty() {
         return Finding::new(

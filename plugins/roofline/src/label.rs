@@ -21,7 +21,7 @@ impl Source {
     }
 }
 
-/// Where FLOPs and bytes come from.
+/// Provenance of FLOPs and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provenance {
     /// The program stated them.
@@ -82,7 +82,7 @@ pub struct OneFigure {
     pub reason: Reason,
 }
 
-/// Where work is booked; texts by number.
+/// Brick and category that work is booked under; texts by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Group {
     /// The brick it belongs to, itself for a brick; `None`: not recorded.

@@ -58,7 +58,7 @@ pub struct Point {
     pub precision: String,
     /// The ceilings over it, or why there are none.
     pub choice: Result<Choice, String>,
-    /// Where it lies; `None` without ceilings.
+    /// Its place below the roof; `None` without ceilings.
     pub place: Option<Place>,
     /// The reason why it has no place, or cannot be right.
     pub reason: Option<String>,

@@ -30,9 +30,9 @@ const NO_GROUP: u32 = u32::MAX - 1;
 /// A row with work, or one that says something about the work of those around it.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkRow {
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// When it ended.
+    /// End.
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,
@@ -44,7 +44,7 @@ pub struct WorkRow {
     pub label: u32,
     /// Index into [`Rows::counted`], or [`NONE`].
     pub counted: u32,
-    /// Where it is booked; of a row [with one figure only](WorkRow::has_one_figure) its number in
+    /// Number of its [`Group`]; of a row [with one figure only](WorkRow::has_one_figure) its number in
     /// [`Rows::one_figure`], as it is booked nowhere.
     pub group: u32,
 }

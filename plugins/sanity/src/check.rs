@@ -77,7 +77,7 @@ impl Spec {
         self.check(Verdict::Pass, Some(found.into()), Some(0), detail)
     }
 
-    /// Not as expected in so many rows.
+    /// Not as expected in `count` rows.
     pub fn fail(self, found: impl Into<String>, count: u64, detail: impl Into<String>) -> Check {
         self.check(Verdict::Fail, Some(found.into()), Some(count), detail)
     }

@@ -31,7 +31,7 @@ pub struct Level {
     pub with_both: u64,
     /// Longest inclusive time of a thread / mean over threads with tiles; `None`: one thread.
     pub imbalance: Option<f64>,
-    /// One of so many is recorded.
+    /// Sampling period N: one in N is recorded.
     pub sampled_every: u32,
     /// Cost of recording over the inclusive time.
     pub recorder_share: Option<f64>,

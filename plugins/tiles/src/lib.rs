@@ -1,4 +1,4 @@
-//! Where the time of blocked algorithms goes: macro, midi and micro tiles, and packing.
+//! Time of blocked algorithms by level: macro, midi and micro tiles, and packing.
 //!
 //! Every busy instant of a thread is booked to its innermost tile, so exclusive times add up. FLOPs and
 //! bytes are declared. A level's roof has the bandwidth of the memory it is blocked for: macro tiles DRAM,
@@ -29,7 +29,7 @@ pub struct Options {
     pub nominal: bool,
     /// Of the arithmetic, which tiles do not record.
     pub precision: String,
-    /// So many outliers are listed, the furthest first; all are counted.
+    /// Outliers that are listed, the furthest first; all are counted.
     pub outlier_rows: usize,
     /// Rows and columns of a heat map, at most; of more tiles several share a cell.
     pub heat_cells: u32,

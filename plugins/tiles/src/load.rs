@@ -36,9 +36,9 @@ pub const LEVELS: [&str; 4] = ["macro", "midi", "micro", "pack"];
 /// One tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// When it ended.
+    /// End.
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,

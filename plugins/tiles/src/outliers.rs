@@ -6,7 +6,7 @@ use trueno_analysis::quantiles::lower_median;
 
 use crate::load::{Loaded, Tile};
 
-/// Further above the median than so many times the median absolute deviation.
+/// Least distance of an outlier above the median, in median absolute deviations.
 pub const MIN_DEVIATIONS: f64 = 5.0;
 /// The deviation counts as at least this share of the median: equal durations would make all others outliers.
 pub const MIN_SPREAD: f64 = 0.05;

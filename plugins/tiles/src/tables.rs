@@ -17,7 +17,7 @@ use crate::sweep::Sum;
 /// none are; intensity and rates of tiles that declare both, over the sum of their durations; where no tile
 /// does, the rate that the one figure gives, and no intensity; `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
 /// inclusive time of a thread / mean over all threads with tiles; `recorded`: tiles with a row; `sampled_every`:
-/// a row of the level stands for so many tiles, and everything here and in the heat maps counts it so often
+/// tiles that a row of the level stands for; everything here and in the heat maps is scaled by it
 /// (null: all have a row); `recorder_share`: `recorded` × the recorder's cost of a span / inclusive time.
 pub fn levels(levels: &[Level]) -> TableBuilder {
     let rows = || levels.iter();

@@ -20,7 +20,7 @@ use super::memory::{LARGE_PAGE_BYTES, Memory};
 pub(super) const BLOCK_MULTIPLE: usize = 1024;
 /// The factor of `triad`.
 const FACTOR: f64 = 0.5;
-/// Arrays `k` begin so many bytes later than at a whole page, times `k`: a store and a load whose
+/// Offset of array `k` from the start of a page, divided by `k`: a store and a load whose
 /// addresses agree in their lower 12 bits would hinder each other.
 const SHIFT_BYTES: usize = 1344;
 
@@ -67,7 +67,7 @@ struct Place {
     c: *const u8,
     /// Of each array.
     bytes: usize,
-    /// Where the next block begins in each.
+    /// Offset of the next block in each.
     at: usize,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Mover {
     pub operation: Operation,
     /// Bytes of each array in one round.
     block_bytes: usize,
-    /// Goes over the next so many blocks, and gives the sum of the 64-bit words it read, if it is
+    /// Goes over the next `blocks` blocks, and gives the sum of the 64-bit words it read, if it is
     /// `Read`.
     ///
     /// SAFETY: needs the instructions, and arrays of `bytes` that begin at multiples of 64; `at`
@@ -115,11 +115,11 @@ pub(super) struct Moving {
     mover: Mover,
     /// Of each array.
     bytes: usize,
-    /// Goes over so many blocks first, so that what the caches hold of another working set is gone.
+    /// Blocks to go over before a visit, which evict another working set from the caches.
     before: u64,
-    /// Where it goes on. Each time from the start, and what lies there would still be in a cache.
+    /// Offset of the next block. Each time from the start, and what lies there would still be in a cache.
     at: usize,
-    /// Where in the memory it works: at the start of a large page.
+    /// Offset of the arrays in the memory: the start of a large page.
     offset: usize,
     /// Number of visits, times 2^64 by the golden ratio.
     visits: u64,
@@ -192,7 +192,7 @@ impl Moving {
         }
     }
 
-    /// Goes over the next so many blocks.
+    /// Goes over the next `blocks` blocks.
     ///
     /// # Panics
     ///
@@ -221,7 +221,7 @@ impl Moving {
         sum
     }
 
-    /// Where array `k` begins, from the offset on.
+    /// Offset of array `k` from the first one.
     fn start(&self, array: usize) -> usize {
         array * (self.bytes.next_multiple_of(4096) + SHIFT_BYTES)
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{CpuCeilings, Machine};
 use trueno_format::Error;
 
-/// Where ceilings are kept.
+/// File that keeps measured ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CeilingCache {
     file: PathBuf,
@@ -23,7 +23,7 @@ pub enum CacheError {
     /// There is no file.
     #[error("{}: no ceilings are kept (hint: run `trueno-record peaks` once)", .file.display())]
     Missing {
-        /// Where it would be.
+        /// The file that is not there.
         file: PathBuf,
     },
     /// They were measured elsewhere, or otherwise.

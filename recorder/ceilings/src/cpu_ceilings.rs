@@ -10,7 +10,7 @@ use crate::machine::Machine;
 /// `trueno-record peaks --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuCeilings {
-    /// Where they hold.
+    /// The machine they hold for.
     pub machine: Machine,
     /// Seconds since the Unix epoch.
     pub measured_at_s: u64,

@@ -69,7 +69,7 @@ pub(super) struct Loop {
     accumulators: usize,
     /// True if this processor has the instructions.
     is_there: fn() -> bool,
-    /// Runs so many rounds of [`STEPS`] on every accumulator.
+    /// Runs `rounds` rounds of [`STEPS`] on every accumulator.
     ///
     /// SAFETY: needs the instructions of `is_there`, [`ACCUMULATOR_BYTES`] that may be written,
     /// and two operands of [`OPERAND_BYTES`] to read; rounds are not 0.

@@ -80,7 +80,7 @@ pub struct Gpu {
 pub struct GpuCeilings {
     /// Of the measuring code.
     pub code_version: u32,
-    /// Where they hold.
+    /// The device they hold for.
     pub gpu: Gpu,
     /// Seconds since the Unix epoch.
     pub measured_at_s: u64,

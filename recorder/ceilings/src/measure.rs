@@ -23,7 +23,7 @@ pub struct Progress<'a> {
 ///
 /// All are visited in turn, again and again, for a few repetitions each, until they have been
 /// measured as often as `effort` says and the best of each is settled, or the time is over.
-/// What cannot be measured is named in the notes and has no ceiling.
+/// Ceilings that cannot be measured are named in the notes and left out.
 pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> CpuCeilings {
     let machine = Machine::here();
     let mut notes = Vec::new();

@@ -52,7 +52,7 @@ pub(super) struct Found {
     bests: Vec<f64>,
 }
 
-/// A rate counts if so many moments reached it: what a machine does once only, nobody can rely on.
+/// Moments that must reach a rate for it to count: nobody can rely on a rate reached once only.
 pub(super) const MOMENTS: usize = 3;
 /// It is settled if no moment was faster by more than this share.
 const NEAR: f64 = 0.03;

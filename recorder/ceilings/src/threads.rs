@@ -25,7 +25,7 @@ pub(super) trait Work: Send {
 /// The works of one thing to measure, a thread each, and what is known of it so far.
 pub(super) struct Visited {
     works: Vec<Box<dyn Work>>,
-    /// So many last long enough.
+    /// Number of rounds that last long enough.
     rounds: u64,
 }
 
@@ -85,7 +85,7 @@ impl Team {
         Self { members }
     }
 
-    /// Rates of all together, in amount a second, of so many repetitions.
+    /// Rates of all together, in amount a second, one a repetition.
     ///
     /// The time of a repetition is from the first start to the last end. Where there are as many
     /// processors as works, and several, each thread stays on its own. `None`: there are not enough
@@ -196,7 +196,7 @@ struct Shared {
 /// Number of times a number of rounds is tried before it is taken to last long enough.
 const TRIES: usize = 3;
 
-/// Where even work that took no time would end.
+/// Limit on the rounds: the search ends there even if a round took no time.
 const MAX_ROUNDS: u64 = 1 << 50;
 
 /// One thread's part of a visit; `None` if another one is missing.
@@ -261,7 +261,7 @@ fn once(
     })
 }
 
-/// Where all threads wait for each other without sleeping: to wake up takes longer than a round.
+/// Spinning barrier of all threads: to wake up from sleep takes longer than a round.
 struct Meeting<'s> {
     shared: &'s Shared,
     count: usize,

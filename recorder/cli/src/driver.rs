@@ -5,7 +5,7 @@ use trueno_cupti::driver::{self, Listed};
 /// The driver's own facts.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Driver {
-    /// Where it was loaded from.
+    /// File it was loaded from.
     pub path: Option<String>,
     /// 13000 is 13.0.
     pub version: Option<u32>,

@@ -45,7 +45,7 @@ pub struct Args {
     /// Time of one repetition, in milliseconds (of a GPU 5 at least).
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     repetition_ms: Option<f64>,
-    /// After so many seconds, take what there is; each ceiling is measured a few times all the same.
+    /// Time limit in seconds; each ceiling is measured a few times all the same.
     #[arg(long, value_name = "S", conflicts_with = "gpu", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
     seconds: u64,
 }

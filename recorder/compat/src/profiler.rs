@@ -25,7 +25,7 @@ pub struct BrickProfiler {
     pub(super) deferred: Deferred,
     pub(super) graph: Graph,
     pub(super) tiles: Tiles,
-    /// When the profiler was made: with now, it gives the rate of the clocks.
+    /// Time at which the profiler was made: with now, it gives the rate of the clocks.
     pub(super) made: Moment,
     pub(super) epoch: Moment,
     enabled: bool,

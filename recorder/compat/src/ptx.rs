@@ -53,7 +53,7 @@ impl PtxRegistry {
         Some(self.kernels.get(&hash)?.name.as_str())
     }
 
-    /// Where the source of that hash came from, if that was given.
+    /// File that the source of that hash came from, if that was given.
     pub fn lookup_path(&self, hash: u64) -> Option<&Path> {
         self.kernels.get(&hash)?.path.as_deref()
     }

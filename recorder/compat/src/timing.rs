@@ -118,7 +118,7 @@ impl BrickProfiler {
         Some((known, name, elapsed_ns))
     }
 
-    /// The last so many nanoseconds.
+    /// The last `ns` nanoseconds.
     pub(super) fn last(&self, ns: u64) -> (Moment, Moment) {
         let end = clock::now(&self.rec);
         let start = end.at(end.monotonic_ns().saturating_sub(ns), self.made);

@@ -15,7 +15,7 @@ const ORIGIN_NS: u64 = 1_000_000_000;
 pub(crate) struct Anchor {
     event: CudaEvent,
     time_ns: OnceLock<u64>,
-    /// The anchor before; let go as soon as the time is known.
+    /// The anchor before; dropped as soon as the time is known.
     before: Mutex<Option<Arc<Anchor>>>,
 }
 
@@ -73,7 +73,7 @@ fn distance_ms(from: &CudaEvent, to: &CudaEvent) -> Result<f32, DriverError> {
     unsafe { result::event::elapsed(from.cu_event(), to.cu_event()) }
 }
 
-/// Gives the resolution of a distance of so many milliseconds: half a microsecond, or the step of an `f32` there.
+/// Resolution of a distance in milliseconds: half a microsecond, or the step of an `f32` there.
 pub(crate) fn resolution_ns(distance_ms: f32) -> u64 {
     let distance = distance_ms.abs();
     let step = distance.next_up() - distance;

@@ -31,7 +31,7 @@ impl CudaDevice {
     /// Opens a device by its number, with its primary context.
     ///
     /// # Errors
-    /// What is missing, if there is no driver, one that is too old, or no such device; what the driver says.
+    /// No driver, one that is too old, or no such device; the driver's error.
     pub fn open(number: usize) -> Result<Arc<Self>, Error> {
         let driver = driver::find()?;
         driver.check_functions(symbols::NEEDED)?;

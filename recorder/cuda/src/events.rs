@@ -86,7 +86,7 @@ impl Events {
         Ok(number)
     }
 
-    /// When a mark was reached; `None`: not yet.
+    /// Time at which a mark was reached; `None`: not yet.
     pub fn time_ns(&self, mark: u64) -> Option<u64> {
         self.context.bind_to_thread().ok()?;
         let mark = self.state().marks.get(&mark)?.clone();
@@ -119,7 +119,7 @@ impl Events {
                 return;
             }
             drop(state);
-            // Destroyed here, with the lock let go.
+            // Destroyed here, after the lock was released.
             drop(mark);
         }
     }
@@ -150,7 +150,7 @@ impl Events {
         drop(state);
         let event = timed(&self.context)?;
         event.record(&self.stream)?;
-        // So that the one before can let go of its own.
+        // So that the last one can drop the one before it.
         let _ = last.time_ns();
         let fresh = Arc::new(Anchor::new(event, Some(last)));
         let mut state = self.state();

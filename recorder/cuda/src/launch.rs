@@ -100,7 +100,7 @@ impl<'a> Launch<'a> {
     /// none that was given by [`Launch::read`]. Host memory behind arguments by value is not used afterwards.
     ///
     /// # Errors
-    /// What the driver says; nothing was launched then, and there is no row.
+    /// The driver's error; nothing was launched then, and there is no row.
     pub unsafe fn submit(mut self) -> Result<SpanId, Error> {
         let stream = self.stream;
         stream

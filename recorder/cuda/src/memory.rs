@@ -50,7 +50,7 @@ impl Stream {
     /// Takes memory and fills it with zeros (a row of `transfers`, `memset`).
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn alloc_zeros<T: DeviceRepr + ValidAsZeroBits>(
         &self,
         tag: impl Into<Name>,
@@ -65,10 +65,10 @@ impl Stream {
     /// Takes memory; `tag` says what for.
     ///
     /// # Safety
-    /// What is in it may be no `T`: it must be written before it is read.
+    /// Its contents may be no valid `T`: it must be written before it is read.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub unsafe fn alloc<T: DeviceRepr>(
         &self,
         tag: impl Into<Name>,

@@ -27,7 +27,7 @@ impl Stream {
     /// An event behind what the stream was given so far.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn record(&self) -> Result<Event, Error> {
         let event = self
             .stream
@@ -43,7 +43,7 @@ impl Stream {
     /// from the row that the event lies behind.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn wait(&self, event: &Event) -> Result<(), Error> {
         self.stream
             .wait(&event.event)

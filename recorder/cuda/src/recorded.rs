@@ -44,7 +44,7 @@ impl Cuda {
     /// A new stream that is not ordered with the default one.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn new_stream(&self) -> Result<Stream, Error> {
         let stream = self
             .device
@@ -62,7 +62,7 @@ impl Cuda {
     /// Loads PTX, and keeps its source in the run, as `ptx/<hash>.ptx`.
     ///
     /// # Errors
-    /// What the driver says of it; a null byte in it.
+    /// The driver's error; a null byte in the source.
     pub fn load_ptx(&self, name: &str, source: &str) -> Result<Module, Error> {
         Module::load(self, name, source)
     }

@@ -117,7 +117,7 @@ impl Stream {
     /// Waits until the stream has done all it was given. Recorded as a row of `syncs`, joined by the last row here.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn synchronize(&self) -> Result<(), Error> {
         let last = self.order().last.unwrap_or(SpanId::NONE);
         let wait = self.cuda.rec.wait("cuStreamSynchronize", &[last]);

@@ -124,7 +124,7 @@ impl Stream {
     /// Fills with zeros.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn fill_zeros<T: DeviceRepr + ValidAsZeroBits>(
         &self,
         to: &mut impl DevicePtrMut<T>,

@@ -16,9 +16,9 @@ layout! {
     Kernel of 176 {
         /// Of a thread.
         registers: u16 = 6,
-        /// When it began.
+        /// Start.
         start: u64 = 16,
-        /// When it ended.
+        /// End.
         end: u64 = 24,
         /// Device of the process.
         device: u32 = 40,
@@ -46,9 +46,9 @@ layout! {
         correlation: u32 = 92,
         /// Number of its name.
         name: u64 = 104,
-        /// When its command was made; 0: not collected.
+        /// Time at which its command was made; 0: not collected.
         queued: u64 = 120,
-        /// When its command was given to the device; 0: not collected.
+        /// Time at which its command was given to the device; 0: not collected.
         submitted: u64 = 128,
         /// Node of a replayed graph; 0: none.
         graph_node: u64 = 144,
@@ -62,9 +62,9 @@ layout! {
     Moved of 44 {
         /// Bytes moved or filled.
         bytes: u64 = 8,
-        /// When it began.
+        /// Start.
         start: u64 = 16,
-        /// When it ended.
+        /// End.
         end: u64 = 24,
         /// Device of the process.
         device: u32 = 32,
@@ -140,9 +140,9 @@ layout! {
     Api of 40 {
         /// Number of the function.
         callback: u32 = 4,
-        /// When it began.
+        /// Start.
         start: u64 = 8,
-        /// When it returned.
+        /// Return.
         end: u64 = 16,
         /// Process.
         process: u32 = 24,
@@ -160,9 +160,9 @@ layout! {
     Synchronization of 40 {
         /// `CUpti_ActivitySynchronizationType`.
         what: u32 = 4,
-        /// When it began.
+        /// Start.
         start: u64 = 8,
-        /// When it ended.
+        /// End.
         end: u64 = 16,
         /// Of the call that waited.
         correlation: u32 = 24,
@@ -194,7 +194,7 @@ layout! {
     later {
         /// Device of the process.
         device: u32 = 24,
-        /// When the device reached it; 0: not collected.
+        /// Time at which the device reached it; 0: not collected.
         time: u64 = 40,
         /// Number of the event's recording.
         event_sync: u64 = 48,
@@ -212,9 +212,9 @@ layout! {
         process: u32 = 12,
         /// Of a thread: its number.
         thread: u32 = 16,
-        /// When it began.
+        /// Start.
         start: u64 = 24,
-        /// When it ended.
+        /// End.
         end: u64 = 32,
     }
 }
@@ -240,11 +240,11 @@ layout! {
         memory_kind: u32 = 8,
         /// Of the call.
         correlation: u32 = 12,
-        /// Where.
+        /// Address of the memory.
         address: u64 = 16,
         /// Amount.
         bytes: u64 = 24,
-        /// When.
+        /// Time of the operation.
         time: u64 = 32,
         /// Device of the process.
         device: u32 = 52,
@@ -254,7 +254,7 @@ layout! {
     later {
         /// `CUpti_ActivityMemoryPoolType` of the pool it is of; 0: of none.
         pool_kind: u32 = 80,
-        /// Where that pool is.
+        /// Address of that pool.
         pool: u64 = 88,
         /// Its size, if it is this process's own.
         pool_bytes: u64 = 104,
@@ -274,11 +274,11 @@ layout! {
         correlation: u32 = 12,
         /// Device of the process.
         device: u32 = 20,
-        /// Where it is.
+        /// Address of the pool.
         pool: u64 = 32,
         /// The size of the operation, in CUPTI's words.
         operation_bytes: u64 = 40,
-        /// When.
+        /// Time of the operation.
         time: u64 = 56,
     }
     later {
@@ -292,9 +292,9 @@ layout! {
     GraphTrace of 48 {
         /// Of the call that launched it.
         correlation: u32 = 4,
-        /// When its first node began.
+        /// Start of its first node.
         start: u64 = 8,
-        /// When its last node ended.
+        /// End of its last node.
         end: u64 = 16,
         /// Device of the process.
         device: u32 = 24,
@@ -312,7 +312,7 @@ layout! {
     Environment of 40 {
         /// Device of the process.
         device: u32 = 4,
-        /// When.
+        /// Time of the sample.
         time: u64 = 8,
         /// 1 clocks, 2 temperature, 3 power, 4 cooling.
         what: u32 = 16,

@@ -42,7 +42,7 @@ pub enum Stop {
     UnknownKind {
         /// Its number.
         kind: u32,
-        /// Where it lies.
+        /// Its offset in the buffer.
         offset: usize,
     },
     /// The buffer ends inside a record.
@@ -50,7 +50,7 @@ pub enum Stop {
     Cut {
         /// Its number.
         kind: u32,
-        /// Where it lies.
+        /// Its offset in the buffer.
         offset: usize,
     },
 }

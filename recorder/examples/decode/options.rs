@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "decode")]
 pub struct Options {
-    /// Where the run goes.
+    /// The run directory to write.
     #[arg(long, value_name = "DIR", default_value = "decode.run")]
     pub out: PathBuf,
     /// Replace a run that is there already.

@@ -47,7 +47,7 @@ impl FileKind {
         self.magic.load(Ordering::Acquire) != 0
     }
 
-    /// True if the making of a mapped file of so many bytes had come to its end.
+    /// True if the mapped file, of that size, was initialised completely.
     pub fn is_finished_in(memory: &Mapping, bytes: usize) -> bool {
         // SAFETY: long enough, aligned to a page; any bits are valid in it.
         bytes >= size_of::<Self>() && unsafe { memory.base().cast::<Self>().as_ref() }.is_finished()

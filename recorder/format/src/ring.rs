@@ -191,7 +191,7 @@ impl Producer {
         self.cursor.must_reserve()
     }
 
-    /// True if so many records fit, as far as is known without a look at the tail.
+    /// True if `count` records fit, as far as is known without a look at the tail.
     #[inline(always)]
     pub fn has_room(&self, count: u64) -> bool {
         self.cursor.has_room(count)

@@ -270,7 +270,7 @@ pub struct Options {
     pub overflow: String,
     /// `none`, `deferred`, `per_layer` or `immediate`.
     pub sync_mode: String,
-    /// Only each so-manyth checksum of a name was recorded; `None`: all.
+    /// Sampling period N: every Nth checksum of a name was recorded; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checksum_every: Option<u64>,
     /// Blocks of the program's allocator that were recorded; `None`: none.

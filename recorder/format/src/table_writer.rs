@@ -66,14 +66,14 @@ impl TableWriter {
         self.columns.as_ref().map_or(0, Columns::rows)
     }
 
-    /// The columns, if there is room in them for so many rows more.
+    /// The columns, if they have room for `rows` more rows.
     #[inline(always)]
     pub fn room(&mut self, rows: usize) -> Option<&mut Columns> {
         let columns = self.columns.as_mut()?;
         (columns.rows() + rows <= BATCH_ROWS).then_some(columns)
     }
 
-    /// The columns, made where there are none, in zeroed memory of so many bytes that `memory` gives.
+    /// The columns, made where there are none, in zeroed memory that `memory` gives for a number of bytes.
     /// `None`: there is no memory.
     pub fn columns(
         &mut self,

@@ -32,7 +32,7 @@ impl TileLevel {
 /// Beside the level there are 14 bits for it in a record.
 pub const MAX_SAMPLED_EVERY: u32 = (1 << 14) - 1;
 
-/// Level and sampling (one of so many is recorded; 0: nobody asked) as they stand in a record.
+/// Level and sampling (period N: one in N is recorded; 0: nobody asked) as they stand in a record.
 #[inline]
 pub fn pack(level: TileLevel, every: u16) -> u16 {
     level as u16 | (every << 2)

@@ -45,7 +45,7 @@ pub extern "C" fn InitializeInjection() -> c_int {
 /// A range of the calling thread begins, for programs that state theirs without NVTX: as `nvtxRangePushA`.
 ///
 /// # Safety
-/// `text` points to so many bytes.
+/// `text` points to `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trueno_inject_push(text: *const u8, bytes: usize) {
     nvtx::handle((), |session| {

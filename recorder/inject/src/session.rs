@@ -18,7 +18,7 @@ use crate::names::Names;
 use crate::settings::Settings;
 use crate::{clock, entry, pump, shutdown, threads};
 
-/// Where the recording of this process is; null: there is none, or this is a forked child. It is never
+/// The recording of this process; null: there is none, or this is a forked child. It is never
 /// freed, as threads of the program may be using it.
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 

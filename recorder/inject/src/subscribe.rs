@@ -39,7 +39,7 @@ const EDGES: &[u32] = &[
     kind::INTERNAL_LAUNCH_API,
 ];
 const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL, kind::ENVIRONMENT];
-/// Where it is asked for: CUPTI then records no nodes of graphs.
+/// Kinds for whole graphs, if the user asks for them: CUPTI then records no nodes.
 const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
 /// Kinds whose records stand for calls of this library, too, while it closes.
 const CALLS: &[u32] = &[

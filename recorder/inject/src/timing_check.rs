@@ -44,7 +44,7 @@ mod tests {
         record
     }
 
-    /// In how many of so many windows times are lost, where the first `unsound` of each are so.
+    /// Number of times lost in `windows` windows of which the first `unsound` records of each are unsound.
     fn lost(windows: u32, unsound: u32, record: [u8; 32]) -> u32 {
         let mut timing_check = TimingCheck::default();
         (0..windows * WINDOW)

@@ -11,7 +11,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// `run` makes so many calls.
+    /// Rounds of `run`, whose argument is the number of calls to make.
     pub fn new(name: &'static str, batch: u32, run: impl FnMut(u32) + 'static) -> Self {
         Self {
             name,

@@ -13,7 +13,7 @@ use trueno_format::record::Context;
 const FORMAT: &str = "trueno-golden";
 const MAJOR: u64 = 1;
 
-/// Where a tensor stands in its run.
+/// Position of a tensor in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     name: Name,

@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use trueno_format::schema::TableId;
 
-/// Where and when a tensor was to be fingerprinted: time, brick, iteration and layer of the call.
+/// Time, brick, iteration and layer of the call that asked for a tensor's fingerprint.
 #[derive(Debug)]
 pub struct ChecksumPlace {
     name: Name,
@@ -19,7 +19,7 @@ pub struct ChecksumPlace {
 impl Recorder {
     /// Notes that a tensor is fingerprinted here: like [`Recorder::checksum`], and the fingerprint is given
     /// later, by [`Recorder::checksum_at`], from any thread. `None`: this one is not recorded (the recorder or the
-    /// table is off, or the builder asked for each so-manyth of the name), so that nothing need be computed.
+    /// table is off, or the sampling of the name skips it), so that nothing need be computed.
     pub fn checksum_place(
         &self,
         name: impl Into<Name>,

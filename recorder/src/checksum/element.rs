@@ -18,7 +18,7 @@ pub(super) mod sealed {
         fn as_f64(self) -> f64;
 
         /// Takes what it can of a block with wider instructions; the first word has the
-        /// even number `word`. So many elements, a multiple of eight and of two words.
+        /// even number `word`. Returns the elements taken, a multiple of eight and of two words.
         fn simd_prefix(
             width: Width,
             data: &[Self],

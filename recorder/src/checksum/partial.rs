@@ -67,8 +67,8 @@ impl Fingerprint {
     /// Number of a tensor's first elements that [`Fingerprint::from_partials`] asks for.
     pub const FIRST_ELEMENTS: usize = FNV_ELEMENTS;
 
-    /// From what its blocks contribute, in order: of each block, or of each so many neighbouring blocks, a power
-    /// of two, the last with those that are left. `first`: the bytes of its first [`Fingerprint::FIRST_ELEMENTS`], or of all.
+    /// Folds the partials of its blocks, in order: of each block, or of groups of 2^k neighbouring blocks, the last
+    /// with those that are left. `first`: the bytes of its first [`Fingerprint::FIRST_ELEMENTS`], or of all.
     ///
     /// The same bits as [`fingerprint`](crate::fingerprint) gives for the same elements.
     pub fn from_partials<T: Element>(partials: &[Partial], elements: u64, first: &[u8]) -> Self {
@@ -97,7 +97,7 @@ impl Fingerprint {
         }
     }
 
-    /// Gives the place of the `nth` value that is kept of so many elements; `None`: there are fewer.
+    /// Gives the place of the `nth` sample of a tensor; `None`: there are fewer.
     pub fn sample_place(nth: usize, elements: u64) -> Option<u64> {
         sampling::place(nth, elements).filter(|_| nth < sampling::MAX_SAMPLES && elements > 0)
     }

@@ -13,7 +13,7 @@ pub(crate) const MAX_SAMPLES: usize = 16;
 /// The builder's settings.
 #[derive(Debug)]
 pub(crate) struct Sampling {
-    /// Each so-manyth call of a name, from the first on.
+    /// Period N: every Nth call of a name is recorded, from the first on.
     pub every: u64,
     /// Values kept.
     pub samples: usize,
@@ -44,7 +44,7 @@ impl Sampling {
     }
 }
 
-/// Place of sample `nth` among so many elements, which are not none: the same in every run. A small
+/// Place of sample `nth` among `elements`, at least one: the same in every run. A small
 /// tensor is kept from its start; of a larger one `floor(mix((nth+1)*K) * elements / 2^64)`, with `K`
 /// and `mix` of the hash.
 pub(crate) fn place(nth: usize, elements: u64) -> Option<u64> {

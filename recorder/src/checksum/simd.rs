@@ -43,8 +43,8 @@ impl Width {
 
 macro_rules! floats {
     ($($float:ident)*) => {$(
-        /// Takes what it can of a block whose first word has the even number `word`: so many
-        /// elements, a multiple of eight and of two words.
+        /// Takes what it can of a block whose first word has the even number `word`, and returns
+        /// the elements taken, a multiple of eight and of two words.
         #[cfg(target_arch = "x86_64")]
         pub(super) fn $float(
             width: Width,

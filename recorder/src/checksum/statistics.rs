@@ -33,8 +33,8 @@ const LEVELS: usize = 51;
 
 pub struct Pass {
     elements: u64,
-    /// Blocks that have ended, and for each bit of this number the sums (and those of squares)
-    /// of so many blocks side by side.
+    /// Number of blocks that have ended; for each bit set in it, `levels` has the sums (and those of
+    /// squares) of that many neighbouring blocks.
     blocks: u64,
     levels: [[f64; 2]; LEVELS],
     nan: [u64; LANES],

@@ -1,4 +1,4 @@
-//! Where bricks and layers meet the device. All of it is out of line: a recorder without a
+//! Device work of bricks and layers. All of it is out of line: a recorder without a
 //! device only tests a bit.
 
 use std::sync::atomic::Ordering;

@@ -29,7 +29,7 @@ pub trait Device: Send + Sync {
     /// Puts a mark behind the work submitted to `stream` so far; a number that names it.
     fn mark(&self, stream: u32) -> Option<u64>;
 
-    /// When the stream reached a mark, on the clock of [`Device::clock_ns`]; `None`: not yet.
+    /// Time at which the stream reached a mark, on the clock of [`Device::clock_ns`]; `None`: not yet.
     fn time_ns(&self, mark: u64) -> Option<u64>;
 
     /// The recorder will not ask for this mark again. Called once for each.

@@ -10,7 +10,7 @@ use trueno_format::schema::TableId;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
 pub(super) const MAX_PENDING: usize = 1 << 14;
-/// After so many more pieces, those whose times are there already are taken out.
+/// New pieces after which those whose times are there already are taken out.
 pub(super) const HARVEST: usize = 1 << 10;
 
 /// Kind of a piece of work.
@@ -29,7 +29,7 @@ pub(super) enum What {
 }
 
 impl What {
-    /// Where its row goes.
+    /// Table of its row.
     pub fn table(self) -> TableId {
         match self {
             Self::Brick | Self::Kernel { .. } => TableId::Kernels,
@@ -53,7 +53,7 @@ pub(super) struct Piece {
     /// The thread that launched it.
     pub thread: u32,
     pub stream: u32,
-    /// When the brick or the call began, and when it stopped launching.
+    /// Start of the brick or the call, and the time from which it launched no more.
     pub start: u64,
     pub launched: u64,
     pub marks: Marks,
@@ -76,7 +76,7 @@ pub(super) struct Pending {
     pub pieces: VecDeque<Piece>,
     /// `None`: the device's clock cannot be read.
     pub timeline: Option<DeviceTimeline>,
-    /// When both clocks were last read.
+    /// Time of the last reading of both clocks.
     pub paired: u64,
     pub counts: Counts,
     /// The last wait of the run has begun: what comes now is too late.

@@ -20,7 +20,7 @@ const BRICKS: u32 = 100;
 
 pub(crate) type Readings = [Option<Reading>; GROUPS];
 
-/// Where an event is read.
+/// Place of an event in a thread's readings.
 struct Place {
     /// Index into [`PerfShared::events`].
     event: usize,

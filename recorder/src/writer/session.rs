@@ -271,8 +271,8 @@ impl Session {
         result
     }
 
-    /// In a forked process the writer thread does not exist, and neither waiting for it nor
-    /// letting go of it means anything.
+    /// Forgets the writer thread: in a forked process it does not exist, and can neither be joined
+    /// nor detached.
     fn forget(&mut self) {
         let running = self
             .running

@@ -17,7 +17,7 @@ pub struct SimulatedDevice {
 #[derive(Default)]
 struct State {
     now_ns: u64,
-    /// When each stream will have done all that was launched.
+    /// Time at which each stream will have done all that was launched.
     free_at_ns: HashMap<u32, u64>,
     marks_ns: Vec<u64>,
     released: Vec<u64>,

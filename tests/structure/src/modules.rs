@@ -12,7 +12,7 @@ use crate::references::paths_of;
 pub struct Module {
     /// Names from the crate's root on; empty for the root itself.
     pub path: Vec<String>,
-    /// Where it is written.
+    /// Its file.
     pub file: PathBuf,
     /// Names it imports or exports again, with what they stand for.
     pub imports: BTreeMap<String, Vec<String>>,

@@ -145,6 +145,9 @@ fn no_circle_of_modules_spans_folders() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// First words of comments that ask instead of naming the thing.
+const QUESTIONS: [&str; 7] = ["What", "Whether", "How", "Where", "Which", "Why", "When"];
+
 #[test]
 fn comments_begin_with_what_a_thing_is() {
     let mut wrong = Vec::new();
@@ -161,8 +164,9 @@ fn comments_begin_with_what_a_thing_is() {
                 .unwrap_or_default()
                 .split_whitespace()
                 .next()
-                .unwrap_or_default();
-            if starts && ["What", "Whether", "How", "Which", "Why"].contains(&first) {
+                .unwrap_or_default()
+                .trim_end_matches(['.', ',', ';', ':']);
+            if starts && QUESTIONS.contains(&first) {
                 wrong.push(format!("{}:{}: {}", relative(&file), nth + 1, line.trim()));
             }
         }

@@ -21,7 +21,7 @@ use trueno_host::plugin::Registry;
 pub struct AntiPattern {
     pattern: Pattern,
     threshold: Option<f64>,
-    /// Of a tight loop: so many rows of one name in a row make one.
+    /// Of a tight loop: least number of consecutive rows of one name.
     min_repeats: Option<usize>,
 }
 

@@ -41,15 +41,15 @@ pub enum CheckError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: std::io::Error,
     },
     /// It is no TOML, or not a list of assertions.
     #[error("{}: {problem}", file.display())]
     File {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The system's own words.
         problem: String,

@@ -14,7 +14,7 @@ pub struct Found {
     pub expected: String,
     /// The state that is; or why it cannot be measured.
     pub actual: String,
-    /// Where in the run: a table, a name, a time.
+    /// Place in the run: a table, a name, a time.
     pub place: String,
     /// More rows could not change it.
     pub is_certain: bool,
@@ -52,7 +52,7 @@ impl Found {
         Self { is_certain, ..self }
     }
 
-    /// When rows are missing, as `missing` says: only what is certain stays.
+    /// Weakens an outcome for the missing rows that `missing` names: only what is certain stays.
     pub fn with_missing(self, missing: &str) -> Self {
         if self.is_certain {
             let actual = format!("{}; {missing}, which cannot change it", self.actual);
@@ -116,7 +116,7 @@ pub struct Outcome {
     pub expected: Option<String>,
     /// The state that is, or why it cannot be measured.
     pub actual: Option<String>,
-    /// Where in the run.
+    /// Place in the run.
     pub place: Option<String>,
 }
 

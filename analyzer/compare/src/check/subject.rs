@@ -76,7 +76,7 @@ impl<'a> Subject<'a> {
     /// All tables of a plugin.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason for there being none.
     pub fn tables(&self, plugin: &str, window: Option<&Wanted>) -> Result<Vec<Table>, String> {
         // Nobody asks what gains there would be, and they take the longest.
         let few = [("opportunity_names", 0), ("slack_rows", 0)];
@@ -119,7 +119,7 @@ impl<'a> Subject<'a> {
     /// One of them.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// The reason for its absence.
     pub fn table(
         &self,
         plugin: &str,
@@ -132,7 +132,7 @@ impl<'a> Subject<'a> {
     /// One of them, with options of the plugin.
     ///
     /// # Errors
-    /// Why it is not there.
+    /// The reason for its absence.
     pub fn table_by(
         &self,
         plugin: &str,

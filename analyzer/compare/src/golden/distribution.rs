@@ -14,7 +14,7 @@ pub const LEVELS: [f64; 23] = [
 pub struct Distribution {
     /// At [`LEVELS`], nanoseconds, to four digits; empty: nothing had a duration.
     pub quantiles_ns: Vec<f64>,
-    /// So many samples in the order of time were worth one independent one.
+    /// Variance inflation: samples, in the order of time, worth one independent one.
     pub inflation: f64,
 }
 
@@ -77,7 +77,7 @@ pub(super) fn sampled(count: u64, untimed: u64, samples: Vec<f64>) -> Sampled {
     sampled
 }
 
-/// Rounded to so many digits.
+/// Rounds to `digits` significant digits.
 fn digits(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }

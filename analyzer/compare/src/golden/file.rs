@@ -67,7 +67,7 @@ pub struct Memory {
 /// One name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameRow {
-    /// Which.
+    /// Its name and kind.
     pub name: Name,
     /// Rows.
     pub count: u64,
@@ -144,7 +144,7 @@ pub enum GoldenError {
     /// The file system refused.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The system's own words.
         error: std::io::Error,
@@ -152,7 +152,7 @@ pub enum GoldenError {
     /// It is something else, or damaged.
     #[error("{}: no golden file: {problem} (hint: trueno-analyze golden save RUN makes one)", file.display())]
     Damaged {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The mistake, and where it is.
         problem: String,
@@ -160,7 +160,7 @@ pub enum GoldenError {
     /// A newer program wrote it.
     #[error("{}: format {found} of {FORMAT}, this program reads up to {MAJOR} (hint: use a newer trueno-analyze, or save it again)", file.display())]
     Newer {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// Its major version.
         found: u64,

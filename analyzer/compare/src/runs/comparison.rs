@@ -27,7 +27,7 @@ pub struct Comparison {
     pub names: Vec<Compared>,
     /// One value a run.
     pub totals: Vec<TotalRow>,
-    /// Where the critical path got longer or shorter, most first.
+    /// Parts of the critical path that got longer or shorter, most first.
     pub path: Vec<PathRow>,
     /// Names whose number of rows differs.
     pub counts: Vec<CountRow>,

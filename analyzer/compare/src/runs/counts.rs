@@ -10,7 +10,7 @@ use trueno_statistics::{Kind, Name};
 /// One name whose number of rows differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CountRow {
-    /// Which.
+    /// Its name and kind.
     #[serde(flatten)]
     pub name: Name,
     /// Its change.

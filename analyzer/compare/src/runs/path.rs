@@ -15,7 +15,7 @@ const PLUGIN: &str = "critical_path";
 /// Durations of the pieces by kind and name, nanoseconds.
 ///
 /// # Errors
-/// Why they cannot be had, for people.
+/// The reason for there being none, for people.
 pub fn path(run: &Run, registry: &Registry) -> Result<BTreeMap<(String, String), i64>, String> {
     if registry.get(PLUGIN).is_none() {
         return Err(format!(

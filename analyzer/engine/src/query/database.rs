@@ -79,7 +79,7 @@ impl Database {
     /// Plans a query that is run later, or never.
     ///
     /// # Errors
-    /// What can be told of a query without running it: names that are not there, or no such SQL.
+    /// Names that are not there, and SQL that does not parse, as far as that shows before the query runs.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
         match self.list_of_texts(sql) {
             Some(list) => Ok(Planned::new(sql, list.lazy())),
@@ -289,7 +289,7 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     Some(tables.ok()?.into_iter().map(unquoted).collect())
 }
 
-/// From so many operators on a query is planned and run where there is more room.
+/// Operators from which on a query is planned and run on a larger stack.
 const DEEP: usize = 200;
 /// Room for the calls of the deepest query.
 const STACK_BYTES: usize = 256 << 20;

@@ -285,7 +285,7 @@ pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
     segments.iter().flat_map(of).collect()
 }
 
-/// Where `run.json` counts otherwise than the segments.
+/// Tables that `run.json` counts otherwise than the segments.
 pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Problem> {
     let ended = |r: &&RunJson| matches!(r.state, State::Finished | State::Recovered);
     let Some(run) = run.filter(ended) else {

@@ -30,7 +30,7 @@ pub(super) struct Message<'a> {
     pub(super) kind: Kind,
     header: MessageHeaderRef<'a>,
     body: &'a [u8],
-    /// Where it lies in the bytes it was read from.
+    /// Its place in the bytes it was read from.
     pub(super) range: Range<usize>,
 }
 

@@ -35,7 +35,7 @@ pub struct Run {
     /// Keeps the numbers of texts the same from one query to the next.
     numbers: std::sync::Arc<CategoricalMapping>,
     sources: Sources,
-    /// Where the run holds ranks; segments and tables are theirs then.
+    /// The ranks, of a run that holds some; segments and tables are theirs then.
     ranks: Option<Box<Ranks>>,
 }
 

@@ -51,7 +51,7 @@ pub struct Damage {
 /// A recovery that was done.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Recovery {
-    /// Where the recovered run is.
+    /// The recovered run.
     pub run: PathBuf,
     /// Its rows, all tables.
     pub rows: u64,

@@ -31,7 +31,7 @@ impl SegmentState {
     }
 }
 
-/// Where the rows of a segment come from.
+/// Source of a segment's rows.
 #[derive(Clone)]
 pub(super) enum Source {
     /// The engine scans the file itself.

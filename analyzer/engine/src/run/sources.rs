@@ -7,7 +7,7 @@ use std::{fs, io};
 use trueno_format::PtxHash;
 use trueno_format::salvage::Salvaged;
 
-/// Where a run keeps them.
+/// The kernel sources of a run.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     folder: PathBuf,

@@ -14,7 +14,7 @@ use crate::sample::{
 };
 use crate::writer::{End, RunWriter, i64s, texts, u32s, u64s};
 
-/// The sample exported, with so many rows in a row group and row groups in a file.
+/// The sample exported, with `group_rows` rows in a row group and `part_groups` row groups in a file.
 pub fn exported(sample: &Sample, group_rows: usize, part_groups: usize) -> Sample {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("exported.run");

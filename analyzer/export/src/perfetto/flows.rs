@@ -9,7 +9,7 @@ use super::wire::Message;
 use crate::error::ExportError;
 use crate::rows::Source;
 
-/// Where a flow touches a slice.
+/// End of a flow at a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     From,

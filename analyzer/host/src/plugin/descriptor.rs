@@ -51,11 +51,11 @@ pub struct Plugin {
     pub descriptor: Descriptor,
     /// The library it came from.
     pub file: PathBuf,
-    /// Where it runs.
+    /// The process it runs in.
     pub execution: Execution,
 }
 
-/// Where a plugin runs.
+/// Process that a plugin runs in.
 #[derive(Clone, Debug)]
 pub enum Execution {
     /// In this process.

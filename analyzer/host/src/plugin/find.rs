@@ -17,7 +17,7 @@ use super::permissions;
 /// Environment variable with further folders, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "TRUENO_PLUGIN_PATH";
 
-/// Where to look.
+/// Places to search for plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// Libraries named one by one; they may have any file name.

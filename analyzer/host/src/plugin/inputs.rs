@@ -41,7 +41,7 @@ impl From<Obstacle> for Outcome {
 /// The results of its queries, in their order.
 ///
 /// # Errors
-/// What becomes of the run when one cannot be answered.
+/// The outcome of the plugin's run when one cannot be answered.
 pub fn gather(
     plugin: &Plugin,
     sources: Sources<'_>,

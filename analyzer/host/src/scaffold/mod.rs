@@ -27,7 +27,7 @@ pub struct Wanted {
     pub lang: Lang,
     /// The folder to make.
     pub dir: PathBuf,
-    /// Where the SDK is had from; C needs none.
+    /// Source of the SDK; C needs none.
     pub sdk: Sdk,
 }
 

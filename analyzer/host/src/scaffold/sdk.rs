@@ -1,9 +1,9 @@
-//! Where a new crate has the SDK from.
+//! Source of the SDK for a new crate.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the crate `trueno-plugin` is had from.
+/// Source of the crate `trueno-plugin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sdk {
     /// Its folder on this machine.
@@ -19,7 +19,7 @@ pub enum Sdk {
     Repository,
 }
 
-/// Where it lies in a checkout.
+/// Its folder in a checkout.
 const IN_CHECKOUT: &str = "plugins/api";
 
 impl Sdk {
@@ -50,7 +50,7 @@ impl Sdk {
         })
     }
 
-    /// Where it comes from and what that takes, for people.
+    /// The source and what it takes to build from it, for people.
     pub fn told(&self) -> String {
         match self {
             Sdk::Folder(dir) => format!("the SDK is that of {}", dir.display()),

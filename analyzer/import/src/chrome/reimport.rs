@@ -14,7 +14,7 @@
 //! Sources of kernels, which are files beside the tables, stand in the member [`MARK`] of the first
 //! row of `ptx` that names them.
 //!
-//! What the format cannot hold: the bits of a NaN, and times beyond 146 years.
+//! Lost, as the format cannot hold them: the bits of a NaN, and times beyond 146 years.
 
 mod cell;
 mod event;

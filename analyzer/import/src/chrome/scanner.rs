@@ -6,12 +6,12 @@ use std::io::{self, Read};
 const BUFFER_BYTES: usize = 1 << 18;
 /// Values nest no deeper than this in any trace.
 const MAX_DEPTH: usize = 512;
-/// A text is cut behind so many bytes; names are much shorter.
+/// Bytes of a text at most, which is cut behind them; names are much shorter.
 pub(super) const MAX_TEXT: usize = 1 << 14;
 /// Digits of a number that are kept.
 const MAX_DIGITS: usize = 512;
 
-/// Where reading stopped, and why.
+/// Place and reason at which reading stopped.
 #[derive(Debug)]
 pub(super) struct Stop {
     /// Byte of the text, unpacked, from 0.
@@ -424,7 +424,7 @@ fn is_bare(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'#' | b'_')
 }
 
-/// Where a value is copied to, as far as there is room.
+/// Destination of a copied value, and the most bytes it may hold.
 struct Copy<'a> {
     into: &'a mut Vec<u8>,
     most: usize,

@@ -40,7 +40,7 @@ pub fn arguments(name: &str) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-/// Where the name ends and its arguments or parameters begin.
+/// End of the base name: the arguments or parameters begin there.
 fn end_of_base(name: &str) -> usize {
     let anonymous = "(anonymous namespace)";
     let mut from = 0;

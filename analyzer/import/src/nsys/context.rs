@@ -25,7 +25,7 @@ pub struct Context<'a> {
     damage: Vec<String>,
     /// Time 0 of the run in the export's time.
     pub origin_ns: i64,
-    /// Where the last interval ends.
+    /// End of the last interval.
     last_ns: Option<i64>,
     strings: HashMap<i64, String>,
     texts: HashMap<i64, Text>,

@@ -68,7 +68,7 @@ pub struct Device {
     waits: DeviceWaits,
 }
 
-/// Where work lay and what began it: columns 2 to 6 of all tables of devices.
+/// Place and launch of device work: columns 2 to 6 of all tables of devices.
 pub struct Place {
     pub process: Option<u32>,
     pub device: Option<u32>,

@@ -1,4 +1,4 @@
-//! Where the tables of an export come from, whatever their form.
+//! Source of an export's tables, whatever its form.
 
 use std::borrow::Cow;
 

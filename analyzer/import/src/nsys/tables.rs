@@ -31,7 +31,7 @@ pub enum Kind {
 /// Columns that stand together, each with its names.
 type Columns = &'static [&'static [&'static str]];
 
-/// When, of nearly all tables.
+/// Start and end, in nearly all tables.
 const TIMES: Columns = &[&["start"], &["end"]];
 
 /// A table that is known: its columns in the order of the modules that read them.
@@ -97,7 +97,7 @@ const API: &[Columns] = &[
     ],
 ];
 
-/// Where work of a device lay and what began it.
+/// Place and launch of device work.
 const PLACE: Columns = &[
     &["deviceId"],
     &["contextId"],
@@ -271,7 +271,7 @@ pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
     }
 }
 
-/// When the first row of all tables began, and what is damaged.
+/// Start of the first row of all tables, and the damage met on the way.
 pub fn earliest<'t>(
     source: &mut dyn Source,
     tables: impl Iterator<Item = &'t Found>,

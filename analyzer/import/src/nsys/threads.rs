@@ -10,7 +10,7 @@ const BITS: u32 = 24;
 pub struct Thread {
     /// Its `globalTid`.
     pub global: Option<i64>,
-    /// When its first row began.
+    /// Start of its first row.
     pub start_ns: i64,
 }
 

@@ -18,7 +18,7 @@ pub struct Label {
 
 /// Writes names in their order, the most important first: right of, left of, above or below their
 /// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
-/// How many were written.
+/// Returns the number of those written.
 pub fn write(scene: &mut Scene, names: &[Label], within: [f64; 4], most: usize) -> usize {
     place(scene, names, within, most, false)
 }

@@ -45,9 +45,9 @@ pub enum Item {
     },
     /// A line of text, its middle at the height of `at`.
     Text {
-        /// Where.
+        /// Place of its anchor.
         at: (f64, f64),
-        /// What.
+        /// The text itself.
         text: String,
         /// Its colour.
         ink: Ink,

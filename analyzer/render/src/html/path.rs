@@ -58,7 +58,7 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
     json!({ "kinds": kinds, "summed": is_summed, "lanes": lanes })
 }
 
-/// Where it is told.
+/// The table of the critical path, if it has rows.
 pub(super) fn table(report: &Report) -> Option<&Table> {
     let mut sections = report.sections.iter();
     let section = sections.find(|section| section.plugin == "critical_path")?;

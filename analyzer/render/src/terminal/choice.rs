@@ -52,7 +52,7 @@ fn verdicts(table: &Table) -> Option<String> {
 /// Treatment of the tables of a section. Each is in one of the four.
 #[derive(Debug, Default)]
 pub struct Choice<'a> {
-    /// To be shown, with so many rows.
+    /// Tables to show, each with the number of its rows to show.
     pub shown: Vec<(&'a Table, usize)>,
     /// Of verdicts, with how many there are of each.
     pub told: Vec<(&'a Table, String)>,
@@ -74,7 +74,7 @@ pub fn all(tables: &[Table], top: usize) -> Choice<'_> {
     }
 }
 
-/// See the module. `lines` says how many lines a table takes with so many rows.
+/// See the module. `lines` says how many lines a table takes with a number of rows.
 pub fn brief<'a>(
     tables: &'a [Table],
     top: usize,

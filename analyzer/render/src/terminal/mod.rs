@@ -19,7 +19,7 @@ use crate::style::{Meaning, Palette};
 /// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
 pub(crate) const INDENT: usize = 2;
-/// A lead, which may be a name of a plugin's own choosing, leaves so many columns to what stands beside it.
+/// Columns left beside a lead, which may be a name of a plugin's own choosing.
 const MIN_BESIDE: usize = 24;
 
 /// Rows of each table on a page without all of them.

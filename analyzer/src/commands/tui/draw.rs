@@ -12,7 +12,7 @@ use super::detail::detail;
 use super::lane_strip::strip;
 use super::state::{Cover, Model, Row, State};
 
-/// From so many columns on the detail stands beside the tree.
+/// Columns from which on the detail stands beside the tree.
 const WIDE: u16 = 110;
 /// Lines of the strip, with its heading.
 const STRIP: u16 = 5;

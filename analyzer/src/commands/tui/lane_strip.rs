@@ -1,4 +1,4 @@
-//! When the selected rows and all below them ran, lane by lane.
+//! Times of the selected rows and all below them, lane by lane.
 
 use trueno_graph::{Graph, Group};
 

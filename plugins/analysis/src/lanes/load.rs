@@ -37,7 +37,7 @@ pub struct Lanes {
     pub texts: Texts,
     /// Declared elements; see [`Span::elements`].
     pub elements: Vec<u64>,
-    /// When the window begins on the run's timeline; times here are counted from it.
+    /// Start of the window on the run's timeline; times here are counted from it.
     pub origin_ns: i64,
     /// True if the window is a part that was asked for.
     pub is_part: bool,

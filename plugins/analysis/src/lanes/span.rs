@@ -11,9 +11,9 @@ pub const NO_ELEMENTS: u32 = u32::MAX;
 /// One measured interval, half open: `start_ns <= t < end_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// Start.
     pub start_ns: i64,
-    /// When it had ended; not before `start_ns`.
+    /// End; not before `start_ns`.
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,

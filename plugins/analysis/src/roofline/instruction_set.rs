@@ -1,6 +1,6 @@
 //! From the name of a backend to the instruction set whose ceiling limits it.
 
-/// Where a backend's work runs.
+/// Processor or device that a backend's work runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// On the processor, with this instruction set.

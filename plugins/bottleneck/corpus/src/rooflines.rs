@@ -81,7 +81,7 @@ fn ceilings(rec: &Recorder, (bytes, flops): (f64, f64)) {
     });
 }
 
-/// Runs a loop so many times, and measures.
+/// Runs a loop a number of times, and measures.
 fn rounds(
     rec: &Recorder,
     name: &'static str,

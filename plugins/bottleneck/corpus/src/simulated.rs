@@ -19,7 +19,7 @@ pub struct Speed {
     pub pageable: i64,
     /// From the end of what a wait is for to its return.
     pub return_ns: i64,
-    /// Where the few per cent of jitter come from.
+    /// Seed of the jitter, a few per cent.
     pub seed: u64,
 }
 

@@ -7,7 +7,7 @@ use trueno_recorder::Recorder;
 use super::host::{recorder, work};
 use super::simulated::{Machine, Speed};
 
-/// Records a program of so many iterations.
+/// Records a program of `number` iterations.
 pub fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
     let rec = recorder(path);
     for iteration in 0..number {
@@ -23,7 +23,7 @@ pub fn brick(rec: &Recorder, name: &'static str, micros: u64) {
     work(micros);
 }
 
-/// The trace of a program of so many steps with a device, and a wait at its end.
+/// The trace of a program of `steps` steps with a device, and a wait at its end.
 pub fn device_steps(speed: Speed, steps: usize, step: impl Fn(&mut Machine, usize)) -> String {
     let mut machine = Machine::new(speed);
     for number in 0..steps {

@@ -127,7 +127,7 @@ impl Rule for MemoryGrowth {
     }
 }
 
-/// Severity of growth by so many bytes in the window, and the time until memory is full, in words.
+/// Severity of a growth in bytes over the window, and the time until memory is full, in words.
 fn pace(
     facts: &Facts,
     options: &Options,

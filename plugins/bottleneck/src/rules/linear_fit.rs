@@ -11,9 +11,9 @@ use crate::verdict::Confidence;
 use crate::wording::{count, percent};
 use trueno_analysis::intervals::SaturatingSum;
 
-/// Calls of one size declare the same work as long as the most is no more than so many times the least.
+/// Largest ratio between the declared work of two calls of one size.
 const ALIKE: f64 = 1.1;
-/// The largest size is at least so many times the smallest.
+/// Least ratio between the largest size and the smallest.
 const APART: u64 = 2;
 /// Of the differences between sizes; what explains less is no size.
 const EXPLAINS: f64 = 0.5;

@@ -1,8 +1,9 @@
 //! Phases of a finding: before the program settled, or in single slow iterations; and what `divergence` says of
 //! its name.
 //!
-//! What lies to [`NEARLY_ALL`] before the first steady iteration says so in its sentence, for a longer run would hardly feel it; from
-//! [`HALF`] on it says how much. What lies to [`HALF`] in slow iterations, which are no more than a [`FEW`] of the steady time, says that.
+//! A finding whose time lies before the first steady iteration, at least [`NEARLY_ALL`] of it, begins with that, for a
+//! longer run would hardly feel it; from [`HALF`] on it gives the share. One with [`HALF`] of its time in slow
+//! iterations, themselves at most [`FEW`] of the steady time, names these.
 
 use trueno_analysis::intervals::IntervalSet;
 

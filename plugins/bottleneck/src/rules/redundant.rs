@@ -4,7 +4,7 @@
 //! is redundant when nobody can have changed the bytes between the two:
 //! - up and down: no kernel of the device ran in between;
 //! - down and up: checksums say that they are equal; or the host, which waited for the copy down, then had less time of its own
-//!   (outside of waits, copies and launches) than writing so many bytes takes (`touch_bytes_per_ns`), and no brick began in between.
+//!   (outside of waits, copies and launches) than writing the bytes takes (`touch_bytes_per_ns`), and no brick began in between.
 //!
 //! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
 

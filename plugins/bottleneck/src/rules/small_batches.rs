@@ -20,7 +20,7 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, quoted, short, time};
 
-/// Calls are put together by so many.
+/// Calls that one larger call replaces.
 const FEWER: f64 = 8.0;
 
 /// Calls too small for their fixed cost, or for the device.

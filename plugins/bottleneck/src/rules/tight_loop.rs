@@ -1,4 +1,4 @@
-//! Tight loop: so many calls of next to nothing that making them is the work.
+//! Tight loop: calls so short and so many that the call overhead is the work.
 //!
 //! Evidence: a host name with at least `tight_calls` calls, the median at most `tight_ns`. Gain: its calls × the shortest of them
 //! (the fixed part of a call cannot be longer), no more than the path would be shorter by without the name.

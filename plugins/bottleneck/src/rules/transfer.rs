@@ -5,7 +5,7 @@
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
 //! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
-//! What runs beside what is asked of the device's own times alone: a call that waits for a kernel before it copies is no copy beside it.
+//! Overlap is computed from device times alone: a call that waits for a kernel before it copies does not overlap it.
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 

@@ -231,7 +231,7 @@ const TABLES: [Columns; 27] = [
     ),
 ];
 
-/// All inputs with so many rows; what stands in them.
+/// All inputs with a number of rows each, and their cells.
 fn tables(
     rows: usize,
     whole: impl Fn(usize) -> Option<i64>,

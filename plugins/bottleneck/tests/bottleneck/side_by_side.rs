@@ -122,7 +122,7 @@ fn results(ranks: Ranks<'_>, repeats: i64) -> Vec<TableBuilder> {
     vec![table, opportunity("mask")]
 }
 
-/// So many calls of 150 ns a rank.
+/// `each` calls of 150 ns a rank.
 fn calls(ranks: Ranks<'_>, each: u64) -> Vec<TableBuilder> {
     let table = Table::build("by_brick")
         .text("lane_kind", ["host"])

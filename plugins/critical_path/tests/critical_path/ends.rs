@@ -1,4 +1,4 @@
-//! Where the path ends.
+//! The end of the path.
 
 use trueno_analysis::testing::{Row, RunFixture, interval};
 

@@ -434,7 +434,7 @@ fn of_equal_predecessors_no_id_decides() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Where no two rows of a lane have the same times, ids decide nothing: of such rows only their ids tell which came
+    /// Ids decide nothing as long as no two rows of a lane have the same times: of such rows only their ids tell which came
     /// first.
     #[test]
     fn ids_and_order_change_nothing((rows, raw) in runs()) {

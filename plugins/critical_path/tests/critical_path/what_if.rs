@@ -365,7 +365,7 @@ fn a_frame_that_only_waits_holds_no_prediction_up() {
     assert!(out.finding("prediction_bounded").is_none());
 }
 
-/// Where it cannot be told, no gain is said to be none, and the lane and its row are named.
+/// No gain is given for what cannot be predicted, and the lane and its row are named.
 #[test]
 fn a_lane_that_leaves_no_telling_is_named() {
     let run = with_a_monitor("pump.py(3): turn");

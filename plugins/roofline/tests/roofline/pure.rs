@@ -3,7 +3,7 @@
 use crate::fixture::{Fixture, Row, at, ceiling, lines};
 
 /// The run that `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles and `n` fused operations in
-/// f32, in so many ns.
+/// f32, in `dur_ns`.
 fn triad(id: u64, n: u64, dur_ns: i64) -> Row {
     at(id, "triad", 0, dur_ns)
         .work(2 * n, 24 * n)

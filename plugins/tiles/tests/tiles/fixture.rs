@@ -25,7 +25,7 @@ pub struct Fixture {
     pub backends: Vec<&'static str>,
     pub ceilings: Vec<Ceiling>,
     pub window: Option<(i64, i64)>,
-    /// Micro tiles were drawn from so many.
+    /// Sampling period of the micro tiles.
     pub micro_every: Option<i64>,
     pub cost_ns: Option<f64>,
     /// Of the repetitions of each ceiling.

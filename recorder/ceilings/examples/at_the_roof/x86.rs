@@ -14,7 +14,7 @@ use trueno_recorder::Recorder;
 #[derive(Parser)]
 #[command(name = "at_the_roof")]
 struct Options {
-    /// Where the run goes.
+    /// The run directory to write.
     #[arg(long, value_name = "DIR", default_value = "at_the_roof.run")]
     out: PathBuf,
     /// Replace a run that is there already.

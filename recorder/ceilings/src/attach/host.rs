@@ -8,7 +8,7 @@ use trueno_format::run_json::Host;
 /// Compares the hosts; gives the facts that the run does not say and that could not be compared.
 ///
 /// # Errors
-/// What differs, with both values. What a run should say and does not is different, too: without it
+/// The values that differ, both of each. One that a run should state and does not differs, too: without it
 /// nobody knows. The microcode alone may be missing: it is not in older runs.
 pub(super) fn compare(of_run: &Host) -> Result<Vec<&'static str>, String> {
     between(of_run, &host::facts())

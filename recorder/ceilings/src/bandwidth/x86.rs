@@ -12,8 +12,8 @@ macro_rules! eight {
     };
 }
 
-/// A loop over blocks of so many registers of so many bytes; what it does before, in each block,
-/// and after.
+/// A loop over blocks of `$registers` registers of `$width` bytes, with the instructions before it,
+/// in each block, and after it.
 macro_rules! work {
     ($name:ident, $registers:literal * $width:literal, $before:expr, [$($body:expr),+], $after:expr) => {
         /// SAFETY: as of [`Mover::run`].
@@ -57,11 +57,11 @@ macro_rules! work {
     };
 }
 
-/// Where `Read` leaves its registers.
+/// Buffer into which `Read` stores its registers.
 #[repr(align(64))]
 struct Sums([u64; 64]);
 
-/// The code that AVX2 and AVX-512 share, in registers of so many bytes.
+/// The code that AVX2 and AVX-512 share, in registers of `$width` bytes.
 macro_rules! avx {
     ($reg:literal, $width:literal, $read:ident, $copy:ident, $stream:ident, $triad:ident) => {
         work!(

@@ -11,7 +11,7 @@ use trueno_format::Error;
 pub(super) const CODE_VERSION: u32 = 1;
 
 impl GpuCeilings {
-    /// Where those of a device are kept, in `$XDG_CACHE_HOME/trueno-record`, else `~/.cache/trueno-record`.
+    /// File of a device's ceilings, in `$XDG_CACHE_HOME/trueno-record`, else `~/.cache/trueno-record`.
     ///
     /// # Errors
     /// [`CacheError::NoFolder`].

@@ -19,7 +19,7 @@ const MAX_ROUNDS: u64 = 1 << 31;
 
 /// Measures all ceilings of a device; `progress` hears of each before it is measured.
 ///
-/// What cannot be measured is named in the notes and has no ceiling.
+/// Ceilings that cannot be measured are named in the notes and left out.
 ///
 /// # Errors
 /// The device cannot be used at all.
@@ -275,7 +275,7 @@ impl Bench {
     }
 }
 
-/// So many rounds that it takes long enough, if twice as many take twice as long.
+/// Number of rounds that take long enough, if the time is proportional to it.
 fn more(rounds: u64, seconds: f64, least: f64) -> u64 {
     let factor = if seconds > 0.0 {
         (least / seconds * 1.1).clamp(1.5, 1024.0)

@@ -42,7 +42,7 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// So many arrays are read or written in each round.
+    /// Arrays read or written in each round.
     Arrays(u64),
     /// Of each thread in each round.
     Thread(u64),
@@ -62,7 +62,7 @@ impl Step {
         self.array_bytes / ELEMENT_BYTES
     }
 
-    /// Operations or bytes of a launch of so many threads.
+    /// Operations or bytes of a launch of `threads` threads.
     pub fn amount(&self, threads: u64, rounds: u64) -> f64 {
         let (each, of) = match self.work {
             Work::Arrays(arrays) => (arrays * ELEMENT_BYTES, self.count()),

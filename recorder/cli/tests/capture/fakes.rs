@@ -34,7 +34,7 @@ impl Cupti {
     }
 }
 
-/// Where they are. `None`: there is no C compiler here, which is said.
+/// Folder of the fakes. `None`: there is no C compiler here, which is said.
 pub fn fakes() -> Option<&'static Path> {
     static FAKES: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let built = FAKES.get_or_init(|| {

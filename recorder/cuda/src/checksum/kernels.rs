@@ -39,7 +39,7 @@ pub(super) fn passes(blocks: u64) -> Vec<u64> {
     left
 }
 
-/// For kernels in which a thread has `each`-th of a unit of work and there are so many.
+/// Launch shape of a kernel with `units` units of work and `threads_each` threads for each.
 pub(super) fn shape(units: u64, threads_each: u64, multiprocessors: u32) -> Launch {
     let wanted = (units * threads_each).div_ceil(u64::from(THREADS)).max(1);
     let most = u64::from(multiprocessors.max(1)) * BLOCKS_EACH;

@@ -26,7 +26,7 @@ impl Slot {
         })
     }
 
-    /// Room for so many partials.
+    /// Room for the partials.
     pub fn room(
         &mut self,
         which: usize,

@@ -8,7 +8,7 @@ pub const HEAD_WORDS: usize = Fingerprint::FIRST_ELEMENTS + SAMPLES;
 pub const PARTIAL_WORDS: usize = size_of::<Partial>() / 8;
 const SAMPLES: usize = 16;
 
-/// The fingerprint and the sampled values of a tensor of so many elements: from the words of the head and of the
+/// The fingerprint and the sampled values of a tensor: from the words of the head and of the
 /// partials behind it.
 pub fn decode<T: Element>(words: &[u64], elements: u64) -> (Fingerprint, Vec<f64>) {
     let (head, partials) = words.split_at(HEAD_WORDS);

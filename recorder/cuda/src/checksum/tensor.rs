@@ -14,7 +14,7 @@ pub enum NotInPlace {
     /// The address of an element must be a multiple of its size.
     #[error("the address {address:#x} is no multiple of the {size} bytes of an element")]
     Misaligned {
-        /// Where the first element was said to lie.
+        /// Stated address of the first element.
         address: u64,
         /// Of an element.
         size: usize,

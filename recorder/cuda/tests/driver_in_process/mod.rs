@@ -29,7 +29,7 @@ pub struct State {
     /// Device memory and pinned memory that is not freed.
     pub allocated: usize,
     pub contexts: usize,
-    /// Kernels that are not executed and take so many seconds for each of the first 32-bit parameter.
+    /// Kernels by name that are not executed, and the seconds they take for each unit of their first 32-bit parameter.
     pub timed: Option<(&'static str, f64)>,
     /// Error code of launches.
     pub launch_error: i32,

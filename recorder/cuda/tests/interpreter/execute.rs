@@ -9,7 +9,7 @@ const WARP: usize = 32;
 const MAX_STEPS: u64 = 1 << 32;
 
 impl Module {
-    /// Runs so many blocks of so many threads, a multiple of 32; `backwards`: the last block first.
+    /// Runs `blocks` blocks of `threads` threads, a multiple of 32; `backwards`: the last block first.
     pub fn launch(
         &self,
         name: &str,

@@ -139,7 +139,7 @@ impl Drop for Retained {
     }
 }
 
-/// Where memory, modules and streams live. Cheap to clone.
+/// The device's primary context, which holds memory, modules and streams. Cheap to clone.
 #[derive(Clone)]
 pub struct Context(Arc<Retained>);
 

@@ -18,7 +18,7 @@ pub enum DriverError {
     /// A driver without a function that is needed.
     #[error("{path}: has no {function} (hint: the library of a newer NVIDIA driver has it)")]
     NoFunction {
-        /// Where it was loaded from.
+        /// File it was loaded from.
         path: String,
         /// The missing function.
         function: String,

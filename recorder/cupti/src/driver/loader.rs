@@ -48,7 +48,7 @@ impl Driver {
         Library::loaded(Path::new(LIBRARY)).map(Self)
     }
 
-    /// Where it was loaded from.
+    /// File it was loaded from.
     pub fn path(self) -> Option<String> {
         self.0.find(c"cuInit").and_then(Library::path_of)
     }

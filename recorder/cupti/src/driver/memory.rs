@@ -16,7 +16,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// So many bytes, at least one.
+    /// Allocates `bytes` bytes, at least one.
     ///
     /// # Errors
     /// There is not as much.
@@ -77,7 +77,7 @@ pub struct Pinned {
 unsafe impl Send for Pinned {}
 
 impl Pinned {
-    /// So many words, at least one.
+    /// Allocates `count` words, at least one.
     ///
     /// # Errors
     /// There is not as much.
@@ -107,7 +107,7 @@ impl Pinned {
         self.count
     }
 
-    /// Submits a copy of so many words from the device; it is done when the stream has come to it.
+    /// Submits a copy of `words` words from the device; it is done when the stream has come to it.
     ///
     /// # Errors
     /// In the driver's words.

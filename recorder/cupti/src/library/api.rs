@@ -140,7 +140,7 @@ functions! {
     get_callback_name "cuptiGetCallbackName" (domain: u32, number: u32, name: *mut *const c_char);
     /// Sets the numbering of threads.
     set_thread_id_type "cuptiSetThreadIdType" (kind: u32);
-    /// Where buffers come from and go to.
+    /// Registers the functions that provide empty buffers and take full ones.
     register_callbacks "cuptiActivityRegisterCallbacks" (requested: ActivityBufferRequested, completed: ActivityBufferCompleted);
     /// Asks for a kind of records.
     activity_enable "cuptiActivityEnable" (kind: u32);
@@ -173,7 +173,7 @@ impl Cupti {
         Library::open(path).map(Self::load)
     }
 
-    /// Where it was loaded from.
+    /// File it was loaded from.
     pub fn path(&self) -> Option<String> {
         let address = self
             .library

@@ -1,4 +1,4 @@
-//! Where `libcupti` may lie.
+//! Search for `libcupti`.
 //!
 //! A library that the process has loaded already comes first: a second copy would see nothing.
 
@@ -23,7 +23,7 @@ pub struct Candidate {
     pub only_if_loaded: bool,
 }
 
-/// Where to look.
+/// Places to search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's choice; nothing else is tried then.

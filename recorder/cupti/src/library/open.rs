@@ -23,7 +23,7 @@ impl Library {
     /// Opens a library by name or path.
     ///
     /// # Errors
-    /// What the loader says.
+    /// The loader's error.
     pub fn open(name: &Path) -> Result<Self, OpenError> {
         // Not RTLD_GLOBAL: nobody else is to find its functions by accident.
         Self::with(name, libc::RTLD_NOW | libc::RTLD_LOCAL)
@@ -48,7 +48,7 @@ impl Library {
         NonNull::new(unsafe { libc::dlsym(self.0.as_ptr(), name.as_ptr()) })
     }
 
-    /// Where the library that holds an address was loaded from.
+    /// File from which the library that holds an address was loaded.
     pub fn path_of(address: NonNull<c_void>) -> Option<String> {
         // SAFETY: all zeros is a valid Dl_info.
         let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };

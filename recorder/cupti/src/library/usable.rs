@@ -9,7 +9,7 @@ pub struct Usable {
     pub cupti: Cupti,
     /// Its own version number.
     pub version: u32,
-    /// Where it was loaded from.
+    /// File it was loaded from.
     pub path: String,
 }
 

@@ -32,7 +32,7 @@ pub struct Facts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CuptiFacts {
-    /// Where it was found.
+    /// File it was loaded from.
     pub path: String,
     /// Its own version: 130001 is 13.0.1.
     pub version: u32,
@@ -80,7 +80,7 @@ impl Severity {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Note {
-    /// When, `CLOCK_REALTIME`.
+    /// Time of the remark, `CLOCK_REALTIME`.
     pub realtime_ns: i64,
     /// Its severity.
     pub severity: Severity,
@@ -94,9 +94,9 @@ pub struct Note {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct End {
-    /// When, `CLOCK_REALTIME`.
+    /// Time of the end, `CLOCK_REALTIME`.
     pub realtime_ns: i64,
-    /// When, `CLOCK_MONOTONIC`.
+    /// Time of the end, `CLOCK_MONOTONIC`.
     pub monotonic_ns: i64,
     /// True if all work of the devices was over, and all records were delivered.
     pub synchronized: bool,

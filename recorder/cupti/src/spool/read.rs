@@ -22,7 +22,7 @@ pub enum Item<'s> {
     Range(RangeEvent),
     /// A reading of the clocks.
     Clock(ClockReading),
-    /// So many records were dropped.
+    /// Number of records that were dropped.
     Dropped(u64),
     /// Something went wrong.
     Note(Note),

@@ -51,7 +51,7 @@ impl<'a> Kernels<'a> {
         self.simd
     }
 
-    /// Where tiles go, if they are recorded.
+    /// Recorder of tiles, if they are recorded.
     pub fn tile_recorder(&self) -> Option<&'a Recorder> {
         self.rec.filter(|_| self.tiles)
     }

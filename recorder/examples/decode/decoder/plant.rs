@@ -15,7 +15,7 @@ pub enum Kind {
     Nan,
 }
 
-/// Where, from when on, and what.
+/// A planted error: its place, its first iteration and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plant {
     /// Kernels of this brick.

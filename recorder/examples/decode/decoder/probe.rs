@@ -41,7 +41,7 @@ impl Exp {
 
 /// Shared by all threads of a run.
 pub struct Probe {
-    /// Where it goes; disabled under `--no-record`.
+    /// The recorder; disabled under `--no-record`.
     pub rec: Recorder,
     /// The instruction set that computes.
     pub simd: Simd,

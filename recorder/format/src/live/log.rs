@@ -124,7 +124,7 @@ impl Log {
         written
     }
 
-    /// Its file, for a forked process to let go of.
+    /// Its file, for a forked process to close.
     pub fn descriptor(&self) -> RawFd {
         self.file.as_raw_fd()
     }

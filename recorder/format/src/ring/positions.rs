@@ -123,7 +123,7 @@ impl Cursor {
         self.head == self.limit
     }
 
-    /// True if so many records fit without a look at the tail, which another core writes.
+    /// True if `count` records fit without a look at the tail, which another core writes.
     #[inline(always)]
     pub fn has_room(&self, count: u64) -> bool {
         count <= self.limit - self.head

@@ -35,7 +35,7 @@ impl SalvageTables {
         }
     }
 
-    /// The columns of a table with room for so many more rows. `None`: there is no memory,
+    /// The columns of a table with room for `rows` more rows. `None`: there is no memory,
     /// which [`SalvageTables::finish`] will say.
     pub fn room(&mut self, number: usize, rows: usize) -> Option<(&mut Columns, &mut TextTable)> {
         let table = &mut self.tables[number];

@@ -245,7 +245,7 @@ impl BatchEncoder {
     }
 }
 
-/// At least what the metadata of a batch of so many columns take: two buffers and a node each,
+/// Upper bound of the metadata of a batch: two buffers and a node each,
 /// 16 bytes every one, and some tables around them.
 fn max_metadata_bytes(columns: usize) -> usize {
     (columns * 3 * 16 + 512).next_multiple_of(MESSAGE_ALIGNMENT)

@@ -6,7 +6,7 @@ use super::batch::Cells;
 /// A bitmap over the rows of a batch, the first row in the lowest bit.
 pub(super) type Bits = [u64; BATCH_ROWS / 64];
 
-/// Words that a bitmap of so many rows has in a body.
+/// Words of a bitmap in a body.
 pub(super) fn words(rows: usize) -> usize {
     rows.div_ceil(64)
 }
@@ -15,7 +15,7 @@ pub(super) fn words(rows: usize) -> usize {
 pub(super) enum Presence {
     All,
     None,
-    /// So many are there; the bitmap was filled in.
+    /// Number of those that are there; the bitmap was filled in.
     Some(usize),
 }
 

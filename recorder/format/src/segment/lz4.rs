@@ -14,9 +14,9 @@ const FRAME_END: [u8; 4] = [0; 4];
 const BLOCK_BYTES: usize = 64 << 10;
 /// The shortest match.
 const MATCH_BYTES: usize = 4;
-/// A block ends in so many literals, at least ...
+/// Literals at the end of a block, at least ...
 const LAST_LITERALS: usize = 5;
-/// ... and its last match begins so far from the end, at least.
+/// ... and bytes from the start of its last match to its end, at least.
 const LAST_MATCH_START: usize = 12;
 /// Below this a frame saves little or nothing.
 const MIN_BYTES: usize = 64;
@@ -80,7 +80,7 @@ impl Compressor {
         self.finish(plain, body);
     }
 
-    /// The same for so many equal values.
+    /// The same for `count` equal values.
     pub fn append_same<V: Value>(&mut self, value: V, count: usize, body: &mut Vec<u8>) {
         let one = [value];
         let one = bytes(&one);
@@ -110,7 +110,7 @@ impl Compressor {
         }
     }
 
-    /// Appends what is in `block` as a frame that holds so many bytes.
+    /// Appends what is in `block` as a frame of `plain_bytes` uncompressed bytes.
     fn frame(&mut self, plain_bytes: usize, body: &mut Vec<u8>) {
         body.extend_from_slice(&(plain_bytes as i64).to_le_bytes());
         body.extend_from_slice(&FRAME_HEAD);

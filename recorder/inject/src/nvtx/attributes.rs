@@ -12,7 +12,7 @@ pub struct Attributes {
     pub message: u32,
 }
 
-/// Where the fields stand.
+/// Offsets of the fields.
 const SIZE: usize = 2;
 const CATEGORY: usize = 4;
 const MESSAGE_TYPE: usize = 32;

@@ -1,4 +1,4 @@
-//! Where a recovered run is put together, and how it comes to its place.
+//! Staging of a recovered run, and the swap that puts it in its place.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, File};
@@ -19,8 +19,8 @@ pub(super) struct Place {
     target: PathBuf,
 }
 
-/// The lock of a log. It is let go of in so many words: a child that another thread starts meanwhile has the open file as
-/// well until it runs its program, and a file that is only closed here would stay locked for that long.
+/// The lock of a log. It is unlocked explicitly: a child that another thread forks meanwhile shares the open file until
+/// it executes its program, and a file that is only closed here would stay locked for that long.
 pub(super) struct Lock(File);
 
 impl Drop for Lock {

@@ -27,7 +27,7 @@ pub struct End {
 pub struct Crash {
     /// The signal.
     pub signal: i32,
-    /// Where memory was touched, for signals that say so.
+    /// Address of the faulting access, for signals that tell it.
     pub address: u64,
     /// Address space that the plugin had taken, bytes.
     pub memory_bytes: u64,

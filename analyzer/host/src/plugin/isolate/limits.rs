@@ -74,7 +74,7 @@ pub fn memory_of_this_machine() -> u64 {
 /// Reads a number of bytes, such as `512MB`, `2G` or `1073741824`.
 ///
 /// # Errors
-/// What was expected.
+/// The expected form.
 pub fn size(text: &str) -> Result<u64, String> {
     const EXPECTED: &str = "expected a size such as 512M, 2G, 1.5GB or 1073741824 (bytes)";
     let text = text.trim().to_ascii_lowercase();

@@ -48,7 +48,7 @@ pub const AVAILABLE: bool = cfg!(target_os = "linux");
 /// Descriptor of the plugin in `file`.
 ///
 /// # Errors
-/// Why it is not a plugin, or what became of the process that loaded it.
+/// The reason for its being no plugin, or the end of the process that loaded it.
 pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
     #[cfg(target_os = "linux")]
     return process::describe(file, limits);

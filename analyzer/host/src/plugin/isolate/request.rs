@@ -43,7 +43,7 @@ pub enum Task {
 /// Bytes in front of the first input.
 const HEAD: u64 = 16;
 
-/// Writes the inputs, letting go of each part that is written, and tells where they lie.
+/// Writes the inputs, freeing each part that is written, and gives their offsets.
 ///
 /// # Errors
 /// There is no room, or a table cannot be written.

@@ -18,7 +18,7 @@ use trueno_plugin::arrow::{ArrowArrayStream, read_stream};
 /// Rows of a batch: what either side holds twice for a moment.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Writes `frame`, one of the closed types, and lets go of each chunk once it is written.
+/// Writes `frame`, one of the closed types, and frees each chunk once it is written.
 ///
 /// # Errors
 /// It cannot be written.

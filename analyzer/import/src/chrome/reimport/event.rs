@@ -48,7 +48,7 @@ pub(super) struct Field {
     pub text: Vec<u8>,
 }
 
-/// Where the row of an event is.
+/// The row that an event carries.
 pub(super) enum Row<'a> {
     Fields(&'a [Field]),
     /// Drawn for viewers; the row, if any, stands elsewhere.

@@ -40,7 +40,7 @@ pub struct Build {
     /// Rows of `threads` by the operating system's number, in order of their first event.
     threads: BTreeMap<u32, Thread>,
     last_id: u64,
-    /// Where the last row ends.
+    /// End of the last row.
     last: i64,
     /// Records that could not become a sound row, by kind and reason.
     pub invalid: BTreeMap<String, u64>,
@@ -158,7 +158,7 @@ impl Build {
         self.last = self.last.max(interval.start.saturating_add(interval.dur));
     }
 
-    /// Where the last row ends.
+    /// End of the last row.
     pub fn last(&self) -> i64 {
         self.last
     }

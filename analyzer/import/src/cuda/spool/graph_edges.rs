@@ -21,7 +21,7 @@ pub struct Node {
 
 /// Clones of clones are followed so far.
 const MAX_CLONES: usize = 16;
-/// A row waits for at most so many others through nodes that have no row.
+/// Most rows that one row waits for through nodes without a row.
 const MAX_THROUGH: usize = 64;
 
 /// Edges, and counts of those that could not be told.

@@ -7,7 +7,7 @@ use trueno_cupti::spool::{RangeEvent, RangeKind};
 /// A range that ended, or a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Where it began.
+    /// The thread it began on.
     pub thread: u32,
     pub start: i64,
     pub end: i64,

@@ -4,13 +4,13 @@ use std::fmt;
 
 use rusqlite::Connection;
 
-/// Rows that can be read: so many from either end. Not row numbers: to see that a number is past
+/// Numbers of rows that can be read from either end. Not row numbers: to see that a number is past
 /// the last good one, sqlite would have to read the damaged page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Good {
-    /// So many from the first.
+    /// Rows from the first on.
     pub first: i64,
-    /// So many from the last.
+    /// Rows up to the last.
     pub last: i64,
 }
 

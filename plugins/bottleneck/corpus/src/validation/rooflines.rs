@@ -48,7 +48,7 @@ fn roofs(rec: &Recorder, flops_per_s: f64, bytes_per_s: f64) {
     });
 }
 
-/// A loop, and roofs so many times above it.
+/// Records a loop, and roofs `compute` and `memory` times above it.
 fn below(
     path: &Path,
     number: u64,
@@ -84,7 +84,7 @@ pub fn sum_up(path: &Path) {
     summed_at(path, "sum up", 1.1);
 }
 
-/// The same with the memory's roof so many times above it.
+/// The same with the memory's roof `above` times as high.
 pub fn summed_at(path: &Path, name: &'static str, above: f64) {
     let values = vec![0.5_f32; LONG];
     let work = Work {
@@ -193,7 +193,7 @@ pub fn horner(path: &Path) {
     horner_at(path, 1.3);
 }
 
-/// The same with the roof of computing so many times above it.
+/// The same with the roof of computing `above` times as high.
 pub fn horner_at(path: &Path, above: f64) {
     below(
         path,
@@ -224,7 +224,7 @@ pub fn bit_by_bit(path: &Path) {
     parity_at(path, 12.0);
 }
 
-/// The same with the roof so many times above it.
+/// The same with the roof `above` times as high.
 pub fn parity_at(path: &Path, above: f64) {
     let words = vec![0xA5A5_5A5A_u32; 40_000];
     let work = Work {
@@ -259,7 +259,7 @@ pub fn bad_but_brief(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Where each of many keys stands in a long sorted list: each look decides on the next.
+/// Binary search for many keys in a long sorted list: each look decides on the next.
 pub fn search_keys(path: &Path) {
     let list: Vec<u32> = (0..20 << 20).map(|n| n * 3).collect();
     let mut chance = Chance(99);
@@ -285,7 +285,7 @@ pub fn descend_tree(path: &Path) {
     chased(path, "descend tree", 12 << 20, 25.0);
 }
 
-/// The same through so many nodes, with the memory's roof so many times above it.
+/// The same through `nodes` nodes, with the memory's roof `above` times as high.
 pub fn chased(path: &Path, name: &'static str, nodes: usize, above: f64) {
     let mut chance = Chance(123);
     let next: Vec<[u32; 2]> = (0..nodes)

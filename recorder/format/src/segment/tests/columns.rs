@@ -12,7 +12,7 @@ pub enum Pattern {
     Steps(u64, u64),
     /// Growing by random steps below this: times.
     Monotone(u64, u64),
-    /// So many distinct values in random order.
+    /// Number of distinct values, in random order.
     Few(u64, u64),
     /// A random list over and over: what repeats with every iteration.
     Periodic(u64, usize),
