@@ -308,7 +308,7 @@ pub struct QueryArgs {
 /// Form of a query's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum QueryFormat {
-    /// For people.
+    /// Text for people.
     Table,
     /// An array of objects, one a row.
     Json,

@@ -59,7 +59,7 @@ const WAYS: [(&str, Option<Allocations>, f64); 3] = [
     ("every allocation", Some(Allocations::Every), 5.0),
 ];
 
-/// Of one run.
+/// Cost of one run.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     wall_ns: f64,

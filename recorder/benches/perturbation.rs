@@ -81,7 +81,7 @@ const RECORDINGS: [(&str, Recording); 3] = [
     ("these and checksums", Recording::KernelsAndChecksums),
 ];
 
-/// Of one run.
+/// Cost of one run.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     wall_ns: f64,

@@ -65,7 +65,7 @@ impl Allocations {
         mean_bytes: 512 << 10,
     };
 
-    /// As `run.json` says it.
+    /// Text in `run.json`.
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Every => "every".to_owned(),

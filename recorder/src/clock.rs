@@ -29,7 +29,7 @@ impl Clock {
         Self::Monotonic
     }
 
-    /// As `run.json` names it.
+    /// Text in `run.json`.
     pub fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]

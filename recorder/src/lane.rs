@@ -90,7 +90,7 @@ pub(crate) struct Lane {
     context: Context,
     /// The writer does not know the innermost context yet: it goes with the next group.
     context_unsent: bool,
-    /// Not there: every tile is recorded.
+    /// `None`: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
     /// Not there: no brick of the thread was counted yet.
     #[cfg(feature = "perf")]
@@ -190,7 +190,7 @@ impl Lane {
         Some(seq)
     }
 
-    /// Only here may `open` allocate.
+    /// Makes room for more open rows; only here may `open` allocate.
     #[cold]
     #[inline(never)]
     fn more_open(&mut self) {

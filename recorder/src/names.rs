@@ -46,7 +46,7 @@ impl Name {
         self.0
     }
 
-    /// As it stands in cells.
+    /// Text in cells.
     pub(crate) const fn text(self) -> Text {
         Text::from_number(self.0)
     }
@@ -196,7 +196,7 @@ pub(crate) fn forked() {
 }
 
 impl Interner {
-    /// Of a process that has given no name.
+    /// Name of a process that has given none.
     fn first() -> Self {
         let texts: Vec<&'static str> = fixed_texts().collect();
         Self {

@@ -49,7 +49,7 @@ impl OfThread {
 #[derive(Debug, Default)]
 pub(crate) struct OpenRows {
     by_thread: BTreeMap<u32, u64>,
-    /// More of the ending thread.
+    /// Open rows of the ending thread.
     ending: Option<OfThread>,
     /// Intervals without a thread.
     detached: u64,

@@ -14,7 +14,7 @@ pub enum Overflow {
 }
 
 impl Overflow {
-    /// As it stands in `run.json`.
+    /// Text in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Drop => "drop",

@@ -20,7 +20,7 @@ thread_local! {
 pub(crate) struct ReentrancyGuard(PhantomData<*const ()>);
 
 impl ReentrancyGuard {
-    /// From here on.
+    /// Marks the thread from here on.
     #[inline(always)]
     pub fn enter() -> Self {
         #[cfg(feature = "alloc")]

@@ -41,7 +41,7 @@ pub struct Status {
 pub struct Summary {
     /// The run directory; empty for a disabled recorder.
     pub path: PathBuf,
-    /// From *recorder ready* to `finish`.
+    /// Time from *recorder ready* to `finish`.
     pub wall_ns: u64,
     /// Tables with rows or drops, by name.
     pub tables: BTreeMap<&'static str, TableStatus>,

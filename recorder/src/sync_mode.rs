@@ -27,7 +27,7 @@ pub enum SyncMode {
 }
 
 impl SyncMode {
-    /// As it stands in `run.json`.
+    /// Text in `run.json`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

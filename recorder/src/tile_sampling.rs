@@ -9,7 +9,7 @@ use trueno_format::TileLevel;
 /// N by level.
 pub(crate) type Every = [u16; TileLevel::ALL.len()];
 
-/// Of one thread.
+/// Tile sampling of one thread.
 pub(crate) struct TileSampling {
     every: Every,
     /// Place in the stratum, and the one that is taken.

@@ -50,7 +50,7 @@ pub struct Tolerances {
     pub rtol: Option<f64>,
     /// Absolute, of an element; 0 when not given.
     pub atol: Option<f64>,
-    /// In order: the first whose name fits holds.
+    /// Tolerances by name, in order: the first whose name fits holds.
     #[serde(default)]
     pub tensor: Vec<Tensor>,
 }
@@ -126,7 +126,7 @@ impl Tolerances {
         }
     }
 
-    /// As options of the plugin `divergence`.
+    /// The same as options of the plugin `divergence`.
     pub fn options(&self) -> Map<String, Value> {
         let mut options = Map::new();
         for (key, value) in [("rtol", self.rtol), ("atol", self.atol)] {

@@ -53,7 +53,7 @@ pub fn i64_at(frame: &DataFrame, column: &str, row: usize) -> Option<i64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
-/// As [`i64_at`].
+/// The cell as a `u64`; as [`i64_at`].
 pub fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }

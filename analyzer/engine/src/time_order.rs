@@ -46,7 +46,7 @@ struct Window {
 enum Rows {
     /// `rows` rows from the `first`.
     Stored { first: i64, rows: IdxSize },
-    /// Those without a time.
+    /// The rows without a time.
     #[default]
     Untimed,
     /// Those of a time from the first to before the second.

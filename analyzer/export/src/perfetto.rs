@@ -68,7 +68,7 @@ struct Events<'s, 'a, 'w> {
     shift_ns: i64,
     pid: u64,
     threads: BTreeMap<u64, String>,
-    /// By lane, and apart what is not timed.
+    /// Tracks by lane, apart for those that are not timed.
     tracks: BTreeMap<(Lane, bool), Vec<Track>>,
     devices: BTreeMap<u64, u64>,
     counters: HashMap<String, u64>,

@@ -32,7 +32,7 @@ pub(super) struct Node {
     pub(super) name: usize,
     pub(super) parent: usize,
     pub(super) self_ns: i64,
-    /// By name.
+    /// Children by name.
     pub(super) children: BTreeMap<usize, usize>,
 }
 

@@ -19,9 +19,9 @@ const ROWS: u64 = 1_000_000;
 /// The critical path, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Critical {
-    /// Of all pieces.
+    /// Time of all pieces.
     pub path_ns: i64,
-    /// Of pieces of rows of this graph.
+    /// Time of the pieces of rows of this graph.
     pub marked_ns: i64,
     /// Of gaps, in which nothing is known to have run. What remains is in pieces too short to be listed.
     pub gap_ns: i64,

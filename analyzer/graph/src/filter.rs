@@ -5,7 +5,7 @@ use super::{Graph, NONE};
 /// Keeps what fits, all around it and all below it.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// For each node.
+    /// For each node: true if it is kept.
     kept: Vec<bool>,
     /// Nodes that fit themselves.
     pub fits: usize,

@@ -27,7 +27,7 @@ pub struct Totals {
     pub untimed: [u64; 3],
     /// Time on host threads: the union of the intervals on each thread. `None`: no host row with times.
     pub host_ns: Option<i64>,
-    /// Of it, the self time.
+    /// Self time, part of it.
     pub self_ns: Option<i64>,
     /// Time on device streams, of the rows and of all below them. `None`: none, or not measured.
     pub device_ns: Option<i64>,

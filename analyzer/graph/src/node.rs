@@ -71,7 +71,7 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Timing {
-    /// They are.
+    /// They are measured.
     Measured,
     /// The interval is known to contain the work, and no more.
     Bound,
@@ -90,7 +90,7 @@ pub struct Node {
     pub start_ns: i64,
     /// Duration; of a lane the busy time. Not to be added up unless the timing is measured.
     pub dur_ns: i64,
-    /// See the module.
+    /// Self time; see the module.
     pub self_ns: i64,
     /// Device time of the node and of all below it.
     pub device_ns: i64,
@@ -135,7 +135,7 @@ impl Node {
 /// A host thread or a device stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneInfo {
-    /// As reports call it.
+    /// Name in reports.
     pub name: String,
     /// Tells whether a device ran it.
     pub is_device: bool,

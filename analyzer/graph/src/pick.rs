@@ -14,7 +14,7 @@ pub struct Limits {
 /// Rows below one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picked {
-    /// Those that are shown, with their sums.
+    /// Rows that are shown, with their sums.
     pub shown: Vec<(Group, Totals)>,
     /// The rows that are not.
     pub rest: Option<Rest>,

@@ -140,7 +140,7 @@ fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
     })
 }
 
-/// From the earliest start to the latest end.
+/// The interval from the earliest start to the latest end.
 fn place(rows: &Table) -> Option<Place> {
     let (start, dur) = (rows.i64("start_ns").ok()?, rows.i64("dur_ns").ok()?);
     let spans = || (0..rows.rows()).filter_map(|row| Some((start.get(row)?, dur.get(row)?)));
@@ -151,7 +151,7 @@ fn place(rows: &Table) -> Option<Place> {
     (until_ns > from_ns).then_some(Place { from_ns, until_ns })
 }
 
-/// That of the first row's id.
+/// The interval of the first row's id.
 fn place_of_id(database: &Database, rows: &Table) -> Option<Place> {
     let column = rows.column("id").ok()?;
     let id = match trueno_model::Cell::of(column, 0) {

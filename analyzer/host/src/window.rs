@@ -30,7 +30,7 @@ pub enum WindowError {
     /// No such iteration or row.
     #[error("--window {wanted}: the run has none; {there} (hint: {hint})")]
     Nothing {
-        /// As typed.
+        /// The window as typed.
         wanted: String,
         /// Message on what there is.
         there: String,

@@ -40,7 +40,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// From the operating system.
+    /// An error of the operating system.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

@@ -10,7 +10,7 @@ use crate::{Error, Notes, Options};
 
 /// A format that can become a run.
 pub trait Importer: Sync {
-    /// As it is typed and shown.
+    /// Name of the format, as it is typed and shown.
     fn name(&self) -> &'static str;
 
     /// One line for people who choose a format.
@@ -41,14 +41,14 @@ pub struct Head<'h> {
 }
 
 impl<'h> Head<'h> {
-    /// From the first bytes of a file.
+    /// The head of a file, from its first bytes.
     pub fn new(bytes: &'h [u8]) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = String::from_utf8_lossy(text);
         Self { bytes, text }
     }
 
-    /// As they stand there.
+    /// The bytes as they stand in the file.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }

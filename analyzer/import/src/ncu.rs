@@ -32,7 +32,7 @@ pub const SOURCE: &str = "ncu";
 pub struct TracedKernel<'k> {
     /// Its row of `kernels`.
     pub id: u64,
-    /// As traced.
+    /// Name as traced.
     pub name: &'k str,
     /// x, y, z; a kernel without a shape is not joined.
     pub grid: Option<[u32; 3]>,

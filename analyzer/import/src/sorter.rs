@@ -114,7 +114,7 @@ fn scratch(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// From [`Sorter::sorted`].
+/// Records in order, from [`Sorter::sorted`].
 pub(crate) enum Sorted<const N: usize> {
     Memory(std::vec::IntoIter<[u64; N]>),
     File(Box<Merge<N>>),

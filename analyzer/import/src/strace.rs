@@ -95,7 +95,7 @@ struct Calls {
     numbers: HashMap<u64, u32>,
     /// Process id and first time.
     list: Vec<(u64, i64)>,
-    /// By thread: name and start.
+    /// Open calls by thread: name and start.
     open: HashMap<u32, (String, i64)>,
 }
 

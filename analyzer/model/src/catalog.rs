@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct TableInfo {
     /// Name, as SQL uses it.
     pub name: String,
-    /// One line for people.
+    /// Description for people, in one line.
     pub doc: String,
     /// Columns in order.
     pub columns: Vec<ColumnInfo>,
@@ -29,6 +29,6 @@ pub struct ColumnInfo {
     pub nullable: bool,
     /// `measured`, `declared`, `computed` or `identity`; `None`: the file does not tell.
     pub provenance: Option<&'static str>,
-    /// One line for people.
+    /// Description for people, in one line.
     pub doc: String,
 }

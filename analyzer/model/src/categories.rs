@@ -60,7 +60,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// All in lower case.
+    /// True if the rule fits a name. Both are in lower case.
     fn fits(&self, name: &str) -> bool {
         self.contains.iter().any(|pattern| name.contains(pattern))
             || self.words.iter().any(|word| has_word(name, word))

@@ -24,7 +24,7 @@ pub struct Shown {
     pub place: Option<Place>,
 }
 
-/// By section and number of the finding in it.
+/// Evidence of a report, by section and number of the finding in it.
 #[derive(Debug, Default)]
 pub struct Evidence {
     /// Evidence by section and number of the finding.
@@ -32,7 +32,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// That of a finding.
+    /// The evidence of a finding.
     pub fn get(&self, section: usize, finding: usize) -> Option<&Shown> {
         self.shown.get(&(section, finding))
     }

@@ -14,7 +14,7 @@ pub struct Finding {
     pub code: String,
     /// Severity.
     pub severity: Level,
-    /// One line.
+    /// Title, in one line.
     pub title: String,
     /// The observation.
     #[serde(default)]
@@ -76,7 +76,7 @@ pub struct Header {
 /// A part of a run, and who looks at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderWindow {
-    /// From when to when.
+    /// Start and end of the window.
     #[serde(flatten)]
     pub window: Window,
     /// Ids of the plugins that look at this part; all others look at the whole run.
@@ -100,7 +100,7 @@ pub const NOT_COMPARABLE: &str = "not_comparable";
 pub struct Report {
     /// The run.
     pub header: Header,
-    /// One a plugin, in the order they ran.
+    /// Sections, one a plugin, in the order they ran.
     pub sections: Vec<Section>,
     /// Problems in a fixed order: the run's own first.
     pub problems: Vec<Problem>,

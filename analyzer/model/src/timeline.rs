@@ -50,9 +50,9 @@ pub struct Row {
     pub lane: String,
     /// 0 is the outermost.
     pub depth: usize,
-    /// In order of time.
+    /// Spans in order of time.
     pub spans: Vec<Span>,
-    /// None, or as many as the timeline has.
+    /// No slices, or as many as the timeline has.
     pub slices: Vec<Slice>,
 }
 
@@ -65,8 +65,8 @@ pub struct Frame {
     pub depth: usize,
     /// Its start on the axis.
     pub at_ns: i64,
-    /// With what is above it.
+    /// Time with the frames above it.
     pub total_ns: i64,
-    /// Without.
+    /// Time without them.
     pub self_ns: i64,
 }

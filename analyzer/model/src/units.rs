@@ -63,7 +63,7 @@ impl Unit {
 /// Text in place of a null.
 pub const NOT_MEASURED: &str = "–";
 
-/// One value for people.
+/// A value for people.
 pub fn show(cell: Cell<'_>, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Null, _) => NOT_MEASURED.to_owned(),

@@ -3,7 +3,7 @@
 /// A window of a run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Window {
-    /// As reports call it.
+    /// Name in reports.
     pub name: String,
     /// Its start.
     pub from_ns: i64,

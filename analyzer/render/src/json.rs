@@ -19,7 +19,7 @@ use super::top::Top;
 
 /// Version of the format.
 pub const MAJOR: u32 = 1;
-/// See [`MAJOR`].
+/// Minor version; see [`MAJOR`].
 pub const MINOR: u32 = 1;
 
 /// The machine form.

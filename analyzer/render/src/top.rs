@@ -17,7 +17,7 @@ pub const SHOWN: usize = 3;
 pub enum Judged {
     /// Yes.
     Found,
-    /// Nothing that is worth a word.
+    /// Nothing found.
     NothingFound,
     /// The plugin is not there, was left out or failed: `reason` says so.
     NotJudged,
@@ -55,7 +55,7 @@ pub struct Top {
 }
 
 impl Top {
-    /// Of a report.
+    /// The top of a report.
     pub fn from_report(report: &Report) -> Self {
         let not_judged = |reason: String| Self {
             status: Judged::NotJudged,

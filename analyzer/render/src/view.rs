@@ -15,7 +15,7 @@ pub struct ViewColumn {
     pub heading: String,
     /// Numbers are.
     pub right_aligned: bool,
-    /// One a shown row.
+    /// Cells, one a shown row.
     pub cells: Vec<String>,
 }
 

@@ -47,9 +47,9 @@ pub struct CheckArgs {
 /// Form of the outcomes of assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
     /// JUnit XML, for what shows tests.
     Junit,

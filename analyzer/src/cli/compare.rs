@@ -78,7 +78,7 @@ pub enum CompareFail {
 /// Form of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
-    /// For people.
+    /// Text for people.
     Table,
     /// All of it, as data.
     Json,

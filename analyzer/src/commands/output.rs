@@ -64,7 +64,7 @@ pub enum Output {
     Stdout,
     /// A device or a pipe, or a file in a folder in which no other can be made.
     InPlace {
-        /// As given.
+        /// The path as given.
         path: PathBuf,
         /// Its content is what it was before.
         file: File,

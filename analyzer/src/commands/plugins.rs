@@ -79,7 +79,7 @@ struct Row<'a> {
     summary: Option<&'a str>,
     build: Option<&'a str>,
     inputs: Vec<InputRow<'a>>,
-    /// With -v, as what follows.
+    /// Origin, shown with -v.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]

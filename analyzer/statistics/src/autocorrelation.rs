@@ -34,7 +34,7 @@ pub struct Prior {
 }
 
 impl Prior {
-    /// Nothing is known of other names.
+    /// Default for names whose autocorrelation is not known.
     pub const NONE: Self = Self {
         mean: 0.0,
         between: f64::INFINITY,

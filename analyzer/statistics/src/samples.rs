@@ -33,7 +33,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Iteration => "iteration",
@@ -56,14 +56,14 @@ impl Kind {
 pub struct Name {
     /// Kind of thing it names.
     pub kind: Kind,
-    /// As recorded.
+    /// Name as recorded.
     pub name: String,
 }
 
 /// The rows of one name in one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampled {
-    /// All of them.
+    /// Number of all samples.
     pub count: u64,
     /// Those without a duration of their own: bound to a wait, not valid, negative.
     pub untimed: u64,

@@ -28,7 +28,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// By Lentz's method.
+/// Continued fraction of the incomplete beta function, by Lentz's method.
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let keep = |v: f64| if v.abs() < TINY { TINY } else { v };

@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Slower => "slower",
@@ -51,7 +51,7 @@ pub struct Compared {
     /// The name.
     #[serde(flatten)]
     pub name: Name,
-    /// See [`Verdict`].
+    /// The verdict; see [`Verdict`].
     pub verdict: Verdict,
     /// The reason why it cannot be told.
     pub why: Option<String>,
@@ -65,7 +65,7 @@ pub struct Compared {
     pub delta: Option<f64>,
     /// Probability of the test of levels.
     pub p: Option<f64>,
-    /// The same, adjusted for the number of names.
+    /// p-value adjusted for the number of names.
     pub q: Option<f64>,
     /// Probability of the rank test.
     pub rank_p: Option<f64>,
@@ -75,11 +75,11 @@ pub struct Compared {
     pub run_samples: usize,
     /// Rows with a duration in the base, all runs.
     pub base_count: u64,
-    /// In the run.
+    /// Rows in the run.
     pub run_count: u64,
     /// Mean over runs of the sum of durations, base, nanoseconds.
     pub base_total_ns: f64,
-    /// Of the run.
+    /// Total time in the run.
     pub run_total_ns: f64,
 }
 

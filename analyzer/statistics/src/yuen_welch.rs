@@ -50,7 +50,7 @@ pub fn yuen_welch(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<
 
 struct Level {
     mean: f64,
-    /// Of the mean.
+    /// Variance of the mean.
     variance: f64,
     freedom: f64,
 }

@@ -47,7 +47,7 @@ impl<T: Copy + Eq + Hash> Interner<T> {
         self.all[number as usize]
     }
 
-    /// All, by number.
+    /// All values, by number.
     #[inline]
     pub fn all(&self) -> &[T] {
         &self.all
@@ -83,7 +83,7 @@ impl Texts {
         self.texts.get(number as usize).map(String::as_str)
     }
 
-    /// All, by number.
+    /// All texts, by number.
     pub fn all(&self) -> &[String] {
         &self.texts
     }

@@ -76,7 +76,7 @@ pub fn interval(
 }
 
 impl Row {
-    /// With a recorded category.
+    /// The same with a recorded category.
     pub fn category(self, category: &'static str) -> Self {
         Self {
             category: Some(category),
@@ -84,7 +84,7 @@ impl Row {
         }
     }
 
-    /// On another thread.
+    /// The same on another thread.
     pub fn thread(self, thread: i64) -> Self {
         Self {
             thread: Some(thread),
@@ -92,7 +92,7 @@ impl Row {
         }
     }
 
-    /// On a stream of a device.
+    /// The same on a stream of a device.
     pub fn stream(self, device: i64, stream: i64) -> Self {
         Self {
             device: Some(device),
@@ -101,7 +101,7 @@ impl Row {
         }
     }
 
-    /// With declared elements.
+    /// The same with declared elements.
     pub fn elements(self, elements: u64) -> Self {
         Self {
             elements: Some(elements),

@@ -57,7 +57,7 @@ pub struct GroupedUnions {
 }
 
 impl GroupedUnions {
-    /// For groups `0..groups`.
+    /// Empty unions for the groups `0..groups`.
     pub fn new(groups: usize) -> Self {
         Self {
             groups: vec![(UnionLength::default(), u32::MAX); groups],

@@ -18,7 +18,7 @@ pub const ENTRY: &str = "trueno_plugin_v1";
 
 /// `trueno_status`. A host treats a value it does not know as [`FAILED`].
 pub type Status = i32;
-/// All went well.
+/// Success.
 pub const OK: Status = 0;
 /// The message says why.
 pub const FAILED: Status = 1;

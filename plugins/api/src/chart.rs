@@ -43,7 +43,7 @@ pub enum Scale {
 pub struct Chart {
     /// Kind of the chart.
     pub kind: ChartKind,
-    /// One line above it.
+    /// Title, one line above it.
     pub title: String,
     /// The emitted table, without the plugin's id.
     pub table: String,

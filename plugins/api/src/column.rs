@@ -21,7 +21,7 @@ pub enum ColumnType {
 }
 
 impl ColumnType {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [Self::I64, Self::U64, Self::F64, Self::Bool, Self::Text];
 
     /// Name in messages and reports: `i64`, `u64`, `f64`, `bool`, `text`.
@@ -110,7 +110,7 @@ impl<T: Copy> PlainColumn<T> {
         &self.values
     }
 
-    /// All rows in order.
+    /// Values of all rows in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<T>> + '_ {
         (0..self.len()).map(|row| self.get(row))
     }

@@ -35,9 +35,9 @@ pub struct Finding {
     pub code: String,
     /// Its severity.
     pub severity: Severity,
-    /// One line, with the figure in it.
+    /// Title: one line, with the figure in it.
     pub title: String,
-    /// More, if needed.
+    /// Detail, if needed.
     #[serde(default)]
     pub detail: Option<String>,
     /// Advice.

@@ -14,7 +14,7 @@ pub trait Plugin {
     /// `[a-z][a-z0-9_]*`: folder, file name (`libtrueno_plugin_<id>.so`), name
     /// in reports, and namespace of the tables it emits. Checked when compiled.
     const ID: &'static str;
-    /// One line for `plugins list`.
+    /// Summary: one line for `plugins list`.
     const SUMMARY: &'static str;
     /// The tables it wants, by query.
     const INPUTS: &'static [Input];

@@ -22,11 +22,11 @@ const BATCH_ROWS: usize = 1000;
 /// Output of a plugin.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Output {
-    /// In the order of emission.
+    /// The tables, in the order of emission.
     pub tables: Vec<Table>,
-    /// In the order of emission.
+    /// The findings, in the order of emission.
     pub findings: Vec<Finding>,
-    /// In the order of emission.
+    /// The charts, in the order of emission.
     pub charts: Vec<Chart>,
 }
 

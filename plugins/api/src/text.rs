@@ -70,7 +70,7 @@ impl TextColumn {
         }
     }
 
-    /// All rows in order.
+    /// Texts of all rows in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&str>> + '_ {
         (0..self.len()).map(|row| self.get(row))
     }

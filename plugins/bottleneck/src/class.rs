@@ -24,7 +24,7 @@ impl Class {
         self
     }
 
-    /// As tables write it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         self.name
     }

@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 31] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     Window::INPUT,

@@ -56,7 +56,7 @@ thresholds! {
         least_share: f64 = 0.03,
         /// Predicted gain from which on a finding is of medium severity.
         medium_share: f64 = 0.10,
-        /// The same of high severity.
+        /// The same for high severity.
         high_share: f64 = 0.25,
     }
 }

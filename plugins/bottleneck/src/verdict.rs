@@ -15,7 +15,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// As tables write it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["low", "medium", "high"][self as usize]
     }
@@ -28,7 +28,7 @@ pub enum Severity {
     Low,
     /// Below `high_share`.
     Medium,
-    /// From there on.
+    /// `high_share` and above.
     High,
 }
 
@@ -44,7 +44,7 @@ impl Severity {
         }
     }
 
-    /// As tables write it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["low", "medium", "high"][self as usize]
     }
@@ -70,11 +70,11 @@ pub struct Bottleneck {
     pub severity: Severity,
     /// By how much the window would be shorter; `None`: not time, or not predicted.
     pub gain_ns: Option<i64>,
-    /// That, of the window.
+    /// The gain as a share of the window.
     pub gain_share: Option<f64>,
     /// Its confidence, and the reason.
     pub confidence: (Confidence, String),
-    /// One line.
+    /// The finding in one line.
     pub sentence: String,
     /// The fix, as the sentence says it.
     pub fix: String,
@@ -103,7 +103,7 @@ pub struct NotMeasurable {
     pub how: String,
 }
 
-/// All that was said.
+/// Verdicts of all rules.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
     /// Findings; after grouping in the order of ranks.

@@ -23,7 +23,7 @@ pub struct LabelTotal {
     pub elements: Option<u128>,
     /// Union of those that declare elements, lane by lane.
     pub with_elements_ns: i64,
-    /// Of the durations.
+    /// Quantiles of the durations.
     pub dur_ns: Option<Quantiles>,
 }
 
@@ -44,7 +44,7 @@ pub struct Totals {
     labels: [Vec<LabelTotal>; 2],
     /// Host and device, each by category (number of its text): union, lane by lane.
     categories: [GroupedUnions; 2],
-    /// As the lanes are ordered.
+    /// Totals of lanes, in the order of lanes.
     pub lanes: Vec<LaneTotal>,
 }
 

@@ -32,13 +32,13 @@ pub const EVERYTHING: &str = "everything";
 /// Time of one name, as `roofline` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoofTime {
-    /// Of kernels, else of bricks.
+    /// True for kernels, false for bricks.
     pub is_kernel: bool,
     /// The name.
     pub name: String,
     /// Time of the rows with a place below the roof.
     pub dur_ns: i64,
-    /// The same at the roof.
+    /// Time at the roof.
     pub at_roof_ns: i64,
 }
 
@@ -62,7 +62,7 @@ pub fn read(run: &mut Run) -> Result<Option<Vec<RoofTime>>> {
     Ok(Some(named.collect()))
 }
 
-/// One row.
+/// Row of table `at_roof`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
     /// `kernel` or `brick`; none for [`EVERYTHING`].
@@ -198,7 +198,7 @@ fn gain_ns(graph: &Graph<'_>, ownership: &Ownership, factors: &[Option<f64>]) ->
 /// Sets of labels, numbered.
 #[derive(Default)]
 struct Sets {
-    /// By number, each sorted.
+    /// Labels of each set, sorted; by number of the set.
     all: Vec<Vec<u32>>,
     numbers: FastMap<Vec<u32>, u32>,
     /// Set and label: the set of both.

@@ -21,7 +21,7 @@ pub struct Background {
     pub name: String,
     /// Its id.
     pub id: u64,
-    /// And how much.
+    /// Its self time.
     pub self_ns: i64,
 }
 

@@ -22,7 +22,7 @@ pub struct Row {
 /// A piece or a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// See [`Piece::segment`].
+    /// A segment; see [`Piece::segment`].
     Segment(u32),
     /// Number of shorter pieces.
     Pieces(u64),

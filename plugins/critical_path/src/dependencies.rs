@@ -108,11 +108,11 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
 
 /// An edge with its ends looked up.
 enum Found {
-    /// And whether the times allow it.
+    /// The dependency, and true if the times allow it.
     Dependency(Dependency, bool),
     /// An end is not there.
     Unknown,
-    /// It joins what is no wait.
+    /// The target of `joins` is no wait.
     NoWait,
     /// A parent on the same lane: nesting is not an edge.
     Nesting,

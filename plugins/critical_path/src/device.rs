@@ -37,9 +37,9 @@ pub struct Found {
 
 /// Records of events.
 pub struct Events<'a> {
-    /// All, in order.
+    /// All records, in order.
     pub recorded: &'a [Recorded],
-    /// By wait, the record it is joined to.
+    /// The record that a wait is joined to, by wait.
     pub joined: &'a FastMap<u64, Recorded>,
 }
 

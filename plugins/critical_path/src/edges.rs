@@ -89,7 +89,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Those that say what launched device work.
+    /// The edges from calls to the device work they launched.
     pub fn launches(&self) -> Vec<Edge> {
         let launches = |edge: &&Edge| edge.kind == DependencyKind::Launches;
         self.edges.iter().filter(launches).copied().collect()

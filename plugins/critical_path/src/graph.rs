@@ -62,10 +62,10 @@ pub struct Graph<'a> {
     let_go: Vec<u32>,
     /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
     binding: Vec<u32>,
-    /// See [`ends`](crate::ends).
+    /// Last segment of the path; see [`ends`](crate::ends).
     last: Option<u32>,
     connected: Vec<usize>,
-    /// By label; see [`only_waits`].
+    /// For each label: true if it [only waits](only_waits).
     waits: Vec<bool>,
 }
 

@@ -10,9 +10,9 @@ use crate::walk::{Piece, PieceKind};
 pub struct Iteration {
     /// Its row.
     pub id: u64,
-    /// As the program called it.
+    /// Name that the program gave it.
     pub name: u32,
-    /// On which lane it was marked.
+    /// Lane on which it was marked.
     pub lane: usize,
     /// Start.
     pub start_ns: i64,

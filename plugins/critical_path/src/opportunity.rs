@@ -19,7 +19,7 @@ use crate::walk::{Piece, PieceKind, durations};
 /// Remaining share of the time in each of the three columns.
 pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 
-/// One row.
+/// Row of table `opportunity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunity {
     /// As `--what-if` takes it: a name, or `kind:` and a kind of lag.

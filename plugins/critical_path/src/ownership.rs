@@ -13,14 +13,14 @@ use trueno_analysis::sweep::OpenIntervals;
 use crate::dependencies::{Dependency, SpanAt};
 use crate::edges::DependencyKind;
 
-/// Of what belongs to nothing.
+/// Owner of segments that belong to nothing.
 pub const NONE: u32 = u32::MAX;
 
 /// Intervals of all lanes, numbered through, and what each belongs to.
 pub struct Ownership {
     /// Number of the first interval of each lane, and one past the last of all.
     first: Vec<u32>,
-    /// By number; [`NONE`] where there is no owner.
+    /// Owner by number; [`NONE`] where there is none.
     owners: Vec<u32>,
 }
 

@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::ownership::{NONE, Ownership};
 use crate::walk::{Piece, PieceKind, durations};
 
-/// One name.
+/// Time of one name on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathTime {
     /// Number of its text.

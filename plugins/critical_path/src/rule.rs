@@ -5,7 +5,7 @@ use trueno_plugin::Error;
 /// One assumption: what it is about, and how long that would take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// As typed.
+    /// The rule as typed.
     pub text: String,
     /// Its target.
     pub target: Target,
@@ -22,7 +22,7 @@ pub enum Target {
     Category(String),
     /// Intervals, or pieces of the path, of this kind.
     Kind(String),
-    /// One interval.
+    /// The interval of an id.
     Id(u64),
 }
 

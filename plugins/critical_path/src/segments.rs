@@ -147,7 +147,7 @@ fn elastic_again(segments: &Segments) -> Vec<u32> {
         .collect()
 }
 
-/// All but the entries of a sorted list.
+/// Removes the entries that a sorted list names.
 fn keep<T>(values: &mut Vec<T>, gone: &[u32]) {
     let mut gone = gone.iter().peekable();
     let mut number = 0;

@@ -62,7 +62,7 @@ pub struct Wait {
     pub stream: Option<i64>,
     /// The event waited for.
     pub event: Option<u64>,
-    /// That of the call.
+    /// Correlation id of the call.
     pub correlation: Option<u64>,
 }
 
@@ -75,9 +75,9 @@ pub struct Recorded {
     pub called_ns: i64,
     /// The device; `None`: not recorded.
     pub device: Option<i64>,
-    /// On which stream.
+    /// The stream.
     pub stream: Option<i64>,
-    /// That of the call.
+    /// Correlation id of the call.
     pub correlation: Option<u64>,
     /// Its row in `device_events`.
     pub id: u64,
@@ -179,7 +179,7 @@ pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Reco
 /// one than a wait or a record was launched before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
-    /// Of work, by id.
+    /// Correlation ids of work, by id.
     correlations: FastMap<u64, u64>,
     /// Of waits and records, in order, each with the earliest call of it and all after it.
     calls: Vec<(u64, i64)>,

@@ -31,7 +31,7 @@ pub enum PieceKind {
 }
 
 impl PieceKind {
-    /// All, in the order of reports.
+    /// All variants, in the order of reports.
     pub const ALL: [Self; 6] = [
         Self::Work,
         Self::Transfer,
@@ -41,7 +41,7 @@ impl PieceKind {
         Self::Gap,
     ];
 
-    /// As tables call it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Work => "work",

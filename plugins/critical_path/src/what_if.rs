@@ -18,7 +18,7 @@ use crate::walk::{PieceKind, Timing};
 pub struct Assumption<'a> {
     graph: &'a Graph<'a>,
     ownership: &'a Ownership,
-    /// For every interval an index into `factors`.
+    /// Index into `factors` of every interval.
     factor: Vec<u32>,
     factors: Vec<f64>,
     lags: [Option<Change>; PieceKind::ALL.len()],

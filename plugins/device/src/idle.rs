@@ -93,14 +93,14 @@ pub struct Place {
     pub last_ns: i64,
     /// Time in which any was running.
     pub busy_ns: i64,
-    /// In the order of time.
+    /// Gaps in the order of time.
     pub gaps: Vec<Gap>,
     /// Operations that waited.
     pub queue: Option<Queue>,
 }
 
 impl Place {
-    /// From the first begin to the last end.
+    /// Time from the first begin to the last end.
     pub fn span_ns(&self) -> i64 {
         self.last_ns.saturating_sub(self.first_ns)
     }
@@ -117,7 +117,7 @@ impl Place {
         out
     }
 
-    /// Of operations by start; `None` of none.
+    /// Idle times of operations in order of start; `None` of none.
     fn from_operations(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
         let first = operations.first()?;
         let mut out = Self {

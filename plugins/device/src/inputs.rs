@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 4] = [
     Input::sql(
         "kernels",

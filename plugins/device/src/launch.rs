@@ -19,7 +19,7 @@ use crate::operations::{Loaded, Operation};
 pub struct LaunchDelay {
     /// While earlier work of the stream was running.
     pub queued_ns: i64,
-    /// From there, or from the call, to the start.
+    /// Time from there, or from the call, to the start.
     pub latency_ns: i64,
 }
 
@@ -69,7 +69,7 @@ impl NameTotals {
     }
 }
 
-/// By number of the name.
+/// Totals by number of the name.
 pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, NameTotals> {
     let mut out: BTreeMap<u32, NameTotals> = BTreeMap::new();
     for stream in loaded.streams() {

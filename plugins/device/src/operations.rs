@@ -32,7 +32,7 @@ pub struct Operation {
 /// All operations.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// By device, stream and start.
+    /// Operations by device, stream and start.
     pub operations: Vec<Operation>,
     /// Names, and whether of transfers.
     pub names: Vec<(String, bool)>,

@@ -5,7 +5,7 @@
 
 use crate::operations::Operation;
 
-/// Of a stream or a device.
+/// Queue of a stream or a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue {
     /// Mean number waiting; `None` where no time passed.

@@ -14,7 +14,7 @@ pub struct Item {
     pub rows: [u32; 2],
     /// The how-manyth of its key.
     pub occurrence: u32,
-    /// Of [`Groups`].
+    /// Index into [`Groups`].
     pub group: u32,
     /// True if the other side has rows of this key.
     pub shared: bool,

@@ -10,7 +10,7 @@ use crate::tables::All;
 /// Rows of an axis at most; more are put together by equal widths.
 const BUCKETS: u64 = 1000;
 
-/// One row.
+/// Row of table `growth`.
 pub struct Step {
     over: &'static str,
     at: u64,
@@ -73,7 +73,7 @@ pub fn growth(all: &All) -> Vec<Step> {
     steps
 }
 
-/// As a table.
+/// The table of steps.
 pub fn table(steps: &[Step]) -> TableBuilder {
     Table::build("growth")
         .text("over", steps.iter().map(|step| step.over))

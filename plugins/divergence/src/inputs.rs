@@ -105,7 +105,7 @@ pub struct Names {
 /// Columns of the rows that hold numbers of texts, in the order of [`Names::texts`].
 pub const TEXT_COLUMNS: [&str; 4] = ["name", "dtype", "shape", "backend"];
 
-/// Of the run.
+/// Tables of the run.
 pub const SUBJECT: Names = Names {
     rows: "rows",
     of_bricks: "of_bricks",
@@ -127,7 +127,7 @@ pub const SUBJECT: Names = Names {
     ranks: "ranks",
 };
 
-/// Of the baseline.
+/// Tables of the baseline.
 pub const BASELINE: Names = Names {
     rows: "base_rows",
     of_bricks: "base_of_bricks",
@@ -149,7 +149,7 @@ pub const BASELINE: Names = Names {
     ranks: "base_ranks",
 };
 
-/// Of a third run, where there is one.
+/// Tables of a third run, if there is one.
 pub const REFERENCE: Names = Names {
     rows: "reference_rows",
     of_bricks: "reference_of_bricks",
@@ -173,7 +173,7 @@ pub const REFERENCE: Names = Names {
 
 const EACH: usize = 16;
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 3 * EACH] = {
     let own = queries!("");
     let third = queries!("reference_");

@@ -28,7 +28,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All, in the order of the summary.
+    /// All variants, in the order of the summary.
     pub const ALL: [Self; 6] = [
         Self::Identical,
         Self::Within,
@@ -38,7 +38,7 @@ impl Verdict {
         Self::OnlyInOne,
     ];
 
-    /// As it stands in the tables.
+    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identical => "identical",
@@ -73,7 +73,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// As it stands in the tables.
+    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bits => "equal bits",

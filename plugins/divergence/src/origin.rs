@@ -25,7 +25,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// As it stands in the tables.
+    /// Text in the tables.
     pub const fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,

@@ -20,10 +20,10 @@ pub enum Moved {
 }
 
 impl Moved {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::Run, Self::Baseline, Self::Both, Self::Neither];
 
-    /// As it stands in the tables.
+    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",

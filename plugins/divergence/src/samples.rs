@@ -48,7 +48,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Those of a row.
+    /// Samples of a row.
     pub fn get(&self, thread: i64, time_ns: i64, hash: u64) -> &[f64] {
         match self.rows.get(&(thread, time_ns, hash)) {
             Some((from, count)) => &self.values[*from as usize..][..usize::from(*count)],

@@ -18,7 +18,7 @@ pub struct Spans {
     steps: Vec<u64>,
 }
 
-/// One of them.
+/// A span.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub name: u32,

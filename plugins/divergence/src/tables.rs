@@ -11,7 +11,7 @@ use crate::rows::{NONE, Side};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance};
 
-/// All that was found.
+/// Results of the analysis.
 pub struct All<'a> {
     /// The run, the baseline.
     pub sides: [&'a Side; 2],

@@ -30,7 +30,7 @@ pub enum Bound {
     /// Errors of either sign that partly cancel.
     #[default]
     Probabilistic,
-    /// All errors add up.
+    /// Worst case: all errors add up.
     WorstCase,
 }
 

@@ -14,7 +14,7 @@ pub const NOT_MEASURABLE: &str = "not measurable";
 /// Said where samples were taken.
 pub const ESTIMATED: &str = "estimated from samples";
 
-/// One row.
+/// Row of table `measures`.
 type Row = (Option<String>, &'static str, &'static str, String);
 
 /// Table `measures`: `place`; `measure`; `verdict`: measured, estimated from

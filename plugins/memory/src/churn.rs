@@ -37,7 +37,7 @@ impl Churn {
     }
 }
 
-/// By place, then by allocations, most first.
+/// Rows by place, then by allocations, most first.
 pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     let mut out: BTreeMap<(usize, Option<String>, String), Churn> = BTreeMap::new();
     for (place, rows) in events.rows.iter().enumerate() {

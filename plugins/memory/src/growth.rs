@@ -45,7 +45,7 @@ impl Ends {
         Ok(Self::from_threads(threads, has_ranks))
     }
 
-    /// Of the ends by thread.
+    /// Ends of iterations by rank, from those by thread.
     pub fn from_threads(threads: BTreeMap<i64, Vec<i64>>, has_ranks: bool) -> Self {
         let mut out: BTreeMap<Option<u64>, Vec<i64>> = BTreeMap::new();
         for (thread, mut ends) in threads {

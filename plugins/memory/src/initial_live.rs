@@ -11,7 +11,7 @@ use trueno_plugin::{Result, Run};
 
 use crate::events::{Event, Place};
 
-/// As tables call it in place of a tag.
+/// Text in tables in place of a tag.
 pub const TAG: &str = "taken before the recording began";
 
 /// Live bytes that a place began with.

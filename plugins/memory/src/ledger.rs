@@ -28,7 +28,7 @@ pub enum Suspect {
 }
 
 impl Suspect {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 5] = [
         Self::Unmatched,
         Self::Doubled,
@@ -37,7 +37,7 @@ impl Suspect {
         Self::Negative,
     ];
 
-    /// As tables `problems` and `suspects` call it.
+    /// Text in tables `problems` and `suspects`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unmatched => "release without allocation",
@@ -78,7 +78,7 @@ impl Block {
 pub struct Applied {
     /// The tag whose live bytes changed.
     pub tag: usize,
-    /// By how much.
+    /// Change in bytes.
     pub delta: i128,
     /// The block that was given back, when the time of that is known.
     pub released: Option<Block>,
@@ -92,7 +92,7 @@ pub type Loose = BTreeMap<(usize, Option<u64>), (u128, i128)>;
 /// Live blocks and bytes of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// By address; several only under several tags.
+    /// Blocks by address; several only under several tags.
     blocks: BTreeMap<u64, Vec<Block>>,
     by_tag: BTreeMap<usize, i128>,
     total: i128,

@@ -14,9 +14,9 @@ use crate::sample_weight::{blocks, number, variance};
 pub struct Step {
     /// Time.
     pub time_ns: i64,
-    /// Of which tag.
+    /// Number of the tag.
     pub tag: usize,
-    /// By how much.
+    /// Change in bytes.
     pub delta: i128,
 }
 
@@ -67,7 +67,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Of the rows of one place.
+    /// Pool of the rows of one place.
     pub fn from_rows(events: &Events, place: usize, ends: &Ends) -> Self {
         let rows = &events.rows[place];
         let begin = events.begin(place);

@@ -27,7 +27,7 @@ pub struct Entry {
     pub source: Source,
     /// Its name.
     pub name: String,
-    /// As recorded.
+    /// Backend as recorded.
     pub backend: Option<String>,
     /// True if it is the baseline's.
     pub is_baseline: bool,

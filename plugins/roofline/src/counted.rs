@@ -19,7 +19,7 @@ pub struct Counted {
     pub precision: Option<u32>,
     /// Several have some.
     pub is_mixed: bool,
-    /// Of device memory.
+    /// Bytes of device memory.
     pub bytes: Option<f64>,
 }
 

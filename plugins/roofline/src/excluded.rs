@@ -15,7 +15,7 @@ pub struct Sum {
     pub dur_ns: i64,
 }
 
-/// By table, reason and name.
+/// Work left out, by table, reason and name.
 #[derive(Default)]
 pub struct Excluded {
     sums: BTreeMap<(Source, Reason, u32), Sum>,
@@ -48,7 +48,7 @@ impl Excluded {
         }
     }
 
-    /// By table, reason and name.
+    /// Sums by table, reason and name.
     pub fn sums(&mut self) -> &BTreeMap<(Source, Reason, u32), Sum> {
         self.flush();
         &self.sums

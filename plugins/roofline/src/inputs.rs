@@ -25,7 +25,7 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).baseline().optional()
 }
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 22] = [
     Input::sql("bricks", BRICKS),
     Input::sql("tasks", TASKS),

@@ -55,13 +55,13 @@ pub struct Label {
     pub source: Source,
     /// Their name.
     pub name: u32,
-    /// As recorded.
+    /// Backend as recorded.
     pub backend: Option<u32>,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
-    /// Of FLOPs and bytes.
+    /// Provenance of FLOPs and bytes.
     pub provenance: Provenance,
-    /// As counted; `None`: not known.
+    /// Precision as counted; `None`: not known.
     pub precision: Option<u32>,
 }
 
@@ -72,11 +72,11 @@ pub struct OneFigure {
     pub source: Source,
     /// Their name.
     pub name: u32,
-    /// As recorded.
+    /// Backend as recorded.
     pub backend: Option<u32>,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
-    /// Of the figure.
+    /// Provenance of the figure.
     pub provenance: Provenance,
     /// The reason for a missing intensity.
     pub reason: Reason,
@@ -87,6 +87,6 @@ pub struct OneFigure {
 pub struct Group {
     /// The brick it belongs to, itself for a brick; `None`: not recorded.
     pub brick: Option<u32>,
-    /// Of that brick.
+    /// Category of that brick.
     pub category: u32,
 }

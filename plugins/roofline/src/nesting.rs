@@ -9,7 +9,7 @@ use crate::rows::{NONE, Rows, WorkRow};
 /// The part that a row with work has in sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// None with work lies in it.
+    /// No row with work lies in it.
     Innermost,
     /// Its time is also that of others with work.
     Outer,

@@ -9,12 +9,12 @@ use crate::label::Source;
 use crate::points::Point;
 use crate::rows::Rows;
 
-/// One reason.
+/// Row of table `not_measurable`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// The table.
     pub source: Source,
-    /// In words.
+    /// Reason, in words.
     pub reason: String,
     /// Rows.
     pub calls: u64,

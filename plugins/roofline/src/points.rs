@@ -33,7 +33,7 @@ impl Sum {
         self.bytes += bytes;
     }
 
-    /// As one piece of work.
+    /// The sum as one piece of work.
     pub fn work(&self) -> Work {
         Work {
             flops: self.flops,
@@ -43,7 +43,7 @@ impl Sum {
     }
 }
 
-/// One label with what became of it.
+/// A label and its place in the roofline.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Its label.
@@ -54,7 +54,7 @@ pub struct Point {
     pub sum: Sum,
     /// Rates; `None` when its sums are out of range.
     pub achieved: Option<Achieved>,
-    /// As the ceiling says, or as assumed.
+    /// Precision as the ceiling says, or as assumed.
     pub precision: String,
     /// The ceilings over it, or why there are none.
     pub choice: Result<Choice, String>,

@@ -21,7 +21,7 @@ use crate::counted::{self, Counted};
 use crate::excluded::Excluded;
 use crate::label::{Group, Label, OneFigure, Provenance, Source};
 
-/// Nothing of the kind.
+/// No index: without a label, or without counted work.
 pub const NONE: u32 = u32::MAX;
 
 /// Of a brick that kernels name, until its row is read.
@@ -96,9 +96,9 @@ pub struct Rows {
     pub labels: Interner<Label>,
     /// Groups that [`WorkRow::group`] refers to.
     pub groups: Interner<Group>,
-    /// By device and stream, or thread.
+    /// Lanes by device and stream, or thread.
     pub lanes: BTreeMap<LaneKey, Lane>,
-    /// See [`WorkRow::counted`].
+    /// Counted work; see [`WorkRow::counted`].
     pub counted: Vec<CountedWork>,
     /// Labels of rows with one figure only, by [`WorkRow::group`].
     pub one_figure: Interner<OneFigure>,
@@ -110,7 +110,7 @@ pub struct Rows {
     pub several_threads: FastSet<u64>,
     window: Option<Window>,
     rules: BTreeMap<String, String>,
-    /// By text of a backend.
+    /// For each backend's text: true if it is an accelerator.
     accelerators: FastMap<u32, bool>,
     /// By name, where kernels without a brick are booked.
     kernel_groups: FastMap<u32, u32>,

@@ -15,7 +15,7 @@ use crate::rows::Rows;
 /// Sums over innermost rows with work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Those whose point has a place that can be.
+    /// Sum of points with a possible place.
     pub placed: Sum,
     /// Their time at the roof.
     pub at_roof_ns: f64,
@@ -29,7 +29,7 @@ impl Total {
         (self.placed.dur_ns > 0).then(|| self.at_roof_ns / self.placed.dur_ns as f64)
     }
 
-    /// Of several.
+    /// The sum of several.
     pub fn sum(totals: &[Self]) -> Self {
         let mut out = Self::default();
         for total in totals {
@@ -52,7 +52,7 @@ impl Total {
     }
 }
 
-/// Of the lanes of the host, or of devices.
+/// Total of the lanes of the host, or of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaneTotal {
     /// Union of bricks and kernels, lane by lane.
@@ -65,12 +65,12 @@ pub struct LaneTotal {
     pub total: Total,
 }
 
-/// All of it.
+/// Summary of the roofline.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Host and devices, where there are such lanes.
     pub lanes: [Option<LaneTotal>; 2],
-    /// By where work is booked.
+    /// Totals by the group that work is booked under.
     pub groups: BTreeMap<Group, Total>,
     /// Innermost rows of each point that the sums use.
     pub of_points: Vec<Sum>,
@@ -167,7 +167,7 @@ pub struct AtRoof {
     pub calls: u64,
     /// Time of those.
     pub dur_ns: i64,
-    /// The same at the roof.
+    /// Time at the roof.
     pub at_roof_ns: i64,
 }
 

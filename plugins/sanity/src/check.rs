@@ -14,7 +14,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// As tables call it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -31,9 +31,9 @@ pub struct Spec {
     pub name: &'static str,
     /// Expectation of a sane run.
     pub expected: &'static str,
-    /// Of the finding when it fails.
+    /// Severity of the finding when it fails.
     pub severity: Severity,
-    /// Of the finding when it fails.
+    /// Suggestion of the finding when it fails.
     pub suggestion: &'static str,
 }
 

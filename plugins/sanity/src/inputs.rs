@@ -2,7 +2,7 @@
 
 use trueno_plugin::Input;
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 18] = [
     Input::sql(
         "run",

@@ -24,7 +24,7 @@ pub struct Rows {
     pub start_ns: Vec<i64>,
     /// Durations.
     pub dur_ns: Vec<i64>,
-    /// Only known to contain the work.
+    /// True if the interval is only known to contain the work.
     pub is_bound: Vec<bool>,
     /// Run, iteration or layer.
     pub is_scope: Vec<bool>,

@@ -23,18 +23,18 @@ pub struct Iteration {
 /// The iterations of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// As tables call it.
+    /// Name in tables.
     pub name: String,
     /// The thread.
     pub thread: i64,
-    /// By time, none inside another.
+    /// Iterations by time, none inside another.
     pub iterations: Vec<Iteration>,
 }
 
 /// All series, and the rows that are in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// By thread.
+    /// Series by thread.
     pub series: Vec<Series>,
     /// Rows whose times only contain the work.
     pub bound: u64,

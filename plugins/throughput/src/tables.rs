@@ -19,7 +19,7 @@ pub struct Judged {
     pub phase: Option<&'static str>,
     /// slow or fast; `None` for neither, or outside the steady state.
     pub outlier: Option<&'static str>,
-    /// Of a slow one.
+    /// Cause, of a slow one.
     pub cause: Option<OutlierCause>,
     /// Declared, by kind of work.
     pub work: [Option<f64>; 2],
@@ -39,7 +39,7 @@ pub struct Result {
 }
 
 impl Result {
-    /// Of one series.
+    /// Judges one series.
     pub fn judge(series: &Series, declared: &Declared, names: &Names, options: &Options) -> Self {
         let wall = |rows: &[Iteration]| rows.iter().map(|row| row.wall_ns).collect::<Vec<_>>();
         let steady_state = steady_state(&wall(&series.iterations), options);

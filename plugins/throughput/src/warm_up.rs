@@ -22,7 +22,7 @@ pub enum SteadyState {
     TooFew,
     /// Its steady state begins at this iteration.
     From(usize),
-    /// It does not come to rest in its first half.
+    /// No steady state is reached in its first half.
     Never,
 }
 

@@ -11,7 +11,7 @@ use crate::sweep::Sum;
 pub struct Level {
     /// Index into [`Loaded::levels`].
     pub number: u32,
-    /// As recorded.
+    /// Name as recorded.
     pub name: String,
     /// Over all threads.
     pub sum: Sum,
@@ -50,7 +50,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// For the name of a table.
+    /// The name of the level in names of tables.
     pub fn plain_name(&self) -> String {
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {

@@ -7,7 +7,7 @@ use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Input, Result, Run};
 
-/// All inputs.
+/// Inputs of the plugin.
 pub const INPUTS: [Input; 6] = [
     Input::sql(
         "tiles",
@@ -74,7 +74,7 @@ impl Tile {
 pub struct Loaded {
     /// Names of levels.
     pub levels: Vec<String>,
-    /// By thread.
+    /// Tiles by thread.
     pub threads: BTreeMap<i64, Vec<Tile>>,
     /// Backends of the kernels that tiles belong to.
     pub backends: Vec<String>,

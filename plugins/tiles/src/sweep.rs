@@ -8,7 +8,7 @@ use trueno_analysis::sweep::{Open, OpenIntervals, Step};
 
 use crate::load::{Loaded, Tile};
 
-/// Of one level on one thread.
+/// Sum of one level on one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// Tiles, those they stand for included.

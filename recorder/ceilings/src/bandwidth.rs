@@ -65,7 +65,7 @@ struct Place {
     a: *mut u8,
     b: *const u8,
     c: *const u8,
-    /// Of each array.
+    /// Bytes of each array.
     bytes: usize,
     /// Offset of the next block in each.
     at: usize,
@@ -113,7 +113,7 @@ impl Mover {
 /// A mover and which part of its thread's memory it goes over.
 pub(super) struct Moving {
     mover: Mover,
-    /// Of each array.
+    /// Bytes of each array.
     bytes: usize,
     /// Blocks to go over before a visit, which evict another working set from the caches.
     before: u64,

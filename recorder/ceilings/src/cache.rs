@@ -60,7 +60,7 @@ impl CeilingCache {
         Ok(Self::at(folder.join(format!("peaks-{hash:016x}.json"))))
     }
 
-    /// In this file.
+    /// A cache in this file.
     pub fn at(file: impl Into<PathBuf>) -> Self {
         Self { file: file.into() }
     }

@@ -26,7 +26,7 @@ pub struct CpuCache {
 pub(super) struct WorkingSet {
     /// Column `level`.
     pub level: &'static str,
-    /// Of each thread.
+    /// Bytes of each thread.
     pub bytes: u64,
     /// To go over before a visit: all of it, of memory twice the last level of caches.
     pub before: u64,

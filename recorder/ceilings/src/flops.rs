@@ -80,7 +80,7 @@ pub(super) struct Loop {
 const STEPS: usize = 2;
 
 impl Loop {
-    /// Those this processor can run.
+    /// Loops that this processor can run.
     pub fn all() -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         let known = x86::LOOPS;

@@ -59,17 +59,17 @@ impl Default for GpuEffort {
 pub struct Gpu {
     /// In this process: `CUDA_VISIBLE_DEVICES` changes it.
     pub number: u32,
-    /// Such as `NVIDIA H100`.
+    /// Name, such as `NVIDIA H100`.
     pub name: String,
     /// Identifies the device, wherever it is seen from.
     pub uuid: String,
-    /// Such as `9.0`.
+    /// Compute capability, such as `9.0`.
     pub compute_capability: Option<String>,
     /// Their number.
     pub multiprocessors: Option<u32>,
-    /// Of the L2 cache.
+    /// Bytes of the L2 cache.
     pub l2_bytes: Option<u64>,
-    /// In all.
+    /// Bytes of memory.
     pub memory_bytes: Option<u64>,
     /// The highest clock of the processors, as the driver names it.
     pub highest_clock_hz: Option<u64>,
@@ -78,7 +78,7 @@ pub struct Gpu {
 /// Ceilings of a device and how they came about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuCeilings {
-    /// Of the measuring code.
+    /// Version of the measuring code.
     pub code_version: u32,
     /// The device they hold for.
     pub gpu: Gpu,

@@ -12,11 +12,11 @@ const CODE_VERSION: u32 = 3;
 /// Everything that ceilings depend on. Cached ceilings of any other key are stale.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// Of the measuring code.
+    /// Version of the measuring code.
     pub code_version: u32,
     /// `x86_64`, `aarch64`.
     pub arch: String,
-    /// As the system names it; null: it does not.
+    /// Model as the system names it; null: it does not.
     pub cpu_model: Option<String>,
     /// Of the processor; null: the system does not say.
     pub microcode: Option<String>,

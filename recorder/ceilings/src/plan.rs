@@ -76,7 +76,7 @@ pub(super) fn plan(machine: &Machine, notes: &mut Vec<String>) -> Vec<Step> {
 }
 
 impl Step {
-    /// For people: `L1 read, 1 thread`.
+    /// The name for people: `L1 read, 1 thread`.
     pub fn name(&self) -> String {
         let what = match &self.what {
             What::Move(mover, set) => format!("{} {}", set.level, mover.operation.name()),
@@ -100,7 +100,7 @@ impl Step {
         }
     }
 
-    /// Of each thread.
+    /// Bytes of each thread.
     pub fn memory_bytes(&self) -> usize {
         match self.what {
             What::Move(mover, set) => moving(mover, set).memory_bytes(),

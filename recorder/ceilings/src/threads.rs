@@ -233,9 +233,9 @@ fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()
 
 /// Seconds that a repetition took.
 struct Spent {
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     together: f64,
-    /// Of the thread that was fastest.
+    /// Time of the thread that was fastest.
     shortest: f64,
 }
 

@@ -67,22 +67,22 @@ fn milliseconds(text: &str) -> Result<f64, String> {
 /// A reason why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// To standard output.
+    /// Writing to standard output failed.
     #[error("cannot print: {0}")]
     Output(#[source] io::Error),
-    /// To a run.
+    /// Writing to a run failed.
     #[error(transparent)]
     Joined(#[from] AttachError),
-    /// To the file that was asked for.
+    /// Writing to the given file failed.
     #[error(transparent)]
     File(Error),
-    /// The same, of GPUs.
+    /// Writing the cache of a GPU failed.
     #[error("{}: cannot write: {}", .0.display(), .1)]
     GpuFile(PathBuf, #[source] io::Error),
-    /// There is none, or it cannot be used.
+    /// There is no GPU, or it cannot be used.
     #[error("no GPU can be measured: {0}")]
     NoGpu(#[source] DriverError),
-    /// It cannot happen: numbers are finite.
+    /// JSON refused a number; it cannot happen, as numbers are finite.
     #[error("cannot make JSON: {0}")]
     Json(#[from] serde_json::Error),
 }

@@ -1,6 +1,6 @@
 //! Lines that fit a terminal.
 
-/// As wide as a terminal is at least.
+/// Columns of the narrowest terminal.
 const WIDTH: usize = 80;
 /// Indentation of a continued line.
 const INDENT: usize = 4;

@@ -68,7 +68,7 @@ pub enum ExecutionNode {
 }
 
 impl ExecutionNode {
-    /// For people.
+    /// The name for people.
     pub fn name(&self) -> String {
         match self {
             Self::Brick { id, .. } => id.name().to_owned(),

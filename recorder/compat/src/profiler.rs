@@ -104,7 +104,7 @@ impl BrickProfiler {
         self.rec.finish()
     }
 
-    /// From now on bricks are timed.
+    /// Enables the timing of bricks.
     pub fn enable(&mut self) {
         self.enabled = true;
     }
@@ -231,7 +231,7 @@ impl BrickProfiler {
             .counter(name, f64::from(rate), "", Source::Declared);
     }
 
-    /// As stated last.
+    /// The rate stated last.
     pub fn l2_cache_hit_rate(&self) -> Option<f32> {
         self.l2_cache_hit_rate
     }
@@ -242,7 +242,7 @@ impl BrickProfiler {
         self.rec.value("zero_copy", zero_copy);
     }
 
-    /// As noted last.
+    /// The value noted last.
     pub fn is_zero_copy(&self) -> bool {
         self.is_zero_copy
     }

@@ -39,7 +39,7 @@ pub struct BrickStats {
     pub total_bytes: u64,
     /// Bytes written, where given.
     pub total_compressed_bytes: u64,
-    /// As the program set it.
+    /// Bottleneck that the program set.
     pub bottleneck: BrickBottleneck,
 }
 
@@ -133,7 +133,7 @@ pub struct CategoryStats {
     pub timed_elements: u64,
     /// Samples, with and without a duration.
     pub count: u64,
-    /// Those of them whose end is only bounded.
+    /// Those whose end is only bounded.
     pub bound: u64,
 }
 

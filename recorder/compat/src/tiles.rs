@@ -98,7 +98,7 @@ impl BrickProfiler {
         self.tiles.enabled = true;
     }
 
-    /// From now on tiles are not timed.
+    /// Disables the timing of tiles.
     pub fn disable_tile_profiling(&mut self) {
         self.tiles.enabled = false;
     }

@@ -181,7 +181,7 @@ fn is_as_on_the_host<T: Element>(
     Ok(found == fingerprint(data))
 }
 
-/// Of f32, launched by hand.
+/// Fingerprint of f32, launched by hand.
 fn in_shape(
     context: &Context,
     there: &Buffer,

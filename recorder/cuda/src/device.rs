@@ -19,7 +19,7 @@ use crate::symbols;
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     events: Events,
-    /// By number.
+    /// Streams by number.
     streams: RwLock<Vec<Arc<CudaStream>>>,
     name: String,
     driver: Option<i32>,

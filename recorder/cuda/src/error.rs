@@ -14,7 +14,7 @@ pub enum Error {
     Call {
         /// The action that failed.
         action: &'static str,
-        /// In the driver's words.
+        /// Problem in the driver's words.
         problem: String,
     },
     /// A copy to something shorter.

@@ -31,7 +31,7 @@ struct Mark {
 }
 
 struct State {
-    /// In order; never empty.
+    /// Anchors in order; never empty.
     anchors: VecDeque<Arc<Anchor>>,
     anchored: Instant,
     marks: HashMap<u64, Mark>,

@@ -5,7 +5,7 @@
 pub struct Kind {
     /// CUPTI's number.
     pub number: u32,
-    /// For people and for `run.json`.
+    /// Name for people and for `run.json`.
     pub name: &'static str,
     /// Bytes of a record in CUPTI 13.0.85.
     pub bytes: usize,
@@ -59,7 +59,7 @@ pub const MEMORY_POOL: u32 = 50;
 /// Whole launches of graphs.
 pub const GRAPH_TRACE: u32 = 51;
 
-/// All of them.
+/// All kinds.
 pub const KINDS: &[Kind] = &[
     kind(MEMCPY, "memcpy", 96, 80),
     kind(MEMSET, "memset", 88, 80),

@@ -14,7 +14,7 @@ use crate::layout::{Field, layout};
 layout! {
     /// A kernel (`CUpti_ActivityKernel9` and later).
     Kernel of 176 {
-        /// Of a thread.
+        /// Registers of a thread.
         registers: u16 = 6,
         /// Start.
         start: u64 = 16,
@@ -42,7 +42,7 @@ layout! {
         smem_static: u32 = 76,
         /// Bytes of dynamic shared memory.
         smem_dynamic: u32 = 80,
-        /// Of the call that launched it.
+        /// Correlation id of the call that launched it.
         correlation: u32 = 92,
         /// Number of its name.
         name: u64 = 104,
@@ -94,7 +94,7 @@ layout! {
         flags: u8 = 7,
         /// Bytes, times and place.
         moved: Moved = 0,
-        /// Of the call that asked for it.
+        /// Correlation id of the call that asked for it.
         correlation: u32 = 44,
         /// Node of a replayed graph; 0: none.
         graph_node: u64 = 64,
@@ -112,7 +112,7 @@ layout! {
         flags: u8 = 7,
         /// Bytes, times and place.
         moved: Moved = 0,
-        /// Of the call that asked for it.
+        /// Correlation id of the call that asked for it.
         correlation: u32 = 60,
         /// Node of a replayed graph; 0: none.
         graph_node: u64 = 72,
@@ -124,7 +124,7 @@ layout! {
     Memset of 80 {
         /// Bytes, times and place.
         moved: Moved = 0,
-        /// Of the call that asked for it.
+        /// Correlation id of the call that asked for it.
         correlation: u32 = 44,
         /// Bit 0: asynchronous.
         flags: u16 = 48,
@@ -164,7 +164,7 @@ layout! {
         start: u64 = 8,
         /// End.
         end: u64 = 16,
-        /// Of the call that waited.
+        /// Correlation id of the call that waited.
         correlation: u32 = 24,
         /// Context of the process.
         context: u32 = 28,
@@ -182,7 +182,7 @@ layout! {
 layout! {
     /// A record of an event on a stream (`CUpti_ActivityCudaEvent` and later).
     CudaEvent of 24 {
-        /// Of the call.
+        /// Correlation id of the call.
         correlation: u32 = 4,
         /// Context of the process.
         context: u32 = 8,
@@ -208,9 +208,9 @@ layout! {
         what: u32 = 4,
         /// 2: a thread.
         object: u32 = 8,
-        /// Of a thread: its process.
+        /// Process, of a thread.
         process: u32 = 12,
-        /// Of a thread: its number.
+        /// Number, of a thread.
         thread: u32 = 16,
         /// Start.
         start: u64 = 24,
@@ -226,7 +226,7 @@ layout! {
         what: u32 = 4,
         /// Its id.
         external: u64 = 8,
-        /// Of the call.
+        /// Correlation id of the call.
         correlation: u32 = 16,
     }
 }
@@ -238,7 +238,7 @@ layout! {
         operation: u32 = 4,
         /// `CUpti_ActivityMemoryKind`.
         memory_kind: u32 = 8,
-        /// Of the call.
+        /// Correlation id of the call.
         correlation: u32 = 12,
         /// Address of the memory.
         address: u64 = 16,
@@ -270,7 +270,7 @@ layout! {
         operation: u32 = 4,
         /// `CUpti_ActivityMemoryPoolType`.
         pool_kind: u32 = 8,
-        /// Of the call.
+        /// Correlation id of the call.
         correlation: u32 = 12,
         /// Device of the process.
         device: u32 = 20,
@@ -290,7 +290,7 @@ layout! {
 layout! {
     /// A graph that was launched as a whole (`CUpti_ActivityGraphTrace` and later).
     GraphTrace of 48 {
-        /// Of the call that launched it.
+        /// Correlation id of the call that launched it.
         correlation: u32 = 4,
         /// Start of its first node.
         start: u64 = 8,
@@ -413,7 +413,7 @@ pub enum Unreadable {
     TooShort {
         /// Its number.
         kind: u32,
-        /// There are.
+        /// Bytes that are there.
         bytes: usize,
         /// Expected.
         least: usize,

@@ -10,7 +10,7 @@ use crate::record::kind_of;
 pub struct Sizes(BTreeMap<u32, usize>);
 
 impl Default for Sizes {
-    /// Those of CUPTI 13.0.85.
+    /// Sizes of CUPTI 13.0.85.
     fn default() -> Self {
         Self(KINDS.iter().map(|kind| (kind.number, kind.bytes)).collect())
     }
@@ -23,12 +23,12 @@ impl FromIterator<(u32, usize)> for Sizes {
 }
 
 impl Sizes {
-    /// Of a kind, where it is known.
+    /// Size of a kind, where it is known.
     pub fn get(&self, number: u32) -> Option<usize> {
         self.0.get(&number).copied().filter(|bytes| *bytes >= 4)
     }
 
-    /// All of them.
+    /// All sizes, by kind.
     pub fn iter(&self) -> impl Iterator<Item = (u32, usize)> + '_ {
         self.0.iter().map(|(number, bytes)| (*number, *bytes))
     }

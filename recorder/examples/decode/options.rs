@@ -67,7 +67,7 @@ pub struct Options {
     /// Depth of the recording.
     #[arg(long, value_enum, default_value = "tile")]
     pub level: Level,
-    /// Whose exp the softmax uses.
+    /// Source of the exp that the softmax uses.
     #[arg(long, value_enum, default_value = "precise")]
     pub exp: Exp,
     /// Keep in the run what this machine can do at most; measured where nothing is kept of it.

@@ -49,7 +49,7 @@ impl BrickCategory {
         Self::Solver,
     ];
 
-    /// As it stands in column `bricks.category`.
+    /// Text in column `bricks.category`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Norm => "Norm",
@@ -194,7 +194,7 @@ impl BrickId {
         ROWS.iter().map(|row| row.0)
     }
 
-    /// As it stands in column `bricks.name`.
+    /// Text in column `bricks.name`.
     pub const fn name(self) -> &'static str {
         ROWS[self as usize].1
     }

@@ -29,7 +29,7 @@ impl Source {
         Self::Nominal,
     ];
 
-    /// As it stands in columns named `source`.
+    /// Text in columns named `source`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -51,7 +51,7 @@ pub enum CeilingKind {
 }
 
 impl CeilingKind {
-    /// As it stands in column `ceilings.kind`.
+    /// Text in column `ceilings.kind`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -129,7 +129,7 @@ impl Ceiling {
         }
     }
 
-    /// As it stands in column `ceilings.unit`: of computing `flop/s`, with integers `op/s`.
+    /// Text in column `ceilings.unit`: of computing `flop/s`, with integers `op/s`.
     pub fn unit(&self) -> &'static str {
         let integers = |name: &str| name.starts_with(['i', 'u']);
         match self.kind {

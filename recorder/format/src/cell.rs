@@ -7,9 +7,9 @@ use crate::text::Text;
 /// One cell. Integers and texts fit their own column types only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell {
-    /// Not recorded.
+    /// No value.
     Null,
-    /// For columns of 32 and of 64 bits.
+    /// Value of columns of 32 and of 64 bits.
     U64(u64),
     /// Signed.
     I64(i64),
@@ -46,7 +46,7 @@ impl From<Option<Text>> for Cell {
 }
 
 impl Cell {
-    /// As it waits for its batch.
+    /// The value as it waits for its batch.
     pub(crate) fn word(self) -> Option<u64> {
         Some(match self {
             Self::Null => return None,

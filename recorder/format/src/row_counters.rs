@@ -16,7 +16,7 @@ impl RowCounters {
         cell.store(cell.load(Ordering::Relaxed) + count, Ordering::Relaxed);
     }
 
-    /// For any thread.
+    /// Counts rows, of any thread.
     pub fn add(&self, table: usize, count: u64) {
         self.0[table].fetch_add(count, Ordering::Relaxed);
     }

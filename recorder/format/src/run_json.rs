@@ -56,7 +56,7 @@ pub struct RunJson {
     /// Facts that the program gave.
     #[serde(default)]
     pub values: BTreeMap<String, String>,
-    /// Of a recovered run.
+    /// Recovery, of a recovered run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
     /// Of a program that was recorded from outside, by an injected library.
@@ -65,7 +65,7 @@ pub struct RunJson {
     /// Rows that were added to the recording afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
-    /// Of a run exported to Parquet.
+    /// Source, of a run exported to Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported_from: Option<ExportedFrom>,
 }
@@ -165,7 +165,7 @@ pub struct SourceProblem {
     pub severity: String,
     /// Stable name of the case.
     pub code: String,
-    /// For people.
+    /// Message for people.
     pub text: String,
 }
 
@@ -235,13 +235,13 @@ pub struct Host {
     pub kernel: Option<String>,
     pub arch: Option<String>,
     pub cpu_model: Option<String>,
-    /// Of the processor; not in older runs.
+    /// Microcode of the processor; not in older runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microcode: Option<String>,
-    /// That the process may use.
+    /// Processors that the process may use.
     pub logical_cpus: Option<u64>,
     pub memory_bytes: Option<u64>,
-    /// Those that decide which kernels can run.
+    /// Features that decide which kernels can run.
     pub cpu_features: Option<Vec<String>>,
 }
 
@@ -295,7 +295,7 @@ pub struct Options {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Perf {
-    /// In the order asked for.
+    /// Events in the order asked for.
     pub events: Vec<PerfEvent>,
     /// Cost to a thread of reading them at both ends of a brick, beside the rows; null: none is counted.
     pub cost_ns_per_brick: Option<f64>,

@@ -115,7 +115,7 @@ pub struct Column {
     pub nullable: bool,
     /// Origin of its values.
     pub provenance: Provenance,
-    /// One line for people.
+    /// Description for people, in one line.
     pub doc: &'static str,
     scope: Scope,
 }
@@ -154,7 +154,7 @@ pub enum LaneRule {
 pub struct Table {
     /// Name and folder.
     pub name: &'static str,
-    /// One line for people.
+    /// Description for people, in one line.
     pub doc: &'static str,
     /// The columns in file order.
     pub columns: &'static [Column],

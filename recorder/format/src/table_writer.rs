@@ -27,7 +27,7 @@ pub struct TableWriter {
     columns: Option<Columns>,
     open: Option<OpenSegment>,
     next_number: u32,
-    /// One a text column.
+    /// Dictionaries, one a text column.
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
@@ -46,7 +46,7 @@ struct OpenSegment {
 }
 
 impl TableWriter {
-    /// Without rows.
+    /// A writer without rows.
     pub fn new(table: &'static Table) -> Self {
         Self {
             table,

@@ -18,7 +18,7 @@ impl TileLevel {
     /// Every level, by number.
     pub const ALL: [Self; 4] = [Self::Macro, Self::Midi, Self::Micro, Self::Pack];
 
-    /// As it stands in column `tiles.level`.
+    /// Text in column `tiles.level`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Macro => "macro",

@@ -70,7 +70,7 @@ impl RowOrigin {
         )
     }
 
-    /// As it stands in the file.
+    /// The value as it stands in the file.
     #[inline]
     pub fn word(self) -> u64 {
         self.0
@@ -96,7 +96,7 @@ impl WaitingRows {
         HEADER_BYTES + rows_words(table.columns.len()) * size_of::<u64>()
     }
 
-    /// In zeroed memory of [`WaitingRows::bytes`].
+    /// Waiting rows in zeroed memory of [`WaitingRows::bytes`].
     pub fn new(table: &Table, memory: Mapping) -> Self {
         let waiting = Self {
             memory,

@@ -31,7 +31,7 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Arrived {
     buffers: Vec<Full>,
-    /// Nobody is to wait any more.
+    /// True if nobody is to wait any more.
     woken: bool,
 }
 
@@ -93,7 +93,7 @@ impl Pool {
         std::mem::take(&mut lock(&self.full).buffers)
     }
 
-    /// From now on nobody waits.
+    /// Wakes all that wait; nobody waits from now on.
     pub fn wake(&self) {
         lock(&self.full).woken = true;
         self.arrived.notify_all();

@@ -83,7 +83,7 @@ pub fn is_last(buffer: Buffer) -> bool {
     buffer.base() == LAST.0.get().cast::<u8>()
 }
 
-/// It may be lent again.
+/// Allows the buffer to be lent again.
 pub fn last_is_back() {
     LAST_LENT.store(false, Ordering::Release);
 }

@@ -7,7 +7,7 @@ use trueno_cupti::driver::Driver;
 
 use crate::session::lock;
 
-/// Those that are there, by address.
+/// Contexts that exist, by address.
 #[derive(Debug, Default)]
 pub struct Contexts(Mutex<Vec<usize>>);
 

@@ -48,7 +48,7 @@ pub struct Session {
     pub device_failed: AtomicBool,
     /// Most kernels come without sound times: the device's buffers are lost.
     pub times_lost: AtomicBool,
-    /// And so recording was stopped.
+    /// True if recording was stopped for that.
     pub stopped: AtomicBool,
     pub next_range: AtomicU64,
     pub phase: Mutex<Phase>,
@@ -61,7 +61,7 @@ pub enum Phase {
     Recording,
     /// The program ends: what is left is to be written.
     Closing,
-    /// It is.
+    /// The session is closed.
     Closed,
 }
 
@@ -281,7 +281,7 @@ impl Session {
         *lock(&self.phase)
     }
 
-    /// It is further now.
+    /// Enters a phase.
     pub fn enter(&self, phase: Phase) {
         *lock(&self.phase) = phase;
         self.changed.notify_all();

@@ -35,7 +35,7 @@ impl Level {
     }
 }
 
-/// All of it.
+/// Settings of the recording.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub folder: PathBuf,

@@ -6,7 +6,7 @@ use super::statistics::Pass;
 /// A number that tensors are made of: `f32`, `f64`, `i8` to `i64`, `u8` to `u64`, and the bits of
 /// 16-bit floats, [`F16`](crate::F16) and [`Bf16`](crate::Bf16).
 pub trait Element: sealed::Number {
-    /// As it stands in column `checksums.dtype`.
+    /// Text in column `checksums.dtype`.
     const DTYPE: &'static str;
 }
 

@@ -15,7 +15,7 @@ pub struct Partial {
     pub even: u64,
     /// Wrapping sum over the words of odd number.
     pub odd: u64,
-    /// Of the finite elements.
+    /// Sum of the finite elements.
     pub sum: f64,
     /// Of the finite elements' squares, each rounded before it is added.
     pub squares: f64,
@@ -32,7 +32,7 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Of no block.
+    /// Partial of no block.
     pub const NONE: Self = Self {
         even: 0,
         odd: 0,
@@ -45,7 +45,7 @@ impl Partial {
         zero: 0,
     };
 
-    /// With the blocks that follow.
+    /// The partial of these blocks and those that follow.
     #[must_use]
     pub fn joined(self, later: Self) -> Self {
         let [sum, squares] = added([self.sum, self.squares], [later.sum, later.squares]);

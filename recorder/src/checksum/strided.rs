@@ -55,7 +55,7 @@ impl<'a, T: Element> Strided<'a, T> {
         self.shape.iter().product()
     }
 
-    /// As of its contiguous copy.
+    /// The fingerprint of its contiguous copy.
     pub fn fingerprint(&self) -> Fingerprint {
         let (width, block) = (Width::best(), BLOCK_BYTES / size_of::<T>());
         let mut reader = Reader::default();

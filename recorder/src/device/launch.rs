@@ -117,7 +117,7 @@ impl<'r> Given<'r> {
         }
     }
 
-    /// It is open no more.
+    /// Takes the piece: the guard is open no more.
     fn take(&mut self) -> Option<Piece> {
         let piece = self.piece.take()?;
         let open = &self.recorder.shared().open_on_device;
@@ -269,7 +269,7 @@ impl LaunchGuard<'_> {
         self.0.mark_behind();
     }
 
-    /// It was not launched: there will be no row.
+    /// Cancels the row: nothing was launched.
     pub fn cancel(mut self) {
         self.0.cancel();
     }
@@ -309,7 +309,7 @@ impl TransferGuard<'_> {
         self.0.mark_behind();
     }
 
-    /// It did not take place: there will be no row.
+    /// Cancels the row: nothing was transferred.
     pub fn cancel(mut self) {
         self.0.cancel();
     }

@@ -46,7 +46,7 @@ pub(super) struct Piece {
     pub id: u64,
     /// Id of the row of `bricks`; 0: none.
     pub brick: u64,
-    /// Of a transfer: its direction.
+    /// Direction, of a transfer.
     pub name: Name,
     /// Number of the backend's name where it fits a record; 0: none.
     pub backend: u16,
@@ -71,7 +71,7 @@ pub(super) type OpenStreams = Vec<(u32, Option<u64>)>;
 
 #[derive(Default)]
 pub(super) struct Pending {
-    /// By row id of the open brick.
+    /// Open streams by row id of the open brick.
     pub open: HashMap<u64, OpenStreams>,
     pub pieces: VecDeque<Piece>,
     /// `None`: the device's clock cannot be read.
@@ -83,7 +83,7 @@ pub(super) struct Pending {
     pub ended: bool,
 }
 
-/// For the report of what went wrong.
+/// Counts for the report of what went wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub synchronized: u64,

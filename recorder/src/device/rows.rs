@@ -10,7 +10,7 @@ use trueno_format::record::{Record, device_timing, extension, kind, pair, row_id
 pub(super) enum When {
     /// The device stamped both ends; ticks.
     Stamped { start: u64, end: u64 },
-    /// It lies between these ticks.
+    /// The work lies between these ticks.
     Within { start: u64, end: u64 },
     /// Nothing, for this reason; the row shows when it was launched.
     Unknown(&'static str),

@@ -35,7 +35,7 @@ impl PerfEvent {
         Self::PageFaults,
     ];
 
-    /// As it stands in the column `name`.
+    /// Text in the column `name`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -49,7 +49,7 @@ impl PerfEvent {
         }
     }
 
-    /// As it stands in the column `unit`.
+    /// Text in the column `unit`.
     #[cfg(feature = "perf")]
     pub(super) const fn unit(self) -> &'static str {
         match self {

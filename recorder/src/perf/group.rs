@@ -47,7 +47,7 @@ pub enum Counted {
     Exactly(f64),
     /// By one that was shared with other groups: counts × time enabled / time running.
     Scaled(f64),
-    /// Nothing: the group was never on a counter.
+    /// Not counted: the group was never on a counter.
     Not,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Described {
 pub(super) struct Plan {
     pub name: Name,
     pub kind: u8,
-    /// Of an iteration or layer.
+    /// Number of an iteration or layer.
     pub number: u64,
 }
 

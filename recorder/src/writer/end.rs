@@ -19,7 +19,7 @@ use crate::perf::PerfShared;
 use crate::session_state::ThreadInfo;
 
 impl ThreadInfo {
-    /// As the log has it once the thread has ended.
+    /// The thread's entry in the log, once it has ended.
     pub fn logged(&self) -> LoggedThread {
         LoggedThread {
             index: self.index,

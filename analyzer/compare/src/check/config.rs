@@ -24,7 +24,7 @@ pub struct Assertion {
     pub name: String,
     /// A violation fails the check.
     pub fail_on_violation: bool,
-    /// It is checked.
+    /// True if it is checked.
     pub enabled: bool,
     /// Severity of a violation.
     pub severity: Level,

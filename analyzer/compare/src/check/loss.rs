@@ -17,7 +17,7 @@ const BASELINE: &str = "baseline.";
 /// Tables by name; those of a golden run with [`BASELINE`], those of a third run with [`REFERENCE`] before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tables {
-    /// Nobody can say which.
+    /// Any table: which ones is not known.
     All,
     /// These.
     Named(BTreeSet<String>),
@@ -38,7 +38,7 @@ impl Tables {
         }
     }
 
-    /// Those that the inputs of a plugin read.
+    /// The tables that the inputs of a plugin read.
     pub(super) fn from_plugin(id: &str, registry: &Registry) -> Self {
         let mut all = Reached::default();
         match all.plugin(id, registry) {
@@ -47,7 +47,7 @@ impl Tables {
         }
     }
 
-    /// With the same ones of a golden run.
+    /// The same tables, and those of a golden run.
     pub(super) fn and_golden(self) -> Self {
         match self {
             Tables::All => Tables::All,

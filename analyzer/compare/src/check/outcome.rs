@@ -16,7 +16,7 @@ pub struct Found {
     pub actual: String,
     /// Place in the run: a table, a name, a time.
     pub place: String,
-    /// More rows could not change it.
+    /// True if more rows could not change it.
     pub is_certain: bool,
 }
 
@@ -79,14 +79,14 @@ pub enum Status {
     Failed,
     /// It does not, and was only to warn.
     Warned,
-    /// Nobody can say.
+    /// It cannot be measured.
     NotMeasurable,
     /// It was turned off.
     Disabled,
 }
 
 impl Status {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Status::Passed => "passed",

@@ -100,7 +100,7 @@ pub struct Divergence {
     max_diverged: u64,
     /// Number of tensors that may be in one of the runs only.
     max_only_in_one: Option<u64>,
-    /// In place of the computed tolerance.
+    /// Relative tolerance, in place of the computed one.
     rtol: Option<f64>,
     atol: Option<f64>,
     /// By patterns of names: tables `[[assertion.tensor]]`.

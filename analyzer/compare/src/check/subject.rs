@@ -20,9 +20,9 @@ use crate::golden::Opened;
 
 /// A run to be checked.
 pub struct Subject<'a> {
-    /// It.
+    /// The run.
     pub run: &'a Run,
-    /// As it was typed.
+    /// The path as typed.
     pub shown: String,
     /// Its tables.
     pub database: Database,
@@ -62,7 +62,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// With a third run, if there is one.
+    /// The same with a third run, if there is one.
     pub fn with_reference(self, reference: Option<&'a Run>) -> Self {
         Self { reference, ..self }
     }
@@ -87,7 +87,7 @@ impl<'a> Subject<'a> {
         self.tables_by(plugin, window, few.collect())
     }
 
-    /// With options of the plugin.
+    /// Tables of a plugin that is run with options.
     fn tables_by(
         &self,
         plugin: &str,

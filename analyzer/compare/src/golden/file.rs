@@ -71,7 +71,7 @@ pub struct NameRow {
     pub name: Name,
     /// Rows.
     pub count: u64,
-    /// Those without a duration of their own.
+    /// Rows without a duration of their own.
     pub untimed: u64,
     /// The durations of the others.
     pub distribution: Distribution,

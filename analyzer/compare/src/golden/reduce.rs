@@ -25,7 +25,7 @@ pub enum ReduceError {
     /// They cannot be asked.
     #[error("{run}: {error}")]
     Query {
-        /// As typed.
+        /// The run as typed.
         run: String,
         /// The engine's own words.
         error: QueryError,
@@ -33,7 +33,7 @@ pub enum ReduceError {
     /// Numbers of several ranks would be mixed up.
     #[error("{run}: holds ranks, and a golden run has one (hint: save {run}/rank=0)")]
     Ranks {
-        /// As typed.
+        /// The run as typed.
         run: String,
     },
 }

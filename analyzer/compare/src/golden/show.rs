@@ -139,9 +139,9 @@ pub struct Listed {
     pub bytes: u64,
     /// Reason why it cannot be read.
     pub problem: Option<String>,
-    /// Of the run.
+    /// Label of the run.
     pub label: Option<String>,
-    /// Of the run.
+    /// Command line of the run.
     pub program: Vec<String>,
     /// Number of names.
     pub names: usize,

@@ -34,7 +34,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Standing::Same => "same",

@@ -25,7 +25,7 @@ pub struct Comparison {
     pub comparability: Vec<Aspect>,
     /// Names on both sides: slower ones first, by what the change costs.
     pub names: Vec<Compared>,
-    /// One value a run.
+    /// Totals, one value a run.
     pub totals: Vec<TotalRow>,
     /// Parts of the critical path that got longer or shorter, most first.
     pub path: Vec<PathRow>,
@@ -40,7 +40,7 @@ pub struct Comparison {
 pub struct PathRow {
     /// `work`, `sync_wait`, …
     pub kind: String,
-    /// Of its rows.
+    /// Name of its rows.
     pub name: String,
     /// Mean over the runs of the base, nanoseconds.
     pub base_ns: f64,
@@ -49,7 +49,7 @@ pub struct PathRow {
 }
 
 impl PathRow {
-    /// By how much it got longer.
+    /// Time by which it got longer.
     pub fn change_ns(&self) -> f64 {
         self.run_ns - self.base_ns
     }

@@ -38,7 +38,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Change::New => "new",

@@ -17,7 +17,7 @@ use trueno_statistics::{Name, Options, Sampled};
 /// One run of a side.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// As it was typed.
+    /// The path as typed.
     pub shown: String,
     /// Its own facts.
     pub facts: RunFacts,
@@ -27,7 +27,7 @@ pub struct Member {
     pub backends: BTreeSet<String>,
     /// Its samples.
     pub names: BTreeMap<Name, Sampled>,
-    /// One number a run.
+    /// Totals, one number a run.
     pub totals: BTreeMap<Total, f64>,
     /// Its critical path by kind and name, nanoseconds; `None`: not found.
     pub path: Option<BTreeMap<(String, String), i64>>,
@@ -43,7 +43,7 @@ pub enum ReadError {
     /// They cannot be asked.
     #[error("{run}: {error}")]
     Query {
-        /// As typed.
+        /// The run as typed.
         run: String,
         /// The engine's own words.
         error: QueryError,

@@ -12,7 +12,7 @@ use crate::allocated::allocated;
 use trueno_statistics::Options;
 use trueno_statistics::{Verdict, median, pooled_t};
 
-/// One of them.
+/// A total of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Total {
     /// Wall time.
@@ -50,7 +50,7 @@ impl Total {
         }
     }
 
-    /// For people, and stable.
+    /// The name for people; it is stable.
     pub fn word(&self) -> String {
         match self {
             Total::Wall => "wall".to_owned(),
@@ -77,13 +77,13 @@ impl Total {
 /// Both sides of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct TotalRow {
-    /// For people, and stable.
+    /// Name for people; it is stable.
     pub what: String,
     /// `ns`, `bytes` or null for counts.
     pub unit: Option<&'static str>,
     /// Median over the runs of the base; null: not recorded.
     pub base: Option<f64>,
-    /// Of the other side.
+    /// Value of the other side.
     pub run: Option<f64>,
     /// Of times: a verdict. Counts and bytes are exact, and have none.
     pub verdict: Option<Verdict>,
@@ -133,7 +133,7 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
     Ok(totals)
 }
 
-/// All of both sides.
+/// Comparison of all totals of both sides.
 pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalRow> {
     let mut all: Vec<&Total> = base
         .iter()

@@ -16,7 +16,7 @@ const PREFIX: &str = "rank=";
 #[derive(Debug, Default)]
 pub(in crate::run) struct Folders {
     pub(super) ranks: BTreeMap<u32, PathBuf>,
-    /// Those a `run.json` of the whole names.
+    /// Ranks that a `run.json` of the whole names.
     pub(super) expected: BTreeSet<u32>,
     pub(super) problems: Vec<Problem>,
 }

@@ -16,18 +16,18 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It keeps it.
+    /// The plugin keeps it.
     Kept,
     /// It could not be tried.
     NotTried,
     /// It keeps it, but others would like it otherwise.
     Advice,
-    /// It does not.
+    /// The plugin breaks it.
     Broken,
 }
 
 impl Verdict {
-    /// For people.
+    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Kept => "ok",
@@ -53,7 +53,7 @@ pub struct Checked {
     pub mend: Option<String>,
 }
 
-/// All that is asked of a plugin, by name.
+/// Rules asked of a plugin, by name.
 const RULES: [(&str, &str); 12] = [
     (
         "loads",

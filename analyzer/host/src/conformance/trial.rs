@@ -26,7 +26,7 @@ use crate::{Request, build};
 pub struct Subject<'a> {
     /// The library, as it was named.
     pub file: &'a Path,
-    /// It, to be run in processes of its own.
+    /// The plugin, to be run in processes of its own.
     pub plugin: &'a Plugin,
     /// Plugins whose tables it may read.
     pub others: &'a Registry,

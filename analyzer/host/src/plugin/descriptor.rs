@@ -27,7 +27,7 @@ pub struct Descriptor {
     pub id: String,
     /// Version of the plugin.
     pub version: String,
-    /// One line for people.
+    /// Description for people, in one line.
     pub summary: String,
     /// Compiler, target and commit it was built with.
     pub build: String,

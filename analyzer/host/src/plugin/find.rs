@@ -94,7 +94,7 @@ pub struct Shadowed {
 /// A library that is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// From the file name.
+    /// Id, from the file name.
     pub id: String,
     /// The library.
     pub file: PathBuf,
@@ -116,11 +116,11 @@ pub struct Place {
 /// Result of a search, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// To be loaded.
+    /// Libraries to load.
     pub candidates: Vec<Candidate>,
     /// Behind a candidate or a refused library.
     pub shadowed: Vec<Shadowed>,
-    /// Not to be loaded.
+    /// Libraries that are refused.
     pub refused: Vec<Refused>,
     /// Folders looked at.
     pub places: Vec<Place>,
@@ -133,7 +133,7 @@ pub enum FindError {
     /// `--plugin FILE` is not a file.
     #[error("--plugin {}: {source}", .file.display())]
     File {
-        /// As given.
+        /// The file as given.
         file: PathBuf,
         /// Error of the system.
         source: std::io::Error,
@@ -141,7 +141,7 @@ pub enum FindError {
     /// `--plugin-dir DIR` cannot be read.
     #[error("--plugin-dir {}: {source}", .dir.display())]
     Dir {
-        /// As given.
+        /// The folder as given.
         dir: PathBuf,
         /// Error of the system.
         source: std::io::Error,

@@ -17,7 +17,7 @@ use super::outcome::{FailureKind, Outcome};
 pub enum OptionSchema {
     /// These, and no others; may be none at all.
     Keys(Vec<String>),
-    /// It does not tell.
+    /// The plugin does not tell.
     Unknown,
 }
 

@@ -28,9 +28,9 @@ pub enum Outcome {
 pub enum FailureKind {
     /// One of its queries cannot be answered.
     Query,
-    /// It said so itself.
+    /// The plugin reported it.
     Reported,
-    /// It said that an option is wrong.
+    /// The plugin reported a wrong option.
     Option,
     /// A caught panic.
     Panic,

@@ -23,7 +23,7 @@ pub enum Lang {
 pub struct Wanted {
     /// Id, file name and namespace of the plugin.
     pub id: String,
-    /// In which language.
+    /// The language.
     pub lang: Lang,
     /// The folder to make.
     pub dir: PathBuf,
@@ -53,7 +53,7 @@ pub enum ScaffoldError {
     /// The name cannot be an id.
     #[error("{name:?} is no name for a plugin: it does not fit [a-z][a-z0-9_]* (hint: {})", hint(.name))]
     Name {
-        /// As given.
+        /// The name as given.
         name: String,
     },
     /// There is something already.

@@ -129,7 +129,7 @@ impl Sdk {
     }
 }
 
-/// As a text of TOML.
+/// The text as a string of TOML.
 fn quoted(text: &str) -> String {
     // Every escape of JSON is one of TOML.
     serde_json::Value::from(text).to_string()

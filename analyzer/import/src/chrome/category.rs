@@ -54,7 +54,7 @@ pub(super) struct Categories {
 struct Category {
     text: Vec<u8>,
     class: Class,
-    /// By phase; few each.
+    /// Numbers of events by phase; few each.
     counts: Vec<(u8, u64)>,
 }
 
@@ -90,7 +90,7 @@ impl Categories {
         number
     }
 
-    /// Such as `X cpu_op`, and how many.
+    /// Numbers of events by kind, such as `X cpu_op`.
     pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
         self.all.iter().flat_map(|category| {
             let text = String::from_utf8_lossy(&category.text);

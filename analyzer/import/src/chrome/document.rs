@@ -51,7 +51,7 @@ pub(super) trait Sink {
 /// The look of the file, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    /// There was an array of events.
+    /// True if there was an array of events.
     pub has_events: bool,
     /// The first fields of an object without one.
     pub keys: Vec<String>,

@@ -55,9 +55,9 @@ pub(super) struct Arguments {
     pub wait_stream: Option<i64>,
     pub wait_correlation: Option<i64>,
     pub wait_event: Option<i64>,
-    /// Of metadata.
+    /// Name in metadata.
     pub name: Vec<u8>,
-    /// Of counters.
+    /// Series of a counter.
     pub series: Vec<(Vec<u8>, f64)>,
     pub series_left_out: u64,
 }

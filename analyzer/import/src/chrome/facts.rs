@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 512;
 /// Facts by name, and those that mean something here.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// For `values` of run.json.
+    /// Entries of `values` in run.json.
     pub values: BTreeMap<String, String>,
     /// To be added to times to have them since the Unix epoch.
     pub base_ns: Option<i64>,

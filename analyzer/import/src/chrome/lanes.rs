@@ -7,9 +7,9 @@ use std::collections::HashMap;
 pub(super) struct Lane {
     /// Number of its process.
     pub process: u32,
-    /// As the events name it.
+    /// Thread as the events name it.
     pub thread: String,
-    /// From metadata.
+    /// Name from metadata.
     pub name: Option<String>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Lanes {
     all: Vec<Lane>,
     processes: HashMap<Vec<u8>, u32>,
     process_names: Vec<Option<String>>,
-    /// As the events name them.
+    /// Processes as the events name them.
     process_ids: Vec<String>,
     last: (Vec<u8>, Vec<u8>, u32),
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::category::Class;
 
-/// One of them.
+/// An open interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub start_ns: i64,

@@ -14,7 +14,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// All of them, in order of their numbers.
+    /// All variants, in order of their numbers.
     pub const ALL: [Self; 7] = [
         Self::HostToDevice,
         Self::DeviceToHost,
@@ -92,7 +92,7 @@ pub(crate) enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All of them, in order of their numbers.
+    /// All variants, in order of their numbers.
     pub const ALL: [Self; 5] = [
         Self::Pageable,
         Self::Pinned,
@@ -153,7 +153,7 @@ impl MemoryKind {
 /// Kind of a wait, by its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncKind {
-    /// All of a device.
+    /// All work of a device.
     Device,
     Stream,
     Event,
@@ -162,7 +162,7 @@ pub(crate) enum SyncKind {
 }
 
 impl SyncKind {
-    /// All of them, in order of their numbers.
+    /// All variants, in order of their numbers.
     pub const ALL: [Self; 4] = [Self::Device, Self::Stream, Self::Event, Self::StreamWait];
 
     /// The value of `syncs.kind`.
@@ -220,12 +220,12 @@ pub(crate) fn memory_sign(number: i64) -> Option<i64> {
     }
 }
 
-/// The same, as Nsight Systems counts.
+/// Sign of a change of memory, by Nsight Systems' number.
 pub(crate) fn memory_sign_from_nsight(number: i64) -> Option<i64> {
     memory_sign(number.checked_add(1)?)
 }
 
-/// The same, in Nsight Systems' words.
+/// Sign of a change of memory, by Nsight Systems' words.
 pub(crate) fn memory_sign_from_words(words: &str) -> Option<i64> {
     match words.strip_prefix("CUDA_DEV_MEM_EVENT_OPR_")? {
         "ALLOCATION" => Some(1),

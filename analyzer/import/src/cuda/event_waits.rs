@@ -52,7 +52,7 @@ impl EventWaits {
     }
 }
 
-/// From [`EventWaits::pairs`].
+/// Pairs of records and waits, from [`EventWaits::pairs`].
 pub(crate) struct Pairs {
     all: Sorted<WORDS>,
     path: PathBuf,

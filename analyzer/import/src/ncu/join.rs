@@ -134,7 +134,7 @@ fn shared(texts: &mut BTreeSet<Rc<str>>, text: String) -> Rc<str> {
     }
 }
 
-/// Without telling devices apart.
+/// The same without telling devices apart.
 fn merged(traced: BTreeMap<Group, Vec<At>>) -> BTreeMap<Group, Vec<At>> {
     let mut all: BTreeMap<Group, Vec<At>> = BTreeMap::new();
     for ((key, _), mut kernels) in traced {

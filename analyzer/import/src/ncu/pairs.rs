@@ -23,7 +23,7 @@ pub struct At {
     /// Numbers launches in the order in which the program made them.
     pub launch: Option<u64>,
     pub lane: (Option<u32>, Option<u32>),
-    /// Of the template.
+    /// Arguments of the template.
     pub arguments: Option<std::rc::Rc<str>>,
 }
 

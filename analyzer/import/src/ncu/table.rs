@@ -21,7 +21,7 @@ pub struct Key {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     pub key: Option<Key>,
-    /// See [`arguments`].
+    /// Arguments of the template; see [`arguments`].
     pub arguments: Option<String>,
     pub process: u64,
     /// As ncu numbers devices; `None`: the file does not say.
@@ -107,7 +107,7 @@ fn damaged(path: &Path, place: &str, problem: &str) -> Error {
 struct Sheet<'p> {
     path: &'p Path,
     columns: Vec<String>,
-    /// By process and id.
+    /// Launches by process and id.
     launches: BTreeMap<(u64, u64), Launch>,
     units: Vec<String>,
 }

@@ -74,7 +74,7 @@ pub struct Place {
     pub device: Option<u32>,
     pub context: Option<i64>,
     pub stream: Option<u32>,
-    /// For the run; null where it is ambiguous.
+    /// Correlation id in the run; null where it is ambiguous.
     pub correlation: Option<u64>,
     pub launch: Option<Launch>,
 }

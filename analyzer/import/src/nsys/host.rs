@@ -50,7 +50,7 @@ pub fn read(
 
 struct Host {
     types: EnumTable,
-    /// By thread.
+    /// Open ranges by thread.
     ranges: Vec<OpenRanges>,
 }
 

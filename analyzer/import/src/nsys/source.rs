@@ -7,7 +7,7 @@ use crate::Error;
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// Not there.
+    /// No value.
     Null,
     /// An integer.
     Int(i64),
@@ -30,7 +30,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// All of some columns, which are there.
+    /// All rows of some columns, which are there.
     pub(crate) fn new(table: &str, columns: &[&str]) -> Self {
         Self {
             table: table.to_owned(),

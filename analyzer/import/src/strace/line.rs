@@ -27,7 +27,7 @@ pub enum Line<'t> {
 }
 
 impl Line<'_> {
-    /// For counting.
+    /// The kind of the line, for counting.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Call { .. } => "call",
@@ -37,7 +37,7 @@ impl Line<'_> {
         }
     }
 
-    /// Whose line it is, and when.
+    /// Thread and time of the line.
     pub fn place(self) -> (u64, i64) {
         match self {
             Self::Call { pid, time_ns, .. }

@@ -52,7 +52,7 @@ impl Axis {
         })
     }
 
-    /// As it is, with room for marks at its ends.
+    /// The axis with room for marks at its ends.
     pub fn roomy(mut self) -> Self {
         match self.scale {
             Scale::Log => {
@@ -80,7 +80,7 @@ impl Axis {
         px.is_finite().then_some(px)
     }
 
-    /// As [`px`](Self::px), kept on the axis.
+    /// As [`px`](Self::px), clamped to the axis.
     pub fn px_within(&self, value: f64) -> Option<f64> {
         let (low, high) = (self.from_px.min(self.to_px), self.from_px.max(self.to_px));
         self.px(value).map(|px| px.clamp(low, high))

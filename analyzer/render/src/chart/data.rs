@@ -57,7 +57,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// See [`Data::numbers`].
+/// Numbers of a column; see [`Data::numbers`].
 pub fn numbers(table: &Table, column: &str) -> Vec<Option<f64>> {
     let Ok(column) = table.column(column) else {
         return Vec::new();
@@ -67,7 +67,7 @@ pub fn numbers(table: &Table, column: &str) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// See [`Data::texts`].
+/// Texts of a column; see [`Data::texts`].
 pub fn texts(table: &Table, name: &str) -> Vec<String> {
     let Ok(column) = table.column(name) else {
         return Vec::new();

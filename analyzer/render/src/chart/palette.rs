@@ -24,7 +24,7 @@ pub enum Ink {
     Unaccounted,
     /// Marks that stand out.
     Alarm,
-    /// From least (0) to most (1).
+    /// Place on a scale from least (0) to most (1).
     Scale(f64),
 }
 
@@ -39,7 +39,7 @@ pub const SERIES: [(u8, u8, u8); 7] = [
     (0x7b, 0x5a, 0xa6),
 ];
 
-/// Of what has no colour of its own.
+/// Colour of series without one of their own.
 pub const OTHER: (u8, u8, u8) = (0x8c, 0x8c, 0x8c);
 
 /// Cividis, which looks nearly the same with and without colour blindness.

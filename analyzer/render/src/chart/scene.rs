@@ -27,7 +27,7 @@ pub enum Item {
     },
     /// A line through points.
     Line {
-        /// At least two.
+        /// Corners, at least two.
         points: Vec<(f64, f64)>,
         /// Its colour.
         ink: Ink,

@@ -11,7 +11,7 @@ use trueno_plugin::Table;
 
 use super::varint::varint;
 
-/// More pieces are summed up in [`SLICES`].
+/// Pieces at most; more are summed up in [`SLICES`].
 const MAX_PIECES: usize = 20_000;
 /// Parts of the time, of each of which the kind with the most time on the path is told.
 const SLICES: usize = 4_000;

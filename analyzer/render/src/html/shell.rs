@@ -6,7 +6,7 @@ use super::text;
 use crate::chart;
 
 const STYLE: &str = include_str!("../../assets/html/report.css");
-/// In the order they are read.
+/// Scripts in the order they are read.
 const SCRIPTS: [&str; 5] = [
     include_str!("../../assets/html/show.js"),
     include_str!("../../assets/html/tables.js"),

@@ -56,9 +56,9 @@ pub struct Choice<'a> {
     pub shown: Vec<(&'a Table, usize)>,
     /// Of verdicts, with how many there are of each.
     pub told: Vec<(&'a Table, String)>,
-    /// To be named.
+    /// Tables to name only.
     pub left_out: Vec<&'a Table>,
-    /// Without a row.
+    /// Tables without a row.
     pub empty: Vec<&'a Table>,
 }
 

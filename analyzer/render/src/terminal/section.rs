@@ -52,7 +52,7 @@ pub fn silent(section: &Section) -> Option<Vec<String>> {
     (nothing && section.status == SectionStatus::Ok).then(|| names(&choice.left_out))
 }
 
-/// With how many rows each has.
+/// Names of tables, with the number of their rows.
 fn names(tables: &[&Table]) -> Vec<String> {
     let count =
         |table: &Table| units::show(trueno_model::Cell::U64(table.rows() as u64), Unit::None);

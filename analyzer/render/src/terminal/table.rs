@@ -37,7 +37,7 @@ const SENTENCES: [&str; 12] = [
 /// Wording for columns that are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// By name.
+    /// Chosen by name.
     Named,
     /// Not here: the page says once how to see them.
     Unsaid,

@@ -70,7 +70,7 @@ pub fn text(descriptor: &Descriptor, all: &[Checked], palette: Palette) -> Strin
     out
 }
 
-/// The same, whole.
+/// The whole result as JSON.
 pub fn json(descriptor: &Descriptor, file: &str, all: &[Checked]) -> String {
     let value = json!({
         "plugin": descriptor.id,

@@ -294,7 +294,7 @@ impl Cursor<'_> {
     }
 }
 
-/// As sqlite would have kept it.
+/// The value as sqlite would have kept it.
 fn value(value: AnyValue<'_>) -> Value<'_> {
     match value {
         AnyValue::Null => Value::Null,

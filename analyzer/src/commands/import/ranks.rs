@@ -111,7 +111,7 @@ struct Said {
 }
 
 impl Said {
-    /// As Kineto says it, in `distributedInfo`.
+    /// The rank as Kineto says it, in `distributedInfo`.
     fn of(file: &str, run: &RunJson) -> Self {
         let number = |name: &str| {
             let key = format!("trace.distributedInfo.{name}");

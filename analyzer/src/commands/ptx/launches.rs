@@ -27,7 +27,7 @@ pub(super) struct Alike {
     pub(super) kernel: String,
     pub(super) launch: Launch,
     pub(super) count: u64,
-    /// Of them those with times of their own.
+    /// Launches with times of their own.
     timed: u64,
     total_ns: i64,
     min_ns: Option<i64>,

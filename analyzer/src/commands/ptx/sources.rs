@@ -26,11 +26,11 @@ pub(super) struct Sources(BTreeMap<String, Source>);
 pub(super) enum Found {
     /// The source with this hash.
     One(String),
-    /// One of these.
+    /// Ambiguous: one of these.
     Several(Vec<String>),
     /// A kernel without a source.
     NoSource,
-    /// Nothing; these are near.
+    /// No match; these are close.
     Nothing(Vec<String>),
 }
 

@@ -8,11 +8,11 @@ pub struct Wish<'a> {
     pub limits: Limits,
     /// Levels; `None`: as many as make no more than `fit_rows`.
     pub depth: Option<u32>,
-    /// See `depth`.
+    /// Rows to fit; see `depth`.
     pub fit_rows: usize,
-    /// One row a name.
+    /// True for one row a name.
     pub merge: bool,
-    /// Only these.
+    /// The only rows to show.
     pub filter: Option<&'a Filter>,
 }
 
@@ -34,7 +34,7 @@ pub struct Item {
 
 /// The rows, each after the one it hangs below and before the next of its own level.
 pub struct Tree {
-    /// In the order in which they are shown.
+    /// Items in the order in which they are shown.
     pub items: Vec<Item>,
     /// Levels shown.
     pub depth: u32,

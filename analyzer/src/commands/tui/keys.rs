@@ -3,7 +3,7 @@
 //! The parser of the backend panics on a sequence that is cut and on a number above 255, and does not know
 //! arrows in application mode (`ESC O A`).
 
-/// One thing that happened.
+/// A key or another event of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Up,

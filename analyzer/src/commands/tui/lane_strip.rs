@@ -23,7 +23,7 @@ pub struct Lane {
 pub struct Strip {
     pub from_ns: i64,
     pub to_ns: i64,
-    /// Those that something ran on, in order.
+    /// Lanes that something ran on, in order.
     pub lanes: Vec<Lane>,
     /// Tells whether there were too many rows to look at all.
     pub is_partial: bool,

@@ -25,7 +25,7 @@ const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE: &str = "\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l";
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
-/// As the terminal was, while it is taken.
+/// State of the terminal before it was taken.
 static BEFORE: Mutex<Option<libc::termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 

@@ -148,7 +148,7 @@ impl LaneKey {
 /// One lane with its intervals, sorted as [`sort_by_start`](crate::start_order::sort_by_start) does.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// As reports call it.
+    /// Name in reports.
     pub name: String,
     /// Its identity.
     pub key: LaneKey,

@@ -99,7 +99,7 @@ impl Ceiling {
 /// All ceilings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ceilings {
-    /// In the order of the query.
+    /// Ceilings in the order of the query.
     pub rows: Vec<Ceiling>,
     /// True if nominal ones may be used.
     pub nominal: bool,
@@ -125,7 +125,7 @@ pub struct Choice {
     pub compute: usize,
     /// Bytes/s.
     pub bandwidth: usize,
-    /// In words.
+    /// Assumptions, in words.
     pub assumed: Vec<String>,
 }
 

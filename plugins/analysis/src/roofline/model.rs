@@ -62,9 +62,9 @@ pub enum Reason {
     OnDevice,
     /// Tasks on other threads did part of it.
     SeveralThreads,
-    /// Not recorded.
+    /// FLOPs are not recorded.
     NoFlops,
-    /// Not recorded.
+    /// Bytes are not recorded.
     NoBytes,
     /// Recorded as none.
     ZeroFlops,

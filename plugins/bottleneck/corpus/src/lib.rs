@@ -64,7 +64,7 @@ const fn near(not: &'static str, name: &'static str, make: Make) -> Case {
     }
 }
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = cases! {
     is("transfer_bound", "copies_block", Simulated(streams::copies_block)),
     is("transfer_bound", "copies_on_one_stream", Simulated(streams::copies_on_one_stream)),

@@ -19,7 +19,7 @@ pub struct Name {
     pub name: String,
     /// Number of calls.
     pub calls: u64,
-    /// With what is nested.
+    /// Time with what is nested.
     pub inclusive_ns: Option<i64>,
     /// The shortest call.
     pub min_ns: Option<i64>,
@@ -40,7 +40,7 @@ pub struct Size {
     pub calls: u64,
     /// The one in the middle.
     pub median_ns: i64,
-    /// All.
+    /// Duration of all.
     pub dur_ns: i64,
 }
 
@@ -60,7 +60,7 @@ pub struct Load {
 /// Facts about bricks and calls.
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
-    /// All rows.
+    /// Names of all rows.
     pub names: Vec<Name>,
     /// Bricks that get input.
     pub loaders: Vec<Load>,

@@ -26,7 +26,7 @@ pub struct Work {
     pub launch: Option<(i64, i64)>,
     /// Blocks of a kernel's grid.
     pub blocks: Option<i64>,
-    /// Of a transfer.
+    /// Copy, of a transfer.
     pub copy: Option<Copy>,
     /// Name of the brick it was asked for in.
     pub within: Option<u32>,
@@ -83,7 +83,7 @@ pub struct Wait {
 /// Everything devices did in the window.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
-    /// By start.
+    /// Work by start.
     pub work: Vec<Work>,
     /// Names by number.
     pub names: Vec<String>,

@@ -43,7 +43,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All, in the order of tables.
+    /// All variants, in the order of tables.
     pub const ALL: [Self; 6] = [
         Self::Device,
         Self::Loader,
@@ -53,7 +53,7 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// As tables write it.
+    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["device", "loader", "host", "sync", "launch", "unknown"][self as usize]
     }
@@ -92,7 +92,7 @@ impl Gap {
 /// All gaps of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Idle {
-    /// By device and time.
+    /// Gaps by device and time.
     pub gaps: Vec<Gap>,
     /// By device: from its first work to its last, and how long of that it was busy.
     pub spans: Vec<(i64, i64, i64, i64)>,

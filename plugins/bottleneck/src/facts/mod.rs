@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::{Result, Run, Table, rank};
 
-/// All of them.
+/// Facts of a run.
 #[derive(Debug)]
 pub struct Facts {
     /// The part of the run that is looked at.

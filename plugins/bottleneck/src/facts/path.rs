@@ -39,9 +39,9 @@ pub struct Path {
     pub kinds: BTreeMap<String, i64>,
     /// Own time of names: name, kind, category; the longest first.
     pub names: Vec<(String, String, Option<String>, i64)>,
-    /// In the order of time.
+    /// Pieces in the order of time.
     pub pieces: Vec<Piece>,
-    /// By name.
+    /// Opportunities by name.
     pub opportunities: BTreeMap<String, Opportunity>,
     /// Work of the path while every other lane idled: name, category, time.
     pub alone: Vec<(String, String, i64)>,

@@ -33,7 +33,7 @@ pub struct Point {
     pub bytes_per_s: f64,
     /// True if the memory's roof is the lower one.
     pub is_memory: bool,
-    /// Of the roof.
+    /// Share of the roof.
     pub efficiency: f64,
     /// Doubt about that.
     pub doubt: Option<String>,
@@ -54,7 +54,7 @@ pub struct AboveRoof {
     pub dur_ns: i64,
 }
 
-/// All of them.
+/// Rooflines of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Roof {
     /// Valid points, the most time first.

@@ -11,7 +11,7 @@ use super::bricks::count;
 /// An iteration that took longer than the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowIteration {
-    /// From when to when.
+    /// Start and end.
     pub range: (i64, i64),
     /// The name that made it so, and by how much; `None`: no name did.
     pub by: Option<(String, f64)>,

@@ -33,7 +33,7 @@ impl Task {
 /// All tasks of the window.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
-    /// By start.
+    /// Tasks by start.
     pub tasks: Vec<Task>,
     /// Rows of waits of which it is on record what they waited for, in the window or out of it.
     pub explained_waits: BTreeSet<u64>,

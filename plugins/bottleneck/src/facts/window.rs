@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window as Part;
 use trueno_plugin::{Result, Run};
 
-/// From when to when.
+/// Start and end of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
     /// Start.

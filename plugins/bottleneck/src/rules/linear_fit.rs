@@ -34,12 +34,12 @@ pub enum Measure {
 impl Measure {
     const ALL: [Self; 3] = [Self::Elements, Self::Flops, Self::Bytes];
 
-    /// As people say it.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         ["elements", "flops", "bytes"][self as usize]
     }
 
-    /// As a column of bricks.
+    /// Expression over columns of bricks.
     pub fn sql(self) -> &'static str {
         [
             "elements",
@@ -63,7 +63,7 @@ impl Measure {
 pub enum Unfit {
     /// Nothing to compare.
     OneSize,
-    /// In words.
+    /// Another reason, in words.
     Other(String),
 }
 

@@ -5,7 +5,7 @@ use trueno_plugin::{Error, I64Column, Result, Run, Table};
 
 use super::Rows;
 
-/// By the number in a column, ours.
+/// Our numbers of texts by the numbers in a column.
 pub(super) type TextsById = FastMap<Option<i64>, Option<u32>>;
 
 impl Rows {

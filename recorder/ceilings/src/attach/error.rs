@@ -29,7 +29,7 @@ pub enum AttachError {
     /// An analysis of the recording itself is what should have them.
     #[error("{}: is an export (hint: join the ceilings to the recording, and export that again)", .0.display())]
     Exported(PathBuf),
-    /// Nobody knows its machine.
+    /// The machine of the run is not known.
     #[error("{}: was imported from another tool's file, which does not say on which machine it was recorded", .0.display())]
     Imported(PathBuf),
     /// Ceilings of another machine say nothing about it.
@@ -40,7 +40,7 @@ pub enum AttachError {
         /// The difference, with both values.
         differs: String,
     },
-    /// It is protected.
+    /// The run is write-protected.
     #[error("{}: is read-only (hint: `chmod u+w` it, or join to a copy)", .0.display())]
     ReadOnly(PathBuf),
     /// Its files are not those that were written.
@@ -53,7 +53,7 @@ pub enum AttachError {
         /// The finding.
         problem: String,
     },
-    /// It has ceilings.
+    /// The run has ceilings.
     #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace puts new ones in their place)", .run.display())]
     Already {
         /// The run.

@@ -246,7 +246,7 @@ impl Bench {
             .collect()
     }
 
-    /// Of the processors.
+    /// Clock of the processors.
     fn clock_hz(&self) -> Result<Option<f64>, DriverError> {
         const ROUNDS: u32 = 100_000;
         let function = self.modules[0].function("peak_clock")?;

@@ -7,7 +7,7 @@ use trueno_format::{Ceiling, CeilingKind};
 /// Threads of a block, and blocks for each multiprocessor: 2,048 threads, as many as one holds.
 pub const THREADS: u32 = 256;
 pub const BLOCKS_EACH: u32 = 8;
-/// Of an element that a thread moves at once.
+/// Bytes of an element that a thread moves at once.
 const ELEMENT_BYTES: u64 = 16;
 
 /// A parameter of a kernel.
@@ -44,14 +44,14 @@ pub struct Step {
 enum Work {
     /// Arrays read or written in each round.
     Arrays(u64),
-    /// Of each thread in each round.
+    /// Amount of each thread in each round.
     Thread(u64),
-    /// Of each warp in each round.
+    /// Amount of each warp in each round.
     Warp(u64),
 }
 
 impl Step {
-    /// For people.
+    /// The name for people.
     pub fn name(&self) -> String {
         let precision = self.precision.map_or(String::new(), |of| format!(" {of}"));
         format!("{}{precision} {}", self.level, self.operation)

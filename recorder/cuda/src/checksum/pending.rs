@@ -51,7 +51,7 @@ pub(super) struct Pending {
     pub shape: Vec<usize>,
     pub elements: u64,
     pub words: usize,
-    /// Of its element type.
+    /// Recording function of its element type.
     pub record: fn(&Recorder, ChecksumPlace, &[usize], &[u64], u64),
 }
 

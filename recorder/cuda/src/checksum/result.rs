@@ -4,7 +4,7 @@ use trueno_recorder::{Element, Fingerprint, Partial};
 
 /// Bits of the first elements, then sampled values; a word each.
 pub const HEAD_WORDS: usize = Fingerprint::FIRST_ELEMENTS + SAMPLES;
-/// Of a [`Partial`].
+/// Words of a [`Partial`].
 pub const PARTIAL_WORDS: usize = size_of::<Partial>() / 8;
 const SAMPLES: usize = 16;
 

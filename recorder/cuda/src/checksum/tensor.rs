@@ -16,7 +16,7 @@ pub enum NotInPlace {
     Misaligned {
         /// Stated address of the first element.
         address: u64,
-        /// Of an element.
+        /// Bytes of an element.
         size: usize,
     },
     /// There must be a stride for each dimension.
@@ -45,7 +45,7 @@ pub enum NotInPlace {
 pub struct DeviceTensor<'a, T> {
     pub(super) address: u64,
     pub(super) shape: &'a [usize],
-    /// In elements; `None`: side by side.
+    /// Strides in elements; `None`: side by side.
     pub(super) strides: Option<&'a [usize]>,
     elements: u64,
     of: PhantomData<T>,
@@ -118,7 +118,7 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
         self.elements
     }
 
-    /// As the kernels take it.
+    /// Layout as the kernels take it.
     pub(super) fn layout(&self) -> Option<[u64; 1 + 2 * MAX_DIMENSIONS]> {
         let strides = self.strides?;
         let mut layout = [0; 1 + 2 * MAX_DIMENSIONS];

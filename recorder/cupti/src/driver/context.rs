@@ -10,9 +10,9 @@ use super::stream::StreamHandle;
 
 /// Numbers of attributes.
 pub mod attribute {
-    /// Of memory, in kHz.
+    /// Clock of the memory, in kHz.
     pub const MEMORY_CLOCK_KHZ: i32 = 36;
-    /// Of the processors at most, in kHz.
+    /// Highest clock of the processors, in kHz.
     pub const CLOCK_KHZ: i32 = 13;
     /// Multiprocessors.
     pub const MULTIPROCESSORS: i32 = 16;

@@ -9,13 +9,13 @@ use super::loader::{Driver, text};
 /// A device, as a listing has it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Listed {
-    /// In this process.
+    /// Number in this process.
     pub number: u32,
-    /// Such as `NVIDIA H100`.
+    /// Name, such as `NVIDIA H100`.
     pub name: String,
-    /// Such as `9.0`.
+    /// Compute capability, such as `9.0`.
     pub compute_capability: Option<String>,
-    /// All there are.
+    /// Bytes of memory.
     pub memory_bytes: Option<u64>,
 }
 

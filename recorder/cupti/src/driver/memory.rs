@@ -33,7 +33,7 @@ impl Buffer {
         })
     }
 
-    /// On the device.
+    /// Address on the device.
     pub fn address(&self) -> u64 {
         self.address
     }

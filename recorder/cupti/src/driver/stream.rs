@@ -44,7 +44,7 @@ impl Stream {
         })
     }
 
-    /// To submit to it.
+    /// Handle to submit work to.
     pub fn handle(&self) -> StreamHandle {
         self.handle
     }

@@ -29,7 +29,7 @@ pub struct SubscriberParams {
 pub enum Refused {
     /// The library has no such function.
     Missing(&'static str),
-    /// It has, and said no.
+    /// The function returned an error.
     Code(&'static str, i32),
 }
 

@@ -37,7 +37,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// As the environment of this process says.
+    /// Places as the environment of this process says.
     pub fn here() -> Self {
         let paths = |name: &str| -> Vec<PathBuf> {
             let value: OsString = env::var_os(name).unwrap_or_default();

@@ -18,7 +18,7 @@ pub struct Usable {
 pub struct Search {
     /// `None`: there is none.
     pub found: Option<Usable>,
-    /// In the order in which they were tried.
+    /// Libraries passed over, in the order in which they were tried.
     pub passed_over: Vec<String>,
 }
 

@@ -66,7 +66,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// As `diagnostics` has it.
+    /// Text in `diagnostics`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -86,7 +86,7 @@ pub struct Note {
     pub severity: Severity,
     /// Stable name of the case.
     pub code: String,
-    /// For people.
+    /// Message for people.
     pub text: String,
 }
 

@@ -50,7 +50,7 @@ pub struct RangeEvent {
     pub category: u32,
     /// Number of the message; 0: none.
     pub message: u32,
-    /// Of a range that is started and ended.
+    /// Number of a range that is started and ended.
     pub range: u64,
 }
 
@@ -101,7 +101,7 @@ impl ClockReading {
     /// Bytes of one.
     pub const BYTES: usize = 32;
 
-    /// As bytes.
+    /// The bytes of the reading.
     pub fn bytes(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&self.realtime_ns.to_le_bytes());

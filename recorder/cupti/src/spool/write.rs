@@ -52,7 +52,7 @@ impl Chunk {
 #[derive(Debug)]
 pub struct Writer {
     file: File,
-    /// Of all whole chunks.
+    /// Bytes of all whole chunks.
     length: u64,
     buffer: Vec<u8>,
 }

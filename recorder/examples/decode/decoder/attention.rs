@@ -46,7 +46,7 @@ impl Step {
 
 /// Names of a head's rows, interned once.
 pub struct HeadNames {
-    /// Of its task.
+    /// Name of its task.
     pub task: Name,
     score: Name,
     softmax: Name,
@@ -54,7 +54,7 @@ pub struct HeadNames {
 }
 
 impl HeadNames {
-    /// Those of head `index`.
+    /// Names of head `index`.
     pub fn new(index: usize) -> HeadNames {
         let name = |what: &str| Name::new(&format!("{what}.head{index}"));
         HeadNames {

@@ -40,7 +40,7 @@ pub enum Brick {
 }
 
 impl Brick {
-    /// All, in the order they first run.
+    /// All variants, in the order they first run.
     pub const ALL: [Brick; 16] = [
         Brick::Embedding,
         Brick::RmsNorm,

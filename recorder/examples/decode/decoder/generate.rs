@@ -17,7 +17,7 @@ use trueno_recorder::Source;
 pub struct Plan {
     /// The model; `positions` holds prompt and tokens.
     pub shape: Shape,
-    /// Of weights, prompt and draws.
+    /// Seed of weights, prompt and draws.
     pub seed: u64,
     /// Tokens of the prompt.
     pub prompt: usize,

@@ -85,12 +85,12 @@ impl KernelNames {
         }
     }
 
-    /// Of a kernel.
+    /// Name of a kernel.
     pub fn kernel(&self, kernel: Kernel) -> Name {
         self.kernels[kernel as usize]
     }
 
-    /// Of a backend.
+    /// Name of a backend.
     pub fn backend(&self, backend: Backend) -> Name {
         self.backends[backend as usize]
     }

@@ -14,13 +14,13 @@ use trueno_recorder::{Element, Name, Recorder, SpanId};
 pub enum Level {
     /// Iterations, layers, bricks, tasks and waits.
     Brick,
-    /// And each kernel.
+    /// Bricks and each kernel.
     Kernel,
-    /// And the tiles of the blocked products.
+    /// Kernels and the tiles of the blocked products.
     Tile,
 }
 
-/// Whose `exp` a softmax uses.
+/// Source of the `exp` that a softmax uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Exp {
     /// The library's scalar one: within rounding of the true value.
@@ -45,7 +45,7 @@ pub struct Probe {
     pub rec: Recorder,
     /// The instruction set that computes.
     pub simd: Simd,
-    /// Whose `exp`.
+    /// Source of `exp`.
     pub exp: Exp,
     /// Depth of the recording.
     pub level: Level,

@@ -21,7 +21,7 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// For `map_err`.
+    /// Error of an action on a file, for `map_err`.
     pub fn on(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self {

@@ -31,7 +31,7 @@ pub enum Entry {
     },
     /// The clocks of host and device at one moment.
     DevicePair {
-        /// Those of the host.
+        /// Readings of the host's clocks.
         pair: ClockReading,
         /// Number of the device.
         device: u32,
@@ -44,7 +44,7 @@ pub enum Entry {
         ring: u32,
         /// Times that it was taken until then.
         uses: u64,
-        /// By table.
+        /// Rows by table.
         rows: BTreeMap<String, u64>,
     },
     /// A thread that has ended.

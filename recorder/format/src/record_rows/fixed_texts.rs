@@ -17,7 +17,7 @@ pub(super) struct FixedTexts {
     pub levels: [Text; 4],
     pub sources: [Text; 4],
     kinds: [Text; 6],
-    /// By number of the name.
+    /// Known bricks by number of the name.
     known: Vec<Known>,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct FixedTexts {
 enum Known {
     NotAsked,
     No,
-    /// With the name of its category.
+    /// A known brick, with the name of its category.
     Yes(BrickId, Text),
 }
 

@@ -17,7 +17,7 @@ pub trait Value: Copy {
     /// The type of such a column.
     const TYPE: ColumnType;
 
-    /// As it waits for its batch.
+    /// The value as it waits for its batch.
     fn word(self) -> u64;
 }
 

@@ -29,7 +29,7 @@ pub struct BatchView<'a> {
     pub rows: usize,
     /// Of each row, a bit for every column whose cell is there.
     pub present: Cells<'a>,
-    /// In the order of the schema.
+    /// Columns in the order of the schema.
     pub columns: &'a [Cells<'a>],
 }
 

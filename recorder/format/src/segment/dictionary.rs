@@ -7,7 +7,7 @@ use crate::text::Text;
 pub(crate) struct Dictionary {
     /// By the number of the text: the key + 1; 0: not there yet.
     keys: Vec<u32>,
-    /// By key.
+    /// Texts by key.
     texts: Vec<Text>,
 }
 
@@ -16,7 +16,7 @@ impl Dictionary {
         self.texts.len()
     }
 
-    /// By key.
+    /// Texts by key.
     pub fn texts(&self) -> &[Text] {
         &self.texts
     }

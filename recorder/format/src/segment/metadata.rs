@@ -27,7 +27,7 @@ pub(super) enum Header {
 /// The place of a message in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Of the message's first byte.
+    /// Offset of the message's first byte.
     pub offset: u64,
     /// Bytes before the body, the prefix included.
     pub metadata_bytes: usize,

@@ -55,7 +55,7 @@ pub fn terminal(comparison: &Comparison, room: usize, top: usize, palette: Palet
     out
 }
 
-/// For a pull request.
+/// The comparison as Markdown, for a pull request.
 pub fn markdown(comparison: &Comparison, top: usize) -> String {
     let mut out = String::new();
     for (at, sheet) in sheets(comparison, top).into_iter().enumerate() {

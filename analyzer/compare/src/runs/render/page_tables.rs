@@ -8,7 +8,7 @@ use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 /// One part of the page.
 pub struct Part {
-    /// Of its element.
+    /// Id of its element.
     pub id: &'static str,
     /// Sentence that leads to it.
     pub word: &'static str,

@@ -10,7 +10,7 @@ use super::{Grid, Holds, Sheet};
 use crate::runs::comparability::Standing;
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
-/// With `top` rows of each table.
+/// The sheets, with `top` rows of each table.
 pub fn sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     let all = [
         Some(comparability(comparison)),

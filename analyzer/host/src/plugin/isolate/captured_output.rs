@@ -14,7 +14,7 @@ pub struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// More of it.
+    /// Adds output.
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         let room = KEPT - self.first.len().min(KEPT);

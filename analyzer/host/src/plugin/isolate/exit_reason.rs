@@ -16,9 +16,9 @@ pub struct End {
     pub status: abi::Status,
     /// Its charts, as in [`Taken`](crate::plugin::Taken).
     pub charts: Vec<Chart>,
-    /// As there.
+    /// Its error, as there.
     pub error: Option<String>,
-    /// As there.
+    /// Its rejected emissions, as there.
     pub rejected: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Crash {
     /// Bytes of one.
     pub const BYTES: usize = 24;
 
-    /// To be sent. Allocates nothing.
+    /// The bytes to send. Allocates nothing.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&i64::from(self.signal).to_le_bytes());

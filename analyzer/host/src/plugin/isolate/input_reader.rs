@@ -20,7 +20,7 @@ pub struct InputReader {
 const GIVE_BACK_BYTES: u64 = 4 << 20;
 
 impl InputReader {
-    /// From one byte of `file` to another.
+    /// A reader from one byte of `file` to another.
     pub fn new(file: Arc<File>, (from, to): (u64, u64)) -> InputReader {
         InputReader {
             file,

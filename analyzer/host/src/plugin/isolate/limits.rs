@@ -9,12 +9,12 @@ use std::time::Duration;
 /// Choice of the plugins that run in a process of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Which {
-    /// None.
+    /// No plugin.
     #[default]
     None,
     /// Those that lie neither beside the executable nor in `../lib/trueno-analyze`.
     Outside,
-    /// All.
+    /// All plugins.
     All,
 }
 

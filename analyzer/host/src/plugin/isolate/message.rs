@@ -55,7 +55,7 @@ pub struct Inbox {
 pub struct Garbled;
 
 impl Inbox {
-    /// More bytes.
+    /// Adds bytes.
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

@@ -130,7 +130,7 @@ fn job(task: Task, file: &Path, limits: &Limits) -> Request {
     }
 }
 
-/// All that was heard of a child that is gone.
+/// Messages, output and exit of a child that is gone.
 struct Heard {
     ending: ExitReason,
     crash: Option<Crash>,

@@ -22,7 +22,7 @@ pub struct Request {
     pub file: PathBuf,
     /// The process that waits for the answer.
     pub parent: u32,
-    /// See [`super::Limits::memory_bytes`].
+    /// Limit of memory; see [`super::Limits::memory_bytes`].
     pub memory_bytes: u64,
 }
 

@@ -16,7 +16,7 @@ pub struct Range {
     pub message: u32,
 }
 
-/// All of a process.
+/// Ranges of a process.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     /// In order of thread and start; of two that start together the longer one first.

@@ -103,7 +103,7 @@ pub struct Spool {
     pub facts: Facts,
     pub names: HashMap<u32, String>,
     pub callbacks: HashMap<(u32, u32), String>,
-    /// By the operating system's number.
+    /// Names of threads by the operating system's number.
     pub threads: BTreeMap<u32, String>,
     pub clocks: Vec<ClockReading>,
     pub notes: Vec<Note>,

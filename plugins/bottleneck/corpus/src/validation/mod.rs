@@ -16,7 +16,7 @@ use super::{Case, Make::Recorded, Make::Simulated, cases, is, near};
 /// Value of `Case::not` for a program of which nothing is to be found.
 pub const ANY: &str = "any";
 
-/// All of them.
+/// All cases.
 pub const CASES: &[Case] = cases! {
     is("transfer_bound", "upload_dominates", Simulated(devices::upload_dominates)),
     is("transfer_bound", "gradients_down", Simulated(devices::gradients_down)),

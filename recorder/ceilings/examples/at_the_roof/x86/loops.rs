@@ -19,7 +19,7 @@ pub enum Set {
 }
 
 impl Set {
-    /// Those of this processor.
+    /// Loops of this processor.
     pub fn there() -> impl Iterator<Item = Self> {
         let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
         let avx512 = is_x86_feature_detected!("avx512f");
@@ -40,7 +40,7 @@ impl Set {
         }
     }
 
-    /// As a backend whose precision is f64.
+    /// Backend name for f64.
     pub fn name_f64(self) -> &'static str {
         match self {
             Self::Sse2 => "sse2 f64",
