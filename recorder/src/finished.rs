@@ -26,10 +26,9 @@ use crate::recorder::Recorder;
 use crate::row_details::Work;
 use crate::span_id::SpanId;
 use crate::threads;
-use trueno_format::PtxHash;
-use trueno_format::TileLevel;
 use trueno_format::record::{Context, Record, device_timing, extension, kind, pair, row_id};
 use trueno_format::schema::TableId;
+use trueno_format::{Launch, PtxHash, TileLevel};
 
 /// Some microseconds: readings that far apart are not of one moment.
 const CLOSE_TICKS: u64 = 10_000;
@@ -337,20 +336,14 @@ impl Recorder {
 
 impl LaunchShape {
     fn record(self) -> Record {
-        let (grid, block) = (self.grid, self.block);
-        Record {
-            kind: extension::LAUNCH,
-            flags: 1 | 2 | u8::from(self.ptx.is_some()) << 2 | 8,
-            start: pair(grid.0, grid.1),
-            end: pair(grid.2, block.0),
-            m: [
-                pair(block.1, block.2),
-                self.ptx.map_or(0, PtxHash::get),
-                u64::from(self.shared_memory_bytes),
-                0,
-            ],
-            ..Record::default()
+        let mut launch = Launch::default();
+        launch.set_grid(self.grid.into());
+        launch.set_block(self.block.into());
+        launch.set_shared_memory(self.shared_memory_bytes);
+        if let Some(hash) = self.ptx {
+            launch.set_ptx(hash);
         }
+        launch.record()
     }
 }
 

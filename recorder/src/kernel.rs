@@ -3,12 +3,12 @@
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::row_details::{Labels, Launch, Work};
+use crate::row_details::{Labels, Work};
 use crate::span::Span;
 use crate::span_id::SpanId;
-use trueno_format::PtxHash;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
+use trueno_format::{Launch, PtxHash};
 
 /// An open row of `kernels`. Recorded when dropped, under the brick that encloses it.
 ///
@@ -56,24 +56,21 @@ impl KernelGuard<'_> {
     /// Blocks of the launch.
     #[inline(always)]
     pub fn grid(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
-        self.launch.grid = [x, y, z];
-        self.launch.given |= 1;
+        self.launch.set_grid([x, y, z]);
         self
     }
 
     /// Threads of a block.
     #[inline(always)]
     pub fn block(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
-        self.launch.block = [x, y, z];
-        self.launch.given |= 2;
+        self.launch.set_block([x, y, z]);
         self
     }
 
     /// The source, from [`Recorder::ptx`].
     #[inline(always)]
     pub fn ptx(&mut self, hash: PtxHash) -> &mut Self {
-        self.launch.ptx = hash.get();
-        self.launch.given |= 4;
+        self.launch.set_ptx(hash);
         self
     }
 
@@ -112,7 +109,7 @@ fn close(mut span: Span<'_>, name: Name, labels: Labels, work: Work, launch: Lau
     };
     if !recorder.records(TableId::Kernels) {
         recorder.too_late();
-    } else if labels.need_extension() || launch.given != 0 {
+    } else if labels.need_extension() || launch.is_given() {
         push_extended(lane, record, labels, launch);
     } else {
         lane.push(TableId::Kernels, record);
@@ -123,8 +120,8 @@ fn close(mut span: Span<'_>, name: Name, labels: Labels, work: Work, launch: Lau
 fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, launch: Launch) {
     let mut group = [record; 3];
     let mut count = 1;
-    if launch.given != 0 {
-        group[count] = launch.extension();
+    if launch.is_given() {
+        group[count] = launch.record();
         count += 1;
     }
     if labels.need_extension() {

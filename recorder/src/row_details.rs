@@ -1,6 +1,6 @@
-//! Parts of rows beyond times and names: declared work, labels, the shape of a launch.
+//! Parts of rows beyond times and names: declared work and labels.
 
-use trueno_format::record::{Record, extension, pair};
+use trueno_format::record::{Record, extension};
 
 use crate::names::Name;
 
@@ -53,34 +53,6 @@ impl Labels {
         Record {
             kind: extension::LABELS,
             m,
-            ..Record::default()
-        }
-    }
-}
-
-/// Launch shape and source; bits of `given`: grid, block, ptx, dynamic shared memory.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Launch {
-    pub given: u8,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub ptx: u64,
-    pub shared_memory_bytes: u32,
-}
-
-impl Launch {
-    pub fn extension(&self) -> Record {
-        Record {
-            kind: extension::LAUNCH,
-            flags: self.given,
-            start: pair(self.grid[0], self.grid[1]),
-            end: pair(self.grid[2], self.block[0]),
-            m: [
-                pair(self.block[1], self.block[2]),
-                self.ptx,
-                u64::from(self.shared_memory_bytes),
-                0,
-            ],
             ..Record::default()
         }
     }

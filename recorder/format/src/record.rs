@@ -98,9 +98,7 @@ pub mod extension {
     /// A row that began on another thread: `name` that thread (not of a checksum), `m[0]`
     /// full id of the parent, then its context.
     pub const ORIGIN: u8 = 66;
-    /// `start` grid x | y << 32, `end` grid z | block x << 32, `m` block y | z << 32, ptx hash;
-    /// bits of `flags`: grid, block, ptx; of device work also bit 3, with `m[2]` bytes of
-    /// dynamic shared memory.
+    /// Shape and source of a launch: a [`Launch`](crate::Launch).
     pub const LAUNCH: u8 = 67;
     /// `m` NaN, infinite and zero elements.
     pub const COUNTS: u8 = 68;

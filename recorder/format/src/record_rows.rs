@@ -6,6 +6,7 @@ pub mod run_facts;
 
 use crate::columns::Columns;
 use crate::kernel_source::PtxHash;
+use crate::launch::Launch;
 use crate::record::{Context, Record, extension, kind, row_id, unpair};
 use crate::ring::Origin;
 use crate::schema::{
@@ -25,7 +26,7 @@ pub struct Rows {
     pub timeline: Timeline,
     texts: FixedTexts,
     /// The source hash last turned into text.
-    ptx: Option<(u64, Text)>,
+    ptx: Option<(PtxHash, Text)>,
 }
 
 /// A row on the same thread that may be missing.
@@ -37,6 +38,12 @@ fn on_thread(thread: u32, seq: u32) -> Option<u64> {
 /// The extension of that kind in a group.
 fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
+}
+
+/// The shape of a launch, as far as a group holds it.
+fn launch(group: &[Record]) -> Launch {
+    let record = find(group, extension::LAUNCH);
+    record.map_or_else(Launch::default, Launch::from_record)
 }
 
 impl Rows {
@@ -168,13 +175,10 @@ impl Rows {
         texts: &mut dyn Texts,
     ) {
         let record = &group[0];
-        let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
+        let launch = launch(group);
         let backend =
             find(group, extension::LABELS).map_or(u64::from(record.backend), |more| more.m[0]);
-        let [grid, block, ptx] = [1, 2, 4].map(|bit| launch.flags & bit != 0);
-        let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(launch.start), unpair(launch.end));
-        let (block_y, block_z) = unpair(launch.m[0]);
-        let source = ptx.then(|| self.source_name(launch.m[1], texts));
+        let source = launch.ptx().map(|hash| self.source_name(hash, texts));
         let declared = record
             .metric(1)
             .or(record.metric(2))
@@ -189,26 +193,20 @@ impl Rows {
             start_ns,
             dur_ns,
             timing: self.texts.host,
-            grid_x: grid.then_some(grid_x),
-            grid_y: grid.then_some(grid_y),
-            grid_z: grid.then_some(grid_z),
-            block_x: block.then_some(block_x),
-            block_y: block.then_some(block_y),
-            block_z: block.then_some(block_z),
             ptx_hash: source,
             elements: record.metric(0),
             flops: record.metric(1),
             bytes: record.metric(2),
             work_source: declared,
-            ..KernelRow::default()
+            ..launch.row()
         });
     }
 
-    fn source_name(&mut self, hash: u64, texts: &mut dyn Texts) -> Text {
+    fn source_name(&mut self, hash: PtxHash, texts: &mut dyn Texts) -> Text {
         match self.ptx {
             Some((of, name)) if of == hash => name,
             _ => {
-                let name = texts.intern(&PtxHash::from_number(hash).to_string());
+                let name = texts.intern(&hash.to_string());
                 self.ptx = Some((hash, name));
                 name
             }

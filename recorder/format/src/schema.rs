@@ -19,7 +19,7 @@ pub use tables::*;
 pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
-/// Raised by added tables or columns.
+/// Raised by a release that adds tables or columns.
 pub const FORMAT_MINOR: u32 = 3;
 
 /// Storage type of a column in a segment.

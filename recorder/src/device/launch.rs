@@ -9,13 +9,12 @@ use super::rows::When;
 use crate::lane::Class;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::row_details::Launch;
 use crate::row_details::Work;
 use crate::span_id::SpanId;
 use crate::threads;
-use trueno_format::PtxHash;
 use trueno_format::record::{pair, row_id, unpair};
 use trueno_format::schema::TableId;
+use trueno_format::{Launch, PtxHash};
 
 const NOT_ASKED: &str = "the recorder has no such device, or its sync mode is none";
 
@@ -203,8 +202,7 @@ impl LaunchGuard<'_> {
     /// Blocks of the launch.
     pub fn grid(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
         if let Some((launch, _)) = self.launch() {
-            launch.grid = [x, y, z];
-            launch.given |= 1;
+            launch.set_grid([x, y, z]);
         }
         self
     }
@@ -212,8 +210,7 @@ impl LaunchGuard<'_> {
     /// Threads of a block.
     pub fn block(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
         if let Some((launch, _)) = self.launch() {
-            launch.block = [x, y, z];
-            launch.given |= 2;
+            launch.set_block([x, y, z]);
         }
         self
     }
@@ -221,8 +218,7 @@ impl LaunchGuard<'_> {
     /// The source, from [`Recorder::ptx`].
     pub fn ptx(&mut self, hash: PtxHash) -> &mut Self {
         if let Some((launch, _)) = self.launch() {
-            launch.ptx = hash.get();
-            launch.given |= 4;
+            launch.set_ptx(hash);
         }
         self
     }
@@ -230,8 +226,7 @@ impl LaunchGuard<'_> {
     /// Bytes of dynamic shared memory.
     pub fn shared_memory(&mut self, bytes: u32) -> &mut Self {
         if let Some((launch, _)) = self.launch() {
-            launch.shared_memory_bytes = bytes;
-            launch.given |= 8;
+            launch.set_shared_memory(bytes);
         }
         self
     }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 
 use super::timeline::DeviceTimeline;
 use crate::names::Name;
-use crate::row_details::Launch;
 use crate::row_details::Work;
+use trueno_format::Launch;
 use trueno_format::schema::TableId;
 
 /// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.

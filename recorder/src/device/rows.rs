@@ -49,8 +49,8 @@ impl Piece {
         match self.what {
             What::Brick => {}
             What::Kernel { launch, work } => {
-                if launch.given != 0 {
-                    group.add(launch.extension());
+                if launch.is_given() {
+                    group.add(launch.record());
                 }
                 if work.given != 0 {
                     group.add(Record {

@@ -1,6 +1,6 @@
 //! Rows about devices: their work and waits for them.
 
-use super::{Rows, find};
+use super::{Rows, find, launch};
 use crate::columns::Columns;
 use crate::record::{Record, device_timing, extension, row_id, unpair};
 use crate::ring::Origin;
@@ -28,11 +28,8 @@ impl Rows {
         let (device, stream) = unpair(record.m[1]);
         let known = record.flags & device_timing::ON_DEVICE != 0;
         let on_device = |number: u32| known.then_some(number);
-        let launch = find(group, extension::LAUNCH).copied().unwrap_or_default();
-        let [grid, block, ptx, memory] = [1, 2, 4, 8].map(|bit| launch.flags & bit != 0);
-        let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(launch.start), unpair(launch.end));
-        let (block_y, block_z) = unpair(launch.m[0]);
-        let source = ptx.then(|| self.source_name(launch.m[1], texts));
+        let launch = launch(group);
+        let source = launch.ptx().map(|hash| self.source_name(hash, texts));
         let work = find(group, extension::WORK).copied().unwrap_or_default();
         let (registers, smem_static) = unpair(work.m[3]);
         let stated = |bit: u8| work.flags & bit != 0;
@@ -54,15 +51,8 @@ impl Rows {
             start_ns,
             dur_ns,
             timing,
-            grid_x: grid.then_some(grid_x),
-            grid_y: grid.then_some(grid_y),
-            grid_z: grid.then_some(grid_z),
-            block_x: block.then_some(block_x),
-            block_y: block.then_some(block_y),
-            block_z: block.then_some(block_z),
             registers: stated(8).then_some(registers),
             smem_static: stated(16).then_some(smem_static),
-            smem_dynamic: memory.then_some(launch.m[2] as u32),
             ptx_hash: source,
             elements: stated(1).then_some(work.m[0]),
             flops: stated(2).then_some(work.m[1]),
@@ -70,7 +60,7 @@ impl Rows {
             work_source: declared,
             valid,
             reason: Text::given(record.m[2]),
-            ..KernelRow::default()
+            ..launch.row()
         });
     }
 
