@@ -6,7 +6,8 @@ use toml::{Table, Value};
 use trueno_engine::query::nearest;
 use trueno_model::Level;
 
-use super::types::{AssertionType, Condition, TYPES};
+use super::TYPES;
+use super::types::{AssertionType, Condition};
 
 /// The file, read.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 //!
 //! `config` reads the file, and takes nothing that it does not know. `subject` is the run, with the tables of plugins.
 //! `loss` says what is missing of the tables that an assertion rests on: nothing holds because of rows that are not there.
-//! `types` lists the types of assertions, each a module.
+//! A type of assertion is a file with a struct of its keys that implements the traits of `types`, named in this file: as a
+//! module and in the list of types.
 //!
 //! An assertion that cannot be measured is not one that holds: exit code 3, unless it was only to warn. A count at
 //! most is not known where rows were dropped; a key that is not known is an error.
@@ -28,7 +29,21 @@ pub use config::{Assertion, CheckError, Config};
 pub use outcome::{Found, Outcome, Status, exit_code};
 pub use subject::Subject;
 
-use types::Condition;
+use types::{AssertionType, Condition};
+
+/// All types, in the order in which messages list them.
+const TYPES: &[AssertionType] = &[
+    AssertionType::declare::<critical_path::CriticalPath>(),
+    AssertionType::declare::<counts::SpanCount>(),
+    AssertionType::declare::<memory::MemoryUsage>(),
+    AssertionType::declare::<category::CategoryShare>(),
+    AssertionType::declare::<coverage::Coverage>(),
+    AssertionType::declare::<anti_pattern::AntiPattern>(),
+    AssertionType::declare::<regression::Regression>(),
+    AssertionType::declare::<expression::Expression>(),
+    AssertionType::declare::<plugins::RooflineEfficiency>(),
+    AssertionType::declare::<plugins::Divergence>(),
+];
 
 /// Checks all assertions of a file, in its order.
 ///

@@ -1,37 +1,12 @@
-//! Types of assertions: what a type says of itself, and the list of all types.
-//!
-//! A type is a file with a struct of its keys that implements [`Declared`] and [`Condition`], and a line in [`TYPES`].
+//! Interfaces of a type of assertion: its keys in a file, and the condition made of them.
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use trueno_host::plugin::Registry;
 
-use super::anti_pattern::AntiPattern;
-use super::category::CategoryShare;
-use super::counts::SpanCount;
-use super::coverage::Coverage;
-use super::critical_path::CriticalPath;
-use super::expression::Expression;
 use super::loss::Tables;
-use super::memory::MemoryUsage;
 use super::outcome::Found;
-use super::plugins::{Divergence, RooflineEfficiency};
-use super::regression::Regression;
 use super::subject::Subject;
-
-/// All types, in the order in which messages list them.
-pub(super) const TYPES: [AssertionType; 10] = [
-    AssertionType::declare::<CriticalPath>(),
-    AssertionType::declare::<SpanCount>(),
-    AssertionType::declare::<MemoryUsage>(),
-    AssertionType::declare::<CategoryShare>(),
-    AssertionType::declare::<Coverage>(),
-    AssertionType::declare::<AntiPattern>(),
-    AssertionType::declare::<Regression>(),
-    AssertionType::declare::<Expression>(),
-    AssertionType::declare::<RooflineEfficiency>(),
-    AssertionType::declare::<Divergence>(),
-];
 
 /// A condition on a run, read from a file.
 pub(super) trait Condition: std::fmt::Debug {
@@ -61,7 +36,7 @@ pub(super) trait Declared: Condition + DeserializeOwned + 'static {
     }
 }
 
-/// A line of [`TYPES`].
+/// A line of the list of types.
 pub(super) struct AssertionType {
     pub words: &'static [&'static str],
     pub short_form: Option<&'static str>,
@@ -70,7 +45,7 @@ pub(super) struct AssertionType {
 }
 
 impl AssertionType {
-    const fn declare<T: Declared>() -> Self {
+    pub const fn declare<T: Declared>() -> Self {
         Self {
             words: T::WORDS,
             short_form: T::SHORT_FORM,
