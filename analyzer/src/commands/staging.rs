@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use trueno_engine::run::is_run;
+use trueno_format::edit::exchange;
 use trueno_format::salvage;
 
 use super::interrupt::RemovedOnInterrupt;
@@ -66,13 +67,17 @@ impl Staging {
     pub(super) fn keep(mut self) -> anyhow::Result<()> {
         // From here on it may be the only run there is.
         self.on_interrupt = None;
-        if self.place.symlink_metadata().is_ok() {
-            fs::remove_dir_all(&self.place)
-                .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;
+        let is_replaced = self.place.symlink_metadata().is_ok();
+        // Whenever this is stopped, the place holds the old run or the new one.
+        if !is_replaced || exchange(&self.work, &self.place).is_err() {
+            if is_replaced {
+                fs::remove_dir_all(&self.place)
+                    .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;
+            }
+            fs::rename(&self.work, &self.place)
+                .with_context(|| format!("{}: cannot be made", self.place.display()))?;
+            self.is_kept = true;
         }
-        fs::rename(&self.work, &self.place)
-            .with_context(|| format!("{}: cannot be made", self.place.display()))?;
-        self.is_kept = true;
         Ok(())
     }
 }
@@ -80,7 +85,7 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed has a name that says what it is.
+            // An old run that was replaced, or an unfinished one. What cannot be removed has a name that says what it is.
             let _ = fs::remove_dir_all(&self.work);
         }
     }

@@ -54,12 +54,13 @@ impl Drop for FileLock {
     }
 }
 
-/// Writes a file, which is on disk when this returns.
+/// Writes a new file, which is on disk when this returns. One that is there may be a hard link to a file of the old run,
+/// so it is never written to.
 ///
 /// # Errors
-/// It cannot be written.
+/// It is there already, or cannot be written.
 pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let written = File::create(path).and_then(|mut file| {
+    let written = File::create_new(path).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()
     });

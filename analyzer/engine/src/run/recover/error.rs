@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use trueno_format::edit::FileError;
+
 use crate::run::RunError;
 
 /// The reason why a run was not recovered; it is then as it was.
@@ -58,5 +60,11 @@ impl RecoverError {
             action,
             source,
         }
+    }
+}
+
+impl From<FileError> for RecoverError {
+    fn from(why: FileError) -> Self {
+        RecoverError::io(&why.path, why.action)(why.source)
     }
 }

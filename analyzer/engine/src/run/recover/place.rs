@@ -1,12 +1,11 @@
 //! Staging of a recovered run, and the swap that puts it in its place.
 
-use std::ffi::{CString, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use trueno_format::edit::{FileLock, exchange, remove_run, rename_new, sync_parent};
 use trueno_format::run_json::{RUN_JSON, RunJson};
 
 use super::RecoverError;
@@ -17,17 +16,6 @@ pub(super) struct Place {
     /// A hidden folder beside the target.
     stage: PathBuf,
     target: PathBuf,
-}
-
-/// The lock of a log. It is unlocked explicitly: a child that another thread forks meanwhile shares the open file until
-/// it executes its program, and a file that is only closed here would stay locked for that long.
-pub(super) struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Where that fails the lock goes with the last that has the file.
-        let _ = self.0.unlock();
-    }
 }
 
 impl Place {
@@ -70,23 +58,18 @@ impl Place {
 
     /// Keeps other recoveries out, as the recorder kept out everyone while it lived. A run
     /// without a log has no lock.
-    pub(super) fn lock(&self) -> Result<Option<Lock>, RecoverError> {
+    pub(super) fn lock(&self) -> Result<Option<FileLock>, RecoverError> {
         let path = self.old.join("live").join("log.jsonl");
         let Ok(log) = File::open(&path) else {
             return Ok(None);
         };
+        let opened = log.metadata();
         let taken = || RecoverError::Recording(self.old.clone());
-        match log.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => return Err(taken()),
-            // A file system without locks.
-            Err(fs::TryLockError::Error(_)) => return Ok(None),
-        }
-        let log = Lock(log);
+        let lock = FileLock::take(log).ok_or_else(taken)?;
         // Another recovery may have come to its end meanwhile.
         let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-        match (log.0.metadata(), fs::metadata(&path)) {
-            (Ok(locked), Ok(there)) if same(&locked, &there) => Ok(Some(log)),
+        match (opened, fs::metadata(&path)) {
+            (Ok(locked), Ok(there)) if same(&locked, &there) => Ok(Some(lock)),
             _ => Err(taken()),
         }
     }
@@ -107,22 +90,14 @@ impl Place {
         if !ours().unwrap_or(false) {
             return Err(RecoverError::InTheWay(stage.clone()));
         }
-        remove(stage).map_err(RecoverError::io(stage, "remove it"))
+        remove_run(stage).map_err(RecoverError::io(stage, "remove it"))
     }
 
     /// The recovered run gets its name. In place, the old one gets that of the stage.
     pub(super) fn publish(&self) -> Result<(), RecoverError> {
-        let done = if self.is_in_place() {
-            exchange(&self.stage, &self.target)
-        } else {
-            // Not over a folder that has come there meanwhile, be it empty.
-            match rename_with(&self.stage, &self.target, libc::RENAME_NOREPLACE) {
-                // A file system that cannot promise it; there was nothing a moment ago.
-                Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                    fs::rename(&self.stage, &self.target)
-                }
-                done => done,
-            }
+        let done = match self.is_in_place() {
+            true => exchange(&self.stage, &self.target),
+            false => rename_new(&self.stage, &self.target),
         };
         done.map_err(RecoverError::io(
             &self.target,
@@ -134,43 +109,6 @@ impl Place {
     pub(super) fn sync(&self) -> Result<(), RecoverError> {
         let parent = self.target.parent().filter(|p| !p.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
-        File::open(parent)
-            .and_then(|folder| folder.sync_all())
-            .map_err(RecoverError::io(parent, "write it to disk"))
-    }
-}
-
-/// `run.json` goes last: with it, what is left says whose it is.
-fn remove(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name() == RUN_JSON {
-            continue;
-        }
-        if entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
-        } else {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    match fs::remove_file(folder.join(RUN_JSON)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    fs::remove_dir(folder)
-}
-
-fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    rename_with(a, b, libc::RENAME_EXCHANGE)
-}
-
-fn rename_with(from: &Path, to: &Path, how: libc::c_uint) -> io::Result<()> {
-    let [from, to] = [from, to].map(|path| CString::new(path.as_os_str().as_bytes()));
-    let (from, to) = (from?, to?);
-    let here = libc::AT_FDCWD;
-    // SAFETY: both are texts that end with a zero and outlive the call.
-    match unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), how) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+        sync_parent(&self.target).map_err(RecoverError::io(parent, "write it to disk"))
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use trueno_format::edit::{NEW_RUN_JSON, NOT_LINKED, write_synced};
 use trueno_format::journal::{Chunk, JOURNAL, Line};
 use trueno_format::run_json::{RUN_JSON, RunJson, Table};
 
@@ -13,9 +14,6 @@ use super::{RecoverError, seal};
 use crate::run::Run;
 use crate::run::scan::Gathered;
 use crate::run::segment::SegmentState;
-
-/// Files that the new run has in another form, or not at all.
-const LEFT_OUT: [&str; 4] = [RUN_JSON, "run.json.tmp", JOURNAL, "live"];
 
 /// The new run as far as it is.
 pub(super) struct Stage<'a> {
@@ -138,7 +136,7 @@ impl<'a> Stage<'a> {
             .map_err(RecoverError::io(&from, "list the folder"))?;
         for entry in listed {
             let name = folder.join(entry.file_name());
-            let left_out = LEFT_OUT.iter().any(|out| name == Path::new(out));
+            let left_out = NOT_LINKED.iter().any(|out| name == Path::new(out));
             if left_out || replaced.contains(&name) {
                 continue;
             }
@@ -244,27 +242,21 @@ impl<'a> Stage<'a> {
 
     /// Last of all files, and in one step: until then the folder holds no recovered run.
     pub(super) fn run_json(&self, run: &RunJson) -> Result<(), RecoverError> {
-        let [temporary, path] =
-            ["run.json.tmp", RUN_JSON].map(|name| self.place.stage().join(name));
+        let [temporary, path] = [NEW_RUN_JSON, RUN_JSON].map(|name| self.place.stage().join(name));
         let mut text = serde_json::to_vec_pretty(run)
             .map_err(|error| RecoverError::io(&path, "write it")(error.into()))?;
         text.push(b'\n');
-        self.write("run.json.tmp", &text)?;
+        self.write(NEW_RUN_JSON, &text)?;
         fs::rename(&temporary, &path).map_err(RecoverError::io(&path, "write it"))
     }
 
-    /// A new file, on disk when this returns.
+    /// A new file, on disk when this returns, and the folders to it.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RecoverError> {
         let path = self.place.stage().join(name);
-        let write = || {
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            let mut file = File::create_new(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        write().map_err(RecoverError::io(&path, "write it"))
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(RecoverError::io(folder, "make the folder"))?;
+        }
+        Ok(write_synced(&path, bytes)?)
     }
 
     /// Counts of the segments that the journal lists.
