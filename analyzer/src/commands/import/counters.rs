@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use polars::prelude::{AnyValue, DataFrame};
+use polars::prelude::DataFrame;
 use serde::Serialize;
+use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::query::collect;
 use trueno_engine::run::{Adding, Run};
 use trueno_format::run_json::Joined;
@@ -145,22 +146,18 @@ fn check(run: &Run, path: &Path) -> anyhow::Result<()> {
 }
 
 fn kernel(frame: &DataFrame, row: usize) -> Option<TracedKernel<'_>> {
-    let number = |name: &str| -> Option<u64> { frame.column(name).ok()?.get(row).ok()?.extract() };
+    let number = |name: &str| u64_at(frame, name, row);
     let small = |name: &str| number(name).and_then(|number| u32::try_from(number).ok());
     let shape = |of: &str| -> Option<[u32; 3]> {
         let side = |axis: &str| small(&format!("{of}_{axis}"));
         Some([side("x")?, side("y")?, side("z")?])
     };
-    let name = match frame.column("name").ok()?.as_materialized_series().get(row) {
-        Ok(AnyValue::String(name)) => name,
-        _ => return None,
-    };
     Some(TracedKernel {
         id: number("id")?,
-        name,
+        name: text_at(frame, "name", row)?,
         grid: shape("grid"),
         block: shape("block"),
-        start_ns: frame.column("start_ns").ok()?.get(row).ok()?.extract()?,
+        start_ns: i64_at(frame, "start_ns", row)?,
         correlation: number("correlation"),
         device: small("device"),
         stream: small("stream"),

@@ -4,6 +4,9 @@
 //! The tables are those of the sqlite export, and the same code makes a run of them. Here they
 //! are read in order of time, with memory for a window of each table that is being merged.
 //! Parquet has no hashes of its own: of a damaged file as much is read as the engine can decode.
+//!
+//! It stands in the command because this alone may use both sides: the importers' crate has no polars, and the
+//! engine knows no importers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
