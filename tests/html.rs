@@ -88,7 +88,7 @@ fn full_run(dir: &Dir) -> PathBuf {
         label: Some("<b>full</b> & \"run\"".into()),
         ..RunJson::default()
     };
-    let mut made = Made::of(&path, run);
+    let mut made = Made::with_facts(&path, run);
     made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);
     let memory = |time_ns: i64, tag: &'static str, bytes: i64, address: i64| {
         [

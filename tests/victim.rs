@@ -41,7 +41,7 @@ impl When {
         }
     }
 
-    fn of(text: &str) -> When {
+    fn parse(text: &str) -> When {
         let (word, number) = text.split_once(' ').unwrap();
         let number = number.parse().unwrap();
         match word {
@@ -119,19 +119,19 @@ impl Counts {
         Counts(base.cast())
     }
 
-    fn of(&self, lane: usize, table: usize) -> &AtomicU64 {
+    fn counter(&self, lane: usize, table: usize) -> &AtomicU64 {
         // SAFETY: inside the page: there are far fewer than 512 counts.
         unsafe { &*self.0.add(lane * TABLES.len() + table) }
     }
 
     fn add(&self, lane: usize, table: &str) {
         let table = TABLES.iter().position(|known| *known == table).unwrap();
-        self.of(lane, table).fetch_add(1, Ordering::Release);
+        self.counter(lane, table).fetch_add(1, Ordering::Release);
     }
 
     pub fn table(&self, table: usize) -> u64 {
         (0..LANES)
-            .map(|lane| self.of(lane, table).load(Ordering::Acquire))
+            .map(|lane| self.counter(lane, table).load(Ordering::Acquire))
             .sum()
     }
 }
@@ -152,7 +152,7 @@ fn records_until_it_is_killed() {
     if !["abort", "exit"].contains(&role.as_str()) {
         // From before there is anything of the run.
         std::thread::spawn(|| {
-            When::of(&std::env::var(WHEN).unwrap()).wait(Path::new(RUN));
+            When::parse(&std::env::var(WHEN).unwrap()).wait(Path::new(RUN));
             // SAFETY: calls with numbers.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
         });

@@ -135,7 +135,7 @@ fn each_way_to_take_memory_is_a_row_under_its_brick() {
 
     let rows = rows(&path);
     let sizes = [70_001, 80_003, 90_007, 60_013];
-    let found: Vec<(i128, Option<i128>)> = of_sizes(&rows, &sizes)
+    let found: Vec<(i128, Option<i128>)> = with_sizes(&rows, &sizes)
         .map(|row| (row.bytes, row.span))
         .collect();
     let [grow, zero] = ids.map(Some);
@@ -359,7 +359,7 @@ fn a_block_that_cannot_grow_stays_live() {
             memory.dealloc(block, layout);
         }
         rec.finish().unwrap();
-        let bytes: Vec<i128> = of_sizes(&rows(&path), &[50_021])
+        let bytes: Vec<i128> = with_sizes(&rows(&path), &[50_021])
             .map(|row| row.bytes)
             .collect();
         assert_eq!(bytes, [50_021, -50_021, 50_021, -50_021]);
@@ -392,7 +392,7 @@ fn one_recorder_has_them_and_the_next_one_after_it() {
     without.finish().unwrap();
     drop(rec);
     drop(block);
-    assert_eq!(of_sizes(&rows(&path), &[40_009]).count(), 1);
+    assert_eq!(with_sizes(&rows(&path), &[40_009]).count(), 1);
     assert_eq!(rows(&other), []);
 
     let nothing = Allocations::Sampled { mean_bytes: 0 };
@@ -404,7 +404,7 @@ fn one_recorder_has_them_and_the_next_one_after_it() {
     let rec = every(&third).create().unwrap();
     drop(std::hint::black_box(vec![1_u8; 40_009]));
     rec.finish().unwrap();
-    assert_eq!(of_sizes(&rows(&third), &[40_009]).count(), 2);
+    assert_eq!(with_sizes(&rows(&third), &[40_009]).count(), 2);
 }
 
 #[test]
@@ -441,6 +441,6 @@ fn a_forked_child_records_nothing_of_its_own() {
     );
     drop(std::hint::black_box(vec![1_u8; 30_011]));
     rec.finish().unwrap();
-    assert_eq!(of_sizes(&rows(&path), &[30_011]).count(), 4);
-    assert_eq!(of_sizes(&rows(&of_child), &[30_011]).count(), 2);
+    assert_eq!(with_sizes(&rows(&path), &[30_011]).count(), 4);
+    assert_eq!(with_sizes(&rows(&of_child), &[30_011]).count(), 2);
 }

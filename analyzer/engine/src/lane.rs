@@ -24,7 +24,7 @@ pub enum Lane {
 
 impl Lane {
     /// The lane of a row: a row with a device lies on its stream, a wait on the thread that waited.
-    pub fn of(table: &str, frame: &DataFrame, row: usize) -> Lane {
+    pub fn from_row(table: &str, frame: &DataFrame, row: usize) -> Lane {
         let thread = u64_at(frame, "thread", row);
         match u64_at(frame, "device", row) {
             Some(device) if !is_of_thread_first(table) || thread.is_none() => {

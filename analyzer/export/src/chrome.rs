@@ -158,7 +158,7 @@ impl Events<'_> {
         in_use: &mut BTreeMap<(u64, String), i64>,
     ) -> Result<(), ExportError> {
         let name = table.name.as_str();
-        let lane = Lane::of(name, frame, row);
+        let lane = Lane::from_row(name, frame, row);
         let time_ns = i64_at(frame, "time_ns", row);
         let rank = u64_at(frame, "rank", row).filter(|_| self.of_ranks);
         let pid = host_pid(rank.unwrap_or(0));
@@ -278,7 +278,7 @@ impl Events<'_> {
                     if let (Some(end), Some((start_ns, dur_ns)), None) =
                         (ends.get_mut(&id), times, rows::untimed(frame, row))
                     {
-                        *end = Some((Lane::of(&table.name, frame, row), start_ns, dur_ns));
+                        *end = Some((Lane::from_row(&table.name, frame, row), start_ns, dur_ns));
                     }
                 }
                 Ok(())

@@ -134,7 +134,7 @@ impl Events<'_, '_, '_> {
     }
 
     fn span(&mut self, table: &str, frame: &DataFrame, row: usize) -> Result<(), ExportError> {
-        let lane = Lane::of(table, frame, row);
+        let lane = Lane::from_row(table, frame, row);
         let start_ns = i64_at(frame, "start_ns", row).unwrap_or(0);
         let dur_ns = i64_at(frame, "dur_ns", row).unwrap_or(0).max(0);
         let untimed = rows::untimed(frame, row);
@@ -257,7 +257,7 @@ impl Events<'_, '_, '_> {
                 event
             }
             _ => {
-                let lane = Lane::of(table, frame, row);
+                let lane = Lane::from_row(table, frame, row);
                 let track = self.first_track(lane)?;
                 let mut event = self.packets.track_event(Kind::Instant, track);
                 let name = text_at(frame, "name", row).unwrap_or("event");

@@ -72,7 +72,7 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
                     id: u64_at(frame, "id", row).unwrap_or_default(),
                     name: stacks.number(&rows::span_name(&table.name, frame, row)),
                 };
-                let lane = Lane::of(&table.name, frame, row);
+                let lane = Lane::from_row(&table.name, frame, row);
                 lanes.entry(lane).or_default().push(span);
             }
             Ok(())

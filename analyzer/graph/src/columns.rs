@@ -114,7 +114,7 @@ impl Names {
     }
 
     /// The engine's numbers of the texts of a column, as ours.
-    pub(super) fn of_column(
+    pub(super) fn number_column(
         &mut self,
         database: &Database,
         table: &'static str,

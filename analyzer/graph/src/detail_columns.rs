@@ -27,7 +27,7 @@ struct LaunchColumns {
 }
 
 impl Details {
-    pub(super) fn of(
+    pub(super) fn load(
         database: &Database,
         class: Class,
         rows: &Rows,
@@ -49,8 +49,8 @@ impl Details {
                 ],
                 ptx: column("ptx_hash_id")?,
                 reason: column("reason_id")?,
-                hashes: names.of_column(database, "kernels", "ptx_hash")?,
-                reasons: names.of_column(database, "kernels", "reason")?,
+                hashes: names.number_column(database, "kernels", "ptx_hash")?,
+                reasons: names.number_column(database, "kernels", "reason")?,
                 sources: source_names(database, names)?,
             })
         } else {
@@ -126,8 +126,8 @@ fn source_names(
         "ptx",
         "SELECT hash_id, name_id FROM ptx WHERE name IS NOT NULL",
     )?;
-    let hashes = names.of_column(database, "ptx", "hash")?;
-    let texts = names.of_column(database, "ptx", "name")?;
+    let hashes = names.number_column(database, "ptx", "hash")?;
+    let texts = names.number_column(database, "ptx", "name")?;
     let (hash, name) = (rows.numbers("hash_id")?, rows.numbers("name_id")?);
     let mut found: HashMap<u32, String> = HashMap::new();
     for row in 0..rows.len() {

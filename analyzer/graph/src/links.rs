@@ -27,7 +27,7 @@ pub(super) struct Edge {
 }
 
 pub(super) fn edges(database: &Database, names: &mut Names) -> Result<Vec<Edge>, GraphError> {
-    let kinds = names.of_column(database, "edges", "kind")?;
+    let kinds = names.number_column(database, "edges", "kind")?;
     // `from` and `to` are words of SQL.
     let sql = "SELECT \"from\" AS source, \"to\" AS target, kind_id FROM edges";
     let rows = Rows::ask(database, "edges", sql)?;
@@ -47,7 +47,7 @@ pub(super) fn edges(database: &Database, names: &mut Names) -> Result<Vec<Edge>,
 
 pub(super) fn thread_names(database: &Database) -> Result<BTreeMap<u64, String>, GraphError> {
     let mut names = Names::default();
-    let texts = names.of_column(database, "threads", "name")?;
+    let texts = names.number_column(database, "threads", "name")?;
     let rows = Rows::ask(database, "threads", "SELECT thread, name_id FROM threads")?;
     let (thread, name) = (rows.numbers("thread")?, rows.numbers("name_id")?);
     let named = |row| {

@@ -143,11 +143,11 @@ impl Loader {
     fn table(&mut self, database: &Database, source: &Source) -> Result<(), GraphError> {
         let rows = Rows::ask(database, source.table, source.sql)?;
         let [first, second] = source.names;
-        let names = self.names.of_column(database, source.table, first)?;
-        let others = self.names.of_column(database, source.table, second)?;
+        let names = self.names.number_column(database, source.table, first)?;
+        let others = self.names.number_column(database, source.table, second)?;
         let unnamed = self.names.number("?");
         let kinds = match source.class {
-            Class::Brick => self.names.of_column(database, source.table, "kind")?,
+            Class::Brick => self.names.number_column(database, source.table, "kind")?,
             _ => HashMap::new(),
         };
         let column = |name: &str| rows.numbers(name);
@@ -160,7 +160,7 @@ impl Loader {
         let (start, dur) = (column("start_ns")?, column("dur_ns")?);
         let (elements, correlation) = (column("elements")?, column("correlation")?);
         let (is_bound, valid) = (rows.truths("is_bound")?, rows.truths("valid")?);
-        let details = Details::of(database, source.class, &rows, &mut self.names)?;
+        let details = Details::load(database, source.class, &rows, &mut self.names)?;
         let room = self.nodes.len() + rows.len();
         if u32::try_from(room).is_err() {
             return Err(GraphError::TooMany);

@@ -11,10 +11,10 @@ use trueno_model::{Finding, Report};
 use trueno_plugin::Table;
 
 /// Most rows shown of a finding.
-const MOST_ROWS: usize = 12;
+const MAX_ROWS: usize = 12;
 /// Most findings whose rows are looked up; fewer in runs where each look takes its time.
-const MOST: usize = 40;
-const MOST_OF_LARGE: usize = 6;
+const MAX_FINDINGS: usize = 40;
+const MAX_FINDINGS_OF_LARGE: usize = 6;
 const LARGE_ROWS: u64 = 1_000_000;
 
 /// Asks the run, and the tables of the report, for what findings name as their evidence. A query that
@@ -29,7 +29,11 @@ pub fn gather(report: &Report, database: &Database) -> Evidence {
         }
     }
     let is_large = report.header.facts.rows > LARGE_ROWS;
-    let most = if is_large { MOST_OF_LARGE } else { MOST };
+    let most = if is_large {
+        MAX_FINDINGS_OF_LARGE
+    } else {
+        MAX_FINDINGS
+    };
     let mut all: Vec<(usize, usize, &Finding)> = report
         .sections
         .iter()
@@ -50,7 +54,7 @@ pub fn gather(report: &Report, database: &Database) -> Evidence {
     for (section, number, finding) in asked.take(most) {
         let shown = match &finding.evidence {
             Some(Value::String(sql)) => rows(&database, sql),
-            Some(Value::Array(ids)) => of_ids(&database, ids),
+            Some(Value::Array(ids)) => rows_with_ids(&database, ids),
             _ => continue,
         };
         if let Ok(Some(shown)) = shown {
@@ -66,11 +70,11 @@ fn rows(database: &Database, sql: &str) -> Result<Option<Shown>, QueryError> {
 }
 
 /// Rows of the tables of intervals with these ids.
-fn of_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
+fn rows_with_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
     let ids: Vec<u64> = ids
         .iter()
         .filter_map(Value::as_u64)
-        .take(MOST_ROWS)
+        .take(MAX_ROWS)
         .collect();
     if ids.is_empty() {
         return Ok(None);
@@ -96,7 +100,7 @@ fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
         return None;
     }
     let mut table = Table::build("rows");
-    let rows = 0..frame.height().min(MOST_ROWS);
+    let rows = 0..frame.height().min(MAX_ROWS);
     for column in frame.columns() {
         let name = column.name().as_str();
         table = match column.dtype() {
@@ -154,11 +158,11 @@ fn place(rows: &Table) -> Option<Place> {
 /// The interval of the first row's id.
 fn place_of_id(database: &Database, rows: &Table) -> Option<Place> {
     let column = rows.column("id").ok()?;
-    let id = match trueno_model::Cell::of(column, 0) {
+    let id = match trueno_model::Cell::at(column, 0) {
         trueno_model::Cell::U64(id) => id,
         trueno_model::Cell::I64(id) => id as u64,
         _ => return None,
     };
     let ids = [Value::from(id)];
-    of_ids(database, &ids).ok()??.place
+    rows_with_ids(database, &ids).ok()??.place
 }

@@ -22,7 +22,7 @@ pub enum Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// The value in that row of a column.
-    pub fn of(column: &'a Column, row: usize) -> Cell<'a> {
+    pub fn at(column: &'a Column, row: usize) -> Cell<'a> {
         let found = match column {
             Column::I64(c) => c.get(row).map(Cell::I64),
             Column::U64(c) => c.get(row).map(Cell::U64),

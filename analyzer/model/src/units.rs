@@ -23,7 +23,7 @@ pub enum Unit {
 
 impl Unit {
     /// From the name of a column.
-    pub fn of(column: &str) -> Unit {
+    pub fn from_column(column: &str) -> Unit {
         let ends = |with: &str| column == &with[1..] || column.ends_with(with);
         if ends("_bytes_per_s") {
             Unit::BytesPerSecond

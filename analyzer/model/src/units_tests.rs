@@ -16,7 +16,7 @@ fn units_follow_from_the_end_of_the_name() {
         ("calls", Unit::None),
         ("columns", Unit::None),
     ] {
-        assert_eq!(Unit::of(name), unit, "{name}");
+        assert_eq!(Unit::from_column(name), unit, "{name}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// Columns a text takes: the sum over its characters, so that widths of parts add up.
-pub fn of(text: &str) -> usize {
+pub fn measure(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
@@ -34,7 +34,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// At most `max` columns: the middle makes way for `…`, since the ends of
 /// kernel names tell more than their middles.
 pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
-    if of(text) <= max {
+    if measure(text) <= max {
         return Cow::Borrowed(text);
     }
     if max == 0 {
@@ -58,7 +58,7 @@ fn take(chars: impl Iterator<Item = char>, max: usize) -> String {
 
 /// `text` with spaces up to `width` columns, at its left or right.
 pub fn pad(text: &str, width: usize, right_aligned: bool) -> String {
-    let spaces = " ".repeat(width.saturating_sub(of(text)));
+    let spaces = " ".repeat(width.saturating_sub(measure(text)));
     if right_aligned {
         format!("{spaces}{text}")
     } else {
@@ -76,7 +76,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
             let mut word = word;
             loop {
                 let gap = usize::from(!line.is_empty());
-                if of(&line) + gap + of(word) <= width {
+                if measure(&line) + gap + measure(word) <= width {
                     if gap == 1 {
                         line.push(' ');
                     }
@@ -160,8 +160,8 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_wider_than_asked(text in "\\PC{0,60}", max in 2..40_usize) {
-            prop_assert!(of(&shorten(&text, max)) <= max);
-            prop_assert!(wrap(&text, max).iter().all(|line| of(line) <= max));
+            prop_assert!(measure(&shorten(&text, max)) <= max);
+            prop_assert!(wrap(&text, max).iter().all(|line| measure(line) <= max));
         }
 
         #[test]

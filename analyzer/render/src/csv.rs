@@ -22,7 +22,7 @@ pub fn write(table: &Table, mut to: impl Write) -> io::Result<()> {
     for row in 0..table.rows() {
         for (i, column) in columns.iter().enumerate() {
             separator(i, &mut to)?;
-            match Cell::of(column, row) {
+            match Cell::at(column, row) {
                 Cell::Null => {}
                 Cell::I64(value) => write!(to, "{value}")?,
                 Cell::U64(value) => write!(to, "{value}")?,

@@ -302,7 +302,7 @@ fn grid(
     let widths: Vec<usize> = (0..headings.len())
         .map(|at| {
             rows.iter()
-                .map(|row| width::of(&row[at]))
+                .map(|row| width::measure(&row[at]))
                 .chain([headings[at].len()])
                 .max()
                 .unwrap_or(0)

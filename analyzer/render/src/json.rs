@@ -253,7 +253,11 @@ impl Serialize for AsJson<'_, Table> {
             unit: Option<&'static str>,
         }
         let head = |(name, column): (&'_ str, &Column)| {
-            (name.to_owned(), column.ty().name(), Unit::of(name).symbol())
+            (
+                name.to_owned(),
+                column.ty().name(),
+                Unit::from_column(name).symbol(),
+            )
         };
         let heads: Vec<_> = self.0.columns().map(head).collect();
         let heads: Vec<Head<'_>> = heads
@@ -296,7 +300,7 @@ struct Row<'a> {
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.columns.iter().map(|column| Cell::of(column, self.row)))
+        to.collect_seq(self.columns.iter().map(|column| Cell::at(column, self.row)))
     }
 }
 

@@ -45,7 +45,7 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
     let mut unknown = 0;
     for row in shown..table.rows() {
         let kind = kinds.and_then(|kinds| kinds.get(row)).unwrap_or("");
-        match Cell::of(shares, row).number() {
+        match Cell::at(shares, row).number() {
             Some(share) => *sums.entry(kind).or_default() += share,
             None => unknown += 1,
         }

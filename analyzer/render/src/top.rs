@@ -114,7 +114,7 @@ impl Top {
         let mut last = None;
         let lines = lines(table).into_iter().enumerate();
         let lines = lines.map(|(row, line)| {
-            let of = match group.map(|column| Cell::of(column, row)) {
+            let of = match group.map(|column| Cell::at(column, row)) {
                 Some(Cell::U64(of)) => Some(of),
                 _ => None,
             };
@@ -147,7 +147,7 @@ fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {
 /// The rows of a table; a column that is not there is empty.
 fn lines(table: &Table) -> Vec<Line> {
     let column = |name: &str| -> Option<&Column> { table.column(name).ok() };
-    let text = |name: &str, row: usize| match column(name).map(|column| Cell::of(column, row)) {
+    let text = |name: &str, row: usize| match column(name).map(|column| Cell::at(column, row)) {
         Some(Cell::Text(text)) => text.to_owned(),
         _ => String::new(),
     };
@@ -157,11 +157,11 @@ fn lines(table: &Table) -> Vec<Line> {
         scope_kind: text("scope_kind", row),
         scope: text("scope", row),
         severity: text("severity", row),
-        gain_ns: match column("gain_ns").map(|column| Cell::of(column, row)) {
+        gain_ns: match column("gain_ns").map(|column| Cell::at(column, row)) {
             Some(Cell::I64(ns)) => Some(ns),
             _ => None,
         },
-        gain_share: match column("gain_share").map(|column| Cell::of(column, row)) {
+        gain_share: match column("gain_share").map(|column| Cell::at(column, row)) {
             Some(Cell::F64(share)) if share.is_finite() => Some(share),
             _ => None,
         },

@@ -68,7 +68,7 @@ impl View {
             view.bars = Some((
                 name.to_owned(),
                 (0..rows)
-                    .map(|row| Cell::of(column, row).number())
+                    .map(|row| Cell::at(column, row).number())
                     .collect(),
             ));
         }
@@ -77,12 +77,12 @@ impl View {
 }
 
 fn view_column(name: &str, column: &Column, rows: usize) -> ViewColumn {
-    let unit = Unit::of(name);
+    let unit = Unit::from_column(name);
     let cells = if is_position(name) {
         positions(column, rows)
     } else {
         (0..rows)
-            .map(|row| units::show(Cell::of(column, row), unit))
+            .map(|row| units::show(Cell::at(column, row), unit))
             .collect()
     };
     let right_aligned = !matches!(column, Column::Text(_) | Column::Bool(_));
@@ -112,7 +112,7 @@ fn is_position(name: &str) -> bool {
 
 /// All in one unit, so that they can be compared line by line.
 fn positions(column: &Column, rows: usize) -> Vec<String> {
-    let at = |row: usize| Cell::of(column, row).number();
+    let at = |row: usize| Cell::at(column, row).number();
     let largest = (0..rows)
         .filter_map(at)
         .fold(0.0, |largest: f64, value| largest.max(value.abs()));

@@ -38,7 +38,7 @@ fn save(args: &GoldenSaveArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         None => CategoryRules::default(),
     };
     let run = Run::open(&args.run)?;
-    let golden = Golden::of(&run, &args.run.display().to_string(), &rules)?;
+    let golden = Golden::from_run(&run, &args.run.display().to_string(), &rules)?;
     if golden.is_empty() {
         stderr.warn("the run holds nothing to compare with later: no golden file was written");
         return Ok(exit::NOT_MEASURABLE);
@@ -87,7 +87,7 @@ fn list(args: &GoldenListArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         }
     }
     files.sort();
-    let files: Vec<Listed> = files.iter().map(|file| Listed::of(file)).collect();
+    let files: Vec<Listed> = files.iter().map(|file| Listed::read(file)).collect();
     let text = match args.result.is_json() {
         true => serde_json::to_string_pretty(&files)? + "\n",
         false => listed(&files),

@@ -33,7 +33,7 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette) -> anyhow::Result<u8
         .entries
         .iter()
         .map(|entry| {
-            let mut row = Row::of(entry, &registry);
+            let mut row = Row::from_entry(entry, &registry);
             if verbose > 0
                 && let Some(plugin) = row.id.and_then(|id| registry.get(id))
                 && entry.status == Status::Ok
@@ -114,7 +114,7 @@ struct InputRow<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(entry: &'a Entry, registry: &'a Registry) -> Row<'a> {
+    fn from_entry(entry: &'a Entry, registry: &'a Registry) -> Row<'a> {
         let (status, why) = status(&entry.status);
         let id = entry.id.as_deref();
         let plugin = id

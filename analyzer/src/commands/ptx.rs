@@ -43,7 +43,7 @@ pub fn ptx(args: &PtxArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         ),
         Found::NoSource => {
             if args.launches {
-                let of_name = launches.of_kernel(which);
+                let of_name = launches.filter_kernel(which);
                 let text = if args.result.is_json() {
                     format!("{:#}\n", json!({"hash": null, "launches": of_name.json()}))
                 } else {
@@ -65,7 +65,7 @@ pub fn ptx(args: &PtxArgs, stderr: &Stderr) -> anyhow::Result<u8> {
             near.join(", ")
         ),
     };
-    let used = launches.of_source(&hash);
+    let used = launches.filter_source(&hash);
     let source = match run.kernel_source(&hash) {
         _ if args.launches => None,
         Ok((text, true)) => Some(text),

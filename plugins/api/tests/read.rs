@@ -55,7 +55,7 @@ fn offsets_of_batch_and_column_add_up_for_every_type() {
                 let batch = Batch {
                     offset: batch_offset as i64,
                     length: rows as i64,
-                    ..Batch::of(columns.collect())
+                    ..Batch::new(columns.collect())
                 };
                 let table = Producer::new(fields.clone(), vec![batch]).read().unwrap();
                 assert_eq!(table.rows(), rows);
@@ -94,7 +94,7 @@ fn a_validity_may_be_missing_or_uncounted() {
             null_count,
             ..Cells::new(0, 3, vec![validity, i64s(&[7, 8, 9])])
         };
-        numbers(vec![Batch::of(vec![cells])])
+        numbers(vec![Batch::new(vec![cells])])
     };
     let read = |producer: Producer| {
         producer
@@ -128,20 +128,20 @@ fn what_lies_under_a_null_does_not_reach_the_values() {
         null_count: 1,
         ..Cells::new(0, 2, vec![bits(&[false, true]), i64s(&[666, 1])])
     };
-    let table = numbers(vec![Batch::of(vec![cells])]).read().unwrap();
+    let table = numbers(vec![Batch::new(vec![cells])]).read().unwrap();
     assert_eq!(table.i64("x").unwrap().values(), [0, 1]);
     assert!(table.i64("x").unwrap().has_nulls());
 }
 
 #[test]
 fn empty_batches_may_lack_their_buffers() {
-    let empty = || Batch::of(vec![Cells::new(0, 0, vec![None, None])]);
-    let full = |x| Batch::of(vec![Cells::new(0, 1, vec![None, i64s(&[x])])]);
+    let empty = || Batch::new(vec![Cells::new(0, 0, vec![None, None])]);
+    let full = |x| Batch::new(vec![Cells::new(0, 1, vec![None, i64s(&[x])])]);
     let table = numbers(vec![empty(), full(1), empty(), full(2)])
         .read()
         .unwrap();
     assert_eq!(table.i64("x").unwrap().values(), [1, 2]);
-    let text = Batch::of(vec![Cells::new(0, 2, vec![None, i64s(&[0, 0, 0]), None])]);
+    let text = Batch::new(vec![Cells::new(0, 2, vec![None, i64s(&[0, 0, 0]), None])]);
     let table = Producer::new(vec![("t", c"U")], vec![text]).read().unwrap();
     assert_eq!(
         table.text("t").unwrap().iter().collect::<Vec<_>>(),
@@ -169,7 +169,7 @@ fn buffers_need_not_be_aligned() {
             shift,
             ..Cells::new(0, 2, vec![None, i64s(&[0, 1, 3]), Some(b"abc".to_vec())])
         };
-        let table = Producer::new(vec![("x", c"l"), ("t", c"U")], vec![Batch::of(vec![x, t])])
+        let table = Producer::new(vec![("x", c"l"), ("t", c"U")], vec![Batch::new(vec![x, t])])
             .read()
             .unwrap();
         assert_eq!(table.to_string(), "x  t\n2  a\n3  bc\n");
@@ -178,7 +178,7 @@ fn buffers_need_not_be_aligned() {
 
 #[test]
 fn a_failing_stream_is_quoted_though_its_text_dies_with_it() {
-    let batch = || Batch::of(vec![Cells::new(0, 1, vec![None, i64s(&[1])])]);
+    let batch = || Batch::new(vec![Cells::new(0, 1, vec![None, i64s(&[1])])]);
     let producer = numbers(vec![batch(), batch()]).with(|it| it.fail_at = Some(1));
     assert_eq!(
         refusal(&producer),
@@ -193,7 +193,7 @@ fn a_failing_stream_is_quoted_though_its_text_dies_with_it() {
 
 #[test]
 fn a_moved_stream_reads_as_before() {
-    let producer = numbers(vec![Batch::of(vec![Cells::new(
+    let producer = numbers(vec![Batch::new(vec![Cells::new(
         0,
         1,
         vec![None, i64s(&[5])],
@@ -255,7 +255,7 @@ fn arrays_that_contradict_themselves_are_refused() {
     let one = |cells: Cells| {
         refusal(&numbers(vec![Batch {
             length: 3,
-            ..Batch::of(vec![cells])
+            ..Batch::new(vec![cells])
         }]))
     };
     assert_eq!(
@@ -297,23 +297,23 @@ fn arrays_that_contradict_themselves_are_refused() {
     assert!(
         batch(Batch {
             length: -5,
-            ..Batch::of(vec![sound()])
+            ..Batch::new(vec![sound()])
         })
         .contains("length -5")
     );
     assert!(
         batch(Batch {
             offset: i64::MAX,
-            ..Batch::of(vec![sound()])
+            ..Batch::new(vec![sound()])
         })
         .contains("length 3 and offset 9223372036854775807")
     );
-    assert!(batch(Batch::of(vec![])).contains("has 0 columns, its schema has 1"));
-    assert!(batch(Batch::of(vec![sound(), sound()])).contains("has 2 columns, its schema has 1"));
+    assert!(batch(Batch::new(vec![])).contains("has 0 columns, its schema has 1"));
+    assert!(batch(Batch::new(vec![sound(), sound()])).contains("has 2 columns, its schema has 1"));
     let null_row = Batch {
         null_count: 1,
         validity: bits(&[true, false, true]),
-        ..Batch::of(vec![sound()])
+        ..Batch::new(vec![sound()])
     };
     assert_eq!(
         batch(null_row),
@@ -322,7 +322,7 @@ fn arrays_that_contradict_themselves_are_refused() {
     let starts_later = Batch {
         offset: 1,
         length: 2,
-        ..Batch::of(vec![Cells {
+        ..Batch::new(vec![Cells {
             length: 2,
             ..sound()
         }])
@@ -334,7 +334,7 @@ fn arrays_that_contradict_themselves_are_refused() {
     let no_null_row = Batch {
         null_count: -1,
         validity: bits(&[true; 3]),
-        ..Batch::of(vec![sound()])
+        ..Batch::new(vec![sound()])
     };
     assert_eq!(numbers(vec![no_null_row]).read().unwrap().rows(), 3);
     let twice = Producer::new(vec![("x", c"l"), ("x", c"g")], vec![]);
@@ -349,7 +349,7 @@ fn text_is_utf8_wherever_it_can_be_seen() {
             null_count: -1,
             ..Cells::new(0, rows, vec![valid, i64s(ends), Some(bytes.to_vec())])
         };
-        Producer::new(vec![("t", c"U")], vec![Batch::of(vec![cells])])
+        Producer::new(vec![("t", c"U")], vec![Batch::new(vec![cells])])
     };
     assert_eq!(
         refusal(&text(&[0, 1, 3], b"a\xff\xfe", None)),
@@ -375,7 +375,7 @@ fn text_is_utf8_wherever_it_can_be_seen() {
 #[test]
 fn columns_are_contiguous_over_batches() {
     let batch =
-        |values: &[i64]| Batch::of(vec![Cells::new(0, values.len(), vec![None, i64s(values)])]);
+        |values: &[i64]| Batch::new(vec![Cells::new(0, values.len(), vec![None, i64s(values)])]);
     let table = numbers(vec![batch(&[1, 2]), batch(&[3]), batch(&[4, 5])])
         .read()
         .unwrap();

@@ -65,7 +65,7 @@ pub fn idle(facts: &Facts) -> TableBuilder {
                 .iter()
                 .filter(|gap| gap.device == *device && gap.cause == cause);
             let longest = of.map(|gap| gap.dur_ns()).max();
-            let (n, ns) = facts.idle.of_cause(*device, cause);
+            let (n, ns) = facts.idle.total(*device, cause);
             if let Some(longest) = longest {
                 let share = (last > first).then(|| ns as f64 / last.saturating_sub(*first) as f64);
                 rows.push((Idle::device_name(*device), cause, n, ns, share, longest));

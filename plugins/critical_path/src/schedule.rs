@@ -43,11 +43,12 @@ pub fn retime_kept<const K: usize>(
     for stretch in graph.order() {
         let lane = graph.segments.lane(stretch.start);
         let before = graph.lane_before(stretch.start, lane);
-        let mut before_ns = before.map_or([0; K], |segment| of_kept(graph, kept_ns, segment));
+        let mut before_ns =
+            before.map_or([0; K], |segment| kept_release_ns(graph, kept_ns, segment));
         for segment in stretch.clone() {
             let of = |source: u32, link: Link| match link {
                 Link::Lane => before_ns,
-                Link::Dependency(_) => of_kept(graph, kept_ns, source),
+                Link::Dependency(_) => kept_release_ns(graph, kept_ns, source),
             };
             let start_ns = begin(graph, scenario, of, segment, lane);
             before_ns = add(start_ns, needed(graph, scenario, segment, lane));
@@ -60,7 +61,11 @@ pub fn retime_kept<const K: usize>(
 
 /// Release time of a segment in [`Graph::kept`]; 0 of any other.
 #[inline]
-fn of_kept<const K: usize>(graph: &Graph<'_>, kept_ns: &[[i64; K]], segment: u32) -> [i64; K] {
+fn kept_release_ns<const K: usize>(
+    graph: &Graph<'_>,
+    kept_ns: &[[i64; K]],
+    segment: u32,
+) -> [i64; K] {
     let place = graph.kept().rank(segment);
     place.map_or([0; K], |place| kept_ns[place])
 }
@@ -155,7 +160,9 @@ pub fn walls_ns<const K: usize>(
     kept_ns: &mut Vec<[i64; K]>,
 ) -> [[i64; K]; 2] {
     retime_kept(graph, scenario, kept_ns);
-    let connected = connected_ns(graph, scenario, |segment| of_kept(graph, kept_ns, segment));
+    let connected = connected_ns(graph, scenario, |segment| {
+        kept_release_ns(graph, kept_ns, segment)
+    });
     [connected, background_ns(graph, scenario)]
 }
 

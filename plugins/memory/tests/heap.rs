@@ -44,7 +44,7 @@ struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    fn of(rows: &'a [Row]) -> Self {
+    fn new(rows: &'a [Row]) -> Self {
         Self {
             rows,
             ends: &[],
@@ -119,7 +119,7 @@ fn the_heap_is_a_place_of_its_own_and_counted_once() {
         exact(30, -100, 8192),
         exact(40, -77, 999),
     ];
-    let output = Made::of(&rows).output();
+    let output = Made::new(&rows).output();
     assert_eq!(
         output.table("places").to_string(),
         "place  peak_bytes  peak_ns  before_bytes  end_bytes  end_blocks  allocations  allocated_bytes  releases  released_bytes  allocations_per_s  allocated_bytes_per_s\n\
@@ -143,7 +143,7 @@ fn samples_are_scaled_and_every_figure_says_that_it_is_an_estimate() {
         rows.push(sample(1000 + 10 * at, -10, 4096 + 64 * at as u64));
     }
     rows.push(sample(2000, 1_000_000, 1 << 20));
-    let output = Made::of(&rows).output();
+    let output = Made::new(&rows).output();
     let place = "heap (estimated, 1 sample in 1000 B)";
     for table in [
         "places",
@@ -196,7 +196,7 @@ fn samples_are_scaled_and_every_figure_says_that_it_is_an_estimate() {
 #[test]
 fn one_sample_of_all_sizes_is_still_an_estimate() {
     // Certain to be taken: its weight is 1, and others may have been missed all the same.
-    let output = Made::of(&[sample(10, 1 << 40, 64)]).output();
+    let output = Made::new(&[sample(10, 1 << 40, 64)]).output();
     let places = output.table("places").text("place").unwrap();
     assert!(places.value(0).contains("estimated"));
     assert_eq!(
@@ -209,7 +209,7 @@ fn one_sample_of_all_sizes_is_still_an_estimate() {
 fn a_broken_weight_is_left_out_and_said() {
     let mut row = sample(10, 64, 64);
     row.4 = Some(0.2);
-    let output = Made::of(&[row, exact(20, 8, 8)]).output();
+    let output = Made::new(&[row, exact(20, 8, 8)]).output();
     assert_eq!(output.table("places").rows(), 1);
     assert!(output.finding("left_out").is_some());
 }
@@ -219,7 +219,7 @@ fn dropped_rows_are_a_warning() {
     let rows = [exact(10, 64, 64)];
     let made = Made {
         dropped: 3,
-        ..Made::of(&rows)
+        ..Made::new(&rows)
     };
     let output = made.output();
     let found = output.finding("rows_missing").unwrap();
@@ -241,7 +241,7 @@ fn a_window_begins_with_what_is_live_and_counts_only_its_own() {
     let made = Made {
         window: Some((100, 200)),
         ends: &[95, 190, 290],
-        ..Made::of(&rows)
+        ..Made::new(&rows)
     };
     let output = made.output();
     assert_eq!(
@@ -282,7 +282,7 @@ fn where_nothing_happens_in_a_window_it_shows_what_was_live() {
     let rows = [exact(10, 1000, 0x1000), exact(500, -1000, 0x1000)];
     let made = Made {
         window: Some((100, 200)),
-        ..Made::of(&rows)
+        ..Made::new(&rows)
     };
     let output = made.output();
     let places = output.table("places");
@@ -302,12 +302,12 @@ fn a_window_over_everything_changes_nothing() {
     let ends: Vec<i64> = (1..20).map(|at| at * 100).collect();
     let all = Made {
         ends: &ends,
-        ..Made::of(&rows)
+        ..Made::new(&rows)
     };
     let part = Made {
         window: Some((-1, 999_999_999)),
         ends: &ends,
-        ..Made::of(&rows)
+        ..Made::new(&rows)
     };
     let (all, part) = (all.output(), part.output());
     for table in [

@@ -62,7 +62,7 @@ fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {
 }
 
 /// Of the first place: peak and its time, before, end.
-fn of(output: &Output) -> [Option<i64>; 4] {
+fn first_place(output: &Output) -> [Option<i64>; 4] {
     ["peak_bytes", "peak_ns", "before_bytes", "end_bytes"]
         .map(|column| output.table("places").i64(column).unwrap().get(0))
 }
@@ -86,7 +86,10 @@ const TOTALS: [Total; 3] = [
 #[test]
 fn a_total_makes_live_bytes_absolute() {
     let output = run(&ROWS, &TOTALS, None);
-    assert_eq!(of(&output), [Some(1150), Some(20), Some(1000), Some(1050)]);
+    assert_eq!(
+        first_place(&output),
+        [Some(1150), Some(20), Some(1000), Some(1050)]
+    );
     assert_eq!(
         titles(&output),
         ["gpu0: 1.15 kB live at the peak, 1.00 kB of them taken before the recording began"]
@@ -137,7 +140,7 @@ fn without_a_total_the_peak_counts_from_when_the_recording_began() {
         (&doubled, &[(10, "gpu0 allocated", 1100.0)]),
     ] {
         let output = run(rows, totals, None);
-        assert_eq!(of(&output)[2], None, "{totals:?}");
+        assert_eq!(first_place(&output)[2], None, "{totals:?}");
         let title = titles(&output)[0];
         assert!(
             title.contains("at the peak since the recording began,"),
@@ -157,11 +160,14 @@ fn what_was_there_before_can_be_given_back() {
         (20, "gpu0 allocated", 800.0),
     ];
     let output = run(&rows, &totals, None);
-    assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(800)]);
+    assert_eq!(
+        first_place(&output),
+        [Some(1100), Some(10), Some(1000), Some(800)]
+    );
     assert!(output.table("problems").is_empty());
     // Not known: the release changes nothing, and is said.
     let output = run(&rows, &[], None);
-    assert_eq!(of(&output), [Some(100), Some(10), None, Some(100)]);
+    assert_eq!(first_place(&output), [Some(100), Some(10), None, Some(100)]);
     assert_eq!(output.table("problems").rows(), 1);
 }
 
@@ -169,7 +175,7 @@ fn what_was_there_before_can_be_given_back() {
 fn totals_that_the_rows_do_not_come_to_are_said() {
     let totals = [TOTALS[0], (20, "gpu0 allocated", 1250.0), TOTALS[2]];
     let output = run(&ROWS, &totals, None);
-    assert_eq!(of(&output)[2], Some(1000));
+    assert_eq!(first_place(&output)[2], Some(1000));
     let measures = output.table("measures");
     let detail = measures.text("detail").unwrap().value(0);
     assert!(detail.contains("1 of 3 totals"), "{detail}");
@@ -178,10 +184,16 @@ fn totals_that_the_rows_do_not_come_to_are_said() {
 #[test]
 fn a_window_begins_with_what_was_live() {
     let output = run(&ROWS, &TOTALS, Some((15, 40)));
-    assert_eq!(of(&output), [Some(1150), Some(20), Some(1000), Some(1050)]);
+    assert_eq!(
+        first_place(&output),
+        [Some(1150), Some(20), Some(1000), Some(1050)]
+    );
     // Before all rows but those of the total.
     let output = run(&ROWS, &TOTALS, Some((5, 15)));
-    assert_eq!(of(&output), [Some(1100), Some(10), Some(1000), Some(1100)]);
+    assert_eq!(
+        first_place(&output),
+        [Some(1100), Some(10), Some(1000), Some(1100)]
+    );
     let measures = output.table("measures");
     let detail = measures.text("detail").unwrap().value(0);
     assert!(
@@ -191,7 +203,10 @@ fn a_window_begins_with_what_was_live() {
     // Only releases: the peak is what it begins with.
     let rows = [(10, Some(0), -100, Some(7))];
     let output = run(&rows, &[(10, "gpu0 allocated", 900.0)], None);
-    assert_eq!(of(&output), [Some(1000), Some(0), Some(1000), Some(900)]);
+    assert_eq!(
+        first_place(&output),
+        [Some(1000), Some(0), Some(1000), Some(900)]
+    );
 }
 
 #[test]

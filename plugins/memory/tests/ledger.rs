@@ -42,20 +42,20 @@ impl Plain {
         match event.address {
             None => {
                 self.loose[event.tag] += event.bytes;
-                if event.bytes < 0 && self.of(event.tag) < 0 {
+                if event.bytes < 0 && self.live_bytes(event.tag) < 0 {
                     why.push(Suspect::Negative);
                 }
             }
             Some(address) if event.bytes > 0 => {
                 let before = self.blocks.len();
-                let before_bytes = self.of(event.tag);
+                let before_bytes = self.live_bytes(event.tag);
                 self.blocks
                     .retain(|block| (block.0, block.1) != (event.tag, address));
                 if self.blocks.len() < before {
                     why.push(Suspect::Doubled);
                 }
                 self.blocks.push((event.tag, address, event.bytes));
-                if self.of(event.tag) < before_bytes && self.of(event.tag) < 0 {
+                if self.live_bytes(event.tag) < before_bytes && self.live_bytes(event.tag) < 0 {
                     why.push(Suspect::Negative);
                 }
             }
@@ -73,7 +73,7 @@ impl Plain {
                         if block.2 + event.bytes != 0 {
                             why.push(Suspect::OtherSize);
                         }
-                        if self.of(block.0) < 0 {
+                        if self.live_bytes(block.0) < 0 {
                             why.push(Suspect::Negative);
                         }
                     }
@@ -84,7 +84,7 @@ impl Plain {
         why
     }
 
-    fn of(&self, tag: usize) -> i64 {
+    fn live_bytes(&self, tag: usize) -> i64 {
         let blocks = self.blocks.iter().filter(|block| block.0 == tag);
         self.loose[tag] + blocks.map(|block| block.2).sum::<i64>()
     }
@@ -101,7 +101,7 @@ proptest! {
             prop_assert_eq!(&applied.suspects, &plain.apply(event));
             for tag in 0..3 {
                 let live = ledger.by_tag().get(&tag).copied().unwrap_or(0);
-                prop_assert_eq!(live, i128::from(plain.of(tag)));
+                prop_assert_eq!(live, i128::from(plain.live_bytes(tag)));
             }
             prop_assert_eq!(ledger.total(), sum);
             let mut blocks: Vec<_> = ledger.blocks().map(|block| (block.tag, block.address, block.bytes)).collect();

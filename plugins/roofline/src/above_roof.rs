@@ -9,7 +9,7 @@ use trueno_analysis::roofline::model::{Place, Roof, Work, place, why_above};
 use trueno_plugin::{agreeing, counted};
 
 use crate::nesting::Standing;
-use crate::points::{Point, Sum, of_row, roof};
+use crate::points::{Point, Sum, labelled_work, roof};
 use crate::rows::Rows;
 
 /// A roof that a point may be held against.
@@ -54,7 +54,7 @@ pub fn give_places(
                 continue;
             }
             let dur_ns = row.end_ns - row.start_ns;
-            for (label, flops, bytes) in of_row(rows, row) {
+            for (label, flops, bytes) in labelled_work(rows, row) {
                 let work = Work {
                     flops,
                     bytes,

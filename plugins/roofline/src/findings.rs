@@ -19,7 +19,7 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Findings about points, which are ordered by time.
-pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Finding> {
+pub fn point_findings(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Finding> {
     let mut out = Vec::new();
     if points.is_empty() && has_rows {
         out.push(
@@ -112,7 +112,7 @@ pub fn of_points(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Findin
 }
 
 /// Efficiencies that stand on a ceiling in doubt.
-pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
+pub fn ceiling_finding(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     let placed: Vec<&&Point> = points
         .iter()
         .filter(|point| point.efficiency().is_some())
@@ -150,7 +150,7 @@ pub fn of_ceilings(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
 }
 
 /// Names for which a wider instruction set is not faster.
-pub fn of_backends(entries: &[Entry]) -> Option<Finding> {
+pub fn backend_finding(entries: &[Entry]) -> Option<Finding> {
     let idle: Vec<&Entry> = entries
         .iter()
         .filter(|entry| entry.pays == Some(false))

@@ -86,11 +86,12 @@ impl Plugin for Roofline {
         let mut compared = backends::entries(&rows, &standing, &points, false);
         if options.compare_backends {
             rows.lanes.clear();
-            compared.extend(of_baseline(run, &options)?);
+            compared.extend(baseline_entries(run, &options)?);
             let compared = backends::compare(compared);
             run.emit(tables::backends(&compared))?;
             return run.finding(
-                findings::of_backends(&compared).unwrap_or_else(|| findings::no_idle(&compared)),
+                findings::backend_finding(&compared)
+                    .unwrap_or_else(|| findings::no_idle(&compared)),
             );
         }
         let summary = summary::summary(&mut rows, &standing, &points);
@@ -98,7 +99,7 @@ impl Plugin for Roofline {
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();
         let excluded = not_measurable::rows(&mut rows, &points);
-        compared.extend(of_baseline(run, &options)?);
+        compared.extend(baseline_entries(run, &options)?);
         let compared = backends::compare(compared);
 
         let memory = options.memory.to_lowercase();
@@ -112,13 +113,13 @@ impl Plugin for Roofline {
         run.emit(tables::ceilings_used(&ordered, &limits))?;
         run.emit(tables::backends(&compared))?;
         run.emit(tables::at_roof(&summary::at_roof(&points), &rows.texts))?;
-        for finding in findings::of_points(&ordered, &rows.texts, has_rows) {
+        for finding in findings::point_findings(&ordered, &rows.texts, has_rows) {
             run.finding(finding)?;
         }
-        if let Some(finding) = findings::of_ceilings(&ordered, &limits) {
+        if let Some(finding) = findings::ceiling_finding(&ordered, &limits) {
             run.finding(finding)?;
         }
-        if let Some(finding) = findings::of_backends(&compared) {
+        if let Some(finding) = findings::backend_finding(&compared) {
             run.finding(finding)?;
         }
         if let Some(roofs) = tables::roofs(&ordered, &limits) {
@@ -137,7 +138,7 @@ impl Plugin for Roofline {
 }
 
 /// The baseline's entries, against its own ceilings; none without a baseline.
-fn of_baseline(run: &mut Run, options: &Options) -> Result<Vec<backends::Entry>> {
+fn baseline_entries(run: &mut Run, options: &Options) -> Result<Vec<backends::Entry>> {
     let input = ceilings::BASELINE_CEILINGS.name();
     let limits = ceilings::Ceilings::read(run, input, options.nominal)?;
     let mut rows = rows::load(run, "baseline_")?;

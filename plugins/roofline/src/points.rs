@@ -89,7 +89,10 @@ impl Point {
 }
 
 /// Work of a row under each of its labels.
-pub fn of_row<'a>(rows: &'a Rows, row: &'a WorkRow) -> impl Iterator<Item = (u32, f64, f64)> + 'a {
+pub fn labelled_work<'a>(
+    rows: &'a Rows,
+    row: &'a WorkRow,
+) -> impl Iterator<Item = (u32, f64, f64)> + 'a {
     let declared = (row.label != NONE).then_some((row.label, row.flops, row.bytes));
     let counted = (row.counted != NONE).then(|| {
         let counted = &rows.counted[row.counted as usize];
@@ -117,7 +120,7 @@ pub fn points(
                 }
                 continue;
             }
-            for (label, flops, bytes) in of_row(rows, row) {
+            for (label, flops, bytes) in labelled_work(rows, row) {
                 sums[label as usize].add(dur_ns, flops, bytes);
             }
         }

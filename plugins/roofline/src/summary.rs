@@ -9,7 +9,7 @@ use trueno_analysis::intervals::IntervalSetBuilder;
 
 use crate::label::{Group, Source};
 use crate::nesting::Standing;
-use crate::points::{Point, Sum, of_row};
+use crate::points::{Point, Sum, labelled_work};
 use crate::rows::Rows;
 
 /// Sums over innermost rows with work.
@@ -98,10 +98,10 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
             }
             let of = |work: &(u32, f64, f64)| points[work.0 as usize].sound().is_some();
             // What was counted comes last; it is preferred where it has a place.
-            let Some(last) = of_row(rows, row).last() else {
+            let Some(last) = labelled_work(rows, row).last() else {
                 continue;
             };
-            let best = of_row(rows, row).filter(of).last().unwrap_or(last);
+            let best = labelled_work(rows, row).filter(of).last().unwrap_or(last);
             figures.add(row.start_ns, row.end_ns);
             if of(&best) {
                 placed.add(row.start_ns, row.end_ns);

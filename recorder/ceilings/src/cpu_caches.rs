@@ -135,7 +135,7 @@ pub(super) fn working_sets(caches: &[CpuCache], threads: u32, processors: u32) -
 /// the level, as STREAM asks for. Over four times the level in all, a cache of 32 MiB that does not
 /// simply drop the oldest line made memory look 9 to 12 % faster than over 384 MiB and 1 GiB.
 fn memory_bytes(caches: &[CpuCache], threads: u32, processors: u32) -> u64 {
-    const LEAST: u64 = 64 << 20;
+    const MIN_BYTES: u64 = 64 << 20;
     // Of a machine that does not tell its caches: more than almost any has.
     const UNKNOWN: u64 = 1 << 30;
     let Some(last) = caches.last() else {
@@ -146,7 +146,7 @@ fn memory_bytes(caches: &[CpuCache], threads: u32, processors: u32) -> u64 {
     } else {
         processors.div_ceil(last.shared_by)
     };
-    (12 * last.bytes * u64::from(instances)).max(LEAST)
+    (12 * last.bytes * u64::from(instances)).max(MIN_BYTES)
 }
 
 #[cfg(test)]

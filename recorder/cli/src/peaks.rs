@@ -93,7 +93,7 @@ const NOT_MEASURABLE: u8 = 3;
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
     if args.gpu {
-        return of_gpus(args);
+        return measure_gpus(args);
     }
     // Before seconds are spent on what nobody can have.
     let joining = match &args.into {
@@ -157,7 +157,7 @@ fn join(joining: Attachment, run: &Path, peaks: &CpuCeilings) -> Result<(), Atta
     Ok(())
 }
 
-fn of_gpus(args: &Args) -> Result<u8, Failure> {
+fn measure_gpus(args: &Args) -> Result<u8, Failure> {
     let usual = GpuEffort::default();
     let effort = GpuEffort {
         repetitions: args.repetitions.unwrap_or(usual.repetitions),

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 /// The program's end is held up so long at most: a kernel may never return. In parts, of which a machine that stands still
 /// for a while uses up one.
-const MOST: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const PARTS: u32 = 100;
 
 /// Has the recording closed when the program returns or calls `exit`.
@@ -36,7 +36,7 @@ extern "C" fn ending() {
         };
         session.enter(Phase::Closing);
         session.pool.wake();
-        if !(0..PARTS).any(|_| session.wait_for(Phase::Closed, MOST / PARTS)) {
+        if !(0..PARTS).any(|_| session.wait_for(Phase::Closed, MAX_WAIT / PARTS)) {
             session.note(
                 Severity::Warning,
                 "closing_took_too_long",

@@ -136,7 +136,7 @@ pub(super) fn missing(
         let mut found = Vec::new();
         for table in &run.facts().tables {
             if tables.has(prefix, &table.name) {
-                found.extend(of_table(table));
+                found.extend(missing_rows(table));
             }
         }
         // Of which tables they would have been is not recorded.
@@ -160,7 +160,7 @@ pub(super) fn missing(
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-fn of_table(table: &TableFacts) -> Vec<String> {
+fn missing_rows(table: &TableFacts) -> Vec<String> {
     let mut found = Vec::new();
     match (table.rows_lost, table.rows_expected) {
         (Some(0), _) => {}
@@ -207,14 +207,14 @@ mod tests {
             dropped,
             ..TableFacts::default()
         };
-        assert!(of_table(&table(Some(0), Some(0))).is_empty());
-        assert!(of_table(&table(Some(0), None)).is_empty());
+        assert!(missing_rows(&table(Some(0), Some(0))).is_empty());
+        assert!(missing_rows(&table(Some(0), None)).is_empty());
         assert_eq!(
-            of_table(&table(Some(4), Some(2))),
+            missing_rows(&table(Some(4), Some(2))),
             ["bricks 4 of 9 lost", "bricks 2 dropped at recording"]
         );
         assert_eq!(
-            of_table(&table(None, None)),
+            missing_rows(&table(None, None)),
             ["bricks damaged, how many rows it lost is not known"]
         );
     }

@@ -20,7 +20,7 @@ pub struct Distribution {
 
 impl Distribution {
     /// Of samples in the order of time.
-    pub fn of(samples: &[f64]) -> Self {
+    pub fn from_samples(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
         let quantiles_ns = match sorted.as_slice() {
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn samples_made_again_have_its_quantiles_and_its_dependence() {
         for (phi, n) in [(0.0, 50), (0.3, 200), (0.7, 1000)] {
-            let own = Distribution::of(&series(phi, n, 7));
+            let own = Distribution::from_samples(&series(phi, n, 7));
             let again = own.samples(n, &mut Random::new(1, "again"));
-            let back = Distribution::of(&again);
+            let back = Distribution::from_samples(&again);
             for (a, b) in own.quantiles_ns.iter().zip(&back.quantiles_ns) {
                 assert!((a / b - 1.0).abs() < 0.01, "{phi}: {a} {b}");
             }
@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn few_samples_and_none() {
-        assert!(Distribution::of(&[]).quantiles_ns.is_empty());
-        assert_eq!(Distribution::of(&[]).quantile(0.5), None);
-        let one = Distribution::of(&[7.0]);
+        assert!(Distribution::from_samples(&[]).quantiles_ns.is_empty());
+        assert_eq!(Distribution::from_samples(&[]).quantile(0.5), None);
+        let one = Distribution::from_samples(&[7.0]);
         assert_eq!(one.samples(1, &mut Random::new(1, "x")), [7.0]);
-        let mut two = Distribution::of(&[7.0, 9.0]).samples(2, &mut Random::new(1, "x"));
+        let mut two = Distribution::from_samples(&[7.0, 9.0]).samples(2, &mut Random::new(1, "x"));
         two.sort_by(f64::total_cmp);
         assert_eq!(two, [7.0, 9.0]);
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::runs::Kind;
 
 fn sample() -> Golden {
-    let distribution = Distribution::of(&[10.0, 12.0, 11.0, 900.0]);
+    let distribution = Distribution::from_samples(&[10.0, 12.0, 11.0, 900.0]);
     let name = |kind, name: &str| Name {
         kind,
         name: name.to_owned(),
@@ -29,7 +29,7 @@ fn sample() -> Golden {
                 name: name(Kind::Kernel, "gemv"),
                 count: 2,
                 untimed: 2,
-                distribution: Distribution::of(&[]),
+                distribution: Distribution::from_samples(&[]),
             },
         ],
         tensors: vec![TensorRow {

@@ -43,7 +43,7 @@ impl Golden {
     ///
     /// # Errors
     /// See [`ReduceError`].
-    pub fn of(run: &Run, shown: &str, rules: &CategoryRules) -> Result<Self, ReduceError> {
+    pub fn from_run(run: &Run, shown: &str, rules: &CategoryRules) -> Result<Self, ReduceError> {
         if !run.facts().ranks.is_empty() {
             return Err(ReduceError::Ranks {
                 run: shown.to_owned(),
@@ -59,7 +59,7 @@ impl Golden {
             name,
             count: sampled.count,
             untimed: sampled.untimed,
-            distribution: Distribution::of(&sampled.durations),
+            distribution: Distribution::from_samples(&sampled.durations),
         });
         Ok(Self {
             source: source(run),

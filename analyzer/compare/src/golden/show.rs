@@ -114,7 +114,7 @@ fn aligned(out: &mut String, heads: &[&str], texts: usize, rows: Vec<Vec<String>
         .map(|at| {
             lines
                 .iter()
-                .map(|line| width::of(&line[at]))
+                .map(|line| width::measure(&line[at]))
                 .max()
                 .unwrap_or(0)
         })
@@ -151,7 +151,7 @@ pub struct Listed {
 
 impl Listed {
     /// Reads one.
-    pub fn of(file: &Path) -> Self {
+    pub fn read(file: &Path) -> Self {
         let (golden, problem) = match Golden::read(file) {
             Ok(golden) => (Some(golden), None),
             Err(error) => (None, Some(error.to_string())),

@@ -321,8 +321,8 @@ fn roomy<T: Send>(
 
 /// The engine's last words, and the query that was too much for it.
 fn gave_up(panic: &str, sql: &str) -> String {
-    const MOST: usize = 200;
-    let start: String = sql.chars().take(MOST).collect();
+    const MAX_CHARS: usize = 200;
+    let start: String = sql.chars().take(MAX_CHARS).collect();
     let more = if start.len() < sql.len() { "…" } else { "" };
     format!(
         "{panic}, in: {}{more}",

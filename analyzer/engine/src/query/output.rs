@@ -10,9 +10,9 @@ use trueno_model::width;
 /// Blanks between two columns of a table.
 const GAP: usize = 2;
 /// A text column is not made narrower than this.
-const LEAST: usize = 20;
+const MIN_WIDTH: usize = 20;
 /// A column of sentences is not made narrower than this.
-const LEAST_WHOLE: usize = 40;
+const MIN_WHOLE: usize = 40;
 /// Names of columns of sentences and of SQL: a part of one is of no use.
 const WHOLE: [&str; 5] = ["evidence", "hint", "sentence", "detail", "suggestion"];
 /// Text in place of a null in a table.
@@ -133,7 +133,7 @@ impl Shown {
         let width = cells
             .iter()
             .chain([&heading])
-            .map(|cell| width::of(cell))
+            .map(|cell| width::measure(cell))
             .max()
             .unwrap_or(0);
         Shown {
@@ -150,7 +150,8 @@ impl Shown {
         if self.right_aligned {
             self.width
         } else {
-            self.width.min(if self.whole { LEAST_WHOLE } else { LEAST })
+            self.width
+                .min(if self.whole { MIN_WHOLE } else { MIN_WIDTH })
         }
     }
 }
@@ -184,7 +185,7 @@ fn line<'a>(
         .zip(widths)
         .map(|(column, &width)| {
             let text = of(column);
-            if column.whole && width::of(text) > width {
+            if column.whole && width::measure(text) > width {
                 width::wrap(text, width)
             } else {
                 vec![width::shorten(text, width).into_owned()]

@@ -42,7 +42,7 @@ const DEEPER: [&str; 9] = [
 ];
 
 /// More than these the engine cannot plan: each lies within the next, and so do its calls.
-const MOST_OPERATORS: usize = 2000;
+const MAX_OPERATORS: usize = 2000;
 
 /// Upper bound of the depth of a query's tree: its operators.
 pub(super) fn operators(sql: &str) -> usize {
@@ -58,9 +58,9 @@ pub(super) fn operators(sql: &str) -> usize {
 /// Says why a text is not a query over published tables.
 pub(super) fn check(sql: &str) -> Result<(), String> {
     let operators = operators(sql);
-    if operators > MOST_OPERATORS {
+    if operators > MAX_OPERATORS {
         return Err(format!(
-            "it has {operators} operators, at most {MOST_OPERATORS} can be planned (hint: IN (…) takes a list of any length)"
+            "it has {operators} operators, at most {MAX_OPERATORS} can be planned (hint: IN (…) takes a list of any length)"
         ));
     }
     let tokens = tokens(sql);

@@ -26,7 +26,7 @@ pub(super) enum Writer {
 impl Writer {
     /// From what `run.json` says, the lock that a writer holds while it lives, and where there
     /// is none, the processes of this machine.
-    pub(super) fn of(dir: &Path, run: &RunJson) -> Writer {
+    pub(super) fn find(dir: &Path, run: &RunJson) -> Writer {
         let pid = run.program.pid;
         // An export was written at once, whatever became of its source.
         if run.state != State::Recording || run.exported_from.is_some() {

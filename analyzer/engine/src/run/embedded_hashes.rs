@@ -26,7 +26,7 @@ const FIXED_BYTES: u64 = 24;
 /// Length of the footer, magic.
 const END_BYTES: u64 = 8;
 /// No list and no footer of ours is longer.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// A row group.
 #[derive(Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub(super) fn read(file: &mut File, bytes: u64) -> io::Result<Own> {
     if let Some(chunks) = chunks(file, bytes)? {
         return Ok(Own::Chunks(chunks));
     }
-    let end = part(file, bytes.saturating_sub(MOST_BYTES), bytes)?;
+    let end = part(file, bytes.saturating_sub(MAX_BYTES), bytes)?;
     let has = |what: &[u8]| end.windows(what.len()).any(|window| window == what);
     Ok(if has(MARK) || has(FOOTER_KEY.as_bytes()) {
         Own::Damaged
@@ -100,7 +100,7 @@ fn chunks(file: &mut File, bytes: u64) -> io::Result<Option<Vec<Chunk>>> {
     let (Some(length), Some(hash), Some(MARK)) = (word(0), word(8), ours.last_chunk::<8>()) else {
         return Ok(None);
     };
-    let Some(list_at) = fixed.checked_sub(length.min(MOST_BYTES)) else {
+    let Some(list_at) = fixed.checked_sub(length.min(MAX_BYTES)) else {
         return Ok(None);
     };
     let list = part(file, list_at, fixed)?;

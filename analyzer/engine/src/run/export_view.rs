@@ -6,7 +6,7 @@ use std::{fs, io};
 use polars::prelude::{LazyFrame, PolarsResult, col};
 use trueno_format::run_json::RunJson;
 
-use super::open::of_table;
+use super::open::table_segments;
 use super::{Run, exported};
 
 /// Folder of kernel sources in a run directory.
@@ -22,7 +22,7 @@ impl Run {
             return Ok(Vec::new());
         };
         let mut frames = Vec::new();
-        for segment in of_table(self.segments(), table) {
+        for segment in table_segments(self.segments(), table) {
             if segment.rows_read > 0 {
                 let columns: Vec<_> = columns.iter().map(|name| col(name.as_str())).collect();
                 frames.push(published.frame(&[segment])?.select(columns));

@@ -59,7 +59,7 @@ impl Run {
             }
             Found::Ranks(folders) => folders,
         };
-        Run::of_ranks(path, folders)
+        Run::open_ranks(path, folders)
     }
 
     /// Opens several runs as one, as if each was a rank of it; none of them may hold ranks.
@@ -79,10 +79,10 @@ impl Run {
             Run::open_one(path)?;
         }
         let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
-        Run::of_ranks(first, Folders::of(paths))
+        Run::open_ranks(first, Folders::from_paths(paths))
     }
 
-    fn of_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
+    fn open_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
         let (ranks, facts, problems) = Ranks::open(path, folders)?;
         Ok(Run {
             facts,
@@ -99,11 +99,11 @@ impl Run {
 
     /// Opens a run that is no folder of ranks.
     pub(super) fn open_one(path: &Path) -> Result<Run, RunError> {
-        Ok(Run::of(&Gathered::read(path)?))
+        Ok(Run::from_gathered(&Gathered::read(path)?))
     }
 
     /// From what was gathered.
-    pub(super) fn of(gathered: &Gathered) -> Run {
+    pub(super) fn from_gathered(gathered: &Gathered) -> Run {
         let Gathered {
             path,
             manifest,
@@ -148,7 +148,7 @@ impl Run {
             .map(|name| {
                 (
                     name.to_owned(),
-                    Published::plan(name, &of_table(&segments, name), &mut column_problems),
+                    Published::plan(name, &table_segments(&segments, name), &mut column_problems),
                 )
             })
             .collect();
@@ -161,7 +161,7 @@ impl Run {
             segments,
             published,
             numbers,
-            sources: Sources::of(path, rest.as_ref()),
+            sources: Sources::new(path, rest.as_ref()),
             ranks: None,
         };
 
@@ -249,13 +249,13 @@ impl Run {
     /// A published event table; `None`: there is none of that name.
     pub(super) fn frame(&self, table: &str) -> PolarsResult<Option<LazyFrame>> {
         let published = self.published.get(table);
-        let frame = published.map(|p| p.frame(&of_table(&self.segments, table)));
+        let frame = published.map(|p| p.frame(&table_segments(&self.segments, table)));
         frame.transpose()
     }
 
     /// As [`Run::frame`], where it has rows and can be planned.
     pub(super) fn frame_with_rows(&self, table: &str) -> Option<LazyFrame> {
-        let any = of_table(&self.segments, table)
+        let any = table_segments(&self.segments, table)
             .iter()
             .any(|s| s.rows_read > 0);
         any.then(|| self.frame(table).ok()?).flatten()
@@ -283,7 +283,7 @@ impl Run {
             return ranks.tables(&self.problems);
         }
         let rows = |name: &str| {
-            of_table(&self.segments, name)
+            table_segments(&self.segments, name)
                 .iter()
                 .map(|s| s.rows_read)
                 .sum()
@@ -332,7 +332,7 @@ impl Run {
         database.keep_numbers(self.numbers.clone());
         for (name, published) in &self.published {
             let frame = published
-                .frame(&of_table(&self.segments, name))
+                .frame(&table_segments(&self.segments, name))
                 .map_err(|error| plan_error(name, &error))?;
             database.register_numbered(name, frame, published.numbered());
         }
@@ -354,7 +354,7 @@ impl Run {
     }
 }
 
-pub(super) fn of_table<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {
+pub(super) fn table_segments<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {
     segments.iter().filter(|s| s.table() == table).collect()
 }
 

@@ -26,7 +26,7 @@ use super::ranks::Member;
 /// Value of an imported trace that says how many ranks its job had.
 const WORLD_SIZE: &str = "trace.distributedInfo.world_size";
 /// Different texts that are listed.
-const MOST_LISTED: usize = 3;
+const MAX_LISTED: usize = 3;
 
 /// Ranks that should be there: below the largest, below what a trace says of its job, and those
 /// the folder's own `run.json` lists.
@@ -209,8 +209,8 @@ fn listed(all: impl Iterator<Item = Option<String>>) -> Option<String> {
             texts.push(text);
         }
     }
-    let more = texts.len().saturating_sub(MOST_LISTED);
-    texts.truncate(MOST_LISTED);
+    let more = texts.len().saturating_sub(MAX_LISTED);
+    texts.truncate(MAX_LISTED);
     if more > 0 {
         texts.push(format!("and {more} more"));
     }

@@ -67,7 +67,7 @@ pub(in crate::run) fn find(path: &Path) -> Found {
 
 impl Folders {
     /// Runs that lie anywhere.
-    pub(in crate::run) fn of(paths: &[PathBuf]) -> Self {
+    pub(in crate::run) fn from_paths(paths: &[PathBuf]) -> Self {
         Self {
             ranks: (0..).zip(paths.iter().cloned()).collect(),
             ..Self::default()

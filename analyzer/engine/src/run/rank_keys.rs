@@ -41,7 +41,7 @@ fn is_beyond(column: &Column) -> Option<Expr> {
 
 impl Beyond {
     /// Looks at all keys of a run.
-    pub(super) fn of(run: &Run) -> Self {
+    pub(super) fn find(run: &Run) -> Self {
         let mut found = Self::default();
         for table in schema::TABLES {
             if let Some(frame) = run.frame_with_rows(table.name) {

@@ -72,7 +72,7 @@ impl Ranks {
             match Run::open_one(&folder) {
                 Ok(run) => members.push(Member {
                     rank,
-                    beyond: rank_keys::Beyond::of(&run),
+                    beyond: rank_keys::Beyond::find(&run),
                     run,
                     offset_ns: 0,
                 }),

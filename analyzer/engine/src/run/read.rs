@@ -162,7 +162,7 @@ impl Reader<'_> {
         let mut segment = self.segment(
             SegmentState::Sealed,
             rows,
-            segment_errors::of_rows(self.chunks, &self.checked),
+            segment_errors::row_count_errors(self.chunks, &self.checked),
             source,
         );
         segment.verified = true;
@@ -218,8 +218,8 @@ impl Reader<'_> {
             SegmentState::Rebuilt
         };
         let mut faults =
-            segment_errors::of_chunks(self.chunks, &self.checked, segment_errors::Names::ARROW);
-        faults.extend(segment_errors::of_rows(self.chunks, &self.checked));
+            segment_errors::chunk_errors(self.chunks, &self.checked, segment_errors::Names::ARROW);
+        faults.extend(segment_errors::row_count_errors(self.chunks, &self.checked));
         let unwritten_rows = if open {
             self.checked.rows_cut(self.chunks)
         } else {

@@ -92,7 +92,7 @@ pub fn recover(
     if let rank_folders::Found::Ranks(_) = rank_folders::find(path) {
         return Err(RecoverError::Ranks(path.to_path_buf()));
     }
-    let place = Place::of(path, to)?;
+    let place = Place::new(path, to)?;
     let gathered = Gathered::read(path)?;
     let Some(manifest) = &gathered.manifest else {
         return Err(RecoverError::Unknown(path.to_path_buf()));
@@ -103,10 +103,10 @@ pub fn recover(
         Writer::Ended => {
             // What is left of the old run is of no harm, and another recovery may be at it.
             let _ = place.clear(&manifest.run_id);
-            return Ok(ended(&Run::of(&gathered)));
+            return Ok(ended(&Run::from_gathered(&gathered)));
         }
     }
-    let before = Run::of(&gathered);
+    let before = Run::from_gathered(&gathered);
     let _lock = place.lock()?;
 
     on_step("removing what an earlier recovery left");

@@ -33,7 +33,7 @@ impl Gathered {
         let manifest = manifest::read(path, &mut problems)?;
         let writer = manifest
             .as_ref()
-            .map_or(Writer::Ended, |run| Writer::of(path, run));
+            .map_or(Writer::Ended, |run| Writer::find(path, run));
         // Before the files: every chunk it lists is then either there or being written.
         let mut journal = Journal::read(path, &mut problems);
         let mut files =

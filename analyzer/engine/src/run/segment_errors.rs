@@ -25,7 +25,7 @@ impl Names {
 }
 
 /// Chunks that are not as they were written, one text each.
-pub(super) fn of_chunks(chunks: &[Chunk], checked: &Checked, names: Names) -> Vec<String> {
+pub(super) fn chunk_errors(chunks: &[Chunk], checked: &Checked, names: Names) -> Vec<String> {
     let mut faults = Vec::new();
     let mut first_row: u64 = 0;
     let mut batch = 0;
@@ -76,7 +76,7 @@ pub(super) fn of_chunks(chunks: &[Chunk], checked: &Checked, names: Names) -> Ve
 }
 
 /// Batches whose own row count is not the journal's.
-pub(super) fn of_rows(chunks: &[Chunk], checked: &Checked) -> Vec<String> {
+pub(super) fn row_count_errors(chunks: &[Chunk], checked: &Checked) -> Vec<String> {
     let differ = |(chunk, verdict): (&Chunk, &Verdict)| match verdict {
         Verdict::Good { rows } if chunk.kind == ChunkKind::Batch && *rows != chunk.rows => {
             let (at, listed) = (chunk.offset, chunk.rows);

@@ -33,7 +33,7 @@ pub enum SourceError {
 }
 
 impl Sources {
-    pub(super) fn of(run: &Path, rest: Option<&Salvaged>) -> Self {
+    pub(super) fn new(run: &Path, rest: Option<&Salvaged>) -> Self {
         Self {
             folder: run.join("ptx"),
             left: rest.map(|rest| rest.sources.clone()).unwrap_or_default(),
@@ -70,7 +70,7 @@ mod tests {
         fs::create_dir(&ptx).unwrap();
         let text = ".version 9.0";
         let hash = PtxHash::from_source(text).to_string();
-        let sources = Sources::of(folder.path(), None);
+        let sources = Sources::new(folder.path(), None);
         assert!(matches!(
             sources.get(&hash),
             Err(SourceError::Unreadable { .. })

@@ -101,7 +101,7 @@ impl Names {
     }
 
     /// From a table's own numbers of a text to ours.
-    fn of_column(
+    fn number_column(
         &mut self,
         database: &Database,
         table: &str,
@@ -125,9 +125,9 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
     let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
     for asked in schema::interval_tables().filter_map(Asked::new) {
         let Asked { table, text, .. } = asked;
-        let first = names.of_column(database, table, text)?;
+        let first = names.number_column(database, table, text)?;
         let second = match asked.or {
-            Some(column) => names.of_column(database, table, column)?,
+            Some(column) => names.number_column(database, table, column)?,
             None => HashMap::new(),
         };
         let or_id = asked.or.map(|column| format!("{column}_id AS or_id"));

@@ -10,7 +10,7 @@ use trueno_model::timeline::Frame;
 use super::read::{Interval, Lanes};
 
 /// Stacks that are told apart at most; what lies deeper then counts as its caller's own.
-const MOST_NODES: usize = 200_000;
+const MAX_NODES: usize = 200_000;
 
 struct Node {
     parent: usize,
@@ -93,7 +93,7 @@ impl Tree {
         if let Some(child) = self.children.get(&(parent, name)) {
             return *child;
         }
-        if self.nodes.len() >= MOST_NODES {
+        if self.nodes.len() >= MAX_NODES {
             return parent;
         }
         let depth = self.nodes[parent].depth + 1;

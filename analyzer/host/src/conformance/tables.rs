@@ -70,7 +70,7 @@ pub fn columns(tables: &[Table]) -> Checked {
 fn misfit(name: &str, column: &Column) -> Option<&'static str> {
     let is_whole = matches!(column, Column::I64(_) | Column::U64(_));
     let is_double = matches!(column, Column::F64(_));
-    match Unit::of(name) {
+    match Unit::from_column(name) {
         Unit::Nanoseconds | Unit::Bytes if !is_whole && !is_double => {
             Some("is a time or a size, and not a number")
         }

@@ -25,7 +25,7 @@ pub enum OptionSchema {
 const NOBODYS_KEY: &str = "?";
 /// An answer takes milliseconds, on a busy machine seconds; a plugin that ignores its options and works on nothing is not
 /// waited for. A run's limit says nothing of this.
-const MOST_TIME: Duration = Duration::from_secs(60);
+const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Asks the plugin.
 pub fn known_options(plugin: &Plugin) -> OptionSchema {
@@ -54,7 +54,7 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
         Execution::InProcess(_) => Limits::default(),
     };
     let limits = Limits {
-        time: MOST_TIME,
+        time: MAX_TIME,
         ..limits
     };
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();

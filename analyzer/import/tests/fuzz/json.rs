@@ -6,7 +6,7 @@ use crate::corpus::Trace;
 use crate::random::{Random, mutate};
 
 /// Events of a case.
-const MOST_EVENTS: usize = 300;
+const MAX_EVENTS: usize = 300;
 
 const TOKENS: &[&str] = &[
     "0",
@@ -64,7 +64,7 @@ const TOKENS: &[&str] = &[
 
 /// A trace made of one of the corpus.
 pub fn mutated(from: &Trace, random: &mut Random) -> Vec<u8> {
-    let count = from.events.len().min(random.count(MOST_EVENTS));
+    let count = from.events.len().min(random.count(MAX_EVENTS));
     let first = random.below(from.events.len() - count + 1);
     let mut events: Vec<Vec<u8>> = from.events[first..first + count].to_vec();
     for _ in 0..random.below(6) {

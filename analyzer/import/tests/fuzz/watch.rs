@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::random::Random;
 
 /// A case of a small file takes milliseconds.
-const MOST_TIME: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(30);
 /// Resident memory of the whole process.
-const MOST_KIBIBYTES: u64 = 1 << 20;
+const MAX_KIBIBYTES: u64 = 1 << 20;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name)
@@ -33,7 +33,7 @@ pub fn cases(what: &str, case: impl Fn(&Path, &mut Random) -> bool) {
         scope.spawn(move || {
             let mut last = first;
             // Ends when the sender is gone.
-            while ended.recv_timeout(MOST_TIME) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(MAX_TIME) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 let now = done.load(Ordering::Relaxed);
                 if now == last {
                     eprintln!("{what}: case {now} of seed {seed} does not end");
@@ -56,7 +56,7 @@ pub fn cases(what: &str, case: impl Fn(&Path, &mut Random) -> bool) {
             }
             slowest = slowest.max((start.elapsed(), at));
             assert!(
-                peak_kibibytes() < MOST_KIBIBYTES,
+                peak_kibibytes() < MAX_KIBIBYTES,
                 "{what}: case {at} of seed {seed} needs too much memory"
             );
             done.store(at + 1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ const ROW: f64 = 24.0;
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (names, values) = (data.texts(&chart.x), data.numbers(&chart.y));
-    let unit = Unit::of(&chart.y);
+    let unit = Unit::from_column(&chart.y);
     let largest = values.iter().flatten().fold(0.0, |a: f64, b| a.max(*b));
     values.iter().flatten().next()?;
     let mut kept: Vec<usize> = (0..values.len()).collect();

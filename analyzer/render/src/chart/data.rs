@@ -63,7 +63,7 @@ pub fn numbers(table: &Table, column: &str) -> Vec<Option<f64>> {
         return Vec::new();
     };
     (0..table.rows())
-        .map(|row| Cell::of(column, row).number())
+        .map(|row| Cell::at(column, row).number())
         .collect()
 }
 
@@ -72,8 +72,8 @@ pub fn texts(table: &Table, name: &str) -> Vec<String> {
     let Ok(column) = table.column(name) else {
         return Vec::new();
     };
-    let unit = Unit::of(name);
-    let shown = |row| match (column, Cell::of(column, row)) {
+    let unit = Unit::from_column(name);
+    let shown = |row| match (column, Cell::at(column, row)) {
         (_, Cell::Null) => String::new(),
         (Column::I64(_) | Column::U64(_), cell) if unit == Unit::None => {
             units::show(cell, Unit::Label)

@@ -20,7 +20,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         data.numbers(chart.low.as_deref()?),
         data.numbers(chart.high.as_deref()?),
     );
-    let unit = Unit::of(&chart.x);
+    let unit = Unit::from_column(&chart.x);
     let mut rows: Vec<usize> = (0..xs.len()).filter(|row| xs[*row].is_some()).collect();
     if rows.is_empty() {
         return None;

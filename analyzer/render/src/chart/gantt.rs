@@ -38,7 +38,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         .texts_of(&chart.label)
         .unwrap_or_else(|| series.clone());
     let (series, of_series) = kinds(&series);
-    let unit = Unit::of(&chart.x);
+    let unit = Unit::from_column(&chart.x);
 
     let rows: Vec<usize> = (0..starts.len())
         .filter(|row| starts[*row].is_some() && widths[*row].is_some_and(|width| width >= 0.0))

@@ -50,7 +50,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let size_y = (300.0 / down).clamp(3.0, 30.0);
     let bottom = top + down * size_y;
     let mut scene = Scene::new(&chart.title, WIDTH, (bottom + 50.0).max(top + 96.0));
-    let unit = Unit::of(value);
+    let unit = Unit::from_column(value);
     let share = |v: f64| {
         if most > least {
             (v - least) / (most - least)

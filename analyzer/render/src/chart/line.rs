@@ -25,7 +25,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         .unwrap_or_else(|| vec![String::new(); xs.len()]);
     let labels = data.texts_of(&chart.label);
     let (series, of) = kinds(&series);
-    let (x_unit, y_unit) = (Unit::of(&chart.x), Unit::of(&chart.y));
+    let (x_unit, y_unit) = (Unit::from_column(&chart.x), Unit::from_column(&chart.y));
 
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); series.len()];
     for row in 0..xs.len() {

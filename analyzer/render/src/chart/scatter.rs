@@ -35,7 +35,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         .texts_of(&chart.series)
         .unwrap_or_else(|| vec![String::new(); xs.len()]);
     let labels = data.texts_of(&chart.label);
-    let (x_unit, y_unit) = (Unit::of(&chart.x), Unit::of(&chart.y));
+    let (x_unit, y_unit) = (Unit::from_column(&chart.x), Unit::from_column(&chart.y));
     let size = |row: usize| sizes.as_ref().and_then(|sizes| sizes[row]).unwrap_or(0.0);
 
     let drawable = |value: Option<f64>, scale: Scale| {
@@ -128,7 +128,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             text.push_str(&format!(
                 "\n{}: {}",
                 heading(column),
-                show(size(*row), Unit::of(column))
+                show(size(*row), Unit::from_column(column))
             ));
         }
         scene.mark([at.0 - reach, at.1 - reach, 2.0 * reach, 2.0 * reach], text);
@@ -151,7 +151,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         legend::draw(&mut scene, &series, [8.0, bottom + 42.0]);
     }
     if let (true, Some(column)) = (has_sizes, &chart.size) {
-        let unit = Unit::of(column);
+        let unit = Unit::from_column(column);
         let middle = bottom + 42.0 + below + SIZES / 2.0;
         size_legend(&mut scene, &heading(column), middle, |share| {
             show(largest * share, unit)

@@ -51,7 +51,7 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         colour[*of] = n;
     }
 
-    let unit = Unit::of(&chart.y);
+    let unit = Unit::from_column(&chart.y);
     let shown = bars.len().min(MAX_BARS);
     let below = legend::height(&names, WIDTH - 16.0);
     let mut scene = Scene::new(

@@ -97,13 +97,13 @@ pub(super) fn table<'a>(id: &str, table: &'a Table, most: usize, texts: &mut Tex
 
 /// `t`: numbers of texts; `n`: numbers; `i`: integers too long for a double, as texts; `b`: truths.
 fn cells<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> (&'static str, Vec<Value>) {
-    let is_long = |row: usize| match Cell::of(column, row) {
+    let is_long = |row: usize| match Cell::at(column, row) {
         Cell::I64(value) => value.unsigned_abs() > EXACT,
         Cell::U64(value) => value > EXACT,
         _ => false,
     };
     let long = (0..rows).any(is_long);
-    let mut value = |row: usize| match Cell::of(column, row) {
+    let mut value = |row: usize| match Cell::at(column, row) {
         Cell::Null => Value::Null,
         Cell::Text(text) => texts.number(text).into(),
         Cell::Bool(value) => value.into(),
@@ -128,7 +128,7 @@ fn cells<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> (&'stati
 }
 
 fn unit(column: &str) -> &'static str {
-    match Unit::of(column) {
+    match Unit::from_column(column) {
         Unit::Nanoseconds if super::table::is_position(column) => "at",
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "B",

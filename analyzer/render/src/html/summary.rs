@@ -134,7 +134,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 table
                     .column(name)
                     .ok()
-                    .map(|column| units::show(Cell::of(column, row), Unit::of(name)))
+                    .map(|column| units::show(Cell::at(column, row), Unit::from_column(name)))
             };
             let known = |name: &str| cell(name).filter(|text| text != units::NOT_MEASURED);
             let word = known("severity").unwrap_or_else(|| "info".to_owned());

@@ -129,7 +129,7 @@ pub fn severity(level: Level) -> &'static str {
 }
 
 /// All that the findings of a section say.
-pub fn of_section(section: &Section, out: &mut Out) {
+pub fn write_section(section: &Section, out: &mut Out) {
     for finding in &section.findings {
         let title = format!("{} ({})", finding.title, finding.code);
         let lead = severity(finding.severity);

@@ -176,7 +176,7 @@ impl Out {
     ) {
         let most = self.page.width.saturating_sub(indent + MIN_BESIDE);
         let lead = (&*width::shorten(lead.0, most), lead.1);
-        let column = indent + width::of(lead.0) + usize::from(!lead.0.is_empty());
+        let column = indent + width::measure(lead.0) + usize::from(!lead.0.is_empty());
         let room = self.page.width.saturating_sub(column);
         for (i, part) in width::wrap(text, room).iter().enumerate() {
             let part = text_meaning.map_or(part.clone(), |meaning| self.paint(meaning, part));

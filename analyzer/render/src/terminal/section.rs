@@ -20,7 +20,7 @@ pub fn lines(section: &Section, out: &mut Out) {
         true => width::printable(&format!("{name} {}", section.version)).into_owned(),
         false => name,
     };
-    let room = out.page.width.saturating_sub(width::of(&name) + 1);
+    let room = out.page.width.saturating_sub(width::measure(&name) + 1);
     let summary = match full {
         true => section.summary.clone(),
         false => width::shorten(&width::printable(&section.summary), room).into_owned(),
@@ -41,7 +41,7 @@ pub fn lines(section: &Section, out: &mut Out) {
     }
     tables(section, out);
     if full {
-        findings::of_section(section, out);
+        findings::write_section(section, out);
     }
 }
 
@@ -90,7 +90,9 @@ fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
     let indent = " ".repeat(2 * INDENT);
     let title = width::shorten(&heading(table.name()), page.width - INDENT).into_owned();
     let constant = view.constant.join(" · ");
-    let beside = page.width.saturating_sub(INDENT + width::of(&title) + 2);
+    let beside = page
+        .width
+        .saturating_sub(INDENT + width::measure(&title) + 2);
     let mut first = page.palette.paint(Meaning::Heading, &title);
     let mut lines = Vec::new();
     match page.detail {
@@ -155,6 +157,6 @@ fn fitting(names: &[String], room: usize) -> String {
                 parts.join(", ")
             }
         })
-        .find(|text| width::of(text) <= room)
+        .find(|text| width::measure(text) <= room)
         .unwrap_or_else(|| format!("{} tables", names.len()))
 }

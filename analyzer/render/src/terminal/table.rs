@@ -142,7 +142,7 @@ fn cell_lines(view: &View, column: usize, row: usize, (wide, most): (usize, usiz
     if lines.len() > most {
         lines.truncate(most);
         if let Some(last) = lines.last_mut() {
-            while !last.is_empty() && width::of(last) + 1 > wide {
+            while !last.is_empty() && width::measure(last) + 1 > wide {
                 last.pop();
             }
             last.push('…');
@@ -156,10 +156,10 @@ fn natural(view: &View, column: usize) -> usize {
     column
         .cells
         .iter()
-        .map(|cell| width::of(cell))
+        .map(|cell| width::measure(cell))
         .max()
         .unwrap_or(0)
-        .max(width::of(&column.heading))
+        .max(width::measure(&column.heading))
 }
 
 fn least(view: &View, column: usize, key: Option<usize>) -> usize {
@@ -169,7 +169,7 @@ fn least(view: &View, column: usize, key: Option<usize>) -> usize {
     }
     let wide = key == Some(column) || is_sentence(view, column);
     let least = if wide { MIN_TEXT } else { MIN_OTHER };
-    natural.min(least.max(width::of(&view.columns[column].heading)))
+    natural.min(least.max(width::measure(&view.columns[column].heading)))
 }
 
 /// The column that tells rows apart: names, else the first text, else the first id or position.
@@ -177,7 +177,7 @@ fn key(view: &View) -> Option<usize> {
     let find = |is: &dyn Fn(usize) -> bool| (0..view.columns.len()).find(|column| is(*column));
     find(&|column| view.columns[column].name == "name")
         .or_else(|| find(&|column| !view.columns[column].right_aligned))
-        .or_else(|| find(&|column| Unit::of(&view.columns[column].name) == Unit::Label))
+        .or_else(|| find(&|column| Unit::from_column(&view.columns[column].name) == Unit::Label))
 }
 
 /// Tells whether all shown numbers are the same: such a column tells least.
@@ -196,7 +196,7 @@ fn choose(view: &View, room: usize) -> Vec<usize> {
     let mut kept: Vec<usize> = (0..view.columns.len()).collect();
     let key = key(view);
     let measured = kept.iter().copied().find(|column| {
-        let unit = Unit::of(&view.columns[*column].name);
+        let unit = Unit::from_column(&view.columns[*column].name);
         !matches!(unit, Unit::Label | Unit::None)
     });
     let with_bars = |column: usize| {

@@ -34,7 +34,7 @@ proptest! {
         let view = View::new(&table(&names, &numbers, &shares, columns), 10);
         let lines = lines(&view, room, Absent::Named, Palette::new(false));
         for line in &lines {
-            prop_assert!(width::of(line) <= room, "{} > {room}: {line}", width::of(line));
+            prop_assert!(width::measure(line) <= room, "{} > {room}: {line}", width::measure(line));
         }
         // Every column is shown or named: nothing disappears.
         let text = lines.join(" ");

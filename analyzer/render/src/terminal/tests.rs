@@ -298,7 +298,7 @@ proptest! {
         report.problems = vec![Problem { severity: Level::Info, code: "c".into(), text: words }];
         for detail in [Detail::Head, Detail::Brief, Detail::Full] {
             for line in render(&report, Page { detail, ..page(width) }).lines() {
-                prop_assert!(width::of(line) <= width, "{} > {width}: {line}", width::of(line));
+                prop_assert!(width::measure(line) <= width, "{} > {width}: {line}", width::measure(line));
             }
         }
     }

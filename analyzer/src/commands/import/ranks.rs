@@ -55,9 +55,9 @@ pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
             stderr,
         )?);
     }
-    let files: Vec<Said> = made
+    let files: Vec<StatedRank> = made
         .iter()
-        .map(|(summary, run)| Said::of(&summary.file, run))
+        .map(|(summary, run)| StatedRank::from_run(&summary.file, run))
         .collect();
     let ranks = decide(&files, &args.ranks)?;
     let mut all = Vec::new();
@@ -104,15 +104,15 @@ impl All {
 
 /// A file's own word on its place in the job.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct StatedRank {
     file: String,
     rank: Option<u32>,
     world_size: Option<u32>,
 }
 
-impl Said {
+impl StatedRank {
     /// The rank as Kineto says it, in `distributedInfo`.
-    fn of(file: &str, run: &RunJson) -> Self {
+    fn from_run(file: &str, run: &RunJson) -> Self {
         let number = |name: &str| {
             let key = format!("trace.distributedInfo.{name}");
             run.values.get(&key)?.parse().ok()
@@ -126,9 +126,9 @@ impl Said {
 }
 
 /// The rank of each file: as given, or as it says, or else its place among the files.
-fn decide(files: &[Said], given: &[u32]) -> anyhow::Result<Vec<u32>> {
+fn decide(files: &[StatedRank], given: &[u32]) -> anyhow::Result<Vec<u32>> {
     const HINT: &str = "hint: say which file is which rank with --ranks N,…";
-    let sized: Vec<&Said> = files
+    let sized: Vec<&StatedRank> = files
         .iter()
         .filter(|file| file.world_size.is_some())
         .collect();
@@ -137,7 +137,7 @@ fn decide(files: &[Said], given: &[u32]) -> anyhow::Result<Vec<u32>> {
             .windows(2)
             .find(|two| two[0].world_size != two[1].world_size)
     {
-        let size = |of: &Said| of.world_size.unwrap_or_default();
+        let size = |of: &StatedRank| of.world_size.unwrap_or_default();
         bail!(
             "{} is of a job of {} ranks, {} of one of {} ({HINT}, if they belong together)",
             two[0].file,
@@ -171,8 +171,8 @@ fn decide(files: &[Said], given: &[u32]) -> anyhow::Result<Vec<u32>> {
 mod tests {
     use super::*;
 
-    fn file(rank: Option<u32>, world_size: Option<u32>) -> Said {
-        Said {
+    fn file(rank: Option<u32>, world_size: Option<u32>) -> StatedRank {
+        StatedRank {
             file: format!("{rank:?}.json"),
             rank,
             world_size,
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_named_with_a_way_out() {
-        let refused = |files: &[Said], given: &[u32]| {
+        let refused = |files: &[StatedRank], given: &[u32]| {
             decide(files, given).map_or_else(|e| e.to_string(), |r| panic!("{r:?}"))
         };
         let twice = refused(&[file(Some(1), None), file(Some(1), None)], &[]);

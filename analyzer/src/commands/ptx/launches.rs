@@ -76,11 +76,11 @@ impl Launches {
         Ok(Launches(all))
     }
 
-    pub(super) fn of_source(&self, hash: &str) -> Launches {
+    pub(super) fn filter_source(&self, hash: &str) -> Launches {
         self.only(|alike| alike.launch.ptx.as_deref() == Some(hash))
     }
 
-    pub(super) fn of_kernel(&self, name: &str) -> Launches {
+    pub(super) fn filter_kernel(&self, name: &str) -> Launches {
         self.only(|alike| alike.kernel == name)
     }
 
@@ -157,8 +157,8 @@ impl Launches {
         let headings = ["count", "total", "min", "max", "kernel", "launch"].map(str::to_owned);
         let widths: Vec<usize> = (0..headings.len())
             .map(|at| {
-                let cells = rows.iter().map(|row| width::of(&row[at]));
-                cells.max().unwrap_or(0).max(width::of(&headings[at]))
+                let cells = rows.iter().map(|row| width::measure(&row[at]));
+                cells.max().unwrap_or(0).max(width::measure(&headings[at]))
             })
             .collect();
         for row in std::iter::once(&headings).chain(&rows) {

@@ -55,7 +55,7 @@ pub(super) fn page(
     let mut columns = columns(look, tree, merged);
     let mut left_out = Vec::new();
     let used = |columns: &[Column]| columns.iter().map(|c| GAP + wide(c)).sum::<usize>();
-    let deepest = names.iter().map(|(guides, _)| width::of(guides)).max();
+    let deepest = names.iter().map(|(guides, _)| width::measure(guides)).max();
     let least = (deepest.unwrap_or(0) + MIN_NAME / 2).clamp(MIN_NAME, MAX_NAME);
     while used(&columns) + least > room {
         let Some(least) = (0..columns.len()).min_by_key(|at| columns[*at].worth) else {
@@ -66,7 +66,7 @@ pub(super) fn page(
     let widths: Vec<usize> = columns.iter().map(wide).collect();
     let longest = names
         .iter()
-        .map(|(guides, name)| width::of(guides) + width::of(name));
+        .map(|(guides, name)| width::measure(guides) + width::measure(name));
     let name_width = longest.max().unwrap_or(0).max(4).min(room - used(&columns));
 
     let mut heading = width::pad("name", name_width, false);
@@ -85,10 +85,10 @@ pub(super) fn page(
     for (at, item) in tree.items.iter().enumerate() {
         let (guides, name) = &names[at];
         // Very deep rows keep some room for their names: the guides give way at their left.
-        let least = width::of(name).min(MIN_NAME / 2);
+        let least = width::measure(name).min(MIN_NAME / 2);
         let guides = keep_right(guides, name_width.saturating_sub(least));
-        let name = width::shorten(name, name_width.saturating_sub(width::of(&guides)));
-        let pad = name_width.saturating_sub(width::of(&guides) + width::of(&name));
+        let name = width::shorten(name, name_width.saturating_sub(width::measure(&guides)));
+        let pad = name_width.saturating_sub(width::measure(&guides) + width::measure(&name));
         let meaning = match &item.group {
             None => Some(Meaning::Faint),
             Some(_) if item.totals.path_self_ns > 0 => Some(Meaning::Warning),
@@ -171,12 +171,12 @@ fn head(look: &GraphInput) -> Vec<String> {
 }
 
 fn wide(column: &Column) -> usize {
-    let cells = column.cells.iter().map(|cell| width::of(cell));
-    cells.max().unwrap_or(0).max(width::of(column.heading))
+    let cells = column.cells.iter().map(|cell| width::measure(cell));
+    cells.max().unwrap_or(0).max(width::measure(column.heading))
 }
 
 fn keep_right(text: &str, most: usize) -> String {
-    let over = width::of(text).saturating_sub(most);
+    let over = width::measure(text).saturating_sub(most);
     if over == 0 {
         return text.to_owned();
     }
@@ -270,7 +270,7 @@ fn shapes(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
         if group.members.len() > 1 {
             let _ = write!(text, "  × {count}");
         }
-        let parts = width::wrap(&text, room - width::of(&guides));
+        let parts = width::wrap(&text, room - width::measure(&guides));
         lines.extend(parts.iter().map(|part| format!("{guides}{part}")));
     }
     if launches.len() > SHAPES {

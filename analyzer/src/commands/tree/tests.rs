@@ -87,7 +87,7 @@ proptest! {
         });
         let text = text(&look, 4, merge, room);
         for line in text.lines() {
-            prop_assert!(width::of(line) <= room, "{} > {room}: {line}", width::of(line));
+            prop_assert!(width::measure(line) <= room, "{} > {room}: {line}", width::measure(line));
             prop_assert!(!line.chars().any(char::is_control));
         }
         prop_assert!(text.contains("1.23 ms"), "{text}");
@@ -129,6 +129,6 @@ fn a_page_of_as_many_levels_as_rows() {
     let page = page(&look, &tree, false, 100, Palette::new(false));
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("└ f")).collect();
     assert_eq!(rows.len() as i64, LEVELS);
-    assert!(rows.iter().all(|row| width::of(row) <= 100));
+    assert!(rows.iter().all(|row| width::measure(row) <= 100));
     assert!(rows[rows.len() - 1].starts_with('…'));
 }

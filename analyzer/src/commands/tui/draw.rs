@@ -263,7 +263,7 @@ fn tree_line<'l>(
         name.insert_str(0, "* ");
     }
     let lead = format!("{}{mark}", " ".repeat(indent));
-    let name = width::shorten(&name, name_width.saturating_sub(width::of(&lead)));
+    let name = width::shorten(&name, name_width.saturating_sub(width::measure(&lead)));
     let name = width::pad(&format!("{lead}{name}"), name_width, false);
     let mut spans = vec![Span::styled(
         name,

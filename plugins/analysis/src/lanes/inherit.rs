@@ -30,7 +30,7 @@ pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut 
         if is_open(label.category) {
             let (category, number) = *known.entry((span.label, around)).or_insert_with(|| {
                 if label.category == INHERITED {
-                    label.category = rules.of_work(label.class, label.name, around, texts);
+                    label.category = rules.work_category(label.class, label.name, around, texts);
                 }
                 let category = label.category;
                 label.category = plain(category);

@@ -200,7 +200,7 @@ impl Loader {
                     let category = match (class, found.2) {
                         (Class::Scope, _) => OUTSIDE,
                         (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
-                        (_, None) => self.rules.of_brick(name, &mut self.out.texts),
+                        (_, None) => self.rules.brick_category(name, &mut self.out.texts),
                     };
                     let label = self.out.labels.number(Label {
                         class,
@@ -260,7 +260,7 @@ impl Loader {
                         INHERITED => INHERITED,
                         _ => {
                             let texts = &mut self.out.texts;
-                            self.rules.of_work(source.class, name, around, texts)
+                            self.rules.work_category(source.class, name, around, texts)
                         }
                     };
                     let label = Label {
@@ -418,7 +418,9 @@ impl Loader {
             let mut found = self.out.labels.get(label);
             if found.category == INHERITED {
                 let texts = &mut self.out.texts;
-                found.category = self.rules.of_work(found.class, found.name, OUTSIDE, texts);
+                found.category = self
+                    .rules
+                    .work_category(found.class, found.name, OUTSIDE, texts);
             }
             found.category = plain(found.category);
             *bound

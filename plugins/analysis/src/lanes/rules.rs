@@ -49,23 +49,23 @@ impl Rules {
     }
 
     /// The category of a brick that has none recorded.
-    pub fn of_brick(&self, name: u32, texts: &mut Texts) -> u32 {
-        self.of_name(name, texts).unwrap_or(UNCATEGORISED)
+    pub fn brick_category(&self, name: u32, texts: &mut Texts) -> u32 {
+        self.name_category(name, texts).unwrap_or(UNCATEGORISED)
     }
 
     /// The category of a row that is no brick, in or from something of category `around`:
     /// one that was recorded holds; else a rule on the row's name; else what is around.
-    pub fn of_work(&self, class: Class, name: u32, around: u32, texts: &mut Texts) -> u32 {
+    pub fn work_category(&self, class: Class, name: u32, around: u32, texts: &mut Texts) -> u32 {
         match class {
             Class::Wait => WAITING,
             // What a tile goes by is its level.
             Class::Tile => around,
             _ if was_recorded(around) => around,
-            _ => self.of_name(name, texts).unwrap_or(around),
+            _ => self.name_category(name, texts).unwrap_or(around),
         }
     }
 
-    fn of_name(&self, name: u32, texts: &mut Texts) -> Option<u32> {
+    fn name_category(&self, name: u32, texts: &mut Texts) -> Option<u32> {
         let category = self.by_name.get(texts.text(name))?;
         Some(texts.number(category) | RULED)
     }

@@ -62,7 +62,7 @@ pub struct Batch {
 
 impl Batch {
     /// A batch whose length is that of its first column.
-    pub fn of(columns: Vec<Cells>) -> Self {
+    pub fn new(columns: Vec<Cells>) -> Self {
         let length = columns.first().map_or(0, |cells| cells.length);
         Self {
             offset: 0,

@@ -142,7 +142,7 @@ impl Idle {
     }
 
     /// Gaps of a device by cause: how many, how long.
-    pub fn of_cause(&self, device: i64, cause: Cause) -> (u64, i64) {
+    pub fn total(&self, device: i64, cause: Cause) -> (u64, i64) {
         let gaps = self
             .gaps
             .iter()

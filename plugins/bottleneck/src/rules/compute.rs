@@ -141,7 +141,7 @@ fn at_the_roof(
         ),
         suggestion: suggestion.into(),
     }
-    .of_name(facts, &point.name)
+    .during_calls(facts, &point.name)
     .with_gain(facts, options, gain_ns, verdicts);
 }
 
@@ -199,6 +199,6 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
             "vector instructions, several accumulators, blocks in registers and cache, all threads; or a tuned library".into()
         },
     }
-    .of_name(facts, &point.name)
+    .during_calls(facts, &point.name)
     .with_gain(facts, options, gain_ns, verdicts);
 }

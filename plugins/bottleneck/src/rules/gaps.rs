@@ -70,7 +70,7 @@ pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
 pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     let mut out = Vec::new();
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != not) {
-        let (n, ns) = facts.idle.of_cause(device, cause);
+        let (n, ns) = facts.idle.total(device, cause);
         if n > 0 {
             out.push(format!(
                 "{} for {} ({})",
@@ -127,7 +127,7 @@ pub const NO_PATH: &str =
     "the critical path is not known, so the gain is only bounded by the device's own time";
 
 /// Confidence of what rests on gaps.
-pub fn of_gaps(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
+pub fn gap_confidence(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
     if !facts.path.is_known {
         (Confidence::Low, NO_PATH.to_owned())
     } else if n >= 10 * options.gaps.least_gaps {

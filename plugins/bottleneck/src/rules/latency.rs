@@ -60,7 +60,7 @@ impl Rule for Latency {
             considered: format!("{}: neither the bandwidth nor the arithmetic is in use", roofs::place(point)),
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
-        .of_name(facts, &point.name)
+        .during_calls(facts, &point.name)
         .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
         }
     }

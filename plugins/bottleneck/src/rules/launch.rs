@@ -5,7 +5,7 @@
 //! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
+use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times};
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
@@ -31,7 +31,7 @@ impl Rule for LaunchBound {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for (device, ..) in &facts.idle.spans {
             let name = Idle::device_name(*device);
-            let (unknown, unknown_ns) = facts.idle.of_cause(*device, Cause::Unknown);
+            let (unknown, unknown_ns) = facts.idle.total(*device, Cause::Unknown);
             if unknown >= options.gaps.least_gaps
                 && facts.share(unknown_ns) >= options.general.least_share
             {
@@ -47,7 +47,7 @@ impl Rule for LaunchBound {
                 "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
             );
             }
-            let (n, ns) = facts.idle.of_cause(*device, Cause::Launch);
+            let (n, ns) = facts.idle.total(*device, Cause::Launch);
             if n < options.gaps.least_gaps {
                 continue;
             }
@@ -64,7 +64,7 @@ impl Rule for LaunchBound {
             scope_kind: "device",
             scope: name.clone(),
             place: name.clone(),
-            confidence: of_gaps(facts, n, options),
+            confidence: gap_confidence(facts, n, options),
             lead: format!(
                 "{name} waits for launches {} of the wall ({} kernels of {})",
                 percent(facts.share(ns)),

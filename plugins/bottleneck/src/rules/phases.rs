@@ -60,7 +60,7 @@ impl Draft {
 
     /// The same of all calls of a name; and whether it is what made iterations slow, and whether its results are those of the
     /// baseline.
-    pub fn of_name(mut self, facts: &Facts, name: &str) -> Self {
+    pub fn during_calls(mut self, facts: &Facts, name: &str) -> Self {
         let of_device = facts
             .device
             .work

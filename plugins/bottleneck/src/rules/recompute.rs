@@ -156,7 +156,7 @@ impl Rule for Recomputation {
             considered: "runs with a different checksum among several, and results of nothing but zeros, are not counted".into(),
             suggestion: "compute it once, outside the loop, and keep it".into(),
         }
-        .of_name(facts, brick)
+        .during_calls(facts, brick)
         .with_gain(facts, options, facts.path.gain_ns(brick, less), verdicts);
         }
     }

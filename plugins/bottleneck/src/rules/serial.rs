@@ -40,7 +40,7 @@ impl Rule for Serialisation {
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for (device, _, _, busy) in &facts.idle.spans {
-            let (n, ns) = facts.idle.of_cause(*device, Cause::Host);
+            let (n, ns) = facts.idle.total(*device, Cause::Host);
             if n < MIN_GAPS {
                 continue;
             }
@@ -153,6 +153,6 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: format!("{} of it is {}", time(most.2), short(&most.0)),
         suggestion: "split it into tasks, or begin it while the others still work".into(),
     }
-    .of_name(facts, &most.0)
+    .during_calls(facts, &most.0)
     .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
 }

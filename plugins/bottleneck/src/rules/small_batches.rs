@@ -93,7 +93,7 @@ impl Rule for SmallBatches {
             },
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
-        .of_name(facts, name)
+        .during_calls(facts, name)
         .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
         }
         if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {

@@ -16,7 +16,7 @@ use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, of_gaps, other_causes, times};
+use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times};
 use super::{Options, Rule, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task};
@@ -48,7 +48,7 @@ impl Rule for SyncBound {
 }
 
 fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
-    let (n, ns) = facts.idle.of_cause(device, Cause::Sync);
+    let (n, ns) = facts.idle.total(device, Cause::Sync);
     if n < options.gaps.least_gaps {
         return;
     }
@@ -67,7 +67,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: of_gaps(facts, n, options),
+        confidence: gap_confidence(facts, n, options),
         lead: format!("{name} falls idle after {} {how} of the host", count(n)),
         fix: "waiting less often".into(),
         evidence: gaps_sql(gaps),

@@ -81,7 +81,7 @@ impl Rule for TightLoop {
             considered: format!("{}{} in the middle: work of any size in a call would take longer{cost}", row.inclusive_ns.map_or(String::new(), |ns| format!("{} in all, ", time(ns))), time(median_ns)),
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
-        .of_name(facts, &row.name)
+        .during_calls(facts, &row.name)
         .with_gain(facts, options, gain_ns, verdicts);
         }
     }

@@ -21,7 +21,7 @@ fn sizes(rows: &[Row]) -> TableBuilder {
 }
 
 /// All of 100 ms is spent in these calls.
-fn of(table: TableBuilder) -> Output {
+fn analyse(table: TableBuilder) -> Output {
     let all = [100_000 * US];
     let opportunity = Table::build("opportunity")
         .text("name", ["encode"])
@@ -49,7 +49,7 @@ const LINE: [Row; 3] = [
 
 #[test]
 fn three_sizes_tell() {
-    let output = of(sizes(&LINE));
+    let output = analyse(sizes(&LINE));
     let sentence = &texts(&output, "top", "sentence")[0];
     assert!(
         sentence.starts_with("encode: 77 % of each call is fixed cost (600 calls); 8 in one"),
@@ -65,7 +65,7 @@ fn three_sizes_tell() {
 
 #[test]
 fn a_line_through_two_sizes_always_fits() {
-    let output = of(sizes(&LINE[..2]));
+    let output = analyse(sizes(&LINE[..2]));
     assert_eq!(texts(&output, "top", "confidence"), ["low"]);
     let why = &texts(&output, "bottlenecks", "confidence_why")[0];
     assert!(!why.contains('%'), "{why}");
@@ -79,7 +79,7 @@ fn larger_calls_that_take_no_longer_tell_nothing() {
             .zip(times)
             .map(|(row, us)| (row.0, row.1, row.2, us * US))
             .collect();
-        let output = of(sizes(&rows));
+        let output = analyse(sizes(&rows));
         assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
         let said =
             "how the time of encode depends on its size: calls of more elements take no longer";
@@ -98,7 +98,7 @@ fn over_a_cache(time: impl Fn(i64) -> i64) -> Vec<Row> {
 #[test]
 fn elements_that_the_declared_work_contradicts_are_no_size() {
     // 200 ns each and 1 ns a flop: a tenth of the time of most is fixed.
-    let output = of(sizes(&over_a_cache(|n| 2_200 + 100 * n)));
+    let output = analyse(sizes(&over_a_cache(|n| 2_200 + 100 * n)));
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
     assert_eq!(missing(&output), [""; 0]);
 }
@@ -106,7 +106,7 @@ fn elements_that_the_declared_work_contradicts_are_no_size() {
 #[test]
 fn flops_are_the_size_where_elements_are_not() {
     // 20 µs each and 1 ns a flop.
-    let output = of(sizes(&over_a_cache(|n| 22_000 + 100 * n)));
+    let output = analyse(sizes(&over_a_cache(|n| 22_000 + 100 * n)));
     assert_eq!(texts(&output, "bottlenecks", "code"), ["fixed_cost"]);
     let considered = &texts(&output, "bottlenecks", "considered")[0];
     assert_eq!(
@@ -119,7 +119,7 @@ fn flops_are_the_size_where_elements_are_not() {
 
 #[test]
 fn flops_that_do_not_explain_the_time_either_tell_nothing() {
-    let output = of(sizes(&over_a_cache(|n| 5_000 + 3_000 * (n * 7 % 13) + n)));
+    let output = analyse(sizes(&over_a_cache(|n| 5_000 + 3_000 * (n * 7 % 13) + n)));
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
     let missing = missing(&output);
     assert!(
@@ -142,5 +142,5 @@ fn what_the_line_does_not_hold_is_no_fixed_cost() {
         .u64("calls", rows.map(|row| row.2))
         .i64("median_ns", rows.map(|row| row.3))
         .i64("dur_ns", rows.map(|row| 2 * row.3 * row.2 as i64));
-    assert_eq!(texts(&of(table), "bottlenecks", "code"), [""; 0]);
+    assert_eq!(texts(&analyse(table), "bottlenecks", "code"), [""; 0]);
 }

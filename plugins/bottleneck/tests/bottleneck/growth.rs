@@ -23,12 +23,12 @@ fn growth_to(bytes: i64, last_bytes: Option<i64>) -> TableBuilder {
         .text("verdict", ["grows"])
 }
 
-fn of(bytes: i64, wall_us: i64, options: &str) -> Output {
+fn analyse(bytes: i64, wall_us: i64, options: &str) -> Output {
     run::<Bottleneck>([facts(wall_us), growth(bytes)], options).expect("it ends well")
 }
 
 fn severity(bytes: i64, wall_us: i64, options: &str) -> String {
-    let output = of(bytes, wall_us, options);
+    let output = analyse(bytes, wall_us, options);
     texts(&output, "bottlenecks", "severity").concat()
 }
 
@@ -43,7 +43,11 @@ fn growth_matters_by_how_soon_memory_is_full() {
     assert_eq!(severity(25_000, 1_000, given), "low");
     assert_eq!(severity(25_000, wall_us, given), "low");
     assert_eq!(severity(1_100_000, 100_000_000, given), "low");
-    let considered = &texts(&of(10_000_000, wall_us, given), "bottlenecks", "considered")[0];
+    let considered = &texts(
+        &analyse(10_000_000, wall_us, given),
+        "bottlenecks",
+        "considered",
+    )[0];
     assert!(
         considered.ends_with(
             "it is 10.0 MB in 10.0 s, and at that rate 17.2 GB of memory are full after 4.8 h"
@@ -57,7 +61,11 @@ fn growth_matters_by_how_soon_memory_is_full() {
 fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
     assert_eq!(severity(100_000_000, 10_000_000, "{}"), "medium");
     assert_eq!(severity(25_000, 1_000, "{}"), "low");
-    let considered = &texts(&of(10_000_000, 1_000, "{}"), "bottlenecks", "considered")[0];
+    let considered = &texts(
+        &analyse(10_000_000, 1_000, "{}"),
+        "bottlenecks",
+        "considered",
+    )[0];
     assert!(
         considered
             .contains("when memory is full is not known (hint: --set bottleneck.memory_bytes"),

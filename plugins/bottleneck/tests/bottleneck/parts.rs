@@ -22,7 +22,7 @@ fn names() -> trueno_plugin::TableBuilder {
     ])
 }
 
-fn of(rows: &[Work]) -> Output {
+fn analyse(rows: &[Work]) -> Output {
     let inputs = [facts(5_000), kernels(rows), names()];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }
@@ -31,7 +31,7 @@ fn of(rows: &[Work]) -> Output {
 fn gaps_belong_to_the_category_whose_launches_leave_the_device_idle() {
     // Of 99 gaps (the first kernel follows nothing) 49 before `head`, 25 each before `up` and before what has none.
     let brick = |n| Some(["head", "up", "head", "odd"][n as usize % 4]);
-    let output = of(&late(100, brick));
+    let output = analyse(&late(100, brick));
     let kinds = texts(&output, "bottlenecks", "scope_kind");
     assert_eq!(kinds, ["device", "category", "category"]);
     assert_eq!(
@@ -58,7 +58,7 @@ fn gaps_belong_to_the_category_whose_launches_leave_the_device_idle() {
 
 #[test]
 fn what_is_all_in_one_category_is_said_once() {
-    let output = of(&late(100, |_| Some("head")));
+    let output = analyse(&late(100, |_| Some("head")));
     assert_eq!(texts(&output, "bottlenecks", "scope"), ["gpu0"]);
     let considered = &texts(&output, "bottlenecks", "considered")[0];
     assert!(

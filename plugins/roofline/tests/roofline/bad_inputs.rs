@@ -4,7 +4,7 @@ use trueno_plugin::testing::Output;
 
 use crate::fixture::{Fixture, Row, at, ceiling, lines, usual};
 
-fn of(row: Row) -> Fixture {
+fn fixture(row: Row) -> Fixture {
     Fixture {
         kernels: vec![Row { kind: "", ..row }],
         ceilings: usual(),
@@ -36,7 +36,7 @@ fn assert_no_figure(what: &str, out: &Output, reason: &str) {
 
 #[test]
 fn the_good_one_has_a_place() {
-    let out = of(good()).analyse();
+    let out = fixture(good()).analyse();
     assert_eq!(
         lines(
             out.table("points"),
@@ -122,7 +122,7 @@ fn bad_rows_have_reasons() {
         ),
     ];
     for (what, row, reason) in cases {
-        assert_no_figure(what, &of(row).analyse(), reason);
+        assert_no_figure(what, &fixture(row).analyse(), reason);
     }
 }
 
@@ -133,7 +133,7 @@ fn bad_ceilings_are_none() {
             ("compute", "avx2", "no measured avx2 f32 compute ceiling"),
             ("bandwidth", "dram", "no measured dram bandwidth ceiling"),
         ] {
-            let mut run = of(good());
+            let mut run = fixture(good());
             run.ceilings.retain(|row| row.1 != kind);
             run.ceilings.push(ceiling(kind, level, value));
             let out = run.analyse();
@@ -176,7 +176,7 @@ fn bad_counts_have_reasons() {
         ),
     ];
     for (what, counters, reason) in cases {
-        let mut run = of(Row {
+        let mut run = fixture(Row {
             flops: None,
             bytes: None,
             ..good()
@@ -192,7 +192,7 @@ fn bad_counts_have_reasons() {
 #[test]
 fn above_the_roof_is_flagged_and_never_clamped() {
     // 4 FLOP/byte below 10 GB/s: 40 GFLOP/s at most; 4000 FLOPs in 10 ns are 400.
-    let out = of(Row {
+    let out = fixture(Row {
         dur_ns: 10,
         ..good()
     })
@@ -220,7 +220,7 @@ fn above_the_roof_is_flagged_and_never_clamped() {
     assert_eq!(out.table("at_roof").rows(), 0);
 
     // 50 GFLOP/s: the arithmetic allows it, DRAM does not, L2 does.
-    let mut run = of(Row {
+    let mut run = fixture(Row {
         dur_ns: 80,
         ..good()
     });
@@ -240,7 +240,7 @@ fn above_the_roof_is_flagged_and_never_clamped() {
 
 #[test]
 fn wrong_options_say_what_there_is() {
-    let inputs = || of(good());
+    let inputs = || fixture(good());
     let failed = std::panic::catch_unwind(|| inputs().analyse_with(r#"{"memory": "ram"}"#));
     let text = *failed.unwrap_err().downcast::<String>().unwrap();
     assert!(text.contains("expected one of l1, l2, l3, dram"), "{text}");

@@ -219,7 +219,7 @@ impl Thread {
             Operation::Set(compare, of) => u64::from(compared(compare, of, operand(1), operand(2))),
             Operation::Convert { to, from } => converted(to, from, operand(1)),
             Operation::Global => operand(1),
-            Operation::Fma(of) => of.of_float(match of.bits {
+            Operation::Fma(of) => of.encode_float(match of.bits {
                 64 => of
                     .float(operand(1))
                     .mul_add(of.float(operand(2)), of.float(operand(3))),
@@ -277,7 +277,7 @@ fn compared(compare: Compare, of: Type, a: u64, b: u64) -> bool {
 
 fn converted(to: Type, from: Type, value: u64) -> u64 {
     match (to.class, from.class) {
-        (Class::Float, _) => to.of_float(from.float(value)),
+        (Class::Float, _) => to.encode_float(from.float(value)),
         (_, Class::Float) => panic!("no float is made a whole number here"),
         _ => to.widened(from.widened(value)),
     }

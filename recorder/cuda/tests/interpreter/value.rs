@@ -70,7 +70,7 @@ impl Type {
     }
 
     /// The bits of a float of this type; nothing is rounded unless the type is an f32.
-    pub fn of_float(self, value: f64) -> u64 {
+    pub fn encode_float(self, value: f64) -> u64 {
         match self.bits {
             64 => value.to_bits(),
             32 => u64::from((value as f32).to_bits()),

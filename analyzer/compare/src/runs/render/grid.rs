@@ -6,7 +6,7 @@ use trueno_render::style::{Meaning, Palette};
 
 const GAP: usize = 2;
 /// Names and sentences are not made narrower than this.
-const LEAST: usize = 12;
+const MIN_WIDTH: usize = 12;
 
 /// Contents of a column, and so how it gives way on a narrow page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,11 @@ impl Grid {
         let cells = self
             .rows
             .iter()
-            .map(|(cells, _)| width::of(&width::printable(&cells[at])));
-        cells.max().unwrap_or(0).max(width::of(self.columns[at].0))
+            .map(|(cells, _)| width::measure(&width::printable(&cells[at])));
+        cells
+            .max()
+            .unwrap_or(0)
+            .max(width::measure(self.columns[at].0))
     }
 
     /// Columns that have room once texts gave way, and the headings of those that do not: the rightmost goes first.
@@ -105,7 +108,7 @@ impl Grid {
         let mut left_out = Vec::new();
         let least = |at: usize| match self.columns[at].1.right_aligned() {
             true => self.natural(at),
-            false => self.natural(at).min(LEAST),
+            false => self.natural(at).min(MIN_WIDTH),
         };
         while kept.iter().map(|at| least(*at) + GAP).sum::<usize>() > room + GAP {
             let more = |at: &usize| self.columns[*at].1 == Holds::MoreNumbers;
@@ -123,7 +126,7 @@ impl Grid {
         let gaps = GAP * widths.len().saturating_sub(1);
         while widths.iter().sum::<usize>() + gaps > room {
             let gives = |at: &usize| !self.columns[kept[*at]].1.right_aligned();
-            let texts = (0..widths.len()).filter(|at| gives(at) && widths[*at] > LEAST);
+            let texts = (0..widths.len()).filter(|at| gives(at) && widths[*at] > MIN_WIDTH);
             let Some(widest) = texts.max_by_key(|at| widths[*at]) else {
                 break;
             };
@@ -230,7 +233,7 @@ mod tests {
             });
             let grid = Grid { columns, rows: rows.collect() };
             for line in grid.lines(room, Palette::new(false)) {
-                prop_assert!(width::of(&line) <= room, "{} > {room}: {line}", width::of(&line));
+                prop_assert!(width::measure(&line) <= room, "{} > {room}: {line}", width::measure(&line));
             }
         }
     }

@@ -84,7 +84,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("<section id=\"summary\" aria-label=\"Summary\">\n");
     figures(out, comparison);
     doubts(out, comparison);
-    let slower = of(comparison, Verdict::Slower);
+    let slower = with_verdict(comparison, Verdict::Slower);
     let wholes = comparison
         .totals
         .iter()
@@ -115,7 +115,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
         sentences(out, &slower, "error");
         out.push_str("</ol>\n");
     }
-    let faster = of(comparison, Verdict::Faster);
+    let faster = with_verdict(comparison, Verdict::Faster);
     if !faster.is_empty() {
         out.push_str("<h2>What got faster</h2>\n<ol class=\"findings top\">\n");
         sentences(out, &faster, "info");
@@ -124,7 +124,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("</section>\n");
 }
 
-fn of(comparison: &Comparison, verdict: Verdict) -> Vec<&Compared> {
+fn with_verdict(comparison: &Comparison, verdict: Verdict) -> Vec<&Compared> {
     let names = comparison.names.iter();
     names.filter(|name| name.verdict == verdict).collect()
 }

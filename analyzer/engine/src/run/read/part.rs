@@ -178,7 +178,7 @@ impl Reader<'_> {
     }
 
     fn faults(&self) -> Vec<String> {
-        segment_errors::of_chunks(self.chunks, &self.checked, Names::PARQUET)
+        segment_errors::chunk_errors(self.chunks, &self.checked, Names::PARQUET)
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Place {
 
 impl Place {
     /// In place, or at `to`, where nothing may be yet.
-    pub(super) fn of(run: &Path, to: Option<&Path>) -> Result<Place, RecoverError> {
+    pub(super) fn new(run: &Path, to: Option<&Path>) -> Result<Place, RecoverError> {
         if let Some(to) = to.filter(|to| to.symlink_metadata().is_ok()) {
             return Err(RecoverError::Exists(to.to_path_buf()));
         }

@@ -25,13 +25,13 @@ use crate::plugin::outcome::{FailureKind, Outcome};
 pub const VERB: &str = "plugin-host";
 /// A library that takes longer to load is broken. Of a run's limit this is no part: that is for what a plugin computes, and
 /// may be less than a busy machine takes to start a process.
-const MOST_TIME_TO_LOAD: Duration = Duration::from_secs(60);
+const MAX_LOAD_TIME: Duration = Duration::from_secs(60);
 /// Interval at which a child that closed its pipes, or left them to others, is asked whether it has ended.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
     let limits = Limits {
-        time: MOST_TIME_TO_LOAD,
+        time: MAX_LOAD_TIME,
         ..limits.clone()
     };
     let shown = file.display();
