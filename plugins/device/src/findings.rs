@@ -48,6 +48,13 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
     out
 }
 
+/// Iterations that `exposure_by_step` leaves out.
+pub fn steps_left_out(shown: usize, all: usize) -> Finding {
+    let title = format!("exposure_by_step has the first {shown} of {all} iterations");
+    Finding::new("steps_left_out", Severity::Info, title)
+        .suggestion("--set device.steps=N shows more; `exposure` has all of them")
+}
+
 fn idle(place: &Place) -> Option<Finding> {
     let (span_ns, idle_ns) = (place.span_ns(), place.idle_ns());
     if span_ns <= 0 {

@@ -1,10 +1,11 @@
 //! Queries over the run.
 
+use trueno_analysis::lanes::CATEGORY_RULES;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 4] = [
+pub const INPUTS: [Input; 6] = [
     Input::sql(
         "kernels",
         "SELECT id, name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid \
@@ -13,7 +14,7 @@ pub const INPUTS: [Input; 4] = [
     .optional(),
     Input::sql(
         "transfers",
-        "SELECT id, direction AS name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound \
+        "SELECT id, direction AS name, device, stream, correlation, start_ns, dur_ns, bytes, timing = 'bound' AS is_bound \
          FROM transfers WHERE device IS NOT NULL",
     )
     .optional(),
@@ -23,6 +24,12 @@ pub const INPUTS: [Input; 4] = [
         "SELECT correlation, start_ns, dur_ns FROM calls WHERE correlation IS NOT NULL",
     )
     .optional(),
+    Input::sql(
+        "steps",
+        "SELECT id, name, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration' AND timing <> 'bound'",
+    )
+    .optional(),
+    CATEGORY_RULES,
     // Only there where the report is about a part of the run.
     Window::INPUT,
 ];

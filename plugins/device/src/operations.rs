@@ -3,8 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::lanes::category_rules;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
+
+use crate::exposure::Kind;
 
 /// A kernel or a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +28,21 @@ pub struct Operation {
     pub call: Option<(i64, i64)>,
     /// Link to its call.
     pub correlation: Option<u64>,
+    /// Bytes of a transfer, where they are stated.
+    pub bytes: Option<u64>,
     /// True if the same call asked for an operation before this one: nodes of a graph.
     pub shares_call: bool,
+}
+
+/// A name of kernels, or a direction of transfers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// As recorded.
+    pub text: String,
+    /// True for a direction.
+    pub is_transfer: bool,
+    /// Kind of its operations.
+    pub kind: Kind,
 }
 
 /// All operations.
@@ -34,8 +50,8 @@ pub struct Operation {
 pub struct Loaded {
     /// Operations by device, stream and start.
     pub operations: Vec<Operation>,
-    /// Names, and whether of transfers.
-    pub names: Vec<(String, bool)>,
+    /// Names of kernels and directions of transfers.
+    pub names: Vec<Name>,
     /// Rows whose times only contain the work, are not valid or impossible.
     pub left_out: u64,
     /// Operations that began before their call.
@@ -56,10 +72,11 @@ impl Loaded {
             window: Window::read(run)?,
             ..Self::default()
         };
+        let categories = category_rules(run)?;
         let calls = Calls::read(&run.table("calls")?)?;
         for (input, is_transfer) in [("kernels", false), ("transfers", true)] {
             let table = run.table(input)?;
-            out.rows(&table, is_transfer, &calls)?;
+            out.rows(&table, is_transfer, &calls, &categories)?;
         }
         out.operations
             .sort_unstable_by_key(|o| (o.device, o.stream, o.start_ns, o.end_ns, o.id));
@@ -67,13 +84,20 @@ impl Loaded {
         Ok(out)
     }
 
-    fn rows(&mut self, table: &Table, is_transfer: bool, calls: &Calls) -> Result<()> {
+    fn rows(
+        &mut self,
+        table: &Table,
+        is_transfer: bool,
+        calls: &Calls,
+        categories: &BTreeMap<String, String>,
+    ) -> Result<()> {
         // A kernel may be called like a direction: each kind has names of its own.
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         let (id, name) = (table.u64("id")?, table.text("name")?);
         let (device, stream) = (table.i64("device")?, table.i64("stream")?);
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let (bound, correlation) = (table.bool("is_bound")?, table.u64("correlation")?);
+        let bytes = is_transfer.then(|| table.u64("bytes")).transpose()?;
         let valid = (!is_transfer).then(|| table.bool("valid")).transpose()?;
         for row in 0..table.rows() {
             let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
@@ -96,7 +120,17 @@ impl Loaded {
                 Some(name) => *name,
                 None => {
                     let name = self.names.len() as u32;
-                    self.names.push((text.to_owned(), is_transfer));
+                    self.names.push(Name {
+                        text: text.to_owned(),
+                        is_transfer,
+                        kind: match is_transfer {
+                            true => Kind::from_direction(text),
+                            false => Kind::from_kernel_name(
+                                text,
+                                categories.get(text).map(String::as_str),
+                            ),
+                        },
+                    });
                     numbers.insert(text.to_owned(), name);
                     name
                 }
@@ -115,6 +149,7 @@ impl Loaded {
                 end_ns: start_ns.saturating_add(dur_ns),
                 call: call.filter(|_| !is_before),
                 correlation,
+                bytes: bytes.and_then(|bytes| bytes.get(row)),
                 shares_call: false,
             });
         }

@@ -7,7 +7,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::idle::{Gap, Parts, Place};
 use crate::launch::NameTotals;
-use crate::operations::{Loaded, device_name};
+use crate::operations::{Loaded, Name, device_name};
 
 /// Table `idle`: each device, then its streams where it has several.
 ///
@@ -55,17 +55,20 @@ pub fn idle(places: &[Place]) -> TableBuilder {
 /// `dur_ns`; `call_ns`: Σ time of the calls; `queued_ns`, `latency_ns`: Σ, see [`crate::launch`]; `latency_median_ns`,
 /// `latency_max_ns`; `shorter`: operations that ran for less time than their latency; `dur_ns`: Σ time on the device.
 pub fn launches(loaded: &Loaded, names: &BTreeMap<u32, NameTotals>) -> TableBuilder {
-    let mut rows: Vec<(&(String, bool), &NameTotals)> = names
+    let mut rows: Vec<(&Name, &NameTotals)> = names
         .iter()
         .filter_map(|(number, of)| Some((loaded.names.get(*number as usize)?, of)))
         .collect();
-    rows.sort_by_key(|(name, of)| (Reverse(of.latency_ns()), Reverse(of.dur_ns), *name));
+    rows.sort_by_key(|(name, of)| {
+        let name = (&name.text, name.is_transfer);
+        (Reverse(of.latency_ns()), Reverse(of.dur_ns), name)
+    });
     let quantiles = || rows.iter().map(|row| row.1.quantiles());
     let linked = |of: &NameTotals, value: i64| (of.linked > 0).then_some(value);
     let kind = |is_transfer: bool| if is_transfer { "transfer" } else { "kernel" };
     Table::build("launches")
-        .text("name", rows.iter().map(|row| &row.0.0))
-        .text("kind", rows.iter().map(|row| kind(row.0.1)))
+        .text("name", rows.iter().map(|row| &row.0.text))
+        .text("kind", rows.iter().map(|row| kind(row.0.is_transfer)))
         .u64("operations", rows.iter().map(|row| row.1.operations))
         .u64("linked", rows.iter().map(|row| row.1.linked))
         .i64(
@@ -101,7 +104,7 @@ pub fn gaps(loaded: &Loaded, places: &[Place], most: usize) -> TableBuilder {
         .collect();
     rows.sort_by_key(|(device, gap)| (Reverse(gap.dur_ns()), *device, gap.start_ns));
     rows.truncate(most);
-    let name = |number: u32| loaded.names.get(number as usize).map(|name| &name.0);
+    let name = |number: u32| loaded.names.get(number as usize).map(|name| &name.text);
     Table::build("gaps")
         .text("place", rows.iter().map(|row| device_name(row.0)))
         .i64("start_ns", rows.iter().map(|row| row.1.start_ns))

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_device::Device;
+use trueno_plugin_device::exposure::Kind;
 use trueno_plugin_device::idle::places;
-use trueno_plugin_device::operations::{Loaded, Operation};
+use trueno_plugin_device::operations::{Loaded, Name, Operation};
 
 /// Name, device, stream, start, end, correlation.
 type Row = (&'static str, i64, i64, i64, i64, Option<u64>);
@@ -44,7 +45,8 @@ impl Made {
         let mut inputs = vec![
             rows("kernels", &self.kernels, 100, &self.bound)
                 .bool("valid", self.kernels.iter().map(|_| true)),
-            rows("transfers", &self.transfers, 500, &[]),
+            rows("transfers", &self.transfers, 500, &[])
+                .u64("bytes", self.transfers.iter().map(|_| None)),
             Table::build("calls")
                 .u64("correlation", self.calls.iter().map(|call| call.0))
                 .i64("start_ns", self.calls.iter().map(|call| call.1))
@@ -402,13 +404,18 @@ fn loaded(rows: &[Drawn]) -> Loaded {
             end_ns: start_ns + dur_ns,
             call: before.map(|before| (start_ns - before, start_ns)),
             correlation: before.map(|_| id),
+            bytes: None,
             shares_call: false,
         })
         .collect();
     operations.sort_by_key(|o| (o.device, o.stream, o.start_ns, o.end_ns, o.id));
     Loaded {
         operations,
-        names: vec![("k".to_owned(), false)],
+        names: vec![Name {
+            text: "k".to_owned(),
+            is_transfer: false,
+            kind: Kind::Computation,
+        }],
         ..Loaded::default()
     }
 }
