@@ -120,7 +120,7 @@ pub const INPUTS: [Input; 31] = [
     ),
     may(
         "category_rules",
-        "SELECT name, category FROM category_rules WHERE category = 'data loading' ORDER BY name",
+        "SELECT name, category FROM category_rules WHERE category IN ('data loading', 'communication') ORDER BY name",
     ),
     // Only rows whose names can be those of loaders: a run may have millions of others. Patterns look at each name once
     // (MIN keeps the engine from looking at the names of all rows instead).

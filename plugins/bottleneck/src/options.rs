@@ -58,5 +58,7 @@ thresholds! {
         medium_share: f64 = 0.10,
         /// The same for high severity.
         high_share: f64 = 0.25,
+        /// The same for critical severity.
+        critical_share: f64 = 0.50,
     }
 }

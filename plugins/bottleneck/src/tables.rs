@@ -85,7 +85,7 @@ pub fn idle(facts: &Facts) -> TableBuilder {
 pub fn finding(one: &Bottleneck) -> Finding {
     let level = match one.severity {
         Severity::Low => Level::Info,
-        Severity::Medium | Severity::High => Level::Warning,
+        Severity::Medium | Severity::High | Severity::Critical => Level::Warning,
     };
     Finding::new(one.class.name(), level, &one.sentence)
         .detail(format!(

@@ -28,14 +28,18 @@ pub enum Severity {
     Low,
     /// Below `high_share`.
     Medium,
-    /// `high_share` and above.
+    /// Below `critical_share`.
     High,
+    /// `critical_share` and above: half of the time goes there.
+    Critical,
 }
 
 impl Severity {
     /// By a share of the window, or of whatever the rule says.
     pub fn from_share(share: f64, thresholds: &General) -> Self {
-        if share >= thresholds.high_share {
+        if share >= thresholds.critical_share {
+            Self::Critical
+        } else if share >= thresholds.high_share {
             Self::High
         } else if share >= thresholds.medium_share {
             Self::Medium
@@ -46,7 +50,7 @@ impl Severity {
 
     /// Text in tables.
     pub fn name(self) -> &'static str {
-        ["low", "medium", "high"][self as usize]
+        ["low", "medium", "high", "critical"][self as usize]
     }
 }
 

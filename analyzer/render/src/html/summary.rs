@@ -139,7 +139,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
             let known = |name: &str| cell(name).filter(|text| text != units::NOT_MEASURED);
             let word = known("severity").unwrap_or_else(|| "info".to_owned());
             let level = match word.as_str() {
-                "error" => "error",
+                "critical" | "error" => "error",
                 "high" | "warning" => "warning",
                 _ => "info",
             };

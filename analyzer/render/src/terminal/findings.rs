@@ -13,6 +13,8 @@ const OF_FULL: usize = 3;
 const OF_BRIEF: usize = 6;
 /// Findings of a brief page that warn.
 const MAX_WARNINGS: usize = 8;
+/// Columns of a severity; a longer one widens them.
+const MIN_SEVERITY_WIDTH: usize = 6;
 
 /// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out) {
@@ -42,10 +44,16 @@ pub fn holds_back(report: &Report, out: &mut Out) {
         false => all,
     };
     let digits = lines.len().to_string().len();
+    let severities = lines.iter().map(|(line, _)| width::measure(&line.severity));
+    let severity_width = severities.max().unwrap_or(0).max(MIN_SEVERITY_WIDTH);
     for (line, is_below) in lines {
         let rank = width::pad(&line.rank.to_string(), digits, true);
-        let lead = format!("{rank} {}", width::pad(&line.severity, 6, false));
+        let lead = format!(
+            "{rank} {}",
+            width::pad(&line.severity, severity_width, false)
+        );
         let meaning = match line.severity.as_str() {
+            "critical" => Meaning::Error,
             "high" => Meaning::Warning,
             _ => Meaning::Faint,
         };

@@ -66,6 +66,8 @@ pub struct Bricks {
     pub loaders: Vec<Load>,
     /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
+    /// Names that a category rule calls communication.
+    pub communication_names: BTreeSet<String>,
     /// Starts of bricks on threads that copy, sorted.
     pub other_starts_ns: Vec<i64>,
     /// Lanes of the host.
@@ -176,13 +178,23 @@ impl Bricks {
     }
 
     fn loaders(&mut self, run: &mut Run, window: &Window) -> Result<()> {
+        let mut ruled = BTreeSet::new();
         let rules = run.table("category_rules")?;
-        let ruled: BTreeSet<String> = rules
+        let rules = rules
             .text("name")?
             .iter()
-            .flatten()
-            .map(str::to_owned)
-            .collect();
+            .zip(rules.text("category")?.iter());
+        for (name, category) in rules {
+            match (name, category) {
+                (Some(name), Some("communication")) => {
+                    self.communication_names.insert(name.to_owned());
+                }
+                (Some(name), _) => {
+                    ruled.insert(name.to_owned());
+                }
+                (None, _) => {}
+            }
+        }
         let table = run.table("brick_names")?;
         let (id, name, category) = (
             table.i64("name_id")?,

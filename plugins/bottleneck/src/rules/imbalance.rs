@@ -20,8 +20,11 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, time};
 
 /// Threads, streams or ranks wait for the slowest.
-pub const CLASS: Class =
-    Class::new("load_imbalance", 7).explaining(&["sync_bound", "serialisation"]);
+pub const CLASS: Class = Class::new("load_imbalance", 7).explaining(&[
+    "sync_bound",
+    "serialisation",
+    "exposed_communication",
+]);
 
 thresholds! {
     /// Unevenness of what is waited for together.

@@ -5,6 +5,7 @@
 
 mod by_category;
 mod category;
+mod communication;
 mod compute;
 mod draft;
 mod fragments;
@@ -86,6 +87,7 @@ registry![
     imbalance::Imbalance,
     recompute::Recomputation,
     transfer::Transfer,
+    communication::ExposedCommunication,
     redundant::RedundantTransfers,
     growth::MemoryGrowth,
     fragments::Fragmentation,
@@ -137,9 +139,9 @@ mod tests {
         let names = Options::names();
         assert_eq!(
             names.join(" "),
-            "findings least_share medium_share high_share least_gaps launch_ns prepare_ns near_roof far_roof \
+            "findings least_share medium_share high_share critical_share least_gaps launch_ns prepare_ns near_roof far_roof \
              latency_bytes_per_s miss_ns few_blocks small_share tight_calls tight_ns imbalance repeats read_back_bytes \
-             round_trips touch_bytes_per_ns growth_share least_growth_bytes memory_bytes full_soon_s full_later_s \
+             exposed_share round_trips touch_bytes_per_ns growth_share least_growth_bytes memory_bytes full_soon_s full_later_s \
              fragmentation free_share least_free_bytes alone_share lanes_busy set_up_share"
         );
     }

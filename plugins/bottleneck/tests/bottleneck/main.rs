@@ -1,6 +1,7 @@
 //! The plugin on tables as queries would give them.
 
 mod categories;
+mod communication;
 mod copies;
 mod findings;
 mod fixed_cost;

@@ -1,0 +1,146 @@
+//! Exposed communication: a device communicates and does nothing else.
+//!
+//! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
+//! runs, as `device.exposure` has it; at least `exposed_share` of the window. Severity by that share. Gain: no more than the
+//! computing beside which nothing is communicated could hide, and no more than the path has of communication.
+//!
+//! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
+
+use std::collections::BTreeSet;
+
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+
+use super::draft::Draft;
+use super::gaps::NO_PATH;
+use super::{Options, Rule};
+use crate::class::Class;
+use crate::facts::{Facts, Work, name_of};
+use crate::options::thresholds;
+use crate::verdict::{Confidence, Severity, Verdicts};
+use crate::wording::{percent, time};
+
+/// A device communicates, and nothing runs beside it.
+pub const CLASS: Class = Class::new("exposed_communication", 4).explaining(&["sync_bound"]);
+
+thresholds! {
+    /// Time that counts.
+    pub struct ExposedCommunication {
+        /// Exposed communication below this share of the window is not reported.
+        exposed_share: f64 = 0.10,
+    }
+}
+
+impl Rule for ExposedCommunication {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let names = &facts.bricks.communication_names;
+        let communicates =
+            |work: &Work| work.is_kernel() && names.contains(facts.device.name(work));
+        let work = facts.device.work.iter();
+        let devices: BTreeSet<Option<i64>> = work
+            .filter(|work| communicates(work))
+            .map(|work| work.device)
+            .collect();
+        for device in devices {
+            let all = facts.device.busy(device, communicates);
+            let others = facts.device.busy(device, |work| !communicates(work));
+            let exposed = all.difference(&others);
+            let (all_ns, exposed_ns) = (all.total_ns(), exposed.total_ns());
+            let share = facts.share(exposed_ns);
+            if share < options.communication.exposed_share {
+                continue;
+            }
+            let computing =
+                |work: &Work| work.is_kernel() && !names.contains(facts.device.name(work));
+            let free_ns = facts
+                .device
+                .busy(device, computing)
+                .difference(&all)
+                .total_ns();
+            let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
+            let draft = draft(facts, device, &exposed, all_ns, free_ns);
+            if facts.share(gain_ns) >= options.general.least_share {
+                let mut found = Verdicts::default();
+                draft.with_gain(facts, options, gain_ns, &mut found);
+                for mut finding in found.findings {
+                    finding.severity = Severity::from_share(share, &options.general);
+                    verdicts.findings.push(finding);
+                }
+            } else {
+                draft.without_gain(Severity::from_share(share, &options.general), verdicts);
+            }
+        }
+    }
+}
+
+/// Communication on the critical path; without a path all of the window.
+fn path_ns(facts: &Facts) -> i64 {
+    if !facts.path.is_known {
+        return facts.window.wall_ns;
+    }
+    let rows = facts.path.names.iter();
+    let on_path = rows.filter(|row| facts.bricks.communication_names.contains(&row.0));
+    on_path.map(|row| row.3).saturating_sum()
+}
+
+fn draft(
+    facts: &Facts,
+    device: Option<i64>,
+    exposed: &IntervalSet<i64>,
+    all_ns: i64,
+    free_ns: i64,
+) -> Draft {
+    let exposed_ns = exposed.total_ns();
+    let hides = free_ns.saturating_mul(2) >= exposed_ns;
+    let one_rank = facts.window.ranks < 2;
+    let confidence = match (facts.path.is_known, one_rank) {
+        (false, _) => (Confidence::Low, NO_PATH.to_owned()),
+        (true, true) => (
+            Confidence::Medium,
+            "the exposed time follows from rows; with one rank recorded, waiting for late ranks is part of it".to_owned(),
+        ),
+        (true, false) => (
+            Confidence::Medium,
+            "the exposed time follows from rows; that it can hide is assumed".to_owned(),
+        ),
+    };
+    let name = name_of(device);
+    let (fix, suggestion) = if hides {
+        (
+            "communicating beside the computing",
+            "start each collective as soon as its data is there (gradient buckets, prefetch of parameters), on a stream of its own",
+        )
+    } else {
+        (
+            "there is too little computing to hide it behind",
+            "communicate less often or fewer bytes (larger batches, accumulation, lower precision), over faster links; compare ranks for late ones",
+        )
+    };
+    Draft {
+        class: CLASS,
+        code: "exposed_communication",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence,
+        lead: format!(
+            "{name} communicates and does nothing else {} of the wall ({} of {} of communication)",
+            percent(facts.share(exposed_ns)),
+            time(exposed_ns),
+            time(all_ns)
+        ),
+        fix: fix.into(),
+        evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
+        assumption: "collectives run beside computing that does not need their results, and slow it down by nothing".into(),
+        considered: format!(
+            "{} of communication runs beside other work and costs nothing; {} of computing has no communication beside it",
+            time(all_ns.saturating_sub(exposed_ns)),
+            time(free_ns)
+        ),
+        suggestion: suggestion.into(),
+    }
+    .during(facts, exposed)
+}

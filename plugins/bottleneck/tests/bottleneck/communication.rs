@@ -1,0 +1,87 @@
+//! Collectives, and what runs beside them on the device.
+
+use trueno_plugin::Table;
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin_bottleneck::Bottleneck;
+
+use crate::inputs::{US, Work, facts, gains, kernels, path, texts};
+
+const COLLECTIVE: &str = "ncclDevKernel_AllReduce_Sum_f32";
+
+/// Ten rounds of 100 µs: computing of `gemm_us`, and a collective from `from_us` on. All of the latter is on the path.
+fn rounds(gemm_us: i64, from_us: i64, collective_us: i64) -> Output {
+    let rows: Vec<Work> = (0..10)
+        .flat_map(|n| {
+            let collective = Work {
+                stream: Some(20),
+                ..Work::at(COLLECTIVE, n * 100 + from_us, collective_us)
+            };
+            [Work::at("gemm", n * 100, gemm_us), collective]
+        })
+        .collect();
+    let on_path = Table::build("path_names")
+        .text("name", [COLLECTIVE])
+        .text("kind", ["work"])
+        .text("category", ["communication"])
+        .i64("dur_ns", [10 * collective_us * US]);
+    let rules = Table::build("category_rules")
+        .text("name", [COLLECTIVE])
+        .text("category", ["communication"]);
+    let path = path(&[("work", 1_000)]);
+    let inputs = [facts(1_000), kernels(&rows), path, on_path, rules];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+fn one(output: &Output, column: &str) -> String {
+    assert_eq!(
+        texts(output, "bottlenecks", "class"),
+        ["exposed_communication"]
+    );
+    texts(output, "bottlenecks", column)[0].clone()
+}
+
+#[test]
+fn a_collective_that_nothing_runs_beside_is_exposed() {
+    let output = rounds(40, 40, 50);
+    assert_eq!(one(&output, "severity"), "critical");
+    assert_eq!(one(&output, "scope"), "gpu0");
+    // 40 of each 50 µs could hide behind the computing of the round.
+    assert_eq!(gains(&output), [Some(400 * US)]);
+    let sentence = one(&output, "sentence");
+    assert!(
+        sentence.starts_with("gpu0 communicates and does nothing else 50 % of the wall (500 µs of 500 µs of communication)"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn what_runs_beside_computing_costs_nothing() {
+    // 35 of 50 µs are beside it, and 15 % of the wall are exposed.
+    let output = rounds(50, 15, 50);
+    assert_eq!(one(&output, "severity"), "medium");
+    assert_eq!(gains(&output), [Some(150 * US)]);
+    let considered = one(&output, "considered");
+    assert!(
+        considered.starts_with("350 µs of communication runs beside other work and costs nothing; 150 µs of computing has"),
+        "{considered}"
+    );
+    let output = rounds(60, 10, 50);
+    assert!(
+        !output
+            .tables
+            .iter()
+            .any(|table| table.name() == "bottlenecks" && table.rows() > 0)
+    );
+}
+
+#[test]
+fn no_gain_is_promised_where_nothing_could_hide_it() {
+    let output = rounds(2, 40, 50);
+    assert_eq!(one(&output, "severity"), "critical");
+    assert_eq!(gains(&output), [None]);
+    let sentence = one(&output, "sentence");
+    assert!(
+        sentence.ends_with("there is too little computing to hide it behind"),
+        "{sentence}"
+    );
+}
