@@ -61,8 +61,9 @@ impl Rule for ExposedCommunication {
                 .difference(&all)
                 .total_ns();
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
-            let draft = draft(facts, device, &exposed, all_ns, free_ns);
+            let mut draft = draft(facts, device, &exposed, all_ns, free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
+                draft.fix = "communicating beside the computing".into();
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
                 for mut finding in found.findings {
@@ -108,16 +109,10 @@ fn draft(
         ),
     };
     let name = name_of(device);
-    let (fix, suggestion) = if hides {
-        (
-            "communicating beside the computing",
-            "start each collective as soon as its data is there (gradient buckets, prefetch of parameters), on a stream of its own",
-        )
+    let suggestion = if hides {
+        "start each collective as soon as its data is there (gradient buckets, prefetch of parameters), on a stream of its own"
     } else {
-        (
-            "there is too little computing to hide it behind",
-            "communicate less often or fewer bytes (larger batches, accumulation, lower precision), over faster links; compare ranks for late ones",
-        )
+        "communicate less often or fewer bytes (larger batches, accumulation, lower precision), over faster links; compare ranks for late ones"
     };
     Draft {
         class: CLASS,
@@ -132,7 +127,7 @@ fn draft(
             time(exposed_ns),
             time(all_ns)
         ),
-        fix: fix.into(),
+        fix: "hiding it behind what is computed would save next to nothing".into(),
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
         assumption: "collectives run beside computing that does not need their results, and slow it down by nothing".into(),
         considered: format!(
