@@ -40,6 +40,43 @@ fn the_default_rules_know_names_of_the_field() {
         ("torch::distributed::reducer::mul_out", "communication"),
         ("p2p", "communication"),
         ("copy_H2D", "memory"),
+        ("Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI16x16x16x1", "GEMM"),
+        ("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_TNT", "GEMM"),
+        ("bmm_Bfloat16_E2m1E2m1_Fp32_t128x16x256_s5_et64x16", "GEMM"),
+        ("fused_moe_kernel", "GEMM"),
+        ("triton_tem_fused_mm_3", "GEMM"),
+        ("void moe_align_block_size_kernel<int>(int*)", "MoE routing"),
+        (
+            "void cutlass::device_kernel<flash::FlashAttnFwdSm90<x>>",
+            "Attention",
+        ),
+        (
+            "void flashinfer::BatchDecodeWithPagedKVCacheKernel<x>",
+            "Attention",
+        ),
+        ("void vllm::reshape_and_cache_flash_kernel<x>", "Attention"),
+        ("triton_per_fused_native_layer_norm_0", "Norm"),
+        (
+            "void at::native::(anonymous namespace)::RowwiseMomentsCUDAKernel<float>",
+            "Norm",
+        ),
+        ("triton_poi_fused_add_mul_1", "elementwise"),
+        ("triton_red_fused_sum_2", "reduction"),
+        (
+            "void vllm::act_and_mul_kernel<c10::BFloat16>",
+            "elementwise",
+        ),
+        (
+            "void vllm::cross_device_reduce_1stage<half, 2>",
+            "communication",
+        ),
+        (
+            "void vllm::dynamic_per_token_scaled_fp8_quant_kernel<x>",
+            "quantization",
+        ),
+        ("batched_transpose_16x32_half", "memory"),
+        ("__amd_rocclr_fillBufferAligned", "memory"),
+        ("igemm_fwd_gtcx3_nhwc_fp16_bx0_ex1", "convolution"),
     ] {
         assert_eq!(rules.category(name), Some(category), "{name}");
     }
