@@ -92,6 +92,13 @@ fn everything(rec: &Recorder) {
             .block(4, 5, 6)
             .ptx(source)
             .backend("avx2");
+        rec.launch("gemm", 0, 7)
+            .grid(1, 2, 3)
+            .backend("cuda")
+            .shared_memory(64)
+            .registers(40)
+            .flops(token);
+        rec.transfer("h2d", 64, 0, 7).memory("pinned", "device");
         rec.tile(TileLevel::Pack, 3, 4).depth(5);
         rec.checksum("out", Some(token), &[1.0f32, f32::NAN], &[2]);
         rec.allocation("weights", 4096, Some(64));
@@ -244,6 +251,7 @@ fn every_kind_of_event() {
         "bricks",
         "kernels",
         "tiles",
+        "transfers",
         "syncs",
         "edges",
         "checksums",

@@ -84,7 +84,11 @@ fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
     of_first
         && group[1..].iter().all(|more| match more.kind {
             extension::LABELS => known(more.m[0]) && known(more.m[1]),
-            extension::PARENT..=extension::SAMPLES => true,
+            extension::PARENT..=extension::WORK => true,
+            extension::MEMORY => {
+                let (source, destination) = unpair(more.m[0]);
+                known(source.into()) && known(destination.into())
+            }
             _ => false,
         })
 }
@@ -99,5 +103,6 @@ fn is_interval(record: &Record) -> bool {
                 | kind::WAIT
                 | kind::DEVICE_WORK
                 | kind::DEVICE_WAIT
+                | kind::TRANSFER
     )
 }
