@@ -68,6 +68,8 @@ pub struct Bricks {
     pub loader_names: BTreeSet<String>,
     /// Names that a category rule calls communication.
     pub communication_names: BTreeSet<String>,
+    /// Start of the first iteration, where there is one.
+    pub first_step_ns: Option<i64>,
     /// Starts of bricks on threads that copy, sorted.
     pub other_starts_ns: Vec<i64>,
     /// Lanes of the host.
@@ -208,6 +210,7 @@ impl Bricks {
         );
         let first = run.table("first_step")?;
         let first_ns = first.i64("first_ns")?.iter().flatten().next();
+        self.first_step_ns = first_ns;
         let mut later = BTreeSet::new();
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {

@@ -104,7 +104,7 @@ fn by_gaps(facts: &Facts, device: i64, cause: Cause) -> Parts<'_> {
         .filter_map(|work| Some(((work.id, work.is_kernel()), facts.category(work)?)))
         .collect();
     let mut out = Parts::new();
-    for gap in gaps(facts, device, cause) {
+    for gap in gaps(facts, device, cause).0 {
         let category = of_work.get(&(gap.next, !gap.next_is_copy));
         let part = out.entry(category.copied().unwrap_or("")).or_default();
         part.n += 1;

@@ -1,6 +1,6 @@
 //! Fragmented memory: much of it is free, in pieces too small to use.
 //!
-//! Evidence: `memory.fragmentation`, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
+//! Evidence: `memory.fragmentation` at the peak, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
 //! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
 //! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
@@ -71,6 +71,9 @@ impl Rule for Fragmentation {
             ) else {
                 continue;
             };
+            if moment.get(row) != Some("peak") {
+                continue; // Free pieces are in the way of no one when nearly all was freed.
+            }
             let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;
             if nothing_lives
                 || in_pieces < self.fragmentation

@@ -87,11 +87,30 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     }
 }
 
-/// Gaps of a cause.
-pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> Vec<&Gap> {
+/// Gaps of a cause, by time, and apart from them those that are no pattern: a gap longer than all shorter ones together
+/// happened once.
+pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> (Vec<&Gap>, Vec<&Gap>) {
     let gaps = facts.idle.gaps.iter();
-    gaps.filter(|gap| gap.device == device && gap.cause == cause)
-        .collect()
+    let of_cause = gaps.filter(|gap| gap.device == device && gap.cause == cause);
+    let mut recurring: Vec<&Gap> = of_cause.collect();
+    recurring.sort_by_key(|gap| (gap.dur_ns(), gap.start_ns));
+    let mut left_ns = total_ns(&recurring);
+    let mut single = Vec::new();
+    while let Some(longest) = recurring.pop() {
+        left_ns = left_ns.saturating_sub(longest.dur_ns());
+        if longest.dur_ns() <= left_ns {
+            recurring.push(longest);
+            break;
+        }
+        single.push(longest);
+    }
+    recurring.sort_by_key(|gap| gap.start_ns);
+    (recurring, single)
+}
+
+/// Time of gaps.
+pub fn total_ns(gaps: &[&Gap]) -> i64 {
+    gaps.iter().map(|gap| gap.dur_ns()).saturating_sum()
 }
 
 /// Times of gaps.

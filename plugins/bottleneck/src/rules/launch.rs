@@ -5,7 +5,7 @@
 //! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
 
 use super::draft::Draft;
-use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times};
+use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
@@ -47,11 +47,11 @@ impl Rule for LaunchBound {
                 "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
             );
             }
-            let (n, ns) = facts.idle.total(*device, Cause::Launch);
+            let (gaps, _) = gaps(facts, *device, Cause::Launch);
+            let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
             if n < options.gaps.least_gaps {
                 continue;
             }
-            let gaps = gaps(facts, *device, Cause::Launch);
             let during = times(&gaps);
             let work = facts.device.work.iter();
             let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());

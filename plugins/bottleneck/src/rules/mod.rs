@@ -11,6 +11,7 @@ mod draft;
 mod fragments;
 mod gaps;
 mod growth;
+mod idle_stretch;
 mod imbalance;
 mod late_ranks;
 mod latency;
@@ -18,6 +19,7 @@ mod launch;
 mod linear_fit;
 mod loader;
 mod phases;
+mod preprocessing;
 mod recompute;
 mod redundant;
 mod roofs;
@@ -94,7 +96,9 @@ registry![
     sync::SyncBound,
     serial::Serialisation,
     set_up::SetUp,
+    preprocessing::Preprocessing,
     launch::LaunchBound,
+    idle_stretch::IdleStretch,
     loader::DataLoad,
     late_ranks::LateRanks,
     category::Categories,
@@ -142,7 +146,7 @@ mod tests {
             "findings least_share medium_share high_share critical_share least_gaps launch_ns prepare_ns near_roof far_roof \
              latency_bytes_per_s miss_ns few_blocks small_share tight_calls tight_ns imbalance repeats read_back_bytes \
              exposed_share round_trips touch_bytes_per_ns growth_share least_growth_bytes memory_bytes full_soon_s full_later_s \
-             fragmentation free_share least_free_bytes alone_share lanes_busy set_up_share"
+             fragmentation free_share least_free_bytes alone_share lanes_busy set_up_share preprocessing_share stretch_share"
         );
     }
 

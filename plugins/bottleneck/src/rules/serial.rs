@@ -7,7 +7,7 @@
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times};
+use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
@@ -40,12 +40,12 @@ impl Rule for Serialisation {
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for (device, _, _, busy) in &facts.idle.spans {
-            let (n, ns) = facts.idle.total(*device, Cause::Host);
+            let (gaps, _) = gaps(facts, *device, Cause::Host);
+            let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
             if n < MIN_GAPS {
                 continue;
             }
             let name = Idle::device_name(*device);
-            let gaps = gaps(facts, *device, Cause::Host);
             let during = times(&gaps);
             let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
             Draft {

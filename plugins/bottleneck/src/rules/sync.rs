@@ -16,7 +16,7 @@ use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
-use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times};
+use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task};
@@ -48,12 +48,12 @@ impl Rule for SyncBound {
 }
 
 fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
-    let (n, ns) = facts.idle.total(device, Cause::Sync);
+    let (gaps, _) = gaps(facts, device, Cause::Sync);
+    let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
     if n < options.gaps.least_gaps {
         return;
     }
     let name = Idle::device_name(device);
-    let gaps = gaps(facts, device, Cause::Sync);
     let during = times(&gaps);
     let copies = gaps.iter().filter(|gap| gap.by_copy).count() as u64;
     let how = if copies * 2 > n {
