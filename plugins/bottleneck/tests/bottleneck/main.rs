@@ -16,4 +16,5 @@ mod ranks;
 mod roofs;
 mod set_up;
 mod side_by_side;
+mod single_events;
 mod slow_loops;
