@@ -1,6 +1,6 @@
 //! Fragmented memory: much of it is free, in pieces too small to use.
 //!
-//! Evidence: `memory.fragmentation` at the peak, which needs addresses: 1 − largest free piece / free of at least `fragmentation`, free of at
+//! Evidence: `memory.fragmentation`, which needs addresses, at the peak and while a quarter of the footprint lives: 1 − largest free piece / free of at least `fragmentation`, free of at
 //! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
 //! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
@@ -14,6 +14,8 @@ use crate::wording::{bytes, percent};
 
 /// Free, of the footprint: from here on next to nothing lives.
 const NOTHING_LIVES: f64 = 0.95;
+/// Free, of the footprint, from which on only the peak counts: free pieces are in nobody's way when most was freed.
+const MOSTLY_FREED: f64 = 0.75;
 /// Fragmentation from which on even that is in the way everywhere.
 const EVERYWHERE: f64 = 0.95;
 
@@ -71,8 +73,8 @@ impl Rule for Fragmentation {
             ) else {
                 continue;
             };
-            if moment.get(row) != Some("peak") {
-                continue; // Free pieces are in the way of no one when nearly all was freed.
+            if moment.get(row) != Some("peak") && of_all > MOSTLY_FREED {
+                continue;
             }
             let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;
             if nothing_lives
