@@ -1,0 +1,113 @@
+//! Single events, which are no pattern, and work of an iteration, which is no set-up.
+
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_bottleneck::Bottleneck;
+
+use crate::inputs::{US, Work, facts, gains, kernels, path, pieces, texts};
+
+/// Twenty kernels of 5 µs, launched 10 µs before they begin: each but the first `gap_us` after the one before, the tenth
+/// `long_us` after it.
+fn launches(gap_us: i64, long_us: i64) -> (Vec<Work>, i64) {
+    let mut now_us = 0;
+    let mut rows = Vec::new();
+    for n in 0..20 {
+        now_us += if n == 10 { long_us } else { gap_us };
+        rows.push(Work {
+            // Of the long gap the call comes soon, and what it does takes long.
+            called_us: Some(if n == 10 {
+                now_us - long_us + 15
+            } else {
+                now_us - 10
+            }),
+            ..Work::at("small", now_us, 5)
+        });
+        now_us += 5;
+    }
+    (rows, now_us)
+}
+
+fn classes(rows: &[Work], wall_us: i64) -> Output {
+    let path = path(&[("work", wall_us)]);
+    run::<Bottleneck>([facts(wall_us), kernels(rows), path], "{}").expect("it ends well")
+}
+
+#[test]
+fn many_short_gaps_are_a_pattern() {
+    let (rows, wall_us) = launches(50, 50);
+    let output = classes(&rows, wall_us);
+    assert!(texts(&output, "bottlenecks", "class").contains(&"launch_bound".to_owned()));
+}
+
+#[test]
+fn one_long_gap_is_a_single_event_and_not_launch_bound() {
+    let (rows, wall_us) = launches(2, 100_000);
+    let output = classes(&rows, wall_us);
+    assert_eq!(texts(&output, "bottlenecks", "class"), ["idle_stretch"]);
+    assert_eq!(texts(&output, "bottlenecks", "severity"), ["critical"]);
+    let sentence = &texts(&output, "bottlenecks", "sentence")[0];
+    assert!(
+        sentence.starts_with("gpu0 is idle once for 100 ms (>99 % of the wall) before small"),
+        "{sentence}"
+    );
+}
+
+/// A kernel after 600 of 1,000 µs, and 600 µs of work of the host before it.
+fn input_first(step: Option<i64>) -> Output {
+    let late = Work {
+        called_us: Some(590),
+        ..Work::at("forward", 600, 400)
+    };
+    let steps = Table::build("first_step").i64("first_ns", [step.map(|us| us * US)]);
+    let on_path: TableBuilder = pieces(&[
+        ("work", Some("decode_jpeg"), "thread 0", 0, 0, 600),
+        ("work", Some("forward"), "gpu0/stream 7", 0, 600, 400),
+    ]);
+    let inputs = [
+        facts(1_000),
+        kernels(&[late]),
+        path(&[("work", 1_000)]),
+        on_path,
+        steps,
+    ];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn host_work_in_an_iteration_is_input_work() {
+    let output = input_first(Some(0));
+    assert_eq!(
+        texts(&output, "bottlenecks", "class"),
+        ["cpu_preprocessing"]
+    );
+    assert_eq!(texts(&output, "bottlenecks", "scope"), ["decode_jpeg"]);
+    // 600 µs of preparing beside the 400 µs that the device works.
+    assert_eq!(gains(&output), [Some(400 * US)]);
+}
+
+#[test]
+fn host_work_before_any_iteration_is_set_up() {
+    let output = input_first(None);
+    assert_eq!(texts(&output, "bottlenecks", "class"), ["set_up"]);
+}
+
+/// Much of the memory is free in pieces, at one moment.
+fn fragments(moment: &str, free_share: f64) -> Vec<String> {
+    let table = Table::build("fragmentation")
+        .text("place", ["gpu0"])
+        .text("moment", [moment])
+        .i64("footprint_bytes", [100 << 20])
+        .i64("free_bytes", [(free_share * 100.0) as i64 * (1 << 20)])
+        .i64("largest_free_bytes", [1 << 20])
+        .f64("fragmentation_share", [0.94])
+        .f64("free_share", [free_share]);
+    let output = run::<Bottleneck>([facts(1_000), table], "{}").expect("it ends well");
+    texts(&output, "bottlenecks", "class")
+}
+
+#[test]
+fn free_pieces_do_no_harm_when_most_was_freed() {
+    assert_eq!(fragments("peak", 0.84), ["fragmented_memory"]);
+    assert_eq!(fragments("end", 0.5), ["fragmented_memory"]);
+    assert!(fragments("end", 0.84).is_empty());
+}
