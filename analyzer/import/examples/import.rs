@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::{Notes, Options, chrome};
+use trueno_import::chrome::Kineto;
+use trueno_import::{Importer, Notes, Options};
 
 fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::error::Error>> {
     let mut into = RunWriter::create(run, RunJson::default())?;
@@ -14,7 +15,7 @@ fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::
         partial,
         ..Options::default()
     };
-    let wall_ns = chrome::import_with(file, &options, &mut into, &mut notes, &mut |_| ())?;
+    let wall_ns = Kineto.import(file, &options, &mut into, &mut notes, &mut |_| ())?;
     into.finish(wall_ns)?;
     Ok(notes)
 }

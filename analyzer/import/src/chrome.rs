@@ -66,7 +66,8 @@ use scanner::Scanner;
 /// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
 const EPOCH_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..4_000_000_000_000_000_000;
 
-/// Trace events of Chrome, of Kineto and of many others, packed or not.
+/// Trace events of Chrome, of Kineto and of many others, packed or not. Of a damaged file [`Options::partial`] keeps
+/// what stands before the damage.
 pub struct Kineto;
 
 impl Importer for Kineto {
@@ -93,42 +94,13 @@ impl Importer for Kineto {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        import_with(path, options, into, notes, progress)
-    }
-}
-
-/// Reads a trace with default [`Options`]; the length of the run in nanoseconds.
-///
-/// # Errors
-/// See [`import_with`].
-pub fn import(
-    path: &Path,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    import_with(path, &Options::default(), into, notes, progress)
-}
-
-/// Reads a trace; the length of the run in nanoseconds. `progress` is told the bytes of the
-/// file that were read so far.
-///
-/// # Errors
-/// The file is no trace, is damaged (unless [`Options::partial`] keeps what stands before), or
-/// something cannot be read or written. The run should be dropped then.
-pub fn import_with(
-    path: &Path,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let before = notes.clone();
-    match import_foreign(path, options, into, notes, progress)? {
-        Read::Run(wall_ns) => Ok(wall_ns),
-        Read::Export(mark) => {
-            *notes = before;
-            reimport::import(path, options, &mark, into, notes, progress)
+        let before = notes.clone();
+        match import_foreign(path, options, into, notes, progress)? {
+            Read::Run(wall_ns) => Ok(wall_ns),
+            Read::Export(mark) => {
+                *notes = before;
+                reimport::import(path, options, &mark, into, notes, progress)
+            }
         }
     }
 }

@@ -42,7 +42,7 @@ use context::Context;
 use source::Source;
 use sqlite::Database;
 
-/// Exports of Nsight Systems to sqlite.
+/// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
 
 impl Importer for NsysSqlite {
@@ -67,35 +67,20 @@ impl Importer for NsysSqlite {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        import(path, into, notes, progress)
+        let said = notes.warnings.len();
+        let mut database = Database::open(path, notes)?;
+        into.run()
+            .problems
+            .extend_from_slice(&notes.warnings[said..]);
+        let bytes = database.bytes();
+        import_source(&mut database, path, bytes, into, notes, progress)
     }
-}
-
-/// Reads an sqlite export; returns the length of the run.
-///
-/// `progress` is given bytes of the file, estimated from rows.
-///
-/// # Errors
-/// Not an export, damaged so that nothing could be read, or the run cannot be written.
-pub fn import(
-    path: &Path,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let said = notes.warnings.len();
-    let mut database = Database::open(path, notes)?;
-    into.run()
-        .problems
-        .extend_from_slice(&notes.warnings[said..]);
-    let bytes = database.bytes();
-    import_source(&mut database, path, bytes, into, notes, progress)
 }
 
 /// Reads the tables of an export in whatever form they come.
 ///
 /// # Errors
-/// As [`import`].
+/// As [`Importer::import`].
 pub fn import_source(
     source: &mut dyn Source,
     path: &Path,

@@ -11,7 +11,7 @@ use arrow_schema::DataType;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
 
-use crate::{Error, Notes};
+use crate::{Error, Importer, Notes, Options};
 
 /// Result of an import.
 pub struct Imported {
@@ -21,14 +21,19 @@ pub struct Imported {
     pub run: RunJson,
 }
 
-/// Runs an import into a folder of its own.
-pub fn imported(
-    import: impl FnOnce(&mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
+/// Imports a file into a folder of its own.
+pub fn imported(importer: &dyn Importer, file: &Path) -> Result<Imported, Error> {
+    read_back(|run, notes| importer.import(file, &Options::default(), run, notes, &mut |_| {}))
+}
+
+/// Writes a run into a folder of its own.
+pub fn read_back(
+    write: impl FnOnce(&mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
 ) -> Result<Imported, Error> {
     let folder = tempfile::tempdir().unwrap();
     let mut run = RunWriter::create(&folder.path().join("run"), RunJson::default())?;
     let mut notes = Notes::default();
-    let wall_ns = import(&mut run, &mut notes)?;
+    let wall_ns = write(&mut run, &mut notes)?;
     let run = run.finish(wall_ns)?;
     Ok(Imported {
         folder,

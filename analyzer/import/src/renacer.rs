@@ -22,7 +22,7 @@ const FORMAT: &str = "renacer-json-v1";
 const NO_TIMES: &str = "renacer records no times: the calls stand end to end in their order, the gaps between \
                         them are not known";
 
-/// JSON of renacer.
+/// JSON of renacer. Its runs have no length, as nothing measured one.
 pub struct Renacer;
 
 impl Importer for Renacer {
@@ -46,61 +46,48 @@ impl Importer for Renacer {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        import(path, into, notes, progress)
-    }
-}
-
-/// Reads the calls, one at a time. Returns no length, as there is none.
-///
-/// # Errors
-/// Not of this format, damaged before the first call, or the run cannot be written.
-pub fn import(
-    path: &Path,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-    let mut reader = BufReader::new(file);
-    let skipped = skip_output(&mut reader).map_err(|e| Error::io(path, "read it", e))?;
-    if skipped > 0 {
-        notes.warn(format!(
-            "{skipped} lines before the JSON are the program's own output: left out"
-        ));
-    }
-    let mut end_ns = 0_i64;
-    let mut failed = None;
-    let mut visit = |call: Syscall| {
-        notes.read("syscall");
-        let dur_ns = call
-            .duration_us
-            .and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000));
-        let next = dur_ns.and_then(|dur_ns| end_ns.checked_add(dur_ns));
-        let (Some(dur_ns), Some(next)) = (dur_ns, next) else {
-            notes.leave_out("syscall without a duration: record with -T");
-            return true;
+        let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
+        let mut reader = BufReader::new(file);
+        let skipped = skip_output(&mut reader).map_err(|e| Error::io(path, "read it", e))?;
+        if skipped > 0 {
+            notes.warn(format!(
+                "{skipped} lines before the JSON are the program's own output: left out"
+            ));
+        }
+        let mut end_ns = 0_i64;
+        let mut failed = None;
+        let mut visit = |call: Syscall| {
+            notes.read("syscall");
+            let dur_ns = call
+                .duration_us
+                .and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000));
+            let next = dur_ns.and_then(|dur_ns| end_ns.checked_add(dur_ns));
+            let (Some(dur_ns), Some(next)) = (dur_ns, next) else {
+                notes.leave_out("syscall without a duration: record with -T");
+                return true;
+            };
+            let row = CallRow {
+                id: into.rows(TableId::Calls) + 1,
+                name: into.text(&call.name),
+                start_ns: end_ns,
+                dur_ns,
+                status: call.result,
+                ..CallRow::default()
+            };
+            end_ns = next;
+            failed = notes.add(into, &row).err();
+            failed.is_none()
         };
-        let row = CallRow {
-            id: into.rows(TableId::Calls) + 1,
-            name: into.text(&call.name),
-            start_ns: end_ns,
-            dur_ns,
-            status: call.result,
-            ..CallRow::default()
-        };
-        end_ns = next;
-        failed = notes.add(into, &row).err();
-        failed.is_none()
-    };
-    let read = document::read(&mut reader, &mut visit);
-    if let Some(error) = failed {
-        return Err(error);
+        let read = document::read(&mut reader, &mut visit);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        finish(path, read, into, notes)?;
+        if let Ok(length) = std::fs::metadata(path) {
+            progress(length.len());
+        }
+        Ok(None)
     }
-    finish(path, read, into, notes)?;
-    if let Ok(length) = std::fs::metadata(path) {
-        progress(length.len());
-    }
-    Ok(None)
 }
 
 /// Passes lines until one begins the document.

@@ -17,7 +17,7 @@ use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
 use line::Line;
 
-/// Text of strace.
+/// Text of strace. A run is as long as from the first call to the end of the last.
 pub struct Strace;
 
 impl Importer for Strace {
@@ -41,51 +41,38 @@ impl Importer for Strace {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        import(path, into, notes, progress)
-    }
-}
-
-/// Reads the calls; returns the time from the first to the end of the last.
-///
-/// # Errors
-/// No line is one of strace with times, or the run cannot be written.
-pub fn import(
-    path: &Path,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-    let mut lines = BufReader::new(file);
-    let mut calls = Calls::default();
-    let mut bytes = Vec::new();
-    let mut position = 0;
-    loop {
-        bytes.clear();
-        let read = lines
-            .read_until(b'\n', &mut bytes)
-            .map_err(|e| Error::io(path, "read it", e))?;
-        if read == 0 {
-            break;
+        let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
+        let mut lines = BufReader::new(file);
+        let mut calls = Calls::default();
+        let mut bytes = Vec::new();
+        let mut position = 0;
+        loop {
+            bytes.clear();
+            let read = lines
+                .read_until(b'\n', &mut bytes)
+                .map_err(|e| Error::io(path, "read it", e))?;
+            if read == 0 {
+                break;
+            }
+            position += read as u64;
+            calls.line(&String::from_utf8_lossy(&bytes), into, notes)?;
+            progress(position);
         }
-        position += read as u64;
-        calls.line(&String::from_utf8_lossy(&bytes), into, notes)?;
-        progress(position);
+        let Some(origin_ns) = calls.origin_ns else {
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected lines of strace with times, found none; record with `strace -f -ttt -T -o FILE`"
+                    .to_owned(),
+            });
+        };
+        for _ in calls.open.drain() {
+            notes.leave_out("call that had not ended");
+        }
+        into.run().clock.source = "strace".to_owned();
+        into.run().clock.origin_realtime_ns = origin_ns;
+        calls.threads(into, notes)?;
+        Ok(calls.last_ns)
     }
-    let Some(origin_ns) = calls.origin_ns else {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            problem: "expected lines of strace with times, found none; record with `strace -f -ttt -T -o FILE`"
-                .to_owned(),
-        });
-    };
-    for _ in calls.open.drain() {
-        notes.leave_out("call that had not ended");
-    }
-    into.run().clock.source = "strace".to_owned();
-    into.run().clock.origin_realtime_ns = origin_ns;
-    calls.threads(into, notes)?;
-    Ok(calls.last_ns)
 }
 
 #[derive(Default)]

@@ -13,7 +13,7 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::ImportArgs;
 
-/// Makes a run of other profilers' files and says what became of their records.
+/// Makes a run of other profilers' files and reports the outcome of their records.
 pub fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     if let Some(run) = &args.into {
         return counters::join(args, run, stderr);

@@ -19,7 +19,7 @@ use super::search::search;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::ListArgs;
 
-/// Lists all libraries with what became of them. None at all is exit code 2.
+/// Lists all libraries with their status. None at all is exit code 2.
 pub fn list(args: &ListArgs, verbose: u8, palette: Palette) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let search = search(&args.plugins);

@@ -3,7 +3,7 @@
 //! A segment is a stretch of a lane in which one interval was the innermost
 //! ([`trueno_analysis::sweep`]). Nesting is no edge: parent and child share
 //! a lane, and each instant of it lies in one segment only. Segments are also
-//! cut where a dependency takes hold, so that it runs from the end of one
+//! cut where a dependency begins or ends, so that it runs from the end of one
 //! segment to the start of another:
 //!
 //! ```text

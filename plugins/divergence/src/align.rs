@@ -12,7 +12,7 @@ use crate::rows::{NONE, Side};
 pub struct Item {
     /// Row of each side, or [`NONE`].
     pub rows: [u32; 2],
-    /// The how-manyth of its key.
+    /// Ordinal among the rows of its key.
     pub occurrence: u32,
     /// Index into [`Groups`].
     pub group: u32,

@@ -1,4 +1,4 @@
-//! The one row of table `run`, and what became of the segments.
+//! The one row of table `run`, and the status of segments.
 
 use trueno_plugin::{Result, Run};
 

@@ -268,7 +268,7 @@ struct Meeting<'s> {
 }
 
 impl Meeting<'_> {
-    /// `None`: somebody will never come.
+    /// `None`: a thread has given up.
     fn wait(&mut self) -> Option<()> {
         let Shared {
             threads,

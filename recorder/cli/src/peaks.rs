@@ -136,7 +136,7 @@ fn begin(run: &Path, replace: bool) -> Result<Attachment, AttachError> {
     Ok(joining)
 }
 
-/// Standard output is the table's: what became of the run is said beside it.
+/// Reports on the run to standard error: standard output is the table's.
 fn join(joining: Attachment, run: &Path, peaks: &CpuCeilings) -> Result<(), AttachError> {
     let added = joining.finish(peaks)?;
     for fact in added.not_compared {

@@ -151,7 +151,7 @@ pub struct ExportedFrom {
     pub wall_source: String,
     /// Rows dropped at recording; null: not known.
     pub dropped: Option<u64>,
-    /// Tables of which nobody can say how many rows were lost.
+    /// Tables whose number of lost rows is not known.
     pub loss_not_known: Vec<String>,
     /// Problems of the source.
     pub problems: Vec<SourceProblem>,

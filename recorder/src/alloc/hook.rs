@@ -29,7 +29,7 @@ fn active() -> Option<u64> {
 /// Says that there is a [`super::Recording`].
 #[cold]
 fn first() -> Option<u64> {
-    // If it is no longer that, somebody else has said so.
+    // If it is no longer that, another thread has stored the new state.
     let _ = ACTIVE.compare_exchange(NOT_ASKED, 0, Ordering::AcqRel, Ordering::Relaxed);
     None
 }

@@ -1,4 +1,4 @@
-//! Fingerprints whose blocks were read by somebody else, such as a GPU.
+//! Fingerprints from partial sums that another reader computed, such as a GPU.
 
 use super::element::Element;
 use super::statistics::{added, statistics};

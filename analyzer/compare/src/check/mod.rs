@@ -75,7 +75,7 @@ pub fn check(
     Ok(outcomes)
 }
 
-/// The finding; nobody can say where rows are missing that could change it.
+/// The finding; not measurable where missing rows could change it.
 fn found(condition: &dyn Condition, subject: &Subject<'_>) -> Result<Found, String> {
     let found = condition.check(subject)?;
     Ok(match subject.missing(&condition.tables(subject.registry)) {

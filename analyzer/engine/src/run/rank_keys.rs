@@ -5,7 +5,7 @@
 //! out. Both are counted.
 //!
 //! They are renumbered, not only marked: with a column `rank` alone, each plugin that groups by thread or joins by
-//! correlation would mix ranks up until somebody noticed.
+//! correlation would mix ranks up unnoticed.
 
 use std::collections::BTreeMap;
 

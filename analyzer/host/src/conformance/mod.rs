@@ -38,7 +38,7 @@ impl Verdict {
     }
 }
 
-/// One rule, and what came of it.
+/// One rule and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// Stable name of the rule.

@@ -1,4 +1,4 @@
-//! The registry of plugins: found, loaded, and what became of the others.
+//! Registry of plugins: those loaded, and the status of all that were found.
 
 use std::path::{Path, PathBuf};
 

@@ -183,7 +183,7 @@ impl Linker<'_, '_> {
             is_ambiguous: false,
         };
         if link.correlation == NO_ID {
-            // A wait without a correlation stands for itself.
+            // A wait without a correlation is linked by itself.
             return self.wait_of_call(link);
         }
         match &mut self.call {

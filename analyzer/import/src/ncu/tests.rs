@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, read_back};
 
 const KERNELS: [(u64, &str, u32, i64); 4] = [
     (11, "void lib::add<float>(float *)", 4, 100),
@@ -38,7 +38,7 @@ fn joined_to(
     let path = folder.path().join("ncu.csv");
     fs::write(&path, csv).unwrap();
     let mut joined = Joined::default();
-    let imported = imported(|run, notes| {
+    let imported = read_back(|run, notes| {
         joined = join(&path, process, kernels.into_iter(), run, notes)?;
         Ok(None)
     })?;

@@ -7,7 +7,7 @@ fn read(json: &str) -> Result<Imported, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.json");
     fs::write(&path, json).unwrap();
-    imported(|run, notes| import(&path, run, notes, &mut |_| {}))
+    imported(&Renacer, &path)
 }
 
 const FILE: &str = r#"hello

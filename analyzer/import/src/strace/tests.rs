@@ -7,7 +7,7 @@ fn read(text: &str) -> Result<Imported, Error> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("strace.txt");
     fs::write(&path, text).unwrap();
-    imported(|run, notes| import(&path, run, notes, &mut |_| {}))
+    imported(&Strace, &path)
 }
 
 const FILE: &str = r#"41 1700000000.000001 mmap(NULL, 8, 0x1) = 0x7f00 <0.000002>

@@ -10,7 +10,8 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::{Notes, Options, chrome};
+use trueno_import::chrome::Kineto;
+use trueno_import::{Importer, Notes, Options};
 
 /// A run that was imported.
 pub struct Imported {
@@ -77,7 +78,8 @@ pub fn import_with(content: impl AsRef<[u8]>, options: Options) -> Result<Import
     let path = folder.path().join("imported.run");
     let mut run = RunWriter::create(&path, RunJson::default()).unwrap();
     let mut notes = Notes::default();
-    let wall_ns = chrome::import_with(&file, &options, &mut run, &mut notes, &mut |_| ())
+    let wall_ns = Kineto
+        .import(&file, &options, &mut run, &mut notes, &mut |_| ())
         .map_err(|error| error.to_string())?;
     let json = run.finish(wall_ns).unwrap();
     assert!(!path.join("import.lanes").exists());

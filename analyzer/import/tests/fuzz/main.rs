@@ -21,7 +21,9 @@ use std::path::Path;
 use random::Random;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::{Error, Notes, Options, chrome, nsys};
+use trueno_import::chrome::Kineto;
+use trueno_import::nsys::NsysSqlite;
+use trueno_import::{Error, Importer, Notes, Options};
 
 type Import = fn(&Path, &mut Random, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>;
 
@@ -57,7 +59,7 @@ fn chrome(
         partial: random.one_in(2),
         ..Options::default()
     };
-    chrome::import_with(file, &options, run, notes, &mut |_| ())
+    Kineto.import(file, &options, run, notes, &mut |_| ())
 }
 
 fn nsys(
@@ -66,7 +68,7 @@ fn nsys(
     run: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<Option<i64>, Error> {
-    nsys::import(file, run, notes, &mut |_| ())
+    NsysSqlite.import(file, &Options::default(), run, notes, &mut |_| ())
 }
 
 #[test]

@@ -16,6 +16,14 @@ pub struct Label {
     pub above: bool,
 }
 
+impl Label {
+    /// Bounds of the mark: left, top, width, height.
+    pub fn mark(&self) -> [f64; 4] {
+        let size = 2.0 * self.reach;
+        [self.at.0 - self.reach, self.at.1 - self.reach, size, size]
+    }
+}
+
 /// Writes names in their order, the most important first: right of, left of, above or below their
 /// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
 /// Returns the number of those written.
@@ -36,17 +44,7 @@ fn place(
     on_paper: bool,
 ) -> usize {
     let mut taken: Vec<[f64; 4]> = scene.items.iter().filter_map(Scene::bounds).collect();
-    let marks: Vec<[f64; 4]> = names
-        .iter()
-        .map(|n| {
-            [
-                n.at.0 - n.reach,
-                n.at.1 - n.reach,
-                2.0 * n.reach,
-                2.0 * n.reach,
-            ]
-        })
-        .collect();
+    let marks: Vec<[f64; 4]> = names.iter().map(Label::mark).collect();
     let mut written = 0;
     for (own, named) in names.iter().enumerate() {
         if written == most {

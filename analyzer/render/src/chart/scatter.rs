@@ -188,17 +188,7 @@ fn roof_names(
     [left, top, right, bottom]: [f64; 4],
     points: &[Label],
 ) {
-    let mut taken: Vec<[f64; 4]> = points
-        .iter()
-        .map(|n| {
-            [
-                n.at.0 - n.reach,
-                n.at.1 - n.reach,
-                2.0 * n.reach,
-                2.0 * n.reach,
-            ]
-        })
-        .collect();
+    let mut taken: Vec<[f64; 4]> = points.iter().map(Label::mark).collect();
     let drawn: Vec<Vec<(f64, f64)>> = lines
         .iter()
         .map(|(_, line)| line.iter().filter_map(&place).collect())

@@ -34,7 +34,7 @@ pub fn tells_gains(table: &Table) -> bool {
     table.rows() > 0 && !says_sentences(table) && table.columns().any(|(name, _)| gains(name))
 }
 
-/// Counts of each verdict, the most first; `None` where one of them wants to be looked at.
+/// Counts of each verdict, the most first; `None` if one of them needs attention.
 fn verdicts(table: &Table) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in table.text(VERDICT).ok()?.iter() {

@@ -12,7 +12,7 @@ use crate::form::Detail;
 use crate::style::Meaning;
 use crate::view::{View, heading};
 
-/// Its name, what became of it, its tables; on a full page its findings, which a brief one has in its head.
+/// Its name, its outcome, its tables; on a full page its findings, which a brief one has in its head.
 pub fn lines(section: &Section, out: &mut Out) {
     let full = out.page.detail == Detail::Full;
     let name = width::printable(&section.plugin).into_owned();

@@ -20,7 +20,7 @@ pub(super) struct Summary {
     pub(super) counts: Counts,
 }
 
-/// Counts of records by what became of them.
+/// Counts of records by outcome.
 #[derive(Clone, Serialize)]
 pub(super) struct Counts {
     read: BTreeMap<String, u64>,

@@ -39,7 +39,7 @@ pub fn load(run: &mut Run, window: &Window) -> Result<Vec<Tensor>> {
         table.text("brick")?,
     );
     let dur = table.i64("dur_ns")?;
-    // Of a row that lacks a part of its result nobody can tell that it is the same again.
+    // A row that lacks a part of its result cannot be compared.
     let unknown: BTreeSet<u64> = (0..table.rows())
         .filter(|row| tensor.get(*row).is_none() || hash.get(*row).is_none())
         .filter_map(|row| span.get(row))

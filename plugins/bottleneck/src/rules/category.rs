@@ -1,4 +1,4 @@
-//! Categories: what holds several names of one category at once, each of which may be too small for a word of its own.
+//! Categories: a cause shared by several names of one category, each of which may be too small for a finding of its own.
 //!
 //! Evidence: points of `roofline.points` by category of their time on the path (`critical_path.by_name`): of one class (memory-, compute-,
 //! latency-bound, unoptimised, as for names) at least two names, with at least half of the category's time on the path in

@@ -1,4 +1,4 @@
-//! The new run comes to its place.
+//! Swap of the new run with the old.
 
 use std::ffi::CString;
 use std::fs::{self, File};

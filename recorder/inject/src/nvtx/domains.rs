@@ -12,7 +12,7 @@ pub fn handle(number: u32) -> *mut c_void {
     (MARK | number as usize) as *mut c_void
 }
 
-/// The name behind a handle of a domain; 0: the default domain, or a handle of somebody else.
+/// The name behind a handle of a domain; 0: the default domain, or a foreign handle.
 pub fn domain_of(handle: *const c_void) -> u32 {
     number_of(handle)
 }

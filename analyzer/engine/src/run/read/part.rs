@@ -147,7 +147,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Another program wrote it, and nobody can say that it is as it was written: all of it is decoded.
+    /// Another program wrote it, without hashes to verify: all of it is decoded.
     fn foreign(&self, handle: &File) -> io::Result<Segment> {
         let decoded = footer(handle.try_clone()?).and_then(|footer| {
             let mut at = 0;

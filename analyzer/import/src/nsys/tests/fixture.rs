@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Error;
+use crate::nsys::NsysSqlite;
 use crate::read_back::{Imported, imported};
-use crate::{Error, nsys};
 
 /// An sqlite file in a folder of its own.
 pub struct Export {
@@ -32,7 +33,7 @@ impl Export {
 }
 
 pub fn import(path: &Path) -> Result<Imported, Error> {
-    imported(|run, notes| nsys::import(path, run, notes, &mut |_| {}))
+    imported(&NsysSqlite, path)
 }
 
 /// One of each. The first row begins at 100; the thread is 5 of process 5 (83886085).
