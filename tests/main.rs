@@ -9,6 +9,7 @@ mod cli;
 mod compare;
 mod counters;
 mod damage;
+mod direct_queries;
 mod divergence;
 mod dot;
 mod export;

@@ -62,55 +62,124 @@ fn to_closed_type(column: Column) -> Result<Column, String> {
         .map_err(|error| format!("column {name}: {error}"))
 }
 
-/// A stream of the frame, chunk by chunk. Numbers are lent as they lie; text is
-/// laid out with 64-bit offsets when its chunk is asked for. A chunk's frame is
-/// freed with the batch made of it, so memory falls as the plugin reads on.
+/// Rows in the closed types, batch by batch.
 ///
-/// The frame is one of [`to_closed_types`].
-pub fn lend(frame: DataFrame) -> ArrowArrayStream {
-    let columns = frame.clear();
-    lend_later(columns, move || Ok(frame))
+/// Numbers are handed out as they lie; text is laid out with 64-bit offsets when its batch is asked for. A batch is let
+/// go before the next one is made, so memory falls as its reader's grows.
+pub struct ClosedRows {
+    fields: Vec<ArrowField>,
+    batches: Box<dyn Iterator<Item = PolarsResult<ArrayRef>>>,
 }
 
-/// As [`lend`], of a frame with these columns that is made when its first chunk is asked for.
-pub fn lend_later(
-    columns: DataFrame,
-    make: impl FnOnce() -> Result<DataFrame, String> + 'static,
-) -> ArrowArrayStream {
-    let fields: Vec<ArrowField> = columns
-        .columns()
-        .iter()
-        .map(|column| column.field().to_arrow(CompatLevel::oldest()))
-        .collect();
-    let dtype = ArrowDataType::Struct(fields);
-    let of = dtype.clone();
-    let batches = std::iter::once_with(make).flat_map(move |made| {
-        let chunks = match made {
-            Ok(frame) => chunks(frame),
-            Err(why) => vec![Err(polars_err!(ComputeError: "{why}"))],
-        };
-        let of = of.clone();
+impl ClosedRows {
+    /// Batches that are structs of these fields.
+    pub(crate) fn new(
+        fields: Vec<ArrowField>,
+        batches: impl Iterator<Item = PolarsResult<ArrayRef>> + 'static,
+    ) -> Self {
+        let batches = Box::new(batches);
+        Self { fields, batches }
+    }
+
+    /// Columns without rows.
+    pub(crate) fn without_rows(fields: Vec<ArrowField>) -> Self {
+        Self::new(fields, std::iter::empty())
+    }
+
+    /// The rows of a frame, one of [`to_closed_types`].
+    pub fn of_frame(frame: DataFrame) -> Self {
+        let fields: Vec<ArrowField> = frame
+            .columns()
+            .iter()
+            .map(|column| column.field().to_arrow(CompatLevel::oldest()))
+            .collect();
+        let dtype = ArrowDataType::Struct(fields.clone());
         let mut read_bytes = 0;
-        chunks.into_iter().map(move |chunk| {
-            let chunk = chunk?;
+        let batches = slices(frame).map(move |chunk| {
             // The chunks before this one are free by now.
             if read_bytes >= GIVE_BACK_BYTES {
                 give_back();
                 read_bytes = 0;
             }
             read_bytes += chunk.estimated_size();
-            batch(chunk, &of)
-        })
-    });
-    stream_of(batches, dtype)
+            batch(chunk, &dtype)
+        });
+        Self::new(fields, batches)
+    }
+
+    /// Its columns.
+    pub fn fields(&self) -> &[ArrowField] {
+        &self.fields
+    }
+
+    /// Its batches, which are structs.
+    pub fn into_batches(self) -> impl Iterator<Item = PolarsResult<ArrayRef>> {
+        self.batches
+    }
+
+    /// All of them as one frame.
+    ///
+    /// # Errors
+    /// A batch cannot be made.
+    pub fn into_frame(self) -> PolarsResult<DataFrame> {
+        let mut chunks: Vec<Vec<ArrayRef>> = self.fields.iter().map(|_| Vec::new()).collect();
+        let mut height = 0;
+        for batch in self.batches {
+            let batch = batch?;
+            height += batch.len();
+            let columns = batch.as_any().downcast_ref::<StructArray>();
+            let columns = columns.map(StructArray::values).unwrap_or_default();
+            for (chunks, column) in chunks.iter_mut().zip(columns) {
+                chunks.push(column.clone());
+            }
+        }
+        let columns = self.fields.iter().zip(chunks).map(|(field, chunks)| {
+            let name = field.name.clone();
+            if chunks.is_empty() {
+                return Ok(Column::new_empty(name, &DataType::from_arrow_field(field)));
+            }
+            Ok(Series::try_from((name, chunks))?.into_column())
+        });
+        DataFrame::new(height, columns.collect::<PolarsResult<Vec<Column>>>()?)
+    }
+
+    /// A stream of them.
+    pub fn into_stream(self) -> ArrowArrayStream {
+        stream_of(self.batches, ArrowDataType::Struct(self.fields))
+    }
 }
 
-fn chunks(mut frame: DataFrame) -> Vec<PolarsResult<DataFrame>> {
-    if frame.height() == 0 {
-        return Vec::new();
-    }
+/// Rows of a batch of a frame at most: what is laid out anew at a time.
+const BATCH_ROWS: usize = 1 << 16;
+
+fn slices(mut frame: DataFrame) -> impl Iterator<Item = DataFrame> {
     frame.align_chunks_par();
-    frame.split_chunks().map(Ok).collect()
+    let chunks: Vec<DataFrame> = match frame.height() {
+        0 => Vec::new(),
+        _ => frame.split_chunks().collect(),
+    };
+    drop(frame);
+    chunks.into_iter().flat_map(|chunk| {
+        let starts = (0..chunk.height()).step_by(BATCH_ROWS);
+        starts.map(move |from| chunk.slice(from as i64, BATCH_ROWS))
+    })
+}
+
+/// A stream of the frame, one of [`to_closed_types`].
+pub fn lend(frame: DataFrame) -> ArrowArrayStream {
+    ClosedRows::of_frame(frame).into_stream()
+}
+
+/// A stream of rows with these columns, which are made when the first batch is asked for.
+pub fn lend_later(
+    columns: &[ArrowField],
+    make: impl FnOnce() -> Result<ClosedRows, String> + 'static,
+) -> ArrowArrayStream {
+    let batches = std::iter::once_with(make).flat_map(|made| match made {
+        Ok(rows) => rows.batches,
+        Err(why) => Box::new(std::iter::once(Err(polars_err!(ComputeError: "{why}")))),
+    });
+    stream_of(batches, ArrowDataType::Struct(columns.to_vec()))
 }
 
 /// A stream of batches that are structs of type `dtype`.

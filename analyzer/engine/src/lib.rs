@@ -4,6 +4,7 @@
 
 pub mod catalog;
 pub mod closed_types;
+mod columns;
 pub mod frame;
 mod lane;
 pub mod panic_guard;

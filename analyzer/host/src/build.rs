@@ -123,6 +123,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let mut statuses: BTreeMap<&str, SectionStatus> = BTreeMap::new();
     for (i, step) in steps.iter().enumerate() {
         let plugin = &plugins[step.plugin];
+        keep_columns(&steps[i..], plugins, &database, baseline.as_ref());
         let section = match why_not(step, &statuses) {
             Some((status, message)) => empty_section(plugin, status, message),
             None => {
@@ -159,6 +160,27 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
         sections,
         problems,
     })
+}
+
+/// Lets go of columns in memory that no plugin reads any more.
+fn keep_columns(
+    steps: &[Step],
+    plugins: &[Plugin],
+    subject: &Database,
+    baseline: Option<&Database>,
+) {
+    let inputs = || {
+        let plugins = steps.iter().map(|step| &plugins[step.plugin]);
+        plugins.flat_map(|plugin| &plugin.descriptor.inputs)
+    };
+    let of = |baseline: bool| {
+        let inputs = inputs().filter(move |input| input.baseline == baseline);
+        inputs.map(|input| input.sql.as_str())
+    };
+    subject.keep_columns_of(of(false));
+    if let Some(baseline) = baseline {
+        baseline.keep_columns_of(of(true));
+    }
 }
 
 fn header(run: &Run, database: &Database, problems: &mut Vec<Problem>) -> Header {

@@ -23,8 +23,13 @@ pub fn publish(rules: &CategoryRules, database: &mut Database) -> Result<(), Str
     for table in interval_tables().filter(|table| !UNNAMED.contains(&table.name)) {
         // A transfer has no name and goes by its direction.
         let (table, column) = (table.name, table.label().unwrap_or("name"));
-        let sql = format!("SELECT DISTINCT CAST({column} AS VARCHAR) AS name FROM {table}");
-        let names = collect(database, &sql).map_err(|error| error.to_string())?;
+        let list = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
+        // Without numbers of its texts it is a column of another type.
+        let names = collect(database, &list).or_else(|_| {
+            let sql = format!("SELECT DISTINCT CAST({column} AS VARCHAR) AS name FROM {table}");
+            collect(database, &sql)
+        });
+        let names = names.map_err(|error| error.to_string())?;
         let names = names.column("name").and_then(|names| names.str().cloned());
         for name in names.map_err(|error| error.to_string())?.iter().flatten() {
             if let Some(category) = rules.category(name) {

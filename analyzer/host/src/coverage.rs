@@ -1,19 +1,25 @@
 //! Coverage: the share of the wall time that the recording explains.
 
-use polars::prelude::DataFrame;
+use polars_arrow::array::{Array, PrimitiveArray, StructArray};
 use trueno_analysis::intervals::IntervalSetBuilder;
-use trueno_engine::query::{Database, QueryError, collect};
+use trueno_engine::query::{Database, Planned, QueryError};
 
 /// Everything that ran, in any order. Runs, iterations and layers only frame
 /// work; rows with `timing = 'bound'` and kernels marked invalid do not say
-/// when anything ran. (The engine is twice as fast on `<>` as on `IN`.)
-pub const RUNNING: &str = "\
-SELECT start_ns, dur_ns FROM bricks
-WHERE kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' AND timing <> 'bound'
-UNION ALL SELECT start_ns, dur_ns FROM kernels WHERE valid AND timing <> 'bound'
-UNION ALL SELECT start_ns, dur_ns FROM tiles
-UNION ALL SELECT start_ns, dur_ns FROM transfers WHERE timing <> 'bound'
-UNION ALL SELECT start_ns, dur_ns FROM calls";
+/// when anything ran. One query a table: each is answered from its columns alone.
+const RUNNING: [&str; 5] = [
+    "SELECT start_ns, dur_ns FROM bricks \
+     WHERE kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' AND timing <> 'bound'",
+    "SELECT start_ns, dur_ns FROM kernels WHERE valid AND timing <> 'bound'",
+    "SELECT start_ns, dur_ns FROM tiles",
+    "SELECT start_ns, dur_ns FROM transfers WHERE timing <> 'bound'",
+    "SELECT start_ns, dur_ns FROM calls",
+];
+
+/// The query for everything that ran.
+pub fn running() -> String {
+    RUNNING.join(" UNION ALL ")
+}
 
 /// Share of the wall time in which at least one brick, function, task, kernel,
 /// tile, transfer or call was running on any lane: the length of the union of
@@ -26,45 +32,71 @@ pub fn coverage(database: &Database, wall_ns: Option<i64>) -> Result<Option<f64>
     let Some(wall_ns) = wall_ns.filter(|wall| *wall > 0) else {
         return Ok(None);
     };
-    let intervals = collect(database, RUNNING)?;
-    if intervals.height() == 0 {
-        return Ok(None);
+    let mut running = Running::new(wall_ns);
+    for sql in RUNNING {
+        let rows = database.planned(sql).and_then(Planned::rows)?;
+        for batch in rows.into_batches() {
+            let batch = batch.map_err(|error| QueryError::Failed(error.to_string()))?;
+            let columns = batch.as_any().downcast_ref::<StructArray>();
+            let [start, dur] = columns.map_or(&[][..], StructArray::values) else {
+                return Err(QueryError::Failed("a batch without its columns".to_owned()));
+            };
+            let times = |column: &dyn Array| -> Option<PrimitiveArray<i64>> {
+                column.as_any().downcast_ref().cloned()
+            };
+            let (Some(start), Some(dur)) = (times(&**start), times(&**dur)) else {
+                return Err(QueryError::Failed("times that are no integers".to_owned()));
+            };
+            running.add(
+                batch.len(),
+                start
+                    .iter()
+                    .zip(dur.iter())
+                    .filter_map(|(start, dur)| Some((*start?, *dur?))),
+            );
+        }
     }
-    let covered_ns = union_ns(read(&intervals)?, wall_ns);
-    Ok(Some(covered_ns as f64 / wall_ns as f64))
+    Ok(running.share())
 }
 
-fn read(frame: &DataFrame) -> Result<impl Iterator<Item = (i64, i64)> + '_, QueryError> {
-    let failed = |error: polars::error::PolarsError| QueryError::Failed(error.to_string());
-    let start = frame
-        .column("start_ns")
-        .and_then(|column| column.i64())
-        .map_err(failed)?;
-    let dur = frame
-        .column("dur_ns")
-        .and_then(|column| column.i64())
-        .map_err(failed)?;
-    Ok(start
-        .iter()
-        .zip(dur.iter())
-        .filter_map(|(start, dur)| Some((start?, dur?))))
+/// Union of the intervals of all that ran, inside `[0, wall_ns)`.
+struct Running {
+    wall_ns: i64,
+    rows: usize,
+    union: IntervalSetBuilder<i64>,
 }
 
-/// Length of the union of intervals `(start, duration)` inside `[0, wall_ns)`.
-fn union_ns(intervals: impl Iterator<Item = (i64, i64)>, wall_ns: i64) -> i64 {
-    let mut running = IntervalSetBuilder::default();
-    for (start_ns, dur_ns) in intervals {
-        running.add(
-            start_ns.max(0),
-            start_ns.saturating_add(dur_ns).min(wall_ns),
-        );
+impl Running {
+    fn new(wall_ns: i64) -> Self {
+        Self {
+            wall_ns,
+            rows: 0,
+            union: IntervalSetBuilder::default(),
+        }
     }
-    running.finish().total_ns()
+
+    /// Adds so many rows, and the starts and durations of those that have them.
+    fn add(&mut self, rows: usize, intervals: impl Iterator<Item = (i64, i64)>) {
+        self.rows += rows;
+        for (start_ns, dur_ns) in intervals {
+            let end_ns = start_ns.saturating_add(dur_ns).min(self.wall_ns);
+            self.union.add(start_ns.max(0), end_ns);
+        }
+    }
+
+    fn union_ns(self) -> i64 {
+        self.union.finish().total_ns()
+    }
+
+    fn share(self) -> Option<f64> {
+        let wall_ns = self.wall_ns;
+        (self.rows > 0).then(|| self.union_ns() as f64 / wall_ns as f64)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::union_ns;
+    use super::Running;
     use proptest::prelude::*;
 
     proptest! {
@@ -76,7 +108,9 @@ mod tests {
         ) {
             let inside = |t: i64| intervals.iter().any(|(start, dur)| *start <= t && t < start + dur);
             let slow = (0..wall_ns).filter(|t| inside(*t)).count() as i64;
-            prop_assert_eq!(union_ns(intervals.iter().copied(), wall_ns), slow);
+            let mut running = Running::new(wall_ns);
+            running.add(intervals.len(), intervals.iter().copied());
+            prop_assert_eq!(running.union_ns(), slow);
         }
     }
 }

@@ -29,7 +29,7 @@ impl Declared for Coverage {
 
 impl Condition for Coverage {
     fn tables(&self, registry: &Registry) -> Tables {
-        Tables::from_sql(trueno_host::coverage::RUNNING, registry)
+        Tables::from_sql(&trueno_host::coverage::running(), registry)
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {

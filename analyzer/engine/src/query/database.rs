@@ -9,16 +9,22 @@ use polars::prelude::{
 };
 use polars::sql::SQLContext;
 
+use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
+use super::direct::{self, Direct};
 use super::error::{Missing, missing, nearest, same_names};
+use super::planned::Planned;
 use super::{QueryError, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
+use crate::columns::{Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
 /// Named tables, lazily read, that SQL can be run over.
 #[derive(Clone, Default)]
 pub struct Database {
-    tables: BTreeMap<String, LazyFrame>,
+    tables: Arc<BTreeMap<String, LazyFrame>>,
+    /// Tables whose columns can be read without the engine.
+    stored: BTreeMap<String, Arc<StoredTable>>,
     /// While it lives, the engine numbers texts as it did before.
     numbers: Option<Arc<CategoricalMapping>>,
     /// Tables of which lists of texts can be had cheaply.
@@ -38,8 +44,9 @@ impl Database {
 
     /// Publishes a table that is read when a query asks for it.
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
-        self.tables.insert(name.to_owned(), table);
+        Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
         self.numbered.remove(name);
+        self.stored.remove(name);
     }
 
     /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
@@ -58,11 +65,55 @@ impl Database {
         self.numbered.insert(name.to_owned(), Arc::new(numbered));
     }
 
+    /// Reads the columns of a published table from here, where a query needs no more than that.
+    pub(crate) fn register_columns(&mut self, name: &str, table: StoredTable) {
+        self.stored.insert(name.to_owned(), Arc::new(table));
+    }
+
+    /// Lets go of the columns in memory that none of these queries reads.
+    pub fn keep_columns_of<'a>(&self, queries: impl Iterator<Item = &'a str>) {
+        let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let mut direct: Vec<(String, Vec<usize>)> = Vec::new();
+        for sql in queries {
+            match self.columns_of_direct(sql) {
+                Some(columns) => direct.push(columns),
+                None => {
+                    for (name, _, named) in self.named_columns(sql, MIN_ROWS) {
+                        wanted.entry(name).or_default().extend(named.columns());
+                    }
+                }
+            }
+        }
+        for (table, columns) in &direct {
+            wanted.entry(table).or_default().extend(columns);
+        }
+        for (name, table) in &self.stored {
+            let columns = wanted.get(name.as_str());
+            table.keep(|column| columns.is_some_and(|columns| columns.contains(&column)));
+        }
+    }
+
+    /// Table and columns of a query that needs no more than that.
+    fn columns_of_direct(&self, sql: &str) -> Option<(String, Vec<usize>)> {
+        if let Some(asked) = dictionary_lookup::asked(sql, ID_SUFFIX) {
+            let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
+            return Some((asked.table, vec![column]));
+        }
+        let direct = self.direct(sql)?;
+        let of = |table: &Arc<StoredTable>| direct.is_of(table);
+        let (name, _) = self.stored.iter().find(|(_, table)| of(table))?;
+        Some((name.clone(), direct.columns()))
+    }
+
     /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
     /// numbers are to mean the same.
     pub fn register_all(&mut self, prefix: &str, other: &Database) {
-        for (name, table) in &other.tables {
-            self.register_lazy(&format!("{prefix}{name}"), table.clone());
+        for (name, table) in other.tables.iter() {
+            let as_name = format!("{prefix}{name}");
+            self.register_lazy(&as_name, table.clone());
+            if let Some(stored) = other.stored.get(name) {
+                self.stored.insert(as_name, stored.clone());
+            }
         }
     }
 
@@ -81,14 +132,43 @@ impl Database {
     /// # Errors
     /// Names that are not there, and SQL that does not parse, as far as that shows before the query runs.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
-        match self.list_of_texts(sql) {
-            Some(list) => Ok(Planned::new(sql, list.lazy())),
-            None => roomy(sql, || self.plan(sql)).map(|frame| Planned::new(sql, frame)),
+        if let Some(list) = self.list_of_texts(sql) {
+            return Ok(Planned::by_engine(sql, list.lazy(), None));
         }
+        match self.direct(sql) {
+            Some(direct) => Ok(Planned::direct(sql, direct, self)),
+            None => self.planned_by_engine(sql),
+        }
+    }
+
+    pub(super) fn planned_by_engine(&self, sql: &str) -> Result<Planned, QueryError> {
+        let frame = roomy(sql, || self.plan(sql))?;
+        let from_columns = !self.named_columns(sql, MIN_ROWS).is_empty();
+        Ok(Planned::by_engine(
+            sql,
+            frame,
+            from_columns.then(|| self.clone()),
+        ))
+    }
+
+    /// A query that needs no more than columns of one table, if it is one.
+    fn direct(&self, sql: &str) -> Option<Direct> {
+        rewrite::check(sql).ok()?;
+        let numbers = self.numbers.as_ref()?;
+        direct::query(sql, &|name| self.stored.get(name).cloned(), numbers)
     }
 
     /// Plans a query; the plan's columns are resolved.
     fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
+        self.plan_over(sql, &BTreeMap::new())
+    }
+
+    /// As [`Database::plan`], with other frames in the place of some tables.
+    fn plan_over(
+        &self,
+        sql: &str,
+        instead: &BTreeMap<&str, LazyFrame>,
+    ) -> Result<LazyFrame, QueryError> {
         rewrite::check(sql).map_err(QueryError::Sql)?;
         let quoted = rewrite::quote_dotted(&rewrite::with_fractions(sql), |name| {
             self.tables.contains_key(name)
@@ -96,7 +176,8 @@ impl Database {
         let planned = guard_panic(|| {
             // One context a query: the engine keeps names of subqueries in it.
             let mut context = SQLContext::new();
-            for (name, table) in &self.tables {
+            for (name, table) in self.tables.iter() {
+                let table = instead.get(name.as_str()).unwrap_or(table);
                 context.register(name, table.clone());
             }
             let mut frame = context.execute(&quoted)?;
@@ -108,6 +189,36 @@ impl Database {
             Ok(Err(error)) => Err(self.plan_error(sql, &error)),
             Err(panic) => Err(QueryError::Sql(gave_up(&panic, sql))),
         }
+    }
+
+    /// As [`Database::plan`], with columns in memory for tables of at least so many rows.
+    fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
+        let mut frames = BTreeMap::new();
+        for (name, table, named) in self.named_columns(sql, min_rows) {
+            if let Ok(Ok(frame)) = guard_panic(|| named.frame(table)) {
+                frames.insert(name, frame);
+            }
+        }
+        // What the columns that are named do not suffice for is planned over all of them.
+        match frames.is_empty() {
+            true => self.plan(sql),
+            false => self.plan_over(sql, &frames).or_else(|_| self.plan(sql)),
+        }
+    }
+
+    /// Tables whose names stand in a query, those that can be read without the engine and have so many rows, and
+    /// the columns that the query may read.
+    fn named_columns(&self, sql: &str, min_rows: u64) -> Vec<(&str, &StoredTable, Named)> {
+        let tokens = tokens::tokens(sql);
+        let is_named = |name: &str| {
+            let names = tokens.iter().filter_map(|token| token.name.as_deref());
+            names.into_iter().any(|token| token == name)
+        };
+        let tables = self.stored.iter();
+        let tables = tables.filter(|(name, table)| table.rows() >= min_rows && is_named(name));
+        tables
+            .filter_map(|(name, table)| Some((name.as_str(), &**table, Named::of(&tokens, table)?)))
+            .collect()
     }
 
     /// The answer to a query for a list of texts, without a text for every row; `None`: ask the engine.
@@ -128,13 +239,28 @@ impl Database {
         let list = match known {
             Some(list) => list,
             None => {
-                let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?, sql).ok()?;
-                let list = dictionary_lookup::list(&numbers, dictionary)?;
+                let list = match self.distinct_numbers(&asked) {
+                    Some(numbers) => dictionary_lookup::list(numbers, dictionary)?,
+                    None => {
+                        let numbers = run(self.plan(&asked.numbers(ID_SUFFIX)).ok()?, sql).ok()?;
+                        dictionary_lookup::list_of_frame(&numbers, dictionary)?
+                    }
+                };
                 lists().insert(asked.column.clone(), list.clone());
                 list
             }
         };
         asked.named(list).ok()
+    }
+
+    /// The numbers of a list, where they can be had without the engine.
+    fn distinct_numbers(&self, asked: &dictionary_lookup::Asked) -> Option<Vec<Option<i64>>> {
+        let table = self.stored.get(&asked.table)?;
+        let (column, Kind::Text) = table.column(&asked.column)? else {
+            return None;
+        };
+        let batches = table.batches(&[column]).ok()?;
+        Some(direct::distinct(batches.first()?))
     }
 
     fn plan_error(&self, sql: &str, error: &PolarsError) -> QueryError {
@@ -195,38 +321,6 @@ impl Database {
     }
 }
 
-/// A query that was planned; it needs its database no more.
-pub struct Planned {
-    sql: String,
-    frame: LazyFrame,
-}
-
-impl Planned {
-    fn new(sql: &str, frame: LazyFrame) -> Self {
-        let sql = sql.to_owned();
-        Self { sql, frame }
-    }
-
-    /// Its columns, without rows.
-    ///
-    /// # Errors
-    /// As [`collect`].
-    pub fn columns(&mut self) -> Result<DataFrame, QueryError> {
-        let schema = self.frame.collect_schema();
-        let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
-        Ok(DataFrame::empty_with_schema(&schema))
-    }
-
-    /// Its rows, as [`collect`] gives them.
-    ///
-    /// # Errors
-    /// As [`collect`].
-    pub fn rows(self) -> Result<DataFrame, QueryError> {
-        let Self { sql, frame } = self;
-        roomy(&sql, || run(frame, &sql))
-    }
-}
-
 /// Runs one SQL query on the streaming engine and gathers its rows.
 ///
 /// Rows come in the order the query asks for. Without `ORDER BY`, those of a
@@ -239,8 +333,20 @@ impl Planned {
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     match database.list_of_texts(sql) {
         Some(list) => Ok(list),
-        None => roomy(sql, || run(database.plan(sql)?, sql)),
+        None => roomy(sql, || run(database.plan_from_columns(sql, MIN_ROWS)?, sql)),
     }
+}
+
+/// Tables of fewer rows are read by the engine itself.
+const MIN_ROWS: u64 = 1 << 16;
+
+/// As [`collect`], from columns in memory wherever that can be done.
+///
+/// # Errors
+///
+/// As [`collect`].
+pub fn collect_from_columns(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    roomy(sql, || run(database.plan_from_columns(sql, 0)?, sql))
 }
 
 /// As [`collect`], with the same rows in the same order each time: where the
@@ -266,7 +372,7 @@ fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     }
 }
 
-fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
+pub(super) fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
     let run = || count_without_wide_sums(frame)?.collect_with_engine(Engine::Streaming);
     match guard_panic(run) {
         Ok(Ok(result)) => Ok(result.unwrap_single()),
@@ -295,7 +401,7 @@ const DEEP: usize = 200;
 const STACK_BYTES: usize = 256 << 20;
 
 /// Does what is to be done with a query; in a thread with a large stack if its tree is deep.
-fn roomy<T: Send>(
+pub(super) fn roomy<T: Send>(
     sql: &str,
     work: impl FnOnce() -> Result<T, QueryError> + Send,
 ) -> Result<T, QueryError> {
@@ -347,7 +453,7 @@ fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
 }
 
 /// The engine appends whole plans to its messages.
-fn first_line(error: &PolarsError) -> String {
+pub(super) fn first_line(error: &PolarsError) -> String {
     error
         .to_string()
         .lines()

@@ -52,10 +52,21 @@ pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
 }
 
 /// The texts of distinct numbers, in the order of the numbers; `None`: one of them is not in the dictionary.
-pub(super) fn list(numbers: &DataFrame, dictionary: &CategoricalMapping) -> Option<DataFrame> {
+pub(super) fn list_of_frame(
+    numbers: &DataFrame,
+    dictionary: &CategoricalMapping,
+) -> Option<DataFrame> {
     let numbers = numbers.columns().first()?.cast(&DataType::Int64).ok()?;
     let mut numbers: Vec<Option<i64>> = numbers.i64().ok()?.iter().collect();
     numbers.sort_unstable();
+    list(numbers, dictionary)
+}
+
+/// As [`list_of_frame`], of numbers in order.
+pub(super) fn list(
+    numbers: Vec<Option<i64>>,
+    dictionary: &CategoricalMapping,
+) -> Option<DataFrame> {
     let text = |number: Option<i64>| match number {
         Some(number) => Some(Some(dictionary.cat_to_str(u32::try_from(number).ok()?)?)),
         None => Some(None),

@@ -1,12 +1,16 @@
 //! SQL over the published tables, and printing of results.
 
+mod column_source;
 mod database;
 mod dictionary_lookup;
+mod direct;
 mod error;
 pub mod output;
+mod planned;
 mod rewrite;
 mod tokens;
 
-pub use database::{Database, Planned, collect, collect_in_order, tables_of};
+pub use database::{Database, collect, collect_from_columns, collect_in_order, tables_of};
 pub use error::QueryError;
 pub use error::nearest;
+pub use planned::Planned;

@@ -5,6 +5,7 @@
 //! All of it is lazy: a query reads the columns it names.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use polars::io::HiveOptions;
 use polars::prelude::{
@@ -17,6 +18,7 @@ use trueno_model::{ColumnInfo, Problem};
 
 use super::segment::{Segment, Source};
 use crate::catalog::{self, ID_SUFFIX};
+use crate::columns::Kind;
 
 /// One column a table is published with.
 #[derive(Clone)]
@@ -73,6 +75,31 @@ impl Published {
         let targets = self.targets.iter();
         let numbered = targets.filter(|target| has_id(target, &self.targets));
         numbered.map(|target| target.name.as_str())
+    }
+
+    /// Its columns and their types, and the files that hold all its rows as the recorder wrote them; `None`: they have
+    /// to be converted, or do not lie in such files.
+    pub(super) fn stored(&self, segments: &[&Segment]) -> Option<StoredColumns> {
+        let mut files = Vec::new();
+        for segment in segments {
+            match &segment.source {
+                Source::Scan { path, schema } if segment.verified => {
+                    let same = |target: &Target| {
+                        let found = schema.get(target.name.as_str());
+                        found.is_none_or(|found| published_type(found) == target.dtype)
+                    };
+                    if !self.targets.iter().all(same) {
+                        return None;
+                    }
+                    files.push(path.clone());
+                }
+                Source::Nothing => {}
+                Source::Scan { .. } | Source::Parquet { .. } | Source::Frame(_) => return None,
+            }
+        }
+        let columns = self.targets.iter();
+        let columns = columns.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
+        Some((columns.collect::<Option<_>>()?, files))
     }
 
     /// The table's rows, in the order they were written.
@@ -187,6 +214,9 @@ impl Published {
     }
 }
 
+/// Names and types of columns, and the files they lie in.
+pub(super) type StoredColumns = (Vec<(String, Kind)>, Vec<PathBuf>);
+
 /// File format of a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -268,6 +298,19 @@ fn dtype(ty: ColumnType) -> DataType {
         ColumnType::F64 => DataType::Float64,
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Text => DataType::String,
+    }
+}
+
+/// Type of a column that can be read without the engine.
+fn kind(dtype: &DataType) -> Option<Kind> {
+    match dtype {
+        DataType::Int64 => Some(Kind::I64),
+        DataType::UInt64 => Some(Kind::U64),
+        DataType::UInt32 => Some(Kind::U32),
+        DataType::Float64 => Some(Kind::F64),
+        DataType::Boolean => Some(Kind::Bool),
+        DataType::String => Some(Kind::Text),
+        _ => None,
     }
 }
 

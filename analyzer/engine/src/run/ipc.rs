@@ -9,8 +9,11 @@ use std::ops::Range;
 
 use polars_arrow_format::ipc::planus::ReadAsRoot;
 use polars_arrow_format::ipc::{
-    BlockRef, BufferRef, CompressionType, FooterRef, MessageHeaderRef, MessageRef, RecordBatchRef,
+    BlockRef, BufferRef, CompressionType, FieldRef, FooterRef, IntRef, MessageHeaderRef,
+    MessageRef, Precision, RecordBatchRef, TypeRef,
 };
+
+use super::lz4;
 
 const MAGIC: &[u8; 6] = b"ARROW1";
 const CONTINUATION: u32 = u32::MAX;
@@ -117,6 +120,249 @@ impl Message<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// A message in a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) bytes: usize,
+}
+
+/// Storage type of a column that is read without the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldType {
+    I64,
+    U64,
+    U32,
+    F64,
+    Bool,
+    /// Keys of 32 bits.
+    Text {
+        dictionary: i64,
+    },
+}
+
+impl FieldType {
+    /// Bytes of a value; `None`: a bit.
+    pub(super) fn width(self) -> Option<usize> {
+        match self {
+            Self::I64 | Self::U64 | Self::F64 => Some(8),
+            Self::U32 | Self::Text { .. } => Some(4),
+            Self::Bool => None,
+        }
+    }
+
+    fn of(field: FieldRef<'_>) -> Option<Self> {
+        let whole = |int: IntRef<'_>| match (int.bit_width().ok()?, int.is_signed().ok()?) {
+            (64, true) => Some(Self::I64),
+            (64, false) => Some(Self::U64),
+            (32, false) => Some(Self::U32),
+            _ => None,
+        };
+        match (field.type_().ok()??, field.dictionary().ok()?) {
+            (TypeRef::Int(int), None) => whole(int),
+            (TypeRef::FloatingPoint(float), None) => {
+                (float.precision().ok()? == Precision::Double).then_some(Self::F64)
+            }
+            (TypeRef::Bool(_), None) => Some(Self::Bool),
+            (TypeRef::Utf8(_), Some(dictionary)) => {
+                let keys = dictionary.index_type().ok()??;
+                let is_i32 = keys.bit_width().ok()? == 32 && keys.is_signed().ok()?;
+                is_i32.then_some(Self::Text {
+                    dictionary: dictionary.id().ok()?,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A column of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) of: FieldType,
+}
+
+/// Contents of a file's footer.
+pub(super) struct Footer {
+    pub(super) fields: Vec<Field>,
+    pub(super) dictionaries: Vec<Place>,
+    pub(super) batches: Vec<Place>,
+}
+
+impl Footer {
+    /// Reads the footer of a file of `length` bytes; `read` fills a buffer from an offset.
+    pub(super) fn read(
+        length: u64,
+        read: impl Fn(u64, &mut [u8]) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        const NO_FOOTER: &str = "its footer does not lie within the file";
+        let mut end = [0; 10];
+        let end_at = length.checked_sub(10).ok_or(NO_FOOTER)?;
+        read(end_at, &mut end)?;
+        let bytes = u32_at(&end, 0).filter(|_| end[4..] == *MAGIC);
+        let bytes = bytes.ok_or(NO_FOOTER)?;
+        let at = end_at.checked_sub(u64::from(bytes)).ok_or(NO_FOOTER)?;
+        let mut footer = vec![0; bytes as usize];
+        read(at, &mut footer)?;
+        let footer = FooterRef::read_as_root(&footer).map_err(|_| NO_FOOTER)?;
+        let schema = footer.schema().ok().flatten();
+        let fields = schema.and_then(|schema| schema.fields().ok().flatten());
+        let fields = fields.ok_or("its footer has no schema")?;
+        let fields = fields.iter().map(|field| {
+            let field = field.map_err(|_| "a field that cannot be read")?;
+            let name = field.name().ok().flatten().unwrap_or_default().to_owned();
+            match FieldType::of(field) {
+                Some(of) => Ok(Field { name, of }),
+                None => Err(format!(
+                    "column {name} is of a type that only the engine reads"
+                )),
+            }
+        });
+        let place = |block: BlockRef<'_>| -> Result<Place, String> {
+            let (metadata, body) = (i64::from(block.meta_data_length()), block.body_length());
+            let bytes = metadata
+                .checked_add(body)
+                .and_then(|n| usize::try_from(n).ok());
+            let offset = u64::try_from(block.offset()).ok();
+            match (offset, bytes) {
+                (Some(offset), Some(bytes)) if bytes as u64 <= length => {
+                    Ok(Place { offset, bytes })
+                }
+                _ => Err("its footer points outside of the file".to_owned()),
+            }
+        };
+        let dictionaries = footer.dictionaries().ok().flatten().into_iter().flatten();
+        let batches = footer.record_batches().ok().flatten();
+        let batches = batches.ok_or("its footer lists no batches")?;
+        Ok(Self {
+            fields: fields.collect::<Result<_, String>>()?,
+            dictionaries: dictionaries.map(place).collect::<Result<_, _>>()?,
+            batches: batches.into_iter().map(place).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+/// A record batch whose sizes make sense.
+pub(super) struct Batch<'a> {
+    pub(super) rows: usize,
+    nodes: Vec<(usize, usize)>,
+    buffers: Vec<&'a [u8]>,
+    is_compressed: bool,
+}
+
+/// The one batch that `bytes` hold.
+pub(super) fn batch(bytes: &[u8]) -> Result<Batch<'_>, String> {
+    let message = message(bytes, 0).filter(|message| message.range.end == bytes.len());
+    let message = message.ok_or("not one record batch")?;
+    match message.header {
+        MessageHeaderRef::RecordBatch(batch) => message.batch(batch),
+        _ => Err("not one record batch".to_owned()),
+    }
+}
+
+/// The id of the one dictionary that `bytes` hold, and its texts as a batch of one column.
+pub(super) fn dictionary(bytes: &[u8]) -> Result<(i64, Batch<'_>), String> {
+    let message = message(bytes, 0).filter(|message| message.range.end == bytes.len());
+    let message = message.ok_or("not one dictionary")?;
+    let MessageHeaderRef::DictionaryBatch(dictionary) = message.header else {
+        return Err("not one dictionary".to_owned());
+    };
+    let id = dictionary.id().map_err(|_| "a dictionary without its id")?;
+    let data = dictionary.data().ok().flatten();
+    Ok((id, message.batch(data.ok_or("a dictionary without data")?)?))
+}
+
+impl<'a> Message<'a> {
+    fn batch(&self, batch: RecordBatchRef<'_>) -> Result<Batch<'a>, String> {
+        let rows = usize::try_from(self.checked_rows()?).map_err(|_| "too many rows")?;
+        // Checked just now: none of them is negative, and buffers lie within the body.
+        let number = |n: i64| usize::try_from(n).unwrap_or(0);
+        let nodes = batch.nodes().ok().flatten().into_iter().flatten();
+        let buffers = batch.buffers().ok().flatten().into_iter().flatten();
+        let buffer = |buffer: BufferRef<'_>| {
+            let from = number(buffer.offset());
+            &self.body[from..from + number(buffer.length())]
+        };
+        Ok(Batch {
+            rows,
+            nodes: nodes
+                .map(|node| (number(node.length()), number(node.null_count())))
+                .collect(),
+            buffers: buffers.map(buffer).collect(),
+            is_compressed: batch.compression().ok().flatten().is_some(),
+        })
+    }
+}
+
+impl Batch<'_> {
+    /// Rows and missing values of a field.
+    pub(super) fn node(&self, field: usize) -> Result<(usize, usize), String> {
+        let node = self.nodes.get(field).copied();
+        node.ok_or_else(|| "a field without a node".to_owned())
+    }
+
+    /// Number of all buffers.
+    pub(super) fn buffers(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Unpacks a buffer of at least so many bytes to the beginning of `to`.
+    pub(super) fn unpack(
+        &self,
+        buffer: usize,
+        bytes: usize,
+        to: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let packed = self
+            .buffers
+            .get(buffer)
+            .ok_or("a buffer that is not there")?;
+        lz4::unpack(packed, self.is_compressed, to)?;
+        match to.len() >= bytes {
+            true => Ok(()),
+            false => Err(format!("a buffer of {} bytes, expected {bytes}", to.len())),
+        }
+    }
+
+    /// The value of `width` bytes that all rows of a buffer hold, where that can be told without unpacking it.
+    pub(super) fn same_value(
+        &self,
+        buffer: usize,
+        width: usize,
+        rows: usize,
+    ) -> Result<Option<u64>, String> {
+        let packed = self
+            .buffers
+            .get(buffer)
+            .ok_or("a buffer that is not there")?;
+        Ok(self
+            .is_compressed
+            .then(|| lz4::same_value(packed, width, rows * width))
+            .flatten())
+    }
+
+    /// The texts of a dictionary.
+    pub(super) fn texts(&self) -> Result<Vec<String>, String> {
+        let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+        if self.rows == 0 {
+            return Ok(Vec::new());
+        }
+        if self.node(0)? != (self.rows, 0) || self.buffers.len() != 3 {
+            return Err("a dictionary that is no list of texts".to_owned());
+        }
+        self.unpack(1, 4 * (self.rows + 1), &mut ends)?;
+        self.unpack(2, 0, &mut bytes)?;
+        let end = |row: usize| u32_at(&ends, 4 * row).map(|end| end as usize);
+        let text = |row: usize| {
+            let text = bytes.get(end(row)?..end(row + 1)?)?;
+            std::str::from_utf8(text).ok().map(str::to_owned)
+        };
+        let texts: Option<Vec<String>> = (0..self.rows).map(text).collect();
+        texts.ok_or_else(|| "a text outside of its dictionary".to_owned())
     }
 }
 

@@ -9,6 +9,7 @@
 //! `ranks` opens a folder of runs as one.
 
 mod append;
+mod column_reader;
 mod columns;
 mod completeness;
 pub mod embedded_hashes;
@@ -20,6 +21,7 @@ mod ipc;
 mod journal;
 mod layout;
 mod live_segments;
+mod lz4;
 mod manifest;
 mod open;
 mod rank_alignment;

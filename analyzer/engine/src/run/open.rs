@@ -9,6 +9,7 @@ use trueno_format::salvage::Salvaged;
 use trueno_format::schema;
 use trueno_model::{Problem, RunFacts, TableInfo};
 
+use super::column_reader::ColumnReader;
 use super::columns::Published;
 use super::journal::Journal;
 use super::rank_folders::{self, Folders, Found};
@@ -18,6 +19,7 @@ use super::segment::Segment;
 use super::sources::{SourceError, Sources};
 use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
 use crate::catalog;
+use crate::columns::StoredTable;
 use crate::query::Database;
 
 /// A run directory, opened for reading.
@@ -331,10 +333,16 @@ impl Run {
         let mut database = Database::new();
         database.keep_numbers(self.numbers.clone());
         for (name, published) in &self.published {
+            let segments = table_segments(&self.segments, name);
             let frame = published
-                .frame(&table_segments(&self.segments, name))
+                .frame(&segments)
                 .map_err(|error| plan_error(name, &error))?;
             database.register_numbered(name, frame, published.numbered());
+            if let Some((columns, files)) = published.stored(&segments) {
+                let rows = segments.iter().map(|segment| segment.rows_read).sum();
+                let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
+                database.register_columns(name, StoredTable::new(columns, rows, Box::new(reader)));
+            }
         }
         let own: [(&str, PolarsResult<DataFrame>); 3] = [
             ("run", tables::run(&self.facts)),

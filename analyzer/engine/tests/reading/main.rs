@@ -2,6 +2,7 @@
 
 mod catalog;
 mod damage;
+mod direct;
 mod every_byte;
 mod exported;
 mod journal;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use polars::prelude::{DataFrame, PolarsResult};
 use polars::sql::extract_table_identifiers;
-use trueno_engine::closed_types;
+use trueno_engine::closed_types::{self, ClosedRows};
 use trueno_engine::query::Database;
 use trueno_engine::run::Run;
 use trueno_model::TableInfo;
@@ -125,8 +125,14 @@ fn inputs(subject: &Subject<'_>) -> Result<Vec<Option<DataFrame>>, Checked> {
         subject: &database,
         baseline: Some(&database),
     };
-    gather(subject.plugin, sources)
-        .map_err(|outcome| broken(message(&outcome).unwrap_or_default().to_owned()))
+    let inputs = gather(subject.plugin, sources)
+        .map_err(|outcome| broken(message(&outcome).unwrap_or_default().to_owned()))?;
+    let frames = inputs
+        .into_iter()
+        .map(|rows| rows.map(ClosedRows::into_frame).transpose());
+    frames
+        .collect::<Result<_, _>>()
+        .map_err(|error| broken(error.to_string()))
 }
 
 /// The published tables, and those of other plugins that it reads.

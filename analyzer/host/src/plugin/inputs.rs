@@ -1,8 +1,7 @@
 //! Inputs of a plugin: its queries, and the databases they are asked of.
 
-use polars::prelude::DataFrame;
-use trueno_engine::closed_types;
-use trueno_engine::query::{Database, QueryError, collect};
+use trueno_engine::closed_types::ClosedRows;
+use trueno_engine::query::{Database, Planned, QueryError};
 
 use super::descriptor::{Input, Plugin};
 use super::host::Taken;
@@ -45,7 +44,7 @@ impl From<Obstacle> for Outcome {
 pub fn gather(
     plugin: &Plugin,
     sources: Sources<'_>,
-) -> Result<Vec<Option<DataFrame>>, Box<Outcome>> {
+) -> Result<Vec<Option<ClosedRows>>, Box<Outcome>> {
     let inputs = &plugin.descriptor.inputs;
     // Before anything is read: what is missing makes all that was read worth nothing.
     let missing = inputs
@@ -61,18 +60,14 @@ pub fn gather(
 }
 
 /// The rows of one input; `None` when it is optional and its table is not there.
-fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<DataFrame>, Obstacle> {
+fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<ClosedRows>, Obstacle> {
     let Some(database) = database(input, sources)? else {
         return Ok(None);
     };
-    let frame = match collect(database, &input.sql) {
-        Ok(frame) => frame,
-        Err(QueryError::UnknownTable { .. }) if input.optional => return Ok(None),
-        Err(error) => return Err(Obstacle::Wrong(format!("input {}: {error}", input.name))),
-    };
-    match closed_types::to_closed_types(frame) {
-        Ok(frame) => Ok(Some(frame)),
-        Err(why) => Err(Obstacle::Wrong(format!("input {}: {why}", input.name))),
+    match database.planned(&input.sql).and_then(Planned::rows) {
+        Ok(rows) => Ok(Some(rows)),
+        Err(QueryError::UnknownTable { .. }) if input.optional => Ok(None),
+        Err(error) => Err(Obstacle::Wrong(format!("input {}: {error}", input.name))),
     }
 }
 

@@ -8,8 +8,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use polars::prelude::DataFrame;
-use trueno_engine::closed_types;
+use polars_arrow::datatypes::Field;
+use trueno_engine::closed_types::{self, ClosedRows};
 use trueno_engine::query::{Planned, QueryError};
 use trueno_plugin::abi;
 use trueno_plugin::arrow::ArrowArrayStream;
@@ -63,9 +63,9 @@ fn stream(
     let columns = planned
         .columns()
         .map_err(|error| wrong(error.to_string()))?;
-    let columns = closed_types::to_closed_types(columns).map_err(wrong)?;
+    let columns = columns.fields().to_vec();
     let (of, name, failure) = (columns.clone(), input.name.clone(), Rc::clone(failure));
-    Ok(closed_types::lend_later(columns, move || {
+    Ok(closed_types::lend_later(&columns, move || {
         rows(planned, &of).inspect_err(|why| {
             failure.replace(Some(format!("input {name}: {why}")));
         })
@@ -73,10 +73,9 @@ fn stream(
 }
 
 /// The rows, with the columns that were announced.
-fn rows(planned: Planned, of: &DataFrame) -> Result<DataFrame, String> {
+fn rows(planned: Planned, columns: &[Field]) -> Result<ClosedRows, String> {
     let rows = planned.rows().map_err(|error| error.to_string())?;
-    let rows = closed_types::to_closed_types(rows)?;
-    match rows.schema() == of.schema() {
+    match rows.fields() == columns {
         true => Ok(rows),
         false => Err("its columns are not those that were planned".to_owned()),
     }

@@ -1,7 +1,7 @@
 //! Runs of plugins, in this process or in one of their own.
 
 use polars::prelude::DataFrame;
-use trueno_engine::closed_types;
+use trueno_engine::closed_types::ClosedRows;
 
 use super::call::{call, empty, judge};
 use super::descriptor::{Execution, Plugin};
@@ -16,7 +16,7 @@ pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
         return lazy_inputs::run(plugin, *entry, sources, options);
     }
     match gather(plugin, sources) {
-        Ok(inputs) => run_on(plugin, inputs, options),
+        Ok(inputs) => lend(plugin, inputs, options),
         Err(outcome) => *outcome,
     }
 }
@@ -24,11 +24,18 @@ pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
 /// Runs `plugin` on these inputs, in their order and of the closed types; `None`
 /// is an optional one that is not there.
 pub fn run_on(plugin: &Plugin, inputs: Vec<Option<DataFrame>>, options: &str) -> Outcome {
+    let rows = inputs
+        .into_iter()
+        .map(|frame| frame.map(ClosedRows::of_frame));
+    lend(plugin, rows.collect(), options)
+}
+
+fn lend(plugin: &Plugin, inputs: Vec<Option<ClosedRows>>, options: &str) -> Outcome {
     match &plugin.execution {
         Execution::InProcess(entry) => {
             let streams = inputs
                 .into_iter()
-                .map(|frame| frame.map_or_else(empty, closed_types::lend))
+                .map(|rows| rows.map_or_else(empty, ClosedRows::into_stream))
                 .collect();
             let (status, taken) = call(*entry, streams, options, None);
             judge(status, taken)

@@ -37,7 +37,7 @@ pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
 
 use std::path::Path;
 
-use polars::prelude::DataFrame;
+use trueno_engine::closed_types::ClosedRows;
 
 use super::descriptor::Descriptor;
 use super::outcome::Outcome;
@@ -57,7 +57,12 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
 }
 
 /// Runs the plugin in `file`. An input that is `None` is an optional one that is not there.
-pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &Limits) -> Outcome {
+pub fn run(
+    file: &Path,
+    inputs: Vec<Option<ClosedRows>>,
+    options: &str,
+    limits: &Limits,
+) -> Outcome {
     #[cfg(target_os = "linux")]
     return process::run(file, inputs, options, limits);
     #[cfg(not(target_os = "linux"))]

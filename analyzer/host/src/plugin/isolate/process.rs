@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use polars::prelude::DataFrame;
+use trueno_engine::closed_types::ClosedRows;
 
 use super::captured_output::CapturedOutput;
 use super::exit_reason::{Crash, End, ExitReason};
@@ -53,7 +53,12 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
     }
 }
 
-pub fn run(file: &Path, inputs: Vec<Option<DataFrame>>, options: &str, limits: &Limits) -> Outcome {
+pub fn run(
+    file: &Path,
+    inputs: Vec<Option<ClosedRows>>,
+    options: &str,
+    limits: &Limits,
+) -> Outcome {
     let mut taken = Taken::default();
     let (mut end, mut odd) = (None, None);
     let start = |memory: &File| {

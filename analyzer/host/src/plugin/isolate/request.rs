@@ -8,8 +8,8 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use polars::prelude::DataFrame;
 use serde::{Deserialize, Serialize};
+use trueno_engine::closed_types::ClosedRows;
 
 use super::tables;
 
@@ -49,7 +49,7 @@ const HEAD: u64 = 16;
 /// There is no room, or a table cannot be written.
 pub fn write_inputs(
     file: &File,
-    inputs: Vec<Option<DataFrame>>,
+    inputs: Vec<Option<ClosedRows>>,
 ) -> Result<Vec<Option<(u64, u64)>>, String> {
     let text = |error: io::Error| error.to_string();
     let mut to = BufWriter::with_capacity(1 << 18, file);
@@ -58,9 +58,9 @@ pub fn write_inputs(
     for input in inputs {
         let place = match input {
             None => None,
-            Some(frame) => {
+            Some(rows) => {
                 let from = to.stream_position().map_err(text)?;
-                tables::write(frame, &mut to).map_err(|error| error.to_string())?;
+                tables::write(rows, &mut to).map_err(|error| error.to_string())?;
                 Some((from, to.stream_position().map_err(text)?))
             }
         };

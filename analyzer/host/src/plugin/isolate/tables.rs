@@ -11,43 +11,33 @@ use polars_arrow::datatypes::{
 use polars_arrow::io::ipc::read::{StreamReader, StreamState, read_stream_metadata};
 use polars_arrow::io::ipc::write::{StreamWriter, WriteOptions};
 use polars_arrow::record_batch::RecordBatchT;
-use trueno_engine::closed_types;
+use trueno_engine::closed_types::{self, ClosedRows};
 use trueno_plugin::Table;
 use trueno_plugin::arrow::{ArrowArrayStream, read_stream};
 
-/// Rows of a batch: what either side holds twice for a moment.
-const BATCH_ROWS: usize = 1 << 16;
-
-/// Writes `frame`, one of the closed types, and frees each chunk once it is written.
+/// Writes rows of the closed types, and lets go of each batch once it is written.
 ///
 /// # Errors
-/// It cannot be written.
-pub fn write(mut frame: DataFrame, to: impl Write) -> PolarsResult<()> {
-    frame.align_chunks_par();
+/// They cannot be made, or not be written.
+pub fn write(rows: ClosedRows, to: impl Write) -> PolarsResult<()> {
+    let fields = rows.fields().iter().cloned();
     let schema: ArrowSchemaRef = Arc::new(
-        frame
-            .columns()
-            .iter()
-            .map(|column| column.field().to_arrow(CompatLevel::oldest()))
+        fields
             .map(|field| (field.name.clone(), field))
             .collect::<Schema>(),
     );
     let mut writer = StreamWriter::new(to, WriteOptions { compression: None });
     writer.start(&schema, None)?;
-    let chunks = if frame.height() == 0 {
-        Vec::new()
-    } else {
-        frame.split_chunks().collect::<Vec<_>>()
-    };
-    drop(frame);
-    for chunk in chunks {
-        for from in (0..chunk.height()).step_by(BATCH_ROWS) {
-            let batch = chunk.slice(from as i64, BATCH_ROWS);
-            let rows = batch.height();
-            let arrays = batch.rechunk_into_arrow(CompatLevel::oldest());
-            let batch = RecordBatchT::try_new(rows, schema.clone(), arrays)?;
-            writer.write(&batch, None)?;
-        }
+    for batch in rows.into_batches() {
+        let batch = batch?;
+        let columns = batch.as_any().downcast_ref::<StructArray>();
+        let columns =
+            columns.ok_or_else(|| polars_err!(ComputeError: "a batch without columns"))?;
+        let arrays = columns.values().to_vec();
+        writer.write(
+            &RecordBatchT::try_new(batch.len(), schema.clone(), arrays)?,
+            None,
+        )?;
     }
     writer.finish()
 }
@@ -77,7 +67,8 @@ pub fn stream(mut from: impl Read + Seek + 'static) -> PolarsResult<ArrowArraySt
 /// It cannot be written.
 pub fn to_bytes(table: &Table) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    write(closed_types::to_frame(table)?, &mut bytes).map_err(|error| error.to_string())?;
+    let rows = ClosedRows::of_frame(closed_types::to_frame(table)?);
+    write(rows, &mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes)
 }
 
@@ -104,7 +95,7 @@ mod tests {
 
     #[test]
     fn tables_come_back_as_they_were() {
-        let rows = 2 * BATCH_ROWS + 17;
+        let rows = (2 << 16) + 17;
         let long = Table::build("long")
             .u64("id", (0..rows as u64).map(|id| (id % 7 != 0).then_some(id)))
             .i64("dur_ns", (0..rows as i64).map(|ns| i64::MIN + ns))

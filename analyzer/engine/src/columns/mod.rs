@@ -1,0 +1,11 @@
+//! Columns of recorded tables in memory, decoded once and kept as narrow as their values allow.
+//!
+//! A batch of a column holds one value, or differences to its least value in as few bytes as fit: ids and times of
+//! neighbouring rows are near each other, so a column takes two to four bytes a row, not eight. Texts are the numbers
+//! that the query engine gives them too, so no text is looked at for a row.
+
+mod packed;
+mod store;
+
+pub(crate) use packed::{From64, Packed, Truths};
+pub(crate) use store::{Kind, ReadColumns, StoredTable};

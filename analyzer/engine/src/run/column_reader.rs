@@ -1,0 +1,278 @@
+//! Reads columns of sealed segments, many batches at once, without the query engine.
+//!
+//! Every batch is a message that stands alone but for its keys, and only the buffers of the columns that are asked
+//! for are unpacked. The dictionary of a segment is mapped to the engine's numbers once, not once a row. Whatever is
+//! not as the recorder writes it is an error here, and the engine reads it instead.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use polars::prelude::CategoricalMapping;
+
+use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
+use crate::columns::{Kind, Packed, ReadColumns};
+
+/// The segments of one table.
+pub(super) struct ColumnReader {
+    /// Name and type of each column.
+    columns: Vec<(String, Kind)>,
+    files: Vec<PathBuf>,
+    numbers: Arc<CategoricalMapping>,
+}
+
+/// A segment file whose footer was read.
+struct Opened {
+    file: File,
+    footer: Footer,
+    /// For each column that is asked for, its field; `None`: the file has none of that name.
+    fields: Vec<Option<FieldPlace>>,
+    /// For each column that is asked for, the numbers of its texts by key.
+    texts: Vec<Vec<u64>>,
+}
+
+/// Number and type of a field.
+#[derive(Clone, Copy)]
+struct FieldPlace {
+    field: usize,
+    of: FieldType,
+}
+
+/// Memory that a thread uses again from batch to batch.
+#[derive(Default)]
+struct Scratch {
+    message: Vec<u8>,
+    plain: Vec<u8>,
+    values: Vec<u64>,
+}
+
+impl ColumnReader {
+    pub(super) fn new(
+        columns: Vec<(String, Kind)>,
+        files: Vec<PathBuf>,
+        numbers: Arc<CategoricalMapping>,
+    ) -> Self {
+        Self {
+            columns,
+            files,
+            numbers,
+        }
+    }
+
+    fn open(&self, path: &PathBuf, wanted: &[usize]) -> Result<Opened, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let length = file.metadata().map_err(|error| error.to_string())?.len();
+        let footer = Footer::read(length, |from, bytes| {
+            file.read_exact_at(bytes, from)
+                .map_err(|error| error.to_string())
+        })?;
+        let mut fields = Vec::with_capacity(wanted.len());
+        let mut texts = Vec::with_capacity(wanted.len());
+        for &column in wanted {
+            let (name, kind) = &self.columns[column];
+            let field = footer.fields.iter().position(|field| field.name == *name);
+            let place = field.map(|field| FieldPlace {
+                field,
+                of: footer.fields[field].of,
+            });
+            if place.is_some_and(|place| !fits(place.of, *kind)) {
+                return Err(format!("column {name} is stored in another type"));
+            }
+            texts.push(match place.map(|place| place.of) {
+                Some(FieldType::Text { dictionary }) => {
+                    self.numbers_of(&file, &footer, dictionary)?
+                }
+                _ => Vec::new(),
+            });
+            fields.push(place);
+        }
+        Ok(Opened {
+            file,
+            footer,
+            fields,
+            texts,
+        })
+    }
+
+    /// The engine's numbers of the texts of a dictionary, by key.
+    fn numbers_of(&self, file: &File, footer: &Footer, id: i64) -> Result<Vec<u64>, String> {
+        for place in &footer.dictionaries {
+            let mut bytes = Vec::new();
+            read_place(file, *place, &mut bytes)?;
+            let (found, batch) = ipc::dictionary(&bytes)?;
+            if found != id {
+                continue;
+            }
+            let number = |text: &str| {
+                let number = self.numbers.insert_cat(text).map(u64::from);
+                number.map_err(|error| error.to_string())
+            };
+            return batch.texts()?.iter().map(|text| number(text)).collect();
+        }
+        // Without a text there is no dictionary.
+        Ok(Vec::new())
+    }
+}
+
+fn fits(found: FieldType, published: Kind) -> bool {
+    matches!(
+        (found, published),
+        (FieldType::I64, Kind::I64)
+            | (FieldType::U64, Kind::U64)
+            | (FieldType::U32, Kind::U32)
+            | (FieldType::F64, Kind::F64)
+            | (FieldType::Bool, Kind::Bool)
+            | (FieldType::Text { .. }, Kind::Text)
+    )
+}
+
+fn read_place(file: &File, place: Place, to: &mut Vec<u8>) -> Result<(), String> {
+    to.resize(place.bytes, 0);
+    file.read_exact_at(to, place.offset)
+        .map_err(|error| error.to_string())
+}
+
+impl ReadColumns for ColumnReader {
+    fn read(&self, wanted: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+        let opened = self.files.iter().map(|path| self.open(path, wanted));
+        let opened = opened.collect::<Result<Vec<Opened>, String>>()?;
+        let batches: Vec<(&Opened, Place)> = opened
+            .iter()
+            .flat_map(|opened| {
+                opened
+                    .footer
+                    .batches
+                    .iter()
+                    .map(move |place| (opened, *place))
+            })
+            .collect();
+        let next = AtomicUsize::new(0);
+        let done: Mutex<BTreeMap<usize, Vec<Packed>>> = Mutex::default();
+        let work = || -> Result<(), String> {
+            let mut scratch = Scratch::default();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some((opened, place)) = batches.get(at) else {
+                    return Ok(());
+                };
+                let columns = opened.read(*place, &mut scratch)?;
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(at, columns);
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.min(batches.len());
+        if threads < 2 {
+            work()?;
+        } else {
+            thread::scope(|scope| {
+                let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+                let own = work();
+                let others = others.into_iter().map(|other| {
+                    other
+                        .join()
+                        .unwrap_or_else(|_| Err("a thread that reads segments panicked".to_owned()))
+                });
+                others.fold(own, Result::and)
+            })?;
+        }
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut columns: Vec<Vec<Packed>> = wanted.iter().map(|_| Vec::new()).collect();
+        for batch in done.into_values() {
+            for (column, packed) in columns.iter_mut().zip(batch) {
+                column.push(packed);
+            }
+        }
+        Ok(columns)
+    }
+}
+
+impl Opened {
+    /// The columns of one batch.
+    fn read(&self, place: Place, scratch: &mut Scratch) -> Result<Vec<Packed>, String> {
+        let Scratch {
+            message,
+            plain,
+            values,
+        } = scratch;
+        read_place(&self.file, place, message)?;
+        let batch = ipc::batch(message)?;
+        let of_field = |(place, texts): (&Option<FieldPlace>, &Vec<u64>)| match place {
+            None => Ok(Packed::missing(batch.rows)),
+            Some(place) => column(&batch, &self.footer.fields, *place, texts, plain, values),
+        };
+        let fields = self.fields.iter().zip(&self.texts);
+        fields.map(of_field).collect()
+    }
+}
+
+fn column(
+    batch: &Batch<'_>,
+    fields: &[Field],
+    place: FieldPlace,
+    texts: &[u64],
+    plain: &mut Vec<u8>,
+    values: &mut Vec<u64>,
+) -> Result<Packed, String> {
+    let rows = batch.rows;
+    let (length, missing) = batch.node(place.field)?;
+    if length != rows || fields.len() * 2 != batch.buffers() {
+        return Err("a batch is not laid out as its schema says".to_owned());
+    }
+    if missing == rows {
+        return Ok(Packed::missing(rows));
+    }
+    let valid = match missing {
+        0 => None,
+        _ => {
+            batch.unpack(2 * place.field, rows.div_ceil(8), plain)?;
+            Some(plain[..rows.div_ceil(8)].to_vec())
+        }
+    };
+    let valid = valid.as_deref();
+    let number = |key: u64| match texts.get(key as usize) {
+        Some(number) => Ok(*number),
+        None => Err("a key without a text".to_owned()),
+    };
+    let is_text = matches!(place.of, FieldType::Text { .. });
+    let buffer = 2 * place.field + 1;
+    if let Some(width) = place.of.width()
+        && let Some(same) = batch.same_value(buffer, width, rows)?
+    {
+        let value = if is_text { number(same)? } else { same };
+        return Ok(Packed::same(rows, value, valid));
+    }
+    values.clear();
+    match place.of.width() {
+        None => {
+            batch.unpack(buffer, rows.div_ceil(8), plain)?;
+            values.extend((0..rows).map(|row| u64::from(plain[row / 8] >> (row % 8) & 1)));
+        }
+        Some(4) => {
+            batch.unpack(buffer, 4 * rows, plain)?;
+            let halves = plain[..4 * rows].as_chunks::<4>().0;
+            values.extend(
+                halves
+                    .iter()
+                    .map(|half| u64::from(u32::from_le_bytes(*half))),
+            );
+        }
+        Some(_) => {
+            batch.unpack(buffer, 8 * rows, plain)?;
+            let wholes = plain[..8 * rows].as_chunks::<8>().0;
+            values.extend(wholes.iter().map(|whole| u64::from_le_bytes(*whole)));
+        }
+    }
+    if is_text {
+        for (row, value) in values.iter_mut().enumerate() {
+            let is_there = valid.is_none_or(|bits| bits[row / 8] >> (row % 8) & 1 == 1);
+            *value = if is_there { number(*value)? } else { 0 };
+        }
+    }
+    Ok(Packed::pack(values, valid))
+}

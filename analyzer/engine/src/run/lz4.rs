@@ -1,0 +1,162 @@
+//! Buffers of a compressed batch: a length of 8 bytes, then a frame of LZ4, or the bytes as they are.
+
+const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+/// In the place of a length: the bytes are stored as they are.
+const STORED: i64 = -1;
+/// Bit of a block's length: the block is stored as it is.
+const BLOCK_STORED: u32 = 1 << 31;
+
+/// Flags of a frame.
+struct Flags(u8);
+
+impl Flags {
+    fn has_block_checksums(&self) -> bool {
+        self.0 & 0x10 != 0
+    }
+
+    /// Bytes of the head behind magic, flags and block size: the size of all, a dictionary, a checksum.
+    fn bytes_behind(&self) -> usize {
+        let size = if self.0 & 0x08 != 0 { 8 } else { 0 };
+        let dictionary = if self.0 & 0x01 != 0 { 4 } else { 0 };
+        size + dictionary + 1
+    }
+}
+
+/// Unpacks a buffer.
+pub(super) fn unpack(packed: &[u8], is_compressed: bool, to: &mut Vec<u8>) -> Result<(), String> {
+    to.clear();
+    if !is_compressed || packed.is_empty() {
+        to.extend_from_slice(packed);
+        return Ok(());
+    }
+    let (length, frame) = packed
+        .split_first_chunk::<8>()
+        .ok_or("a compressed buffer without its length")?;
+    let length = i64::from_le_bytes(*length);
+    if length == STORED {
+        to.extend_from_slice(frame);
+        return Ok(());
+    }
+    let length = usize::try_from(length).map_err(|_| "a negative length")?;
+    to.resize(length, 0);
+    let mut at = 0;
+    for block in Blocks::of(frame)? {
+        let (block, is_stored) = block?;
+        let (before, room) = to.split_at_mut(at);
+        at += if is_stored {
+            room.get_mut(..block.len())
+                .ok_or("a block longer than its buffer")?
+                .copy_from_slice(block);
+            block.len()
+        } else {
+            // A block may refer to what stands before it, or be independent: both are read the same way.
+            lz4_flex::block::decompress_into_with_dict(block, room, before)
+                .map_err(|error| error.to_string())?
+        };
+    }
+    match at == length {
+        true => Ok(()),
+        false => Err(format!("a buffer of {at} bytes that claims to be {length}")),
+    }
+}
+
+/// The blocks of a frame, and which are stored as they are.
+struct Blocks<'a> {
+    rest: &'a [u8],
+    checksum_bytes: usize,
+    is_over: bool,
+}
+
+impl<'a> Blocks<'a> {
+    fn of(frame: &'a [u8]) -> Result<Self, String> {
+        let head = frame.strip_prefix(&MAGIC).and_then(<[u8]>::split_first);
+        let (&flags, rest) = head.ok_or("a buffer that is no frame of LZ4")?;
+        let flags = Flags(flags);
+        let rest = rest.get(1 + flags.bytes_behind()..);
+        Ok(Self {
+            rest: rest.ok_or("a frame that is cut short")?,
+            checksum_bytes: if flags.has_block_checksums() { 4 } else { 0 },
+            is_over: false,
+        })
+    }
+
+    fn block(&mut self) -> Option<Option<(&'a [u8], bool)>> {
+        let (length, rest) = self.rest.split_first_chunk::<4>()?;
+        let length = u32::from_le_bytes(*length);
+        if length == 0 {
+            return Some(None);
+        }
+        let bytes = (length & !BLOCK_STORED) as usize;
+        let (block, rest) = rest.split_at_checked(bytes)?;
+        self.rest = rest.get(self.checksum_bytes..)?;
+        Some(Some((block, length & BLOCK_STORED != 0)))
+    }
+}
+
+impl<'a> Iterator for Blocks<'a> {
+    type Item = Result<(&'a [u8], bool), String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        match self.block() {
+            Some(Some(block)) => Some(Ok(block)),
+            Some(None) => {
+                self.is_over = true;
+                None
+            }
+            None => {
+                self.is_over = true;
+                Some(Err("a frame that is cut short".to_owned()))
+            }
+        }
+    }
+}
+
+/// The value of `width` bytes that a buffer repeats, where it is packed as the recorder packs one: the value, a match
+/// with the value before, and the last literals. Most columns of most batches hold one value.
+pub(super) fn same_value(packed: &[u8], width: usize, bytes: usize) -> Option<u64> {
+    /// Literals at the end of a block.
+    const LAST: usize = 5;
+    let (length, frame) = packed.split_first_chunk::<8>()?;
+    if usize::try_from(i64::from_le_bytes(*length)).ok()? != bytes {
+        return None;
+    }
+    let mut blocks = Blocks::of(frame).ok()?;
+    let (block, false) = blocks.next()?.ok()? else {
+        return None;
+    };
+    if blocks.next().is_some() {
+        return None;
+    }
+    let (&token, rest) = block.split_first()?;
+    if usize::from(token >> 4) != width {
+        return None;
+    }
+    let (value, rest) = rest.split_at_checked(width)?;
+    let (offset, mut rest) = rest.split_first_chunk::<2>()?;
+    let mut matched = usize::from(token & 15) + 4;
+    if token & 15 == 15 {
+        loop {
+            let (&more, behind) = rest.split_first()?;
+            rest = behind;
+            matched += usize::from(more);
+            if more < 255 {
+                break;
+            }
+        }
+    }
+    let (&last, literals) = rest.split_first()?;
+    let is_repeated = usize::from(u16::from_le_bytes(*offset)) == width
+        && usize::from(last) == LAST << 4
+        && width + matched + LAST == bytes
+        && literals.len() == LAST
+        && literals
+            .iter()
+            .enumerate()
+            .all(|(at, byte)| *byte == value[(width + matched + at) % width]);
+    let mut whole = [0; 8];
+    whole.get_mut(..width)?.copy_from_slice(value);
+    is_repeated.then(|| u64::from_le_bytes(whole))
+}

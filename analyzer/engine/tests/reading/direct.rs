@@ -1,0 +1,156 @@
+//! Queries that are answered from columns alone give what the engine gives.
+
+use std::path::{Path, PathBuf};
+
+use polars::prelude::{DataFrame, DataType};
+use proptest::prelude::*;
+use trueno_engine::closed_types::to_closed_types;
+use trueno_engine::query::{Database, Planned, collect};
+use trueno_engine::run::Run;
+
+/// Runs of the datasets, most of them small.
+fn runs() -> Vec<PathBuf> {
+    let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
+    let mut runs = Vec::new();
+    let mut open = vec![datasets];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true if path.join("run.json").exists() => runs.push(path),
+                true => open.push(path),
+                false => {}
+            }
+        }
+    }
+    runs.sort();
+    runs
+}
+
+fn by_engine(database: &Database, sql: &str) -> Option<DataFrame> {
+    to_closed_types(collect(database, sql).ok()?).ok()
+}
+
+fn by_plan(database: &Database, sql: &str) -> Option<DataFrame> {
+    let rows = database.planned(sql).and_then(Planned::rows).ok()?;
+    Some(rows.into_frame().unwrap())
+}
+
+#[track_caller]
+fn assert_same(database: &Database, sql: &str) {
+    let (expected, found) = (by_engine(database, sql), by_plan(database, sql));
+    let same = match (&expected, &found) {
+        (Some(expected), Some(found)) => {
+            expected.schema() == found.schema() && expected.equals_missing(found)
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    assert!(same, "{sql}\nexpected {expected:?}\nfound {found:?}");
+}
+
+/// A query over a table: any of its columns, with and without conditions on them.
+fn query(database: &Database, table: &str, choices: &[prop::sample::Index]) -> String {
+    let schema = collect(database, &format!("SELECT * FROM {table} LIMIT 0")).unwrap();
+    let schema = schema.schema().clone();
+    let columns: Vec<(String, DataType)> = schema
+        .iter()
+        .map(|(name, ty)| (format!("\"{name}\""), ty.clone()))
+        .collect();
+    let mut choices = choices.iter();
+    let mut choose = |count: usize| choices.next().map_or(0, |choice| choice.index(count));
+    let condition = |choose: &mut dyn FnMut(usize) -> usize| {
+        let (name, ty) = &columns[choose(columns.len())];
+        let plain = match ty {
+            DataType::String => {
+                let texts = ["bound", "host", "brick", "function", "", "no such text"];
+                let by = ["=", "<>"][choose(2)];
+                format!("{name} {by} '{}'", texts[choose(texts.len())])
+            }
+            DataType::Boolean => name.clone(),
+            DataType::Int64 | DataType::UInt64 => {
+                let by = ["=", "<>", "<", "<=", ">", ">="][choose(6)];
+                format!("{name} {by} {}", [0, 1, 7, 1000, 100_000_000][choose(5)])
+            }
+            _ => format!("{name} IS NOT NULL"),
+        };
+        match choose(5) {
+            0 => format!("NOT ({plain})"),
+            1 => format!("{name} IS NULL"),
+            _ => plain,
+        }
+    };
+    let mut items = Vec::new();
+    for at in 0..1 + choose(5) {
+        let (name, _) = &columns[choose(columns.len())];
+        items.push(match choose(4) {
+            0 => format!(
+                "{} OR {} AS c{at}",
+                condition(&mut choose),
+                condition(&mut choose)
+            ),
+            1 => format!("{} AS c{at}", condition(&mut choose)),
+            2 => {
+                let (other, _) = &columns[choose(columns.len())];
+                format!("{name} + {other} AS c{at}")
+            }
+            _ => format!("{name} AS c{at}"),
+        });
+    }
+    let filter = match choose(4) {
+        0 => String::new(),
+        1 => format!(" WHERE {}", condition(&mut choose)),
+        2 => format!(
+            " WHERE {} AND {}",
+            condition(&mut choose),
+            condition(&mut choose)
+        ),
+        _ => format!(
+            " WHERE {} OR {}",
+            condition(&mut choose),
+            condition(&mut choose)
+        ),
+    };
+    format!("SELECT {} FROM {table}{filter}", items.join(", "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn any_choice_of_columns_and_rows_is_as_the_engine_has_it(
+        run in any::<prop::sample::Index>(),
+        choices in proptest::collection::vec(any::<prop::sample::Index>(), 60),
+    ) {
+        let runs = runs();
+        let run = Run::open(&runs[run.index(runs.len())]).unwrap();
+        let database = run.sql_context().unwrap();
+        for table in ["bricks", "kernels", "tiles", "transfers", "checksums", "allocations"] {
+            assert_same(&database, &query(&database, table, &choices));
+        }
+    }
+}
+
+#[test]
+fn every_column_of_every_table_is_as_the_engine_has_it() {
+    for run in runs() {
+        let run = Run::open(&run).unwrap();
+        let database = run.sql_context().unwrap();
+        let tables: Vec<String> = database.table_names().map(str::to_owned).collect();
+        for table in tables {
+            let Ok(schema) = collect(&database, &format!("SELECT * FROM \"{table}\" LIMIT 0"))
+            else {
+                continue;
+            };
+            let columns: Vec<String> = schema
+                .get_column_names()
+                .iter()
+                .map(|name| format!("\"{name}\""))
+                .collect();
+            assert_same(
+                &database,
+                &format!("SELECT {} FROM \"{table}\"", columns.join(", ")),
+            );
+        }
+    }
+}

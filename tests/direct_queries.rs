@@ -1,0 +1,75 @@
+//! Inputs of the standard plugins are the same however they are answered.
+
+use std::path::Path;
+
+use polars::prelude::DataFrame;
+use trueno_engine::closed_types::to_closed_types;
+use trueno_engine::query::output::csv;
+use trueno_engine::query::{Database, Planned, QueryError, collect, collect_from_columns};
+use trueno_engine::run::Run;
+
+use crate::harness::{Dir, standard_plugins};
+
+/// All queries of the standard plugins to the run.
+fn queries() -> Vec<String> {
+    let dir = Dir::new();
+    let folder = standard_plugins(&dir);
+    let args = ["plugins", "list", "--no-default-plugins", "--json"];
+    let args = [&args[..], &["--plugin-dir", folder.to_str().unwrap()]].concat();
+    let plugins = dir.command(&args).exits(0).json();
+    let inputs = plugins.as_array().unwrap().iter().flat_map(|plugin| {
+        let inputs = plugin["inputs"].as_array().cloned();
+        inputs.unwrap_or_default()
+    });
+    let mut queries: Vec<String> = inputs
+        .map(|input| input["sql"].as_str().unwrap().to_owned())
+        .collect();
+    queries.sort();
+    queries.dedup();
+    queries
+}
+
+/// The rows in an order of their own: a query may leave it open.
+fn rows(frame: Result<DataFrame, QueryError>) -> Option<Vec<String>> {
+    let frame = to_closed_types(frame.ok()?).unwrap();
+    let mut bytes = Vec::new();
+    csv(&frame, &mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let types = format!("{:?}", frame.dtypes());
+    let mut rows: Vec<String> = text.lines().map(str::to_owned).chain([types]).collect();
+    rows.sort();
+    Some(rows)
+}
+
+fn by_plan(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    let rows = database.planned(sql).and_then(Planned::rows)?;
+    Ok(rows.into_frame().unwrap())
+}
+
+#[test]
+fn every_way_to_answer_gives_the_same_rows() {
+    let queries = queries();
+    assert!(queries.len() > 60, "{}", queries.len());
+    let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets");
+    let mut answered = 0;
+    for run in [
+        "tiny/test.run",
+        "decode/simd.run",
+        "divergence/base.run",
+        "roofline/avx2.run",
+    ] {
+        let run = Run::open(&datasets.join(run)).unwrap();
+        let database = run.sql_context().unwrap();
+        for sql in &queries {
+            let expected = rows(collect(&database, sql));
+            answered += usize::from(expected.is_some());
+            assert_eq!(
+                rows(collect_from_columns(&database, sql)),
+                expected,
+                "{sql}"
+            );
+            assert_eq!(rows(by_plan(&database, sql)), expected, "{sql}");
+        }
+    }
+    assert!(answered > 150, "{answered}");
+}
