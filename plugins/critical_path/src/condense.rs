@@ -4,6 +4,7 @@
 //! not listed, neighbours become one row for each kind, so that the rows of
 //! the path still add up to the window.
 
+use crate::inferred::Rule;
 use crate::walk::{Piece, PieceKind};
 
 /// A row of the path.
@@ -17,6 +18,8 @@ pub struct Row {
     pub kind: PieceKind,
     /// The segment; of a sum the number of its pieces.
     pub of: Of,
+    /// See [`Piece::inferred`]; of a sum nothing.
+    pub inferred: Option<Rule>,
 }
 
 /// A piece or a sum.
@@ -56,6 +59,7 @@ pub fn condense(path: &[Piece], wall_ns: i64, limit: usize) -> Vec<Row> {
                 dur_ns: dur_ns(at),
                 kind: piece.kind,
                 of,
+                inferred: piece.inferred,
             });
         } else {
             stretch_ns.get_or_insert(piece.start_ns);
@@ -79,6 +83,7 @@ fn flush(sums: &mut [(i64, u64)], stretch_ns: &mut Option<i64>, out: &mut Vec<Ro
                 dur_ns,
                 kind,
                 of: Of::Pieces(pieces),
+                inferred: None,
             });
         }
     }
@@ -96,7 +101,7 @@ mod tests {
             let mut now_ns = 0;
             let mut path = Vec::new();
             for (segment, (dur_ns, kind)) in durs.iter().enumerate() {
-                path.push(Piece { start_ns: now_ns, segment: segment as u32, kind: PieceKind::ALL[*kind] });
+                path.push(Piece { start_ns: now_ns, segment: segment as u32, kind: PieceKind::ALL[*kind], inferred: None });
                 now_ns += dur_ns;
             }
             let rows = condense(&path, now_ns, limit);

@@ -71,6 +71,10 @@ impl<'a> Cutter<'a> {
                 Want::Running => {
                     self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns)
                 }
+                Want::After => {
+                    let end_ns = spans[index as usize].end_ns;
+                    self.resuming.push((NONE, end_ns, cut.dependency));
+                }
                 Want::Resumed => {
                     let since_ns = waits_since(self.run, &self.dependencies[wanted]);
                     self.make_elastic(index, since_ns.unwrap_or(cut.time_ns));

@@ -122,7 +122,8 @@ fn look_up(run: &Lanes, rows: &RowIndex, edge: &Edge) -> Found {
     let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) else {
         return Found::Unknown;
     };
-    if edge.implied && from.lane == to.lane && edge.kind != DependencyKind::Blocks {
+    let may_nest = matches!(edge.kind, DependencyKind::Blocks | DependencyKind::Awaits);
+    if edge.implied && from.lane == to.lane && !may_nest {
         return Found::Nesting;
     }
     let wait = || run.labels.get(span(run, to).label).class == Class::Wait;
@@ -167,7 +168,11 @@ fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     match kind {
         DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
         DependencyKind::Joins => from.end_ns <= to.end_ns,
-        DependencyKind::Blocks => from.end_ns <= to.end_ns && to.start_ns <= from.start_ns,
+        // The call may return while the last of the copy still goes on.
+        DependencyKind::Awaits => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
+        DependencyKind::Blocks => {
+            to.start_ns <= from.start_ns && (from.end_ns <= to.end_ns || from.start_ns < to.end_ns)
+        }
         DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
     }
 }

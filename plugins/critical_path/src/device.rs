@@ -12,23 +12,28 @@
 //! | a copy that is synchronous, or of pageable memory, ended within its call | the copy → the call |
 //! | work on the legacy default stream | the last work launched before on every blocking stream → it → the first launched after |
 //!
-//! Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
-//! higher correlation: by then it was. A wait that names no stream stays unexplained: which one it was would be a guess.
+//! A wait that names no stream, or one whose work does not explain its end, is told by the work that ended last before
+//! it did: [`held`](crate::held). That is inferred, and stands in [`Found::inferred`].
 
 use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{LaneKey, Lanes};
+use trueno_analysis::lanes::{Lanes, Span};
 use trueno_plugin::rank::{of_key, of_place};
 
-use crate::dependencies::SpanAt;
+use crate::dependencies::{SpanAt, span};
 use crate::edges::{DependencyKind, Edge};
-use crate::row_index::row_index;
-use crate::waits::{Launched, Recorded, Wait, WaitKind};
+use crate::held::{Held, MIN_HELD_NS};
+use crate::inferred::{Inferred, Rule};
+use crate::row_index::RowIndex;
+use crate::streams::{Stream, Streams};
+use crate::waits::{Recorded, Wait, WaitKind};
 
 /// Conclusions of all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Dependencies by ids.
     pub edges: Vec<Edge>,
+    /// Those of them that no record and no promise of the runtime states, and which rule inferred each.
+    pub inferred: Inferred,
     /// Waits that do not say for which stream or event, or whose event was not recorded.
     pub unclear_waits: u64,
     /// Rows on streams whose launch is not recorded, and rows on streams.
@@ -43,115 +48,20 @@ pub struct Events<'a> {
     pub joined: &'a FastMap<u64, Recorded>,
 }
 
-/// Work of one stream in the order of its starts.
-struct Stream {
-    lane: usize,
-    device: i64,
-    stream: Option<i64>,
-    /// Launch time of each.
-    launched: Vec<i64>,
-    /// Of the work from here on, the earliest launch.
-    earliest_from: Vec<i64>,
-    /// Of the work up to here, the latest launch.
-    latest_to: Vec<i64>,
-}
-
-impl Stream {
-    /// The last work of the stream that was launched before.
-    fn last_before(&self, time_ns: i64) -> Option<usize> {
-        let count = self
-            .earliest_from
-            .partition_point(|launched| *launched < time_ns);
-        count.checked_sub(1)
+impl Found {
+    /// Adds a dependency that is inferred.
+    pub fn infer(&mut self, from: u64, to: u64, kind: DependencyKind, rule: Rule) {
+        self.edges.push(implied(from, to, kind));
+        self.inferred.add(from, to, rule);
     }
-
-    /// The first work of the stream that was launched after.
-    fn first_after(&self, time_ns: i64) -> Option<usize> {
-        let at = self
-            .latest_to
-            .partition_point(|launched| *launched <= time_ns);
-        (at < self.latest_to.len()).then_some(at)
-    }
-}
-
-/// Everything the rules conclude; `launches` are the dependencies of that kind.
-pub fn device(
-    run: &Lanes,
-    launches: &[Edge],
-    launched: &Launched,
-    waits: &[Wait],
-    events: &Events<'_>,
-    legacy: &Legacy,
-) -> Found {
-    let mut found = Found::default();
-    let streams = streams(run, launches, launched, &mut found);
-    if streams.is_empty() {
-        return found;
-    }
-    for wait in waits {
-        waited(run, &streams, wait, events, &mut found);
-    }
-    legacy.edges(run, &streams, &mut found);
-    found
-}
-
-fn streams(run: &Lanes, launches: &[Edge], before: &Launched, found: &mut Found) -> Vec<Stream> {
-    let is_stream = |key: LaneKey| matches!(key, LaneKey::Stream(..));
-    if !run.lanes.iter().any(|lane| is_stream(lane.key)) {
-        return Vec::new();
-    }
-    let rows = row_index(run);
-    let mut launched: FastMap<SpanAt, i64> = FastMap::default();
-    for edge in launches {
-        if let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) {
-            let start_ns = crate::dependencies::span(run, from).start_ns;
-            let first = launched.entry(to).or_insert(start_ns);
-            *first = start_ns.min(*first);
-        }
-    }
-    let mut out = Vec::new();
-    for (number, lane) in run.lanes.iter().enumerate() {
-        let LaneKey::Stream(device, stream) = lane.key else {
-            continue;
-        };
-        let at = |index: usize| SpanAt {
-            lane: number as u32,
-            index: index as u32,
-        };
-        let spans = lane.spans.iter().enumerate();
-        let mut times: Vec<i64> = Vec::with_capacity(lane.spans.len());
-        for (index, span) in spans {
-            found.unlaunched.1 += 1;
-            times.push(launched.get(&at(index)).copied().unwrap_or_else(|| {
-                found.unlaunched.0 += 1;
-                let before_ns = before.before_ns(span.id);
-                before_ns.map_or(span.start_ns, |ns| span.start_ns.min(ns - 1))
-            }));
-        }
-        let (launched, mut latest_to) = (times.clone(), times.clone());
-        for i in 1..latest_to.len() {
-            latest_to[i] = latest_to[i].max(latest_to[i - 1]);
-        }
-        for i in (1..times.len()).rev() {
-            times[i - 1] = times[i - 1].min(times[i]);
-        }
-        out.push(Stream {
-            lane: number,
-            device,
-            stream,
-            launched,
-            earliest_from: times,
-            latest_to,
-        });
-    }
-    out
 }
 
 fn id(run: &Lanes, stream: &Stream, index: usize) -> u64 {
     run.lanes[stream.lane].spans[index].id
 }
 
-fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
+/// A dependency that is concluded.
+pub fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
     Edge {
         from,
         to,
@@ -160,58 +70,112 @@ fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
     }
 }
 
-/// Adds the dependencies of a wait.
-fn waited(run: &Lanes, streams: &[Stream], wait: &Wait, events: &Events<'_>, found: &mut Found) {
+/// Everything the rules conclude.
+pub fn device(
+    run: &Lanes,
+    rows: &RowIndex,
+    streams: &Streams,
+    waits: &[Wait],
+    events: &Events<'_>,
+    legacy: &Legacy,
+) -> Found {
+    let mut found = Found::default();
+    found.unlaunched = streams.unlaunched;
+    for wait in waits {
+        let at = rows.get(wait.id);
+        waited(run, streams, wait, at, events, &mut found);
+    }
+    legacy.edges(run, &streams.all, &mut found);
+    found
+}
+
+/// Adds the dependencies of a wait; `at` is its row, where it holds up a thread.
+fn waited(
+    run: &Lanes,
+    streams: &Streams,
+    wait: &Wait,
+    at: Option<SpanAt>,
+    events: &Events<'_>,
+    found: &mut Found,
+) {
     // Ranks never wait for each other's devices.
     let rank = of_key(wait.id) as i64;
-    let own = || streams.iter().filter(move |s| of_place(s.device).0 == rank);
+    let own = || {
+        let all = streams.all.iter();
+        all.filter(move |s| of_place(s.device).0 == rank)
+    };
+    let on = |device: Option<i64>, number: Option<i64>| {
+        own().find(move |stream| {
+            device.is_none_or(|device| device == stream.device)
+                && number.is_some()
+                && number == stream.stream
+        })
+    };
+    let of_event = || {
+        let joined = events.joined.get(&wait.id);
+        let record = joined.or_else(|| Recorded::last_before(events.recorded, wait))?;
+        // Nothing may have been launched there that could be waited for.
+        let last = on(record.device, record.stream)
+            .and_then(|stream| Some((stream, stream.last_before(record.called_ns)?)));
+        Some(last)
+    };
     let is_device = |stream: &&Stream| wait.device.is_none_or(|device| device == stream.device);
     let several_devices = || own().any(|s| Some(s.device) != own().next().map(|s| s.device));
-    match wait.kind {
-        WaitKind::Device if wait.device.is_none() && several_devices() => found.unclear_waits += 1,
-        WaitKind::Stream if wait.stream.is_none() => found.unclear_waits += 1,
+    let stated: Option<Vec<(&Stream, usize)>> = match wait.kind {
+        WaitKind::Device if wait.device.is_none() && several_devices() => None,
+        WaitKind::Stream if wait.stream.is_none() => None,
         WaitKind::Device | WaitKind::Stream => {
             let waited_for = |stream: &&Stream| {
                 is_device(stream) && (wait.kind == WaitKind::Device || stream.stream == wait.stream)
             };
-            for stream in own().filter(waited_for) {
-                if let Some(last) = stream.last_before(wait.called_ns) {
-                    let edge = implied(id(run, stream, last), wait.id, DependencyKind::Joins);
-                    found.edges.push(edge);
-                }
-            }
+            let last = |stream| Some((stream, Stream::last_before(stream, wait.called_ns)?));
+            Some(own().filter(waited_for).filter_map(last).collect())
         }
-        WaitKind::Event | WaitKind::StreamWait => {
-            let joined = events.joined.get(&wait.id);
-            let Some(record) = joined.or_else(|| Recorded::last_before(events.recorded, wait))
-            else {
+        WaitKind::Event => of_event().map(|last| last.into_iter().collect()),
+        WaitKind::StreamWait => {
+            let Some(last) = of_event() else {
                 found.unclear_waits += 1;
                 return;
             };
-            let on = |device: Option<i64>, number: Option<i64>| {
-                own().find(move |stream| {
-                    device.is_none_or(|device| device == stream.device)
-                        && number.is_some()
-                        && number == stream.stream
-                })
-            };
-            let Some((stream, last)) = on(record.device, record.stream)
-                .and_then(|stream| Some((stream, stream.last_before(record.called_ns)?)))
-            else {
-                return; // nothing was launched there that could be waited for
-            };
-            let from = id(run, stream, last);
-            if wait.kind == WaitKind::Event {
-                found
-                    .edges
-                    .push(implied(from, wait.id, DependencyKind::Joins));
-            } else if let Some((to, first)) = on(wait.device, wait.stream)
-                .and_then(|to| Some((to, to.first_after(wait.called_ns)?)))
+            if let Some((stream, last)) = last
+                && let Some(to) = on(wait.device, wait.stream)
+                && let Some(first) = to.first_after(wait.called_ns)
             {
-                let to = id(run, to, first);
+                let (from, to) = (id(run, stream, last), id(run, to, first));
                 found.edges.push(implied(from, to, DependencyKind::Follows));
             }
+            return;
         }
+    };
+    let is_stated = stated.is_some();
+    let mut ends_ns = Vec::new();
+    for (stream, last) in stated.into_iter().flatten() {
+        let work = &run.lanes[stream.lane].spans[last];
+        ends_ns.push(work.end_ns);
+        found
+            .edges
+            .push(implied(work.id, wait.id, DependencyKind::Joins));
+    }
+    let Some(at) = at else {
+        found.unclear_waits += u64::from(!is_stated);
+        return;
+    };
+    let Span {
+        start_ns, end_ns, ..
+    } = *span(run, at);
+    let held = Held {
+        lane: at.lane,
+        called_ns: wait.called_ns,
+        start_ns,
+        end_ns,
+    };
+    let is_short = is_stated && end_ns - start_ns <= MIN_HELD_NS;
+    if is_short || ends_ns.iter().any(|ns| held.is_explained_by(*ns)) {
+        return;
+    }
+    match held.last_work(run, own()) {
+        Some((work, _)) => found.infer(work, wait.id, DependencyKind::Joins, Rule::Wait),
+        None => found.unclear_waits += u64::from(!is_stated),
     }
 }
 

@@ -16,8 +16,12 @@ pub enum DependencyKind {
     /// Device work `to` was held back until `from`, on another stream, had ended: by a wait for an
     /// event recorded after `from`, or by the order of the legacy default stream.
     Follows,
-    /// The host call `to` did not return before `from`, which it had launched, had ended.
+    /// The host call `to` did not return before `from`, which it had launched, had ended, or all but the last of it,
+    /// which was staged by then.
     Blocks,
+    /// The host call `to` did nothing but wait until `from` had ended, or all but the last of it. Where it launched that itself, it had done so
+    /// when it began to wait for what was before it on its stream.
+    Awaits,
 }
 
 impl DependencyKind {
@@ -69,15 +73,27 @@ pub const TRANSFER_LAUNCHES: Input = Input::sql(
      WHERE t.device IS NOT NULL",
 );
 
-/// A copy that blocks, and its call: one that is synchronous, or of pageable memory (CUDA Runtime API,
-/// "API synchronization behavior").
+/// A copy and its call, and whether the copy is stated to block: one that is synchronous, or of pageable memory (CUDA
+/// Runtime API, "API synchronization behavior").
 pub const BLOCKING: Input = Input::sql(
     "blocking",
-    "SELECT t.id AS from_id, c.id AS to_id, t.start_ns + t.dur_ns <= c.start_ns + c.dur_ns AS is_inside \
+    "SELECT t.id AS from_id, c.id AS to_id, \
+     COALESCE(NOT t.is_async, false) OR COALESCE(t.src_kind = 'pageable', false) OR COALESCE(t.dst_kind = 'pageable', false) AS is_stated \
      FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation WHERE t.device IS NOT NULL \
-     AND (NOT t.is_async OR t.src_kind = 'pageable' OR t.dst_kind = 'pageable')",
+     AND t.direction <> 'memset'",
 )
 .optional();
+
+/// A copy, and the call that may not have returned before it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocking {
+    /// Id of the copy.
+    pub copy: u64,
+    /// Id of the call.
+    pub call: u64,
+    /// True if the recording states that it blocks.
+    pub is_stated: bool,
+}
 
 /// Edges as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,6 +102,8 @@ pub struct Read {
     pub edges: Vec<Edge>,
     /// Rows with a kind that means nothing here.
     pub unknown_kinds: u64,
+    /// Copies and their calls.
+    pub blocking: Vec<Blocking>,
 }
 
 impl Read {
@@ -145,15 +163,13 @@ pub fn read(run: &mut Run) -> Result<Read> {
     }
     let table = run.table(BLOCKING.name())?;
     let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-    let is_inside = table.bool("is_inside")?;
-    // A call that returned before did not block, whatever it might have done.
-    let blocked = (0..table.rows()).filter(|row| is_inside.value(*row));
-    out.extend(blocked.map(|row| Edge {
-        from: from.value(row),
-        to: to.value(row),
-        kind: DependencyKind::Blocks,
-        implied: true,
-    }));
+    let is_stated = table.bool("is_stated")?;
+    let blocking = (0..table.rows()).map(|row| Blocking {
+        copy: from.value(row),
+        call: to.value(row),
+        is_stated: is_stated.value(row),
+    });
+    read.blocking = blocking.collect();
     read.add(&out);
     Ok(read)
 }

@@ -3,13 +3,17 @@
 //! The segment released last may have nothing to do with the program's work: a watchdog, a progress bar, the profiler's own
 //! thread. The path back from there would be one long gap, or one long sleep. So lanes are taken in the groups that
 //! recorded dependencies connect; the group with the most segments comes first. The path ends with that last segment
-//! of a lane of the group from which the way back leaves the least of the window as gap, the time up to the end of the
-//! window included. When that is more than half of the window, the next group is tried; when all leave more, the least
-//! gap of all wins. Of equals work of a device comes first: the host is ahead of it, and will have to wait for it;
-//! then the one released last; then the lane that comes first. Ids decide nothing: with other ids the path is the same.
+//! of a lane of the group from which the way back leaves the least of the window unexplained: as gap, in functions that
+//! only wait, and the time up to the end of the window. When that is more than half of the window, the
+//! next group is tried; when all leave more, the least of all wins. Those that leave hardly more than the least
+//! count as equal: of these it is what lets go last, work of a device before the host by [`AHEAD_PART`], for the host is
+//! ahead of it, and will have to wait for it; then the lane that comes first. Ids decide nothing: with other ids the
+//! path is the same.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+use trueno_analysis::lanes::Class;
 
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
@@ -18,8 +22,13 @@ use crate::walk::PieceKind;
 /// Most lanes that are tried, those released last.
 const TRIED: usize = 64;
 
-/// The least gap, and what decides between equals.
-type Key = (i64, bool, Reverse<i64>);
+/// Ends count as equal that leave one part of the window in so many more unexplained.
+const EQUAL_PART: i64 = 20;
+/// A device that lets go so little before the host, in parts of the window, lets go as late.
+const AHEAD_PART: i64 = 1_000;
+
+/// The least that is unexplained, and what decides between equals.
+type Key = (i64, Reverse<i64>, bool);
 
 /// The segment that the path ends with; `None` in a run without any.
 pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
@@ -58,29 +67,38 @@ fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Op
         })
         .collect();
     candidates.sort_unstable();
-    let mut best = before;
-    let mut found = None;
-    for (free_ns, segment, lane) in candidates.into_iter().take(TRIED) {
-        let most_ns = best.map_or(i64::MAX, |best| best.0.0);
+    let wall_ns = graph.run.wall_ns;
+    let mut least_ns = before.map_or(i64::MAX, |before| before.0.0);
+    let mut all: Vec<(Key, u32)> = Vec::new();
+    for (Reverse(free_ns), segment, lane) in candidates.into_iter().take(TRIED) {
+        let most_ns = least_ns.saturating_add(wall_ns / EQUAL_PART);
         let end_ns = segments.end_ns[segment as usize];
         let tail_ns = (graph.run.wall_ns - end_ns).max(0);
         if tail_ns > most_ns {
             continue;
         }
-        let gap_ns = tail_ns + gap_ns(graph, segment, lane, most_ns);
-        let key = (gap_ns, !graph.is_device(lane), free_ns);
-        if best.is_none_or(|best| (key, segment) < best) {
-            best = Some((key, segment));
-            found = best;
-        }
+        let unexplained_ns = tail_ns + unexplained_ns(graph, segment, lane, most_ns);
+        let is_device = graph.is_device(lane);
+        let ahead_ns = if is_device { wall_ns / AHEAD_PART } else { 0 };
+        least_ns = least_ns.min(unexplained_ns);
+        let key = (unexplained_ns, Reverse(free_ns + ahead_ns), !is_device);
+        all.push((key, segment));
     }
-    found
+    // Of those that count as equal to the least.
+    let most_ns = least_ns.saturating_add(wall_ns / EQUAL_PART);
+    all.retain(|(key, _)| key.0 <= most_ns);
+    all.into_iter()
+        .min_by_key(|((_, free_ns, is_host), segment)| (*free_ns, *is_host, *segment))
 }
 
-/// Gap on the way back from a segment; not counted further than `enough_ns`.
-fn gap_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) -> i64 {
+/// Time on the way back from a segment that nothing recorded explains; not counted further than `enough_ns`.
+fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) -> i64 {
     let mut sum_ns = 0;
     while sum_ns <= enough_ns {
+        let class = graph.run.labels.get(graph.span(segment, lane).label).class;
+        if graph.only_waits(segment, lane) && class != Class::Wait {
+            sum_ns += graph.dur_ns(segment);
+        }
         let Some(binding) = graph.binding(segment, lane) else {
             return sum_ns + graph.segments.start_ns[segment as usize].max(0);
         };

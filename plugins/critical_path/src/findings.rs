@@ -1,12 +1,15 @@
 //! Findings: the best lever, and what was left out of the graph, with the reasons.
 
 use trueno_analysis::lanes::LeftOut;
+use trueno_plugin::rank::of_place;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::background::Background;
+use crate::clock_skew::Skew;
 use crate::dependencies::Dependencies;
 use crate::device::Found;
 use crate::edges::Edge;
+use crate::inferred::Rule;
 use crate::opportunity::Opportunity;
 use crate::window::Cut;
 
@@ -31,6 +34,10 @@ pub struct Facts<'a> {
     pub left_out: LeftOut,
     /// Dependencies from waits and events.
     pub device: &'a Found,
+    /// Skews of the clocks of devices, which were corrected.
+    pub skews: &'a [Skew],
+    /// Time on the path by the rule that inferred why.
+    pub path: &'a [i64],
     /// Gains of less time.
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
@@ -152,7 +159,9 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         );
         out.push(Finding::new("left_out", Severity::Info, title).detail(detail));
     }
+    out.extend(facts.skews.iter().map(skew));
     out.extend(device(facts.device));
+    out.extend(inferred(facts));
     out.extend(lever(facts));
     out.extend(bounded(facts));
     let computed = |row: &&Opportunity| row.gains_ns.is_some();
@@ -248,6 +257,59 @@ fn device(found: &Found) -> Vec<Finding> {
         );
     }
     out
+}
+
+/// The skew of a device's clock.
+fn skew(skew: &Skew) -> Finding {
+    let direction = if skew.shift_ns > 0 {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let title = format!(
+        "the clock of device {} is {:.1} µs {direction} that of the host; its times are moved by that on the path",
+        of_place(skew.device).1,
+        skew.shift_ns.abs() as f64 / 1e3
+    );
+    let detail = format!(
+        "estimated: no work begins before its launch, no wait returns before its work. As recorded {} of {} such facts are contradicted, moved {}; the shift is the least that leaves no fewer",
+        skew.contradicted, skew.facts, skew.left
+    );
+    Finding::new("clock_skew", Severity::Info, title).detail(detail)
+}
+
+/// Dependencies that are inferred.
+fn inferred(facts: &Facts<'_>) -> Option<Finding> {
+    let inferred = &facts.device.inferred;
+    let rules = Rule::ALL.into_iter().zip(facts.path);
+    let rules: Vec<String> = rules
+        .filter(|(rule, _)| inferred.count(*rule) > 0)
+        .map(|(rule, path_ns)| {
+            let share = match facts.wall_ns {
+                0 => 0.0,
+                wall_ns => 100.0 * *path_ns as f64 / wall_ns as f64,
+            };
+            format!(
+                "{}: {} (rule `{}`), for which {share:.1} % of the {} are on the path",
+                rule.evidence(),
+                counted(inferred.count(rule), "time", "times"),
+                rule.name(),
+                facts.window()
+            )
+        })
+        .collect();
+    let count: usize = Rule::ALL.iter().map(|rule| inferred.count(*rule)).sum();
+    (count > 0).then(|| {
+        let title = format!(
+            "{} inferred from times: no record states {}",
+            counted(count, "dependency is", "dependencies are"),
+            agreeing(count as u64, "it", "them")
+        );
+        Finding::new("dependencies_inferred", Severity::Info, title)
+            .detail(rules.join("; "))
+            .suggestion("pieces of the path that rest on one have the rule in column `inferred`")
+            .evidence("SELECT inferred, COUNT(*) AS pieces, SUM(dur_ns) AS dur_ns FROM critical_path.path GROUP BY inferred")
+    })
 }
 
 /// The name that buys most.

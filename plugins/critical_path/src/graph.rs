@@ -17,11 +17,13 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
 
-use crate::dependencies::Dependency;
+use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
 use crate::ends;
+use crate::inferred::{Inferred, Rule};
 use crate::rank_bitmap::RankBitmap;
 use crate::segments::{NONE, Segments};
 use crate::wait_functions::only_waits;
@@ -60,6 +62,8 @@ pub struct Graph<'a> {
     order: Vec<Range<u32>>,
     kept: RankBitmap,
     let_go: Vec<u32>,
+    /// Target and source of dependencies that are inferred.
+    inferred: FastMap<(u32, u32), Rule>,
     /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
     binding: Vec<u32>,
     /// Last segment of the path; see [`ends`](crate::ends).
@@ -99,6 +103,7 @@ impl<'a> Graph<'a> {
             order: Vec::new(),
             kept: RankBitmap::default(),
             let_go: Vec::new(),
+            inferred: FastMap::default(),
             binding: Vec::new(),
             last: None,
             connected: Vec::new(),
@@ -188,6 +193,26 @@ impl<'a> Graph<'a> {
         }
         self.sources = edges.iter().map(|edge| edge.1).collect();
         self.kinds = edges.iter().map(|edge| edge.2).collect();
+    }
+
+    /// Remembers which dependencies are inferred; they are those the graph was made of.
+    pub fn mark_inferred(&mut self, dependencies: &[Dependency], inferred: &Inferred) {
+        if inferred.is_empty() {
+            return;
+        }
+        for (&(source, target), dependency) in self.segments.ends.iter().zip(dependencies) {
+            let id = |at: SpanAt| span(self.run, at).id;
+            let rule = inferred.rule(id(dependency.from), id(dependency.to));
+            if let Some(rule) = rule {
+                self.inferred.insert((target, source), rule);
+            }
+        }
+    }
+
+    /// The rule that inferred the dependency of a segment on another; `None`: it was recorded, or is the order of a
+    /// lane.
+    pub fn inferred(&self, segment: u32, source: u32) -> Option<Rule> {
+        self.inferred.get(&(segment, source)).copied()
     }
 
     /// Dependencies that close a circle of segments at one instant, by their number: the times

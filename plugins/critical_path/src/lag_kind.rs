@@ -21,7 +21,9 @@ pub fn lag_kind(
         Link::Lane if graph.is_device(lane) && graph.is_launched(segment) => PieceKind::Queue,
         Link::Lane => PieceKind::Gap,
         Link::Dependency(DependencyKind::Launches) => PieceKind::LaunchDelay,
-        Link::Dependency(DependencyKind::Joins | DependencyKind::Blocks) => PieceKind::SyncWait,
+        Link::Dependency(
+            DependencyKind::Joins | DependencyKind::Blocks | DependencyKind::Awaits,
+        ) => PieceKind::SyncWait,
         Link::Dependency(
             DependencyKind::DependsOn | DependencyKind::Spawns | DependencyKind::Follows,
         ) => PieceKind::Queue,

@@ -16,14 +16,20 @@
 
 pub mod at_roof;
 pub mod background;
+pub mod blocking_calls;
+pub mod clock_skew;
 pub mod condense;
 mod cutter;
 pub mod dependencies;
 pub mod device;
+pub mod drained_device;
 pub mod edges;
 pub mod ends;
 pub mod findings;
 pub mod graph;
+pub mod held;
+pub mod host_waits;
+pub mod inferred;
 pub mod iterations;
 mod lag_kind;
 pub mod opportunity;
@@ -38,8 +44,12 @@ pub mod schedule;
 pub mod segments;
 pub mod serial_work;
 pub mod slack;
+pub mod stream_follows;
+pub mod streams;
+pub mod stretches;
 mod suggestions;
 pub mod tables;
+pub mod thread_waits;
 pub mod wait_functions;
 pub mod waits;
 pub mod walk;
@@ -47,8 +57,10 @@ pub mod what_if;
 pub mod window;
 
 use serde::Deserialize;
-use trueno_analysis::lanes;
+use trueno_analysis::lanes::{self, Lane, LaneKind, Lanes};
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+
+use crate::clock_skew::Skew;
 
 /// The plugin.
 pub struct CriticalPath;
@@ -134,15 +146,14 @@ impl Plugin for CriticalPath {
             recorded: &recorded,
             joined: &joined,
         };
-        let launches = read.launches();
-        let device = device::device(&lanes, &launches, &launched, &waits, &events, &legacy);
-        drop(launches);
+        let (device, skews) = of_devices(&mut lanes, &read, &launched, &waits, &events, &legacy);
         read.add(&device.edges);
         let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
         let unknown_kinds = read.unknown_kinds;
         drop(read);
         let segments = segments::segments(&lanes, &dependencies.good);
-        let graph = graph::Graph::new(&lanes, segments, &dependencies.good);
+        let mut graph = graph::Graph::new(&lanes, segments, &dependencies.good);
+        graph.mark_inferred(&dependencies.good, &device.inferred);
         let let_go = graph.let_go().to_vec();
         dependencies.contradict(&lanes, &let_go);
         run.check_cancelled()?;
@@ -178,6 +189,7 @@ impl Plugin for CriticalPath {
             ))?;
         }
         run.emit(tables::path(&graph, &path, options.path_rows))?;
+        let path_inferred = walk::inferred_ns(&path, wall_ns);
         drop(path);
         let slack = slack::slack(&graph);
         let (slack, by_name, spans) = tables::slack(&graph, &slack, options.slack_rows);
@@ -190,6 +202,8 @@ impl Plugin for CriticalPath {
             cut,
             left_out: lanes.left_out,
             device: &device,
+            skews: &skews,
+            path: &path_inferred,
             opportunities: &opportunities,
             background: background::background(&graph),
             predicted_names: names,
@@ -222,6 +236,33 @@ impl Plugin for CriticalPath {
         }
         Ok(())
     }
+}
+
+/// Dependencies of device work, and the skews of clocks that were corrected for them.
+fn of_devices(
+    lanes: &mut Lanes,
+    read: &edges::Read,
+    launched: &waits::Launched,
+    waits: &[waits::Wait],
+    events: &device::Events<'_>,
+    legacy: &device::Legacy,
+) -> (device::Found, Vec<Skew>) {
+    let is_host = |lane: &&Lane| lane.kind == LaneKind::Host;
+    if lanes.lanes.iter().filter(is_host).count() < 2
+        && lanes.lanes.iter().all(|lane| is_host(&lane))
+    {
+        return Default::default();
+    }
+    let rows = row_index::row_index(lanes);
+    let mut streams = streams::Streams::new(lanes, &rows, &read.launches(), launched);
+    let skews = clock_skew::correct(lanes, &rows, &mut streams, waits, &read.blocking);
+    let mut found = device::device(lanes, &rows, &streams, waits, events, legacy);
+    blocking_calls::blocking_calls(lanes, &rows, &streams, &read.blocking, &mut found);
+    stream_follows::stream_follows(lanes, &streams, &mut found);
+    let mut host_waits = thread_waits::thread_waits(lanes, &streams);
+    host_waits.extend(drained_device::drained_device(lanes, &streams));
+    host_waits::insert(lanes, &host_waits, &mut found);
+    (found, skews)
 }
 
 export!(CriticalPath);

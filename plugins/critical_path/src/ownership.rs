@@ -64,7 +64,7 @@ impl Ownership {
     fn launched(&mut self, run: &Lanes, dependencies: &[Dependency]) {
         let blocks: FastSet<(SpanAt, SpanAt)> = dependencies
             .iter()
-            .filter(|d| d.kind == DependencyKind::Blocks)
+            .filter(|d| matches!(d.kind, DependencyKind::Blocks | DependencyKind::Awaits))
             .map(|d| (d.to, d.from))
             .collect();
         let begins = |number: u32| {

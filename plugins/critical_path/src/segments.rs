@@ -17,6 +17,7 @@
 //! begins while its parent waits already, leaves it whole: the time between two pieces would be fixed, and no
 //! prediction would move it.
 
+use trueno_analysis::hash::FastSet;
 use trueno_analysis::lanes::Lanes;
 
 use crate::cutter::Cutter;
@@ -168,6 +169,8 @@ pub(crate) enum Want {
     /// The first segment of the wait after that, or the first after the wait;
     /// the dependency leads there. What the wait did since [`waits_since`] was waiting.
     Resumed,
+    /// The first segment after the interval: what it waited for had ended before, and held up nothing.
+    After,
     /// Nothing but the cut.
     Apart,
 }
@@ -190,22 +193,46 @@ pub(crate) struct Mark {
 /// From when on the target of a dependency did nothing but wait for its source.
 pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     match dependency.kind {
-        DependencyKind::Joins => Some(span(run, dependency.to).start_ns),
+        DependencyKind::Joins | DependencyKind::Awaits => Some(span(run, dependency.to).start_ns),
         // A call works until what it launched begins.
         DependencyKind::Blocks => Some(span(run, dependency.from).start_ns),
         _ => None,
     }
 }
 
-/// Cuts and marks that the dependencies ask for.
+/// When the source of a dependency let go of its target: at its end, but for a call that returned before.
+fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
+    let (from, to) = (span(run, dependency.from), span(run, dependency.to));
+    match dependency.kind {
+        DependencyKind::Blocks | DependencyKind::Awaits => from.end_ns.min(to.end_ns),
+        _ => from.end_ns,
+    }
+}
+
+/// Where each dependency takes hold.
 fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
     let mut cuts = Vec::with_capacity(dependencies.len());
     let mut marks = Vec::with_capacity(dependencies.len());
+    let awaited: FastSet<(SpanAt, SpanAt)> = dependencies
+        .iter()
+        .filter(|d| d.kind == DependencyKind::Awaits)
+        .map(|d| (d.to, d.from))
+        .collect();
     for (number, d) in dependencies.iter().enumerate() {
         let dependency = number as u32;
         let (from, to) = (span(run, d.from), span(run, d.to));
+        let until_ns = lets_go_ns(run, d);
         let begun = matches!(d.kind, DependencyKind::Launches | DependencyKind::Spawns);
-        if from.dur_ns() == 0 {
+        let is_awaited = || !awaited.is_empty() && awaited.contains(&(d.from, d.to));
+        if begun && is_awaited() {
+            // It was on its stream when the call began to wait.
+            cuts.push(Cut {
+                span: d.from,
+                time_ns: from.start_ns,
+                want: Want::Ended,
+                dependency,
+            });
+        } else if from.dur_ns() == 0 {
             marks.push(Mark {
                 span: d.from,
                 is_source: true,
@@ -221,12 +248,12 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
         } else {
             cuts.push(Cut {
                 span: d.from,
-                time_ns: from.end_ns,
+                time_ns: until_ns,
                 want: Want::Ended,
                 dependency,
             });
         }
-        if let Some(since_ns) = waits_since(run, d).filter(|_| from.end_ns > to.start_ns) {
+        if let Some(since_ns) = waits_since(run, d).filter(|_| until_ns > to.start_ns) {
             if since_ns > to.start_ns {
                 cuts.push(Cut {
                     span: d.to,
@@ -237,8 +264,15 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
             }
             cuts.push(Cut {
                 span: d.to,
-                time_ns: from.end_ns,
+                time_ns: until_ns,
                 want: Want::Resumed,
+                dependency,
+            });
+        } else if d.kind == DependencyKind::Joins && to.dur_ns() > 0 {
+            cuts.push(Cut {
+                span: d.to,
+                time_ns: to.end_ns,
+                want: Want::After,
                 dependency,
             });
         } else {

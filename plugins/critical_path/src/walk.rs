@@ -10,6 +10,7 @@
 use trueno_analysis::lanes::Class;
 
 use crate::graph::{Graph, Link};
+use crate::inferred::Rule;
 use crate::lag_kind;
 use crate::segments::NONE;
 
@@ -63,6 +64,8 @@ pub struct Piece {
     pub segment: u32,
     /// Its kind.
     pub kind: PieceKind,
+    /// The rule that inferred the dependency by which it is on the path; `None`: that was recorded.
+    pub inferred: Option<Rule>,
 }
 
 /// The pieces of a path and their durations: each ends where the next begins, the last at the end of the window.
@@ -71,6 +74,17 @@ pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, 
     path.iter()
         .zip(ends.chain([wall_ns]))
         .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
+}
+
+/// Time on the path by the rule that inferred why, in the order of [`Rule::ALL`].
+pub fn inferred_ns(path: &[Piece], wall_ns: i64) -> [i64; Rule::ALL.len()] {
+    let mut out = [0; Rule::ALL.len()];
+    for (piece, dur_ns) in durations(path, wall_ns) {
+        if let Some(rule) = piece.inferred {
+            out[rule as usize] += dur_ns;
+        }
+    }
+    out
 }
 
 /// Measured or predicted times to walk along.
@@ -125,6 +139,7 @@ pub fn walk_back(
     let mut path = Path {
         until_ns: wall_ns,
         pieces: Vec::new(),
+        inferred: None,
     };
     let Some(mut segment) = from else {
         path.back_to(0, NONE, PieceKind::Gap);
@@ -147,6 +162,9 @@ pub fn walk_back(
             break;
         };
         let lag = lag_kind::lag_kind(graph, source, link, segment, lane);
+        path.inferred = graph
+            .inferred(segment, source)
+            .filter(|_| link != Link::Lane);
         path.back_to(timing.free_ns(source), segment, lag);
         if link != Link::Lane {
             lane = segments.lane(source);
@@ -161,6 +179,8 @@ pub fn walk_back(
 struct Path {
     until_ns: i64,
     pieces: Vec<Piece>,
+    /// See [`Piece::inferred`].
+    inferred: Option<Rule>,
 }
 
 impl Path {
@@ -170,6 +190,7 @@ impl Path {
                 start_ns,
                 segment,
                 kind,
+                inferred: self.inferred,
             });
             self.until_ns = start_ns;
         }
@@ -181,6 +202,7 @@ impl Path {
         let segments = &graph.segments;
         self.pieces.dedup_by(|next, piece| {
             next.kind == piece.kind
+                && next.inferred == piece.inferred
                 && segments.span[next.segment as usize] == segments.span[piece.segment as usize]
                 && segments.lane(next.segment) == segments.lane(piece.segment)
         });

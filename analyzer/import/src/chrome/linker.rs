@@ -335,7 +335,7 @@ impl Linker<'_, '_> {
             id,
             brick: begun.brick(),
             direction,
-            bytes,
+            bytes: Some(bytes).filter(|bytes| *bytes != NO_ID),
             src_kind: from,
             dst_kind: to,
             is_async,

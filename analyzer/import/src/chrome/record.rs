@@ -150,7 +150,7 @@ pub(super) struct Link {
     /// Recorded: event.
     /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers; a first
     /// number of the grid or of the block that is [`NONE`] says that it is not known.
-    /// Copy: bytes, direction, kinds of memory. The last has 32 bits only.
+    /// Copy: bytes or [`NO_ID`], direction, kinds of memory. The last has 32 bits only.
     pub more: [u64; 5],
     /// The operator it was begun in, as far as the file says, or [`NO_ID`].
     pub external: u64,

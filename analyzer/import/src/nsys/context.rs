@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub threads: Threads,
     pub launches: Launches,
     streams: Streams,
+    /// Devices of contexts, by process, as work states them.
+    pub devices: HashMap<(u32, i64), u32>,
     last_id: u64,
 }
 
@@ -60,6 +62,7 @@ impl<'a> Context<'a> {
             threads: Threads::default(),
             launches: Launches::default(),
             streams: Streams::default(),
+            devices: HashMap::new(),
             last_id: 0,
         }
     }

@@ -38,7 +38,11 @@ pub fn read(
         if tables[number].kind == Kind::Metric {
             return device.metrics.sample(record, context);
         }
-        let place = Place::from_row(record, context);
+        let is_work = matches!(
+            tables[number].kind,
+            Kind::Kernel | Kind::Memcpy | Kind::Memset
+        );
+        let place = Place::from_row(record, is_work, context);
         match tables[number].kind {
             Kind::Event => device.event(record, &place, context),
             Kind::Memory => device.memory(record, &place, context),
@@ -88,8 +92,9 @@ pub struct Interval {
 type Write = fn(&mut Device, Row<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
 
 impl Place {
-    fn from_row(record: Row<'_>, context: &mut Context<'_>) -> Self {
-        let device = record.u32(2, context.notes);
+    /// Of a row; that of work is where its context is.
+    fn from_row(record: Row<'_>, is_work: bool, context: &mut Context<'_>) -> Self {
+        let stated = record.u32(2, context.notes);
         let native_context = record.int(3, context.notes);
         // What CUPTI says where no stream is meant.
         let stream = record
@@ -102,6 +107,25 @@ impl Place {
             Some(global) => Some(context.threads.process(global)),
             None if context.threads.pids.len() <= 1 => Some(0),
             None => None,
+        };
+        // Waits of a process with several devices state the number of another: a context has one device.
+        let device = match (process, native_context) {
+            (Some(process), Some(of)) if is_work => {
+                context
+                    .devices
+                    .extend(stated.map(|device| ((process, of), device)));
+                stated
+            }
+            (Some(process), Some(of)) => {
+                let known = context.devices.get(&(process, of)).copied();
+                if stated.is_some() && known.is_some() && known != stated {
+                    context.notes.warn(
+                        "some waits or events state another device than the work of their context: that of the work is kept",
+                    );
+                }
+                known.or(stated)
+            }
+            _ => stated,
         };
         let stream = stream.map(|stream| {
             let process = process.unwrap_or(u32::MAX);

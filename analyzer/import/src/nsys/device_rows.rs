@@ -125,9 +125,7 @@ impl Device {
         kinds: [Option<MemoryKind>; 2],
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let Some(bytes) = record.unsigned(7, context.notes) else {
-            return left_out(record, "no number of bytes", context);
-        };
+        let bytes = record.unsigned(7, context.notes);
         if interval.dur_ns < 0 {
             return left_out(record, "end before start", context);
         }

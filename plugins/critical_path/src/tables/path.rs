@@ -9,6 +9,8 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::condense::{Of, condense};
 use crate::graph::Graph;
+use crate::host_waits::is_inferred;
+use crate::inferred::Rule;
 use crate::segments::NONE;
 use crate::walk::{Piece, PieceKind, durations};
 
@@ -16,7 +18,8 @@ use crate::walk::{Piece, PieceKind, durations};
 ///
 /// `seq` from 0; `kind`; `name`, `lane` and `id` of the interval that ran or
 /// was held up, `lane` alone for a gap; `start_ns`; `dur_ns`. Beyond `limit`
-/// pieces the shorter ones stand in sums, named by their number.
+/// pieces the shorter ones stand in sums, named by their number. `inferred`: the rule that inferred the
+/// dependency by which a piece is on the path; null: it was recorded.
 pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
     let rows = condense(path, graph.run.wall_ns, limit);
     let text = |number: u32| graph.run.texts.text(number).to_owned();
@@ -35,6 +38,7 @@ pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
         place(of)
             .filter(|_| kind != PieceKind::Gap)
             .map(|(segment, lane)| graph.span(segment, lane).id)
+            .filter(|id| !is_inferred(*id))
     };
     let lane = |of: Of| place(of).map(|(_, lane)| &graph.run.lanes[lane].name);
     Table::build("path")
@@ -48,6 +52,10 @@ pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
         )
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
         .u64("id", rows.iter().map(|row| id(row.of, row.kind)))
+        .text(
+            "inferred",
+            rows.iter().map(|row| row.inferred.map(Rule::name)),
+        )
 }
 
 /// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.

@@ -7,6 +7,7 @@ use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::graph::Graph;
+use crate::host_waits::is_inferred;
 use crate::slack::slack_of_spans;
 
 /// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
@@ -34,6 +35,10 @@ pub fn slack(
         let least = slack_of_spans(graph, slack, lane);
         all += spans.spans.len();
         for (span, slack_ns) in spans.spans.iter().zip(least) {
+            if is_inferred(span.id) {
+                all -= 1;
+                continue;
+            }
             by_label[span.label as usize].push(slack_ns);
             rows.push((
                 slack_ns,

@@ -2,7 +2,7 @@
 
 use trueno_analysis::testing::{RunFixture, interval, lines};
 
-use crate::linked::{Linked, Waiting, codes, path, slack};
+use crate::linked::{Linked, Waiting, codes, path, path_with_rules, slack};
 
 /// ```text
 /// thread 0  ├ launch ┤       ├──── cudaStreamSynchronize ────┤├ after ┤
@@ -76,14 +76,29 @@ fn a_wait_for_the_device_waits_for_all_streams() {
 }
 
 #[test]
-fn a_wait_that_names_no_stream_stays_unexplained() {
+fn a_wait_that_names_no_stream_waited_for_what_ended_last_before_it_did() {
     let out = stream_sync("stream", None).analyse();
-    assert_eq!(codes(&out), ["wait_unexplained"]);
-    assert!(
-        path(&out).contains(&"sync_wait stream 20-85".to_owned()),
-        "{:?}",
-        path(&out)
+    assert_eq!(codes(&out), ["dependencies_inferred"]);
+    assert_eq!(
+        path_with_rules(&out),
+        [
+            "work launch 0-5 | -",
+            "launch_delay k 5-10 | -",
+            "work k 10-80 | wait",
+            "sync_wait stream 80-85 | -",
+            "work after 85-100 | -"
+        ]
     );
+}
+
+#[test]
+fn a_wait_that_names_no_stream_and_outlasts_all_work_stays_unexplained() {
+    let mut run = stream_sync("stream", None);
+    run.fixture.kernels[0] = interval(4, "", "k", 100, 101).stream(0, 7);
+    run.fixture.kernels[1] = interval(5, "", "other", 12, 19).stream(0, 8);
+    run.fixture.wall_ns = Some(101);
+    let out = run.analyse();
+    assert_eq!(codes(&out), ["wait_unexplained"]);
 }
 
 #[test]

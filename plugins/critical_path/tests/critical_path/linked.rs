@@ -18,6 +18,8 @@ pub struct Linked {
     pub copies: Vec<(u64, u64)>,
     /// Transfer and the call that did not return before it ended.
     pub blocking: Vec<(u64, u64)>,
+    /// The same, where it is not stated that the copy blocks.
+    pub maybe_blocking: Vec<(u64, u64)>,
     pub waits: Vec<Waiting>,
     /// Event, device, stream, time of the call; ids count from 900.
     pub recorded: Vec<(u64, i64, i64, i64)>,
@@ -63,7 +65,15 @@ impl Linked {
         );
         inputs.push(pairs("tasks", &self.tasks));
         inputs.push(
-            pairs("blocking", &self.blocking).bool("is_inside", self.blocking.iter().map(|_| true)),
+            pairs(
+                "blocking",
+                &[&self.blocking[..], &self.maybe_blocking].concat(),
+            )
+            .bool(
+                "is_stated",
+                (self.blocking.iter().map(|_| true))
+                    .chain(self.maybe_blocking.iter().map(|_| false)),
+            ),
         );
         let waits = &self.waits;
         inputs.push(
@@ -149,6 +159,14 @@ pub fn path(out: &Output) -> Vec<String> {
             format!("{} {} {start}-{end}", text("kind", row), text("name", row))
         })
         .collect()
+}
+
+/// As [`path`], with the rule that inferred why a piece is on the path.
+pub fn path_with_rules(out: &Output) -> Vec<String> {
+    let rules = out.table("path").text("inferred").unwrap();
+    let pieces = path(out).into_iter().enumerate();
+    let ruled = pieces.map(|(row, piece)| format!("{piece} | {}", rules.get(row).unwrap_or("-")));
+    ruled.collect()
 }
 
 /// Slack by id.

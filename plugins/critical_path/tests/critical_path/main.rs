@@ -1,11 +1,13 @@
 //! The plugin through its door, and its graph against slow oracles.
 
 mod at_roof;
+mod blocking;
 mod bounds;
 mod device;
 mod edges;
 mod ends;
 mod gpu;
+mod inferred;
 mod linked;
 mod nested;
 mod predecessor;

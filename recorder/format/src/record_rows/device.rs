@@ -79,7 +79,7 @@ impl Rows {
             id: own_id(origin, record),
             brick: (record.m[0] != 0).then_some(record.m[0]),
             direction: Text::from_number(record.name),
-            bytes: record.m[2],
+            bytes: Some(record.m[2]),
             src_kind: Text::given(u64::from(source)),
             dst_kind: Text::given(u64::from(target)),
             // Whether a call waited depends on the memory.

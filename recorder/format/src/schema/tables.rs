@@ -79,7 +79,7 @@ declare::tables! {
         id: u64, Key, "unique in the run";
         brick: Option<u64>, Key, "the enclosing row of bricks";
         direction: Text, Identity, "h2d, d2h, d2d, p2p, h2h or memset";
-        bytes: u64, Measured, "bytes moved";
+        bytes: Option<u64>, Measured, "bytes moved; null: not recorded";
         src_kind: Option<Text>, Identity, "pageable, pinned, device, managed or array";
         dst_kind: Option<Text>, Identity, "pageable, pinned, device, managed or array";
         is_async: Option<bool>, Identity, "whether the call could return before the end";

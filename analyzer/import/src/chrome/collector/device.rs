@@ -45,18 +45,18 @@ impl Collector<'_> {
                 } else {
                     Direction::from_words(&text)
                 };
-                let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
-                let (Some(to), Some(bytes)) = (to, bytes) else {
+                let to = to.unwrap_or_else(|| {
                     self.notes
-                        .leave_out("copy or fill without a known direction or size");
-                    return Ok(());
-                };
+                        .warn("copies of a kind that is not known have the direction unknown");
+                    Direction::Unknown
+                });
+                let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
                 if dur_ns < 0 {
                     self.notes.leave_out("negative duration");
                     return Ok(());
                 }
                 link.part = Part::Copy;
-                link.more = [bytes, to as u64, memory_kinds(&text), 0, 0];
+                link.more = [bytes.unwrap_or(NO_ID), to as u64, memory_kinds(&text), 0, 0];
             }
             Class::Wait => {
                 let Some(kind) = SyncKind::from_words(&text).filter(|_| dur_ns >= 0) else {

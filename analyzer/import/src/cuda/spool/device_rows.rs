@@ -166,7 +166,7 @@ impl Build {
             id,
             brick: launch.and_then(|launch| launch.brick()),
             direction: self.text(transfer.direction.name()),
-            bytes: transfer.bytes,
+            bytes: Some(transfer.bytes),
             src_kind: self.maybe(transfer.src_kind.map(MemoryKind::name)),
             dst_kind: self.maybe(transfer.dst_kind.map(MemoryKind::name)),
             is_async: Some(transfer.is_async),

@@ -1,0 +1,57 @@
+//! Streams that went on when work of another stream had ended, where nothing records why.
+//!
+//! A stream waits for another by an event, and many recordings hold neither its record nor the wait. Work that was
+//! launched long before, found its own stream idle, and began right after work of another stream of its device had
+//! ended, waited for that, or for the multiprocessors that it held. It is inferred.
+
+use trueno_analysis::hash::FastSet;
+use trueno_analysis::lanes::Lanes;
+
+use crate::dependencies::SpanAt;
+use crate::device::Found;
+use crate::edges::DependencyKind;
+use crate::inferred::Rule;
+use crate::streams::Streams;
+
+/// Shorter times between launch and start, or on an idle stream, need no explanation.
+const MIN_IDLE_NS: i64 = 20_000;
+/// Work begins within this time after what it waited for.
+const NEXT_NS: i64 = 10_000;
+
+/// Adds them. What a record orders already is left alone.
+pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
+    let stated = found.edges.iter();
+    let stated: FastSet<u64> = stated
+        .filter(|edge| edge.kind == DependencyKind::Follows)
+        .map(|edge| edge.to)
+        .collect();
+    for stream in &streams.all {
+        for (index, work) in run.lanes[stream.lane].spans.iter().enumerate() {
+            let ready_ns = stream.ended_before(index).unwrap_or(i64::MIN);
+            // Of work without a recorded launch nothing says that it came late.
+            let at = SpanAt {
+                lane: stream.lane as u32,
+                index: index as u32,
+            };
+            let ready_ns = match streams.launches.contains_key(&at) {
+                true => ready_ns.max(stream.launched[index]),
+                false => ready_ns,
+            };
+            if work.start_ns.saturating_sub(ready_ns) < MIN_IDLE_NS || stated.contains(&work.id) {
+                continue;
+            }
+            let others = streams.all.iter();
+            let others = others.filter(|s| s.device == stream.device && s.lane != stream.lane);
+            let ends = others.filter_map(|other| {
+                let (last, ended_ns) = other.last_ended(work.start_ns)?;
+                let was_launched = other.launched[last] < work.start_ns;
+                let is_next = ready_ns < ended_ns && work.start_ns - ended_ns <= NEXT_NS;
+                let id = run.lanes[other.lane].spans[last].id;
+                (was_launched && is_next).then_some((ended_ns, id))
+            });
+            if let Some((_, from)) = ends.max() {
+                found.infer(from, work.id, DependencyKind::Follows, Rule::Streams);
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Threads that wait for other threads, told by how their times nest.
+//!
+//! The main thread of a training step lies in a frame `## backward ##` and does nothing of its own while the thread of
+//! the autograd engine works: it waits for that thread. So does one that hands work to a pool. Where a stretch without
+//! work of its own begins right before other threads begin, ends right after they have ended, and they were busy
+//! meanwhile, it is a wait for them, and they were begun by it. A frame may do a little itself meanwhile, such as start
+//! a collective operation from a hook. Nothing records this: it is inferred.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_plugin::rank::of_key;
+
+use crate::host_waits::HostWait;
+use crate::inferred::Rule;
+use crate::streams::Streams;
+use crate::stretches::{Stretch, stretches};
+use crate::wait_functions::only_waits;
+
+/// Shorter stretches are no waits for other threads: waking one takes about as long.
+const MIN_NS: i64 = 20_000;
+/// Shorter ones are not looked at in a long run.
+const MIN_PART: i64 = 100_000;
+/// Time around the work of the others: queues, locks, and waking.
+const AROUND_NS: i64 = 100_000;
+/// Or one part of the stretch in so many; and so much of a frame it may do itself meanwhile.
+const OWN_PART: i64 = 5;
+
+/// Outermost rows of a lane that are no mere waits.
+struct Outermost {
+    lane: u32,
+    rank: u64,
+    rows: Vec<Span>,
+}
+
+/// Finds them.
+pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
+    let hosts: Vec<Outermost> = (0..run.lanes.len())
+        .filter_map(|lane| outermost(run, lane))
+        .collect();
+    if hosts.len() < 2 {
+        return Vec::new();
+    }
+    let min_ns = MIN_NS.max(run.wall_ns / MIN_PART);
+    let mut out = Vec::new();
+    for own in &hosts {
+        let others: Vec<&Outermost> = hosts
+            .iter()
+            .filter(|other| {
+                other.lane != own.lane
+                    && other.rank == own.rank
+                    && may_share_work(streams, own.lane, other.lane)
+            })
+            .collect();
+        if others.is_empty() {
+            continue;
+        }
+        let stretches = stretches(run, &run.lanes[own.lane as usize], min_ns);
+        let mut of_row: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
+        for stretch in stretches {
+            of_row.entry(stretch.row).or_default().push(stretch);
+        }
+        for stretches in of_row.values() {
+            let whole = waits(own.lane, stretches, &others);
+            if whole.is_empty() && stretches.len() > 1 {
+                let each = stretches.chunks(1);
+                out.extend(each.flat_map(|stretch| waits(own.lane, stretch, &others)));
+            } else {
+                out.extend(whole);
+            }
+        }
+    }
+    out.sort_unstable_by_key(|wait| (wait.lane, wait.start_ns, wait.end_ns));
+    out
+}
+
+/// False if both launch work of devices, and never on one stream: they are other programs then.
+fn may_share_work(streams: &Streams, lane: u32, other: u32) -> bool {
+    let of = |lane: u32| streams.all.iter().any(|s| s.launchers.contains(&lane));
+    let on_one = streams
+        .all
+        .iter()
+        .any(|s| s.launchers.contains(&lane) && s.launchers.contains(&other));
+    on_one || !of(lane) || !of(other)
+}
+
+fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
+    let of_lane = &run.lanes[lane];
+    if of_lane.kind != LaneKind::Host {
+        return None;
+    }
+    let mut rows: Vec<Span> = Vec::new();
+    let mut until_ns = i64::MIN;
+    for row in &of_lane.spans {
+        let label = run.labels.get(row.label);
+        if label.class == Class::Wait || row.dur_ns() == 0 || only_waits(label, &run.texts) {
+            continue;
+        }
+        if row.start_ns >= until_ns {
+            rows.push(*row);
+            until_ns = row.end_ns;
+        }
+    }
+    let rank = of_key(rows.first()?.id);
+    Some(Outermost {
+        lane: lane as u32,
+        rank,
+        rows,
+    })
+}
+
+/// The waits that the stretches of one row are, if other lanes explain them all together.
+fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWait> {
+    let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
+        return Vec::new();
+    };
+    let own_ns: i64 = stretches.iter().map(|s| s.end_ns - s.start_ns).sum();
+    let length_ns = last.end_ns - first.start_ns;
+    if own_ns < length_ns - length_ns / OWN_PART {
+        return Vec::new();
+    }
+    let nested: Vec<&[Span]> = others
+        .iter()
+        .filter_map(|other| nested(&other.rows, first.start_ns, last.end_ns))
+        .collect();
+    let starts = nested.iter().map(|rows| rows[0].start_ns);
+    let ends = nested.iter().map(|rows| rows[rows.len() - 1].end_ns);
+    let (Some(start_ns), Some(end_ns)) = (starts.min(), ends.max()) else {
+        return Vec::new();
+    };
+    let busy = nested
+        .iter()
+        .map(|rows| rows.iter().map(Span::dur_ns).sum());
+    let busy_ns: i64 = busy.max().unwrap_or(0);
+    let around_ns = length_ns - (end_ns - start_ns);
+    let is_tight = around_ns <= AROUND_NS.max(length_ns / OWN_PART).min(length_ns / 2);
+    if !is_tight || 2 * busy_ns < end_ns - start_ns {
+        return Vec::new();
+    }
+    let waits = stretches.iter().filter_map(|stretch| {
+        let ended = nested.iter().filter_map(|rows| {
+            let count = rows.partition_point(|row| row.end_ns <= stretch.end_ns);
+            let row = &rows[count.checked_sub(1)?];
+            (stretch.start_ns < row.end_ns).then_some(row)
+        });
+        let ended: Vec<&Span> = ended.collect();
+        let end_ns = ended.iter().map(|row| row.end_ns).max()?;
+        let begun = nested.iter().map(|rows| &rows[0]);
+        let begun = begun.filter(|row| (stretch.start_ns..stretch.end_ns).contains(&row.start_ns));
+        Some(HostWait {
+            lane,
+            start_ns: stretch.start_ns.max(start_ns),
+            end_ns,
+            waited_for: ended.iter().map(|row| row.id).collect(),
+            began: begun.map(|row| (stretch.row, row.id)).collect(),
+            rule: Rule::Threads,
+        })
+    });
+    waits.filter(|wait| wait.start_ns < wait.end_ns).collect()
+}
+
+/// The rows of a lane within a stretch of time; `None` if there are none, or if it works beyond: then it works on its
+/// own.
+fn nested(rows: &[Span], start_ns: i64, end_ns: i64) -> Option<&[Span]> {
+    let first = rows.partition_point(|row| row.end_ns <= start_ns);
+    let last = rows.partition_point(|row| row.start_ns < end_ns);
+    let inside = rows.get(first..last).filter(|rows| !rows.is_empty())?;
+    let is_inside = start_ns <= inside[0].start_ns && inside[inside.len() - 1].end_ns <= end_ns;
+    is_inside.then_some(inside)
+}

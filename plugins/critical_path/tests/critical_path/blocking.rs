@@ -1,0 +1,183 @@
+//! Calls that did not return before the device was done, and waits that held up nothing.
+
+use trueno_analysis::testing::{RunFixture, interval};
+
+use crate::linked::{Linked, Waiting, codes, path, path_with_rules};
+
+/// ```text
+/// thread 0  ├ launch ┤├──────── cudaMemcpyAsync ────────┤├ after ┤
+/// stream 7       ├────────────── k ─────────────┤├ d2h ┤
+/// ```
+fn copy_behind_a_kernel() -> Linked {
+    Linked {
+        fixture: RunFixture {
+            wall_ns: Some(100),
+            calls: vec![
+                interval(1, "", "cudaLaunchKernel", 0, 5),
+                interval(2, "", "cudaMemcpyAsync", 5, 90),
+            ],
+            kernels: vec![interval(3, "", "k", 4, 80).stream(0, 7)],
+            transfers: vec![interval(4, "", "d2h", 81, 88).stream(0, 7)],
+            bricks: vec![interval(5, "brick", "after", 90, 100)],
+            ..RunFixture::default()
+        },
+        launches: vec![(1, 3)],
+        copies: vec![(2, 4)],
+        ..Linked::default()
+    }
+}
+
+const BEHIND_A_KERNEL: [&str; 6] = [
+    "work cudaLaunchKernel 0-4",
+    "work k 4-80",
+    "queue d2h 80-81",
+    "transfer d2h 81-88",
+    "work cudaMemcpyAsync 88-90",
+    "work after 90-100",
+];
+
+#[test]
+fn a_blocking_copy_leads_to_the_kernel_it_was_queued_behind() {
+    let mut run = copy_behind_a_kernel();
+    run.blocking = vec![(4, 2)];
+    let out = run.analyse_with(r#"{"what_if": ["k=0.5"]}"#);
+    assert_eq!(path(&out), BEHIND_A_KERNEL);
+    assert_eq!(codes(&out), [""; 0]);
+    let what_if = out.table("what_if");
+    assert_eq!(what_if.i64("predicted_ns").unwrap().value(0), 62);
+}
+
+#[test]
+fn a_copy_that_may_block_did_if_its_call_returned_with_it() {
+    let mut run = copy_behind_a_kernel();
+    run.maybe_blocking = vec![(4, 2)];
+    let out = run.analyse();
+    assert_eq!(path(&out), BEHIND_A_KERNEL);
+    assert_eq!(codes(&out), ["dependencies_inferred"]);
+    assert!(path_with_rules(&out).contains(&"transfer d2h 81-88 | blocking_call".to_owned()));
+}
+
+#[test]
+fn a_call_that_had_returned_blocked_nothing() {
+    let mut run = copy_behind_a_kernel();
+    run.maybe_blocking = vec![(4, 2)];
+    run.fixture.calls[1] = interval(2, "", "cudaMemcpyAsync", 5, 8);
+    let out = run.analyse();
+    assert_eq!(codes(&out), [""; 0]);
+}
+
+/// ```text
+/// thread 0  ├ launch ┤├────── cudaFree ──────┤├ after ┤
+/// stream 7       ├────────── k ─────────┤
+/// ```
+#[test]
+fn memory_is_freed_when_the_device_is_done() {
+    let us = |ns: i64| 1_000 * ns;
+    let run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(100)),
+            calls: vec![
+                interval(1, "", "cudaLaunchKernel", 0, us(5)),
+                interval(2, "", "cudaFree", us(5), us(90)),
+            ],
+            kernels: vec![interval(3, "", "k", us(4), us(80)).stream(0, 7)],
+            bricks: vec![interval(5, "brick", "after", us(90), us(100))],
+            ..RunFixture::default()
+        },
+        launches: vec![(1, 3)],
+        ..Linked::default()
+    };
+    let out = run.analyse();
+    assert_eq!(
+        path_with_rules(&out),
+        [
+            "work cudaLaunchKernel 0-4000 | -",
+            "work k 4000-80000 | blocking_call",
+            "work cudaFree 80000-90000 | -",
+            "work after 90000-100000 | -",
+        ]
+    );
+}
+
+/// ```text
+/// thread 0  ├ launch ┤                    ├ wait ┤├ after ┤
+/// stream 7       ├──── k ────┤
+/// ```
+#[test]
+fn a_wait_for_work_that_had_ended_lasts_no_longer_than_its_call() {
+    let out = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(100),
+            calls: vec![
+                interval(1, "", "cudaLaunchKernel", 0, 5),
+                interval(2, "", "cudaDeviceSynchronize", 80, 83),
+            ],
+            syncs: vec![interval(30, "", "device", 80, 83)],
+            kernels: vec![interval(3, "", "k", 4, 20).stream(0, 7)],
+            bricks: vec![interval(5, "brick", "after", 83, 100)],
+            ..RunFixture::default()
+        },
+        launches: vec![(1, 3)],
+        waits: vec![Waiting {
+            id: 30,
+            kind: "device",
+            device: Some(0),
+            start_ns: 80,
+            ..Waiting::default()
+        }],
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(
+        path(&out),
+        [
+            "work cudaLaunchKernel 0-5",
+            "gap - 5-80",
+            "sync_wait device 80-83",
+            "work after 83-100"
+        ]
+    );
+}
+
+/// The device's clock is 7 ns behind: kernels begin before their launches.
+#[test]
+fn the_skew_of_a_clock_is_corrected_and_said() {
+    let kernels = (0..10)
+        .map(|n| interval(100 + n, "", "k", 100 * n as i64 - 5, 100 * n as i64 + 80).stream(0, 7));
+    let launches = (0..10).map(|n| {
+        interval(
+            n + 1,
+            "",
+            "cudaLaunchKernel",
+            100 * n as i64,
+            100 * n as i64 + 4,
+        )
+    });
+    let mut kernels: Vec<_> = kernels.collect();
+    kernels[0] = interval(100, "", "k", 2, 80).stream(0, 7);
+    kernels[3] = interval(103, "", "k", 293, 380).stream(0, 7);
+    let out = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(1_000),
+            calls: launches.collect(),
+            kernels,
+            ..RunFixture::default()
+        },
+        launches: (0..10).map(|n| (n + 1, 100 + n)).collect(),
+        ..Linked::default()
+    }
+    .analyse();
+    assert_eq!(codes(&out), ["clock_skew"]);
+    let title = &out
+        .findings
+        .iter()
+        .find(|f| f.code == "clock_skew")
+        .unwrap()
+        .title;
+    assert!(title.contains("device 0 is 0.0 µs behind"), "{title}");
+    assert!(
+        path(&out).contains(&"work k 902-987".to_owned()),
+        "{:?}",
+        path(&out)
+    );
+}

@@ -1,0 +1,188 @@
+//! Dependencies that no record states, and the stretches that must not be taken for one.
+
+use trueno_analysis::testing::{Row, RunFixture, interval};
+use trueno_plugin::testing::Output;
+
+use crate::linked::{Linked, codes, path, path_with_rules};
+
+const fn us(us: i64) -> i64 {
+    1_000 * us
+}
+
+/// Times in microseconds.
+fn row(id: u64, kind: &'static str, name: &'static str, from_us: i64, to_us: i64) -> Row {
+    interval(id, kind, name, us(from_us), us(to_us))
+}
+
+fn predicted_us(out: &Output) -> i64 {
+    let predicted = out.table("what_if").i64("predicted_ns").unwrap().value(0);
+    predicted / 1_000
+}
+
+/// ```text
+/// main      ├ forward ┤├──────────── backward ────────────┤├ step ┤
+/// autograd              ├ mm backward ┤├ add backward ┤
+/// ```
+fn backward() -> Linked {
+    Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(1_000)),
+            bricks: vec![
+                row(1, "function", "forward", 0, 100),
+                row(2, "function", "backward", 100, 900),
+                row(3, "function", "step", 900, 1_000),
+                row(4, "brick", "mm backward", 110, 500).thread(1),
+                row(5, "brick", "add backward", 510, 880).thread(1),
+            ],
+            ..RunFixture::default()
+        },
+        ..Linked::default()
+    }
+}
+
+#[test]
+fn a_frame_waits_for_the_thread_that_works_meanwhile() {
+    let out = backward().analyse_with(r#"{"what_if": ["mm backward=0.5"]}"#);
+    assert_eq!(
+        path_with_rules(&out),
+        [
+            "work forward 0-100000 | -",
+            "work backward 100000-110000 | threads",
+            "work mm backward 110000-500000 | -",
+            "gap - 500000-510000 | -",
+            "work add backward 510000-880000 | threads",
+            "work backward 880000-900000 | -",
+            "work step 900000-1000000 | -",
+        ]
+    );
+    assert_eq!(codes(&out), ["dependencies_inferred"]);
+    assert_eq!(predicted_us(&out), 1_000 - 195);
+}
+
+/// The frame does a little itself, such as to start a collective from a hook.
+#[test]
+fn a_frame_that_does_a_little_itself_still_waits() {
+    let mut run = backward();
+    let hook = row(6, "function", "hook", 400, 405);
+    run.fixture.bricks.push(hook);
+    let out = run.analyse();
+    assert!(path(&out).contains(&"work add backward 510000-880000".to_owned()));
+}
+
+#[test]
+fn a_thread_that_works_on_its_own_is_not_waited_for() {
+    let mut run = backward();
+    run.fixture.bricks[4] = row(5, "brick", "add backward", 510, 960).thread(1);
+    let out = run.analyse();
+    assert!(!codes(&out).contains(&"dependencies_inferred"));
+    let mut run = backward();
+    // Busy for too little of it.
+    run.fixture.bricks[3] = row(4, "brick", "mm backward", 300, 420).thread(1);
+    run.fixture.bricks[4] = row(5, "brick", "add backward", 430, 440).thread(1);
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
+
+#[test]
+fn a_watchdog_that_sleeps_to_the_end_waits_for_nobody() {
+    let mut run = backward();
+    run.fixture.bricks = vec![
+        row(1, "function", "step", 0, 1_000),
+        row(2, "function", "monitor", 0, 1_000).thread(1),
+    ];
+    let out = run.analyse();
+    assert_eq!(path(&out), ["work step 0-1000000"]);
+}
+
+/// Launches follow the end of each kernel by 10 µs, and nothing else is recorded.
+fn drained(after_us: impl Fn(i64) -> i64) -> Linked {
+    let mut run = Linked::default();
+    let mut now_us = 0;
+    for n in 0..20 {
+        let (call, kernel) = (1 + n as u64, 101 + n as u64);
+        let dur_us = 500 + 100 * (n % 4);
+        run.fixture
+            .calls
+            .push(row(call, "", "cudaLaunchKernel", now_us, now_us + 4));
+        let kernel_row = row(kernel, "", "k", now_us + 5, now_us + 5 + dur_us);
+        run.fixture.kernels.push(kernel_row.stream(0, 7));
+        run.launches.push((call, kernel));
+        now_us += 5 + dur_us + after_us(n);
+    }
+    run.fixture.wall_ns = Some(us(now_us));
+    run
+}
+
+#[test]
+fn launches_right_after_a_drained_device_wait_for_it() {
+    let run = drained(|_| 10);
+    let out = run.analyse_with(r#"{"what_if": ["k=0.5"]}"#);
+    let on_device_ns: i64 = (path(&out).iter())
+        .filter_map(|piece| piece.strip_prefix("work k ")?.split_once('-'))
+        .map(|(from, to)| to.parse::<i64>().unwrap() - from.parse::<i64>().unwrap())
+        .sum();
+    assert_eq!(on_device_ns, us(20 * 650));
+    assert!(codes(&out).contains(&"dependencies_inferred"));
+    let wall_us = run.fixture.wall_ns.unwrap() / 1_000;
+    assert_eq!(predicted_us(&out), wall_us - 20 * 650 / 2);
+}
+
+#[test]
+fn launches_at_any_time_after_the_device_had_drained_wait_for_nothing() {
+    let out = drained(|n| 300 + 40 * (n % 7)).analyse();
+    assert!(!codes(&out).contains(&"dependencies_inferred"));
+}
+
+/// ```text
+/// stream 7  ├───── k ─────┤
+/// stream 8                 ├ all-reduce ┤   launched long before
+/// ```
+#[test]
+fn a_stream_that_goes_on_right_after_another_follows_it() {
+    let mut run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(500)),
+            calls: vec![
+                row(1, "", "cudaLaunchKernel", 0, 5),
+                row(2, "", "cudaLaunchKernel", 5, 10),
+            ],
+            kernels: vec![
+                row(3, "", "k", 6, 300).stream(0, 7),
+                row(4, "", "all-reduce", 302, 500).stream(0, 8),
+            ],
+            ..RunFixture::default()
+        },
+        launches: vec![(1, 3), (2, 4)],
+        ..Linked::default()
+    };
+    let out = run.analyse_with(r#"{"what_if": ["k=0.5"]}"#);
+    assert_eq!(
+        path_with_rules(&out),
+        [
+            "work cudaLaunchKernel 0-5000 | -",
+            "launch_delay k 5000-6000 | -",
+            "work k 6000-300000 | streams",
+            "queue all-reduce 300000-302000 | streams",
+            "work all-reduce 302000-500000 | -",
+        ]
+    );
+    assert_eq!(predicted_us(&out), 500 - 147);
+    // Nothing had ended just before.
+    run.fixture.kernels[0] = row(3, "", "k", 6, 200).stream(0, 7);
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
+
+/// Two programs in one recording: each launches to its own device.
+#[test]
+fn programs_that_share_no_stream_do_not_wait_for_each_other() {
+    let mut run = backward();
+    run.fixture.calls = vec![
+        row(21, "", "cudaLaunchKernel", 10, 15),
+        row(22, "", "cudaLaunchKernel", 120, 125).thread(1),
+    ];
+    run.fixture.kernels = vec![
+        row(31, "", "k", 20, 25).stream(0, 7),
+        row(32, "", "k", 130, 135).stream(1, 7),
+    ];
+    run.launches = vec![(21, 31), (22, 32)];
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
