@@ -13,7 +13,7 @@
 //! | event | row |
 //! | --- | --- |
 //! | `cpu_op` | bricks, kind brick; its declared flops |
-//! | `ProfilerStep#N` | bricks, kind iteration, number N |
+//! | `ProfilerStep#N`, also of category `Operator` | bricks, kind iteration, number N |
 //! | other intervals, also `B` with `E` | bricks, kind function |
 //! | `b` with `e`, `S` with `F` | bricks, kind task, on a lane of their process and category |
 //! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation, or, where that call is not in the file, `spawns` from the one operator of its `External id` |

@@ -103,7 +103,7 @@ pub fn blocking_calls(
 enum Queued {
     /// None: its stream was idle.
     Nothing,
-    /// What was before it on its stream.
+    /// Earlier work of its stream.
     OwnStream,
     /// That of another stream, by its id, which is inferred.
     Other(u64),

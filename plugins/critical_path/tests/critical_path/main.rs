@@ -13,6 +13,7 @@ mod nested;
 mod predecessor;
 mod random;
 mod serial;
+mod simulated;
 mod tables;
 mod threads;
 mod what_if;

@@ -141,3 +141,25 @@ fn streams_say_what_they_wait_for() {
         ]
     );
 }
+
+/// The wait states device 0, and its context works on device 1.
+#[test]
+fn a_wait_is_on_the_device_of_its_context() {
+    let run = Export::new(
+        "CREATE TABLE StringIds (id, value);
+         INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'cudaStreamSynchronize');
+         CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, \"end\", globalTid, nameId, correlationId);
+         INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 2, 83886085, 1, 10), (3, 60, 83886085, 2, 11);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL
+             (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, shortName);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (2, 50, 1, 2, 15, 10, 83886080, 1);
+         CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION
+             (start, \"end\", deviceId, contextId, streamId, correlationId, globalPid, syncType);
+         INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (4, 59, 0, 2, 15, 11, 83886080, 3)",
+    )
+    .import()
+    .unwrap();
+    let stream = &run.rows("kernels", &["device", "stream"])[0];
+    assert_eq!(&run.rows("syncs", &["device", "stream"])[0], stream);
+    assert!(run.warns("another device than the work of their context"));
+}
