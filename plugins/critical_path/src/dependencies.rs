@@ -204,7 +204,11 @@ fn circles(
     for at in &ends {
         graph.add_node(*at);
     }
-    for (_, dependency, _) in found {
+    // A call that waits for what it launched is no circle: one holds for its start, the other for its end.
+    let holds_for_start = |d: &Dependency| {
+        d.from == d.to || !matches!(d.kind, DependencyKind::Blocks | DependencyKind::Awaits)
+    };
+    for (_, dependency, _) in found.iter().filter(|(_, d, _)| holds_for_start(d)) {
         graph.add_edge(node[&dependency.from], node[&dependency.to], ());
     }
     for pair in ends.windows(2) {

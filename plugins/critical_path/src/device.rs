@@ -169,8 +169,14 @@ fn waited(
         start_ns,
         end_ns,
     };
-    let is_short = is_stated && end_ns - start_ns <= MIN_HELD_NS;
-    if is_short || ends_ns.iter().any(|ns| held.is_explained_by(*ns)) {
+    // A look at an event is recorded as a wait for it, and waits for nothing.
+    let may_be_none = is_stated || wait.kind == WaitKind::Event;
+    let is_short = may_be_none && end_ns - start_ns <= MIN_HELD_NS;
+    if is_short {
+        found.unclear_waits += u64::from(!is_stated);
+        return;
+    }
+    if ends_ns.iter().any(|ns| held.is_explained_by(*ns)) {
         return;
     }
     match held.last_work(run, own()) {

@@ -14,6 +14,8 @@ pub struct Stretch {
     pub end_ns: i64,
     /// The row around it; of a gap the row that ran before.
     pub row: u64,
+    /// True if there is no row around it.
+    pub is_gap: bool,
 }
 
 /// All of a lane that are no shorter, in the order of time.
@@ -48,9 +50,11 @@ pub fn stretches(run: &Lanes, lane: &Lane, min_ns: i64) -> Vec<Stretch> {
                 start_ns: until_ns,
                 end_ns: start_ns,
                 row: before,
+                is_gap: true,
             });
         }
-        let goes_on = |last: &Stretch| last.row == row.id && last.end_ns == start_ns;
+        let goes_on =
+            |last: &Stretch| last.row == row.id && !last.is_gap && last.end_ns == start_ns;
         match &mut last {
             // What took no time interrupted nothing.
             Some(last)
@@ -66,6 +70,7 @@ pub fn stretches(run: &Lanes, lane: &Lane, min_ns: i64) -> Vec<Stretch> {
                     start_ns,
                     end_ns,
                     row: row.id,
+                    is_gap: false,
                 });
             }
         }

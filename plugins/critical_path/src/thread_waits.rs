@@ -21,9 +21,15 @@ use crate::wait_functions::only_waits;
 const MIN_NS: i64 = 20_000;
 /// Shorter ones are not looked at in a long run.
 const MIN_PART: i64 = 100_000;
-/// Time around the work of the others: queues, locks, and waking.
-const AROUND_NS: i64 = 100_000;
-/// Or one part of the stretch in so many; and so much of a frame it may do itself meanwhile.
+/// The others begin so soon after the stretch does, and it ends so soon after they have: queues, locks, and waking.
+const AROUND_NS: i64 = 300_000;
+/// The same where no frame is around it: a thread that looks at something now and then has gaps, too.
+const AROUND_GAP_NS: i64 = 50_000;
+/// Or one part of the stretch in so many.
+const AROUND_PART: i64 = 50;
+/// All that is around them is no more than one part of it in so many.
+const BOTH_PART: i64 = 3;
+/// One part of a frame in so many it may do itself meanwhile.
 const OWN_PART: i64 = 5;
 
 /// Outermost rows of a lane that are no mere waits.
@@ -122,6 +128,8 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWai
     let nested: Vec<&[Span]> = others
         .iter()
         .filter_map(|other| nested(&other.rows, first.start_ns, last.end_ns))
+        // One that did next to nothing, such as look at the device once, was not begun for that.
+        .filter(|rows| rows.iter().map(Span::dur_ns).sum::<i64>() >= length_ns / OWN_PART)
         .collect();
     let starts = nested.iter().map(|rows| rows[0].start_ns);
     let ends = nested.iter().map(|rows| rows[rows.len() - 1].end_ns);
@@ -132,8 +140,14 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWai
         .iter()
         .map(|rows| rows.iter().map(Span::dur_ns).sum());
     let busy_ns: i64 = busy.max().unwrap_or(0);
-    let around_ns = length_ns - (end_ns - start_ns);
-    let is_tight = around_ns <= AROUND_NS.max(length_ns / OWN_PART).min(length_ns / 2);
+    let around_ns = match stretches.iter().any(|stretch| stretch.is_gap) {
+        true => AROUND_GAP_NS,
+        false => AROUND_NS,
+    };
+    let around_ns = around_ns.max(length_ns / AROUND_PART);
+    let is_tight = start_ns - first.start_ns <= around_ns
+        && last.end_ns - end_ns <= around_ns
+        && length_ns - (end_ns - start_ns) <= length_ns / BOTH_PART;
     if !is_tight || 2 * busy_ns < end_ns - start_ns {
         return Vec::new();
     }

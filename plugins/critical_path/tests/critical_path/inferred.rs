@@ -93,6 +93,38 @@ fn a_watchdog_that_sleeps_to_the_end_waits_for_nobody() {
     assert_eq!(path(&out), ["work step 0-1000000"]);
 }
 
+/// Another thread looks at the device meanwhile.
+#[test]
+fn a_thread_that_does_next_to_nothing_is_not_waited_for() {
+    let mut run = backward();
+    run.fixture.calls = vec![row(50, "", "cudaEventQuery", 890, 895).thread(2)];
+    let out = run.analyse();
+    assert!(path(&out).contains(&"work backward 880000-900000".to_owned()));
+}
+
+/// A thread looks at the device every 100 ms; another works meanwhile, as it happens.
+#[test]
+fn a_thread_that_polls_waits_for_nobody() {
+    let mut run = backward();
+    run.fixture.wall_ns = Some(us(300_000));
+    run.fixture.calls = (0..3)
+        .map(|n| {
+            row(
+                50 + n,
+                "",
+                "cudaEventQuery",
+                100_000 * n as i64,
+                100_000 * n as i64 + 5,
+            )
+        })
+        .collect();
+    run.fixture.bricks = vec![
+        row(4, "brick", "mm backward", 106_000, 195_000).thread(1),
+        row(5, "brick", "mm backward", 206_000, 295_000).thread(1),
+    ];
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
+
 /// Launches follow the end of each kernel by 10 µs, and nothing else is recorded.
 fn drained(after_us: impl Fn(i64) -> i64) -> Linked {
     let mut run = Linked::default();

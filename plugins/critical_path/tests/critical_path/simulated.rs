@@ -120,7 +120,8 @@ proptest! {
         let (_, half_ns) = simulate(&steps, 0.5);
         let out = run.analyse_with(r#"{"what_if": ["k=0.5"]}"#);
         let predicted_ns = out.table("what_if").i64("predicted_ns").unwrap().value(0);
-        let error = (predicted_ns - half_ns).abs() as f64 / half_ns as f64;
-        prop_assert!(error <= 0.05, "of {wall_ns} predicted {predicted_ns}, simulated {half_ns}");
+        // A launch counts when its call has ended: of a handful of launches that may be more than a twentieth.
+        let error_ns = (predicted_ns - half_ns).abs();
+        prop_assert!(20 * error_ns <= half_ns.max(20 * LAUNCH_NS), "of {wall_ns} predicted {predicted_ns}, simulated {half_ns}");
     }
 }
