@@ -18,7 +18,7 @@ pub struct Row {
     pub kind: PieceKind,
     /// The segment; of a sum the number of its pieces.
     pub of: Of,
-    /// See [`Piece::inferred`]; of a sum nothing.
+    /// Rule of the piece ([`Piece::inferred`]); a sum has none.
     pub inferred: Option<Rule>,
 }
 

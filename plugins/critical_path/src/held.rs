@@ -24,9 +24,9 @@ pub struct Held {
     pub lane: u32,
     /// Work that was launched from then on did not hold it up.
     pub called_ns: i64,
-    /// When it began.
+    /// Start of the stretch.
     pub start_ns: i64,
-    /// When the host went on.
+    /// End of the stretch: the host went on.
     pub end_ns: i64,
 }
 

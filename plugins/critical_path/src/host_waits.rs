@@ -27,9 +27,9 @@ pub fn is_inferred(id: u64) -> bool {
 pub struct HostWait {
     /// The lane that waited.
     pub lane: u32,
-    /// From when.
+    /// Start of the wait.
     pub start_ns: i64,
-    /// Until when: the last end of what it waited for.
+    /// Its end: the last end of what it waited for.
     pub end_ns: i64,
     /// Ids of the rows it waited for.
     pub waited_for: Vec<u64>,

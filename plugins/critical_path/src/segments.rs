@@ -200,7 +200,7 @@ pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     }
 }
 
-/// When the source of a dependency let go of its target: at its end, but for a call that returned before.
+/// Time at which the source of a dependency released its target: its end, but for a call that returned before.
 fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
     let (from, to) = (span(run, dependency.from), span(run, dependency.to));
     match dependency.kind {
@@ -209,7 +209,7 @@ fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
     }
 }
 
-/// Where each dependency takes hold.
+/// Cuts and marks that the dependencies ask for.
 fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
     let mut cuts = Vec::with_capacity(dependencies.len());
     let mut marks = Vec::with_capacity(dependencies.len());

@@ -18,7 +18,7 @@ pub struct Stream {
     pub device: i64,
     /// Its number; `None`: not recorded.
     pub stream: Option<i64>,
-    /// When each was launched.
+    /// Launch time of each.
     pub launched: Vec<i64>,
     /// Lanes of the host that launched work there.
     pub launchers: BTreeSet<u32>,
@@ -56,7 +56,7 @@ impl Stream {
         Some((last, self.ended_to[last]))
     }
 
-    /// When all before a piece of work had ended; `None`: nothing was before it.
+    /// Latest end of what came before a piece of work; `None`: nothing did.
     pub fn ended_before(&self, index: usize) -> Option<i64> {
         Some(self.ended_to[index.checked_sub(1)?])
     }
@@ -75,7 +75,7 @@ impl Stream {
 /// All streams of a run.
 #[derive(Default)]
 pub struct Streams {
-    /// In the order of lanes.
+    /// Streams in the order of lanes.
     pub all: Vec<Stream>,
     /// Rows on streams whose launch is not recorded, and rows on streams.
     pub unlaunched: (u64, u64),

@@ -8,9 +8,9 @@ use crate::wait_functions::only_waits;
 /// A stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// When it begins.
+    /// Start of the stretch.
     pub start_ns: i64,
-    /// When the lane did something again.
+    /// End of the stretch: the lane did something again.
     pub end_ns: i64,
     /// The row around it; of a gap the row that ran before.
     pub row: u64,

@@ -179,7 +179,7 @@ pub fn walk_back(
 struct Path {
     until_ns: i64,
     pieces: Vec<Piece>,
-    /// See [`Piece::inferred`].
+    /// Rule of the pieces to come; see [`Piece::inferred`].
     inferred: Option<Rule>,
 }
 
