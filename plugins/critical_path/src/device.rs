@@ -79,8 +79,10 @@ pub fn device(
     events: &Events<'_>,
     legacy: &Legacy,
 ) -> Found {
-    let mut found = Found::default();
-    found.unlaunched = streams.unlaunched;
+    let mut found = Found {
+        unlaunched: streams.unlaunched,
+        ..Found::default()
+    };
     for wait in waits {
         let at = rows.get(wait.id);
         waited(run, streams, wait, at, events, &mut found);
