@@ -72,7 +72,7 @@ fn rows(run: &Path) -> Vec<Row> {
     out
 }
 
-fn of_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'a Row> {
+fn with_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'a Row> {
     rows.iter().filter(|row| sizes.contains(&row.bytes.abs()))
 }
 
