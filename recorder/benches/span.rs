@@ -21,6 +21,7 @@ fn main() {
         .create()
         .expect("a recorder in the folder for temporary files");
     let off = Recorder::disabled();
+    let gemv = rec.name("gemv");
     let mut ring = vec![[0_u64; 8]; 4096];
     let mut at = 0;
 
@@ -65,6 +66,15 @@ fn main() {
             }),
         ),
         (
+            "kernel with elements, flops, bytes",
+            Box::new(|n| {
+                for i in 0..u64::from(n) {
+                    let mut kernel = rec.kernel(gemv);
+                    kernel.elements(i).flops(i << 1).bytes(i << 2);
+                }
+            }),
+        ),
+        (
             "brick named by text",
             Box::new(|n| {
                 for _ in 0..n {
@@ -73,7 +83,16 @@ fn main() {
             }),
         ),
         (
-            "brick, recorder disabled",
+            "brick with metrics, recorder disabled",
+            Box::new(|n| {
+                for i in 0..u64::from(n) {
+                    let mut brick = off.brick(BrickId::QkvProjection);
+                    brick.elements(black_box(i)).flops(i << 1).bytes(i << 2, i);
+                }
+            }),
+        ),
+        (
+            "brick kept in memory, recorder disabled",
             Box::new(|n| {
                 for _ in 0..n {
                     drop(black_box(off.brick(BrickId::QkvProjection)));

@@ -40,24 +40,25 @@ impl Clock {
         }
     }
 
+    /// Returns whether [`inline_ticks`] reads it.
+    pub fn is_inline(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Tsc => true,
+            #[cfg(target_arch = "aarch64")]
+            Self::Cntvct => true,
+            Self::Monotonic => cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64"))),
+        }
+    }
+
     /// The counter now.
     #[inline(always)]
     pub fn ticks(self) -> u64 {
-        #[cfg(test)]
-        tests::count_reading();
         match self {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
-            Self::Tsc => unsafe { core::arch::x86_64::_rdtsc() },
+            Self::Tsc => inline_ticks(),
             #[cfg(target_arch = "aarch64")]
-            Self::Cntvct => {
-                let ticks: u64;
-                // SAFETY: reads a counter that Linux lets programs read; touches nothing else.
-                unsafe {
-                    core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
-                }
-                ticks
-            }
+            Self::Cntvct => inline_ticks(),
             Self::Monotonic => monotonic_ns(),
         }
     }
@@ -73,6 +74,37 @@ impl Clock {
         });
         steps.filter(|step| *step > 0).min()
     }
+}
+
+/// The counter of this kind of processor, read by an instruction.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn inline_ticks() -> u64 {
+    #[cfg(test)]
+    tests::count_reading();
+    // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// The counter of this kind of processor, read by an instruction.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(crate) fn inline_ticks() -> u64 {
+    #[cfg(test)]
+    tests::count_reading();
+    let ticks: u64;
+    // SAFETY: reads a counter that Linux lets programs read; touches nothing else.
+    unsafe {
+        core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags));
+    }
+    ticks
+}
+
+/// There is no counter that an instruction reads on this kind of processor.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[inline(always)]
+pub(crate) fn inline_ticks() -> u64 {
+    monotonic_ns()
 }
 
 /// Leaf 0x8000_0007, EDX bit 8: the counter runs at one rate in every power state.

@@ -12,13 +12,13 @@
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 /// One recorder; kept for ever, and used again when its recorder is gone.
 struct Node {
     used: AtomicBool,
     /// The recorder's tables; null: nothing to turn off.
-    tables: AtomicPtr<AtomicU32>,
+    tables: AtomicPtr<AtomicU64>,
     log: AtomicI32,
     next: *const Node,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Watched(&'static Node);
 ///
 /// # Safety
 /// `tables` must stay valid until the result is dropped.
-pub(crate) unsafe fn watch(tables: &AtomicU32, log: Option<RawFd>) -> Watched {
+pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<RawFd>) -> Watched {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // SAFETY: the handler does only what is allowed there. If there is no memory for it,

@@ -2,11 +2,12 @@
 
 use crate::lane::{Class, Lane};
 use crate::names::Name;
+use crate::open_stack::Parent;
 use crate::recorder::Recorder;
-use crate::row_details::{Labels, Work};
-use crate::span::Span;
+use crate::row_details::Labels;
+use crate::span::{OpenRow, Span};
 use crate::span_id::SpanId;
-use trueno_format::record::{Record, kind};
+use trueno_format::record::{Record, Subject, kind};
 use trueno_format::schema::TableId;
 use trueno_format::{Launch, PtxHash};
 
@@ -15,122 +16,128 @@ use trueno_format::{Launch, PtxHash};
 /// FLOPs and bytes are *declared* (`work_source`).
 #[must_use = "the interval lasts until the guard is dropped"]
 pub struct KernelGuard<'r> {
-    span: Span<'r>,
-    name: Name,
-    labels: Labels,
-    work: Work,
-    launch: Launch,
+    row: OpenRow<'r>,
 }
 
 impl KernelGuard<'_> {
     /// Elements processed.
     #[inline(always)]
     pub fn elements(&mut self, elements: u64) -> &mut Self {
-        self.work.set(0, elements);
+        self.row.set(0, elements);
         self
     }
 
     /// Floating-point operations.
     #[inline(always)]
     pub fn flops(&mut self, flops: u64) -> &mut Self {
-        self.work.set(1, flops);
+        self.row.set(1, flops);
         self
     }
 
     /// Bytes moved, both ways together.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) -> &mut Self {
-        self.work.set(2, bytes);
+        self.row.set(2, bytes);
         self
     }
 
     /// Sets its backend: `scalar`, `avx2`, `avx512`, `cuda`, ...; of work that is not in f32 with its precision: `avx512 f64`.
     #[inline(always)]
     pub fn backend(&mut self, backend: impl Into<Name>) -> &mut Self {
-        if !self.span.recorder.is_off() {
-            self.labels.backend = backend.into();
-        }
+        self.row.set_backend(backend);
         self
     }
 
     /// Blocks of the launch.
-    #[inline(always)]
+    #[inline]
     pub fn grid(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
-        self.launch.set_grid([x, y, z]);
+        if let Some(launch) = self.launch() {
+            launch.set_grid([x, y, z]);
+        }
         self
     }
 
     /// Threads of a block.
-    #[inline(always)]
+    #[inline]
     pub fn block(&mut self, x: u32, y: u32, z: u32) -> &mut Self {
-        self.launch.set_block([x, y, z]);
+        if let Some(launch) = self.launch() {
+            launch.set_block([x, y, z]);
+        }
         self
     }
 
     /// The source, from [`Recorder::ptx`].
-    #[inline(always)]
+    #[inline]
     pub fn ptx(&mut self, hash: PtxHash) -> &mut Self {
-        self.launch.set_ptx(hash);
+        if let Some(launch) = self.launch() {
+            launch.set_ptx(hash);
+        }
         self
+    }
+
+    #[inline(always)]
+    fn launch(&mut self) -> Option<&mut Launch> {
+        let details = self.row.details()?;
+        Some(&mut details.launch)
     }
 
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.
     pub fn id(&self) -> SpanId {
-        self.span.id()
+        self.row.span.id()
     }
 }
 
 impl Drop for KernelGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.span.is_on() {
-            close(self.span, self.name, self.labels, self.work, self.launch);
+        if self.row.span.is_on() && !self.row.end_quickly(TableId::Kernels, Parent::Brick) {
+            let (of, at, subject, m, more) = self.row.words();
+            close(of, at, subject, m, more);
         }
     }
 }
 
-/// Takes copies, so that a guard lives in registers and one that is off costs nothing.
+/// Ends a kernel, whatever has to be done for it.
 #[inline(never)]
-fn close(mut span: Span<'_>, name: Name, labels: Labels, work: Work, launch: Launch) {
-    let (recorder, seq, start) = (span.recorder, span.seq, span.start);
+fn close(
+    of: (*mut Lane, &Recorder),
+    at: (u64, u64),
+    subject: Subject,
+    m: (u64, u64),
+    more: (u64, u64),
+) {
+    let (mut span, mut subject, m) = OpenRow::parts((of, at, subject, m, more));
+    let (recorder, seq, start) = (span.recorder, span.seq(), span.start);
+    let details = span.take_details();
     let Some(lane) = span.lane() else { return };
-    let end = lane.now();
+    let end = lane.now_unless(recorder.tables().has_just(TableId::Kernels));
+    let labels = details.labels(subject.backend);
+    subject.backend = labels.short_backend();
     let below = lane.close(seq);
-    let record = Record {
-        start,
-        end,
-        seq,
-        parent: lane.brick_below(below),
-        name: name.number(),
-        kind: kind::KERNEL,
-        flags: work.given,
-        backend: labels.short_backend(),
-        m: work.m,
-    };
+    let seqs = (seq, lane.brick_below(below));
+    let record = Record::new((start, end), seqs, subject, m);
     if !recorder.records(TableId::Kernels) {
         recorder.too_late();
-    } else if labels.need_extension() || launch.is_given() {
-        push_extended(lane, record, labels, launch);
+    } else if labels.need_extension() || details.launch.is_given() {
+        push_extended(lane, record, labels, &details.launch);
     } else {
         lane.push(TableId::Kernels, record);
     }
 }
 
-#[cold]
-fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, launch: Launch) {
-    let mut group = [record; 3];
-    let mut count = 1;
-    if launch.is_given() {
-        group[count] = launch.record();
-        count += 1;
+fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, launch: &Launch) {
+    let extended = |record: &mut Record, by: u8| record.flags |= by << 4;
+    if !labels.need_extension() {
+        extended(&mut record, 1);
+        lane.push_group(TableId::Kernels, 1, &[record, launch.record()]);
+    } else if !launch.is_given() {
+        extended(&mut record, 1);
+        lane.push_group(TableId::Kernels, 1, &[record, labels.extension()]);
+    } else {
+        extended(&mut record, 2);
+        let group = [record, launch.record(), labels.extension()];
+        lane.push_group(TableId::Kernels, 1, &group);
     }
-    if labels.need_extension() {
-        group[count] = labels.extension();
-        count += 1;
-    }
-    record.flags |= (count as u8 - 1) << 4;
-    group[0] = record;
-    lane.push_group(TableId::Kernels, 1, &group[..count]);
 }
 
 impl Recorder {
@@ -143,18 +150,18 @@ impl Recorder {
     /// ```
     #[inline]
     pub fn kernel(&self, name: impl Into<Name>) -> KernelGuard<'_> {
-        let (name, span) = if self.records(TableId::Kernels) {
+        let tables = self.tables();
+        let row = if tables.has_just(TableId::Kernels) {
             let name = name.into();
-            (name, Span::begin(self, Class::Kernel, TableId::Kernels))
+            let span = Span::begin_quickly(self, Class::Kernel, TableId::Kernels);
+            OpenRow::new(span, kind::KERNEL, name.number(), [0; 4])
+        } else if tables.has(TableId::Kernels) {
+            let name = name.into();
+            let span = Span::begin(self, Class::Kernel, TableId::Kernels);
+            OpenRow::new(span, kind::KERNEL, name.number(), [0; 4])
         } else {
-            (Name::from_number(0), Span::off(self))
+            OpenRow::off(self, kind::KERNEL)
         };
-        KernelGuard {
-            span,
-            name,
-            labels: Labels::NONE,
-            work: Work::default(),
-            launch: Launch::default(),
-        }
+        KernelGuard { row }
     }
 }

@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
+use crate::open_stack::{OpenStack, Parent};
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
+use crate::row_details::RowDetails;
 use crate::session_state::{SessionState, ThreadInfo};
+
+pub(crate) use crate::open_stack::Class;
 use crate::tile_sampling::TileSampling;
 use trueno_format::record::{Context, Record};
 use trueno_format::ring::{Producer, Ring};
@@ -17,31 +21,6 @@ use trueno_format::schema::TableId;
 const LARGEST_RING: u64 = 1 << 20;
 /// Sleep of a blocked thread before it looks again.
 const BLOCKED_SLEEP: Duration = Duration::from_micros(50);
-
-/// Kind of an open row; decides whose parent it can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
-    /// A row of `bricks`.
-    Brick,
-    Kernel,
-    Tile,
-    /// A row of `syncs`: nobody's parent.
-    Wait,
-    /// An iteration or layer where bricks are left out: it labels other rows and is none itself.
-    Label,
-}
-
-impl Class {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Brick => "brick",
-            Self::Kernel => "kernel",
-            Self::Tile => "tile",
-            Self::Wait => "wait",
-            Self::Label => "label",
-        }
-    }
-}
 
 /// Change of the iteration and layer inside an open row.
 #[derive(Clone, Copy, Debug)]
@@ -68,34 +47,27 @@ impl Scope {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Open {
-    seq: u32,
-    class: Class,
-}
-
 /// Used by its own thread only.
-///
-/// The number of open rows stands in [`ThreadInfo::open`] as well: when the run ends, they are lost.
 pub(crate) struct Lane {
     producer: Producer,
     clock: Clock,
     last_ticks: u64,
     next_seq: u32,
-    /// Rows whose guards are not yet dropped, outermost first.
-    open: Vec<Open>,
+    /// Rows whose guards are not yet dropped.
+    open: OpenStack,
     /// Iterations, layers and tasks among them.
     scopes: Vec<(u32, Scope)>,
     /// All scopes together: what holds for the next row.
     context: Context,
     /// The writer does not know the innermost context yet: it goes with the next group.
     context_unsent: bool,
+    /// Of open rows that have any, by sequence number.
+    details: Vec<(u32, RowDetails)>,
     /// `None`: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
     /// Not there: no brick of the thread was counted yet.
     #[cfg(feature = "perf")]
     pub perf: Option<Box<crate::perf::Counting>>,
-    thread: Arc<ThreadInfo>,
     shared: Arc<SessionState>,
 }
 
@@ -106,8 +78,8 @@ impl Lane {
             clock: shared.clock,
             last_ticks: 0,
             next_seq: 1,
-            open: Vec::with_capacity(64),
             scopes: Vec::with_capacity(16),
+            details: Vec::new(),
             context: Context::default(),
             context_unsent: false,
             tile_sampling: shared
@@ -116,13 +88,13 @@ impl Lane {
                 .map(|every| TileSampling::new(*every, thread.index)),
             #[cfg(feature = "perf")]
             perf: None,
-            thread,
+            open: OpenStack::new(thread),
             shared,
         }
     }
 
     pub fn thread(&self) -> &Arc<ThreadInfo> {
-        &self.thread
+        self.open.thread()
     }
 
     pub fn shared(&self) -> &Arc<SessionState> {
@@ -140,26 +112,18 @@ impl Lane {
 
     /// Returns whether guards of this thread are still open.
     pub fn in_use(&self) -> bool {
-        !self.open.is_empty() || !self.scopes.is_empty()
+        self.open.depth() > 0 || !self.scopes.is_empty()
     }
 
     /// Names the open rows, outermost first.
     pub fn open_kinds(&self) -> impl Iterator<Item = &'static str> {
         let scope = |seq| self.scopes.iter().find(|(of, _)| *of == seq);
-        self.open.iter().map(move |open| match scope(open.seq) {
+        self.open.rows().map(move |(seq, class)| match scope(seq) {
             Some((_, Scope::Iteration(_))) => "iteration",
             Some((_, Scope::Layer(_))) => "layer",
             Some((_, Scope::Task(_))) => "task",
-            None => open.class.word(),
+            None => class.word(),
         })
-    }
-
-    /// After every change: a store, and nothing else.
-    #[inline(always)]
-    fn count_open(&self) {
-        self.thread
-            .open
-            .store(self.open.len() as u64, Ordering::Relaxed);
     }
 
     /// The clock, never earlier than the last reading of this thread: nesting in time
@@ -171,90 +135,118 @@ impl Lane {
         ticks
     }
 
-    /// Opens a row: its sequence number, or `None` when the thread has used up all of them.
+    /// As [`Lane::now`], where [`Clock::is_inline`].
     #[inline(always)]
+    pub fn now_inline(&mut self) -> u64 {
+        let ticks = clock::inline_ticks().max(self.last_ticks);
+        self.last_ticks = ticks;
+        ticks
+    }
+
+    /// The clock now, or its last reading where there was one a moment ago.
+    pub fn now_unless(&mut self, was_read: bool) -> u64 {
+        if was_read {
+            self.last_ticks
+        } else {
+            self.now()
+        }
+    }
+
+    /// Opens a row: its sequence number, or `None` when the thread has used up all of them.
     pub fn open(&mut self, class: Class, table: TableId) -> Option<u32> {
         let seq = self.next_seq;
         if seq == u32::MAX {
-            return self.exhausted(table);
+            self.drop_rows(table, 1);
+            return None;
         }
         self.next_seq = seq + 1;
-        if class == Class::Label {
-            return Some(seq);
+        if class != Class::Label {
+            self.open.push(seq, class);
         }
-        if self.open.len() == self.open.capacity() {
-            self.more_open();
-        }
-        self.open.push(Open { seq, class });
-        self.count_open();
         Some(seq)
     }
 
-    /// Makes room for more open rows; only here may `open` allocate.
-    #[cold]
-    #[inline(never)]
-    fn more_open(&mut self) {
-        let _reentrancy = ReentrancyGuard::enter();
-        self.open.reserve(1);
-    }
-
-    #[cold]
-    fn exhausted(&mut self, table: TableId) -> Option<u32> {
-        self.drop_rows(table, 1);
-        None
-    }
-
-    /// Closes a row; returns the number of open rows that enclose it, the first ones. Guards may be
-    /// dropped in any order: each leaves only its own entry.
+    /// Opens a row that is no label; `None`: only [`Lane::open`] can.
     #[inline(always)]
-    pub fn close(&mut self, seq: u32) -> usize {
-        match self.open.last() {
-            Some(last) if last.seq == seq => {
-                self.open.pop();
-                self.count_open();
-                self.open.len()
-            }
-            _ => self.close_out_of_order(seq),
+    pub fn open_quickly(&mut self, class: Class) -> Option<u32> {
+        let seq = self.next_seq;
+        if seq == u32::MAX || !self.open.push_quickly(seq, class) {
+            return None;
         }
+        self.next_seq = seq + 1;
+        Some(seq)
     }
 
-    #[cold]
-    fn close_out_of_order(&mut self, seq: u32) -> usize {
-        match self.open.iter().rposition(|open| open.seq == seq) {
-            Some(at) => {
-                self.open.remove(at);
-                self.count_open();
-                at
-            }
-            // A label.
-            None => self.open.len(),
+    /// Closes a row; what encloses it are the first so many open ones.
+    pub fn close(&mut self, seq: u32) -> usize {
+        self.open.remove(seq)
+    }
+
+    /// Closes the innermost row, to publish one record of it; gives its parent (0: none). `None`: nothing was done, as
+    /// it is not the innermost one, or no room is known of.
+    #[inline(always)]
+    pub fn close_quickly(&mut self, seq: u64, parent: Parent) -> Option<u32> {
+        if self.producer.must_reserve() {
+            return None;
         }
+        self.open.pop_quickly(seq, parent)
+    }
+
+    /// Publishes a row of one record.
+    ///
+    /// # Safety
+    /// [`Lane::close_quickly`] found room, and nothing was published since.
+    #[inline(always)]
+    pub unsafe fn push_quickly(&mut self, record: Record) {
+        // SAFETY: vouched for by the caller.
+        unsafe { self.producer.push(record) };
+    }
+
+    /// Details of open row `seq`, to be added to. Whoever has some [takes](Lane::take_details) them when it ends.
+    pub fn details(&mut self, seq: u32) -> &mut RowDetails {
+        let known = self.details.iter().rposition(|(of, _)| *of == seq);
+        let at = known.unwrap_or_else(|| {
+            let _reentrancy = ReentrancyGuard::enter();
+            self.details.push((seq, RowDetails::default()));
+            self.details.len() - 1
+        });
+        &mut self.details[at].1
+    }
+
+    /// Forgets the details of a row, and gives them.
+    pub fn take_details(&mut self, seq: u32) -> RowDetails {
+        let known = self.details.iter().rposition(|(of, _)| *of == seq);
+        known.map_or_else(RowDetails::default, |at| self.details.swap_remove(at).1)
+    }
+
+    /// The row opened last: its number.
+    #[inline(always)]
+    pub fn last_seq(&self) -> u32 {
+        self.next_seq - 1
+    }
+
+    /// The last reading of the clock.
+    #[inline(always)]
+    pub fn last_ticks(&self) -> u64 {
+        self.last_ticks
     }
 
     /// Counts the open rows.
+    #[inline(always)]
     pub fn depth(&self) -> usize {
-        self.open.len()
+        self.open.depth()
     }
 
     /// The innermost row of `bricks` among the first `depth` open ones; 0: none.
     #[inline(always)]
     pub fn brick_below(&self, depth: usize) -> u32 {
-        self.below(depth, |class| class == Class::Brick)
+        self.open.parent_below(depth, Parent::Brick)
     }
 
     /// The innermost row of any table that work can lie in; 0: none.
     #[inline(always)]
     pub fn work_below(&self, depth: usize) -> u32 {
-        self.below(depth, |class| class != Class::Wait)
-    }
-
-    #[inline(always)]
-    fn below(&self, depth: usize, wanted: impl Fn(Class) -> bool) -> u32 {
-        self.open[..depth]
-            .iter()
-            .rev()
-            .find(|open| wanted(open.class))
-            .map_or(0, |open| open.seq)
+        self.open.parent_below(depth, Parent::Work)
     }
 
     /// The iteration and layer that open row `seq` lies in, its own included.
@@ -294,8 +286,7 @@ impl Lane {
             self.push_slowly(table, &copy);
         } else {
             // SAFETY: `must_reserve` said there is room.
-            unsafe { self.producer.write(record) };
-            self.producer.publish();
+            unsafe { self.producer.push(record) };
         }
     }
 
@@ -363,7 +354,7 @@ impl Lane {
                     let Some(next) = self.shared.live.ring(capacity as usize) else {
                         return false;
                     };
-                    next.header().take(&self.thread.identity());
+                    next.header().take(&self.thread().identity());
                     self.producer.follow(next);
                 }
             }
@@ -371,7 +362,7 @@ impl Lane {
     }
 
     fn drop_rows(&mut self, table: TableId, rows: u64) {
-        self.thread.dropped.add_alone(table, rows);
+        self.thread().dropped.add_alone(table, rows);
         // And where it survives a kill.
         self.ring().header().dropped.add_alone(table, rows);
     }

@@ -75,6 +75,7 @@
 
 #[cfg(feature = "alloc")]
 pub mod alloc;
+mod brick;
 #[cfg(feature = "perf")]
 mod brick_counters;
 mod builder;
@@ -92,6 +93,7 @@ mod live;
 mod lock;
 mod names;
 mod open_rows;
+mod open_stack;
 mod overflow;
 mod overhead;
 #[cfg(feature = "tracing")]
@@ -117,6 +119,7 @@ pub mod tracing;
 mod wait;
 mod writer;
 
+pub use brick::BrickGuard;
 pub use builder::Builder;
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
@@ -129,7 +132,6 @@ pub use overflow::Overflow;
 pub use perf::PerfEvent;
 pub use recorder::Recorder;
 pub use scope::ScopeGuard;
-pub use span::BrickGuard;
 pub use span_id::SpanId;
 pub use status::{Status, Summary, TableStatus};
 pub use sync_mode::SyncMode;

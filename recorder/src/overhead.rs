@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::clock::{Clock, monotonic_ns};
 use crate::lane::{Class, Lane};
 use crate::live::Live;
+use crate::open_stack::Parent;
 use crate::overflow::Overflow;
 use crate::session_state::SessionState;
 use trueno_format::record::{Record, kind};
@@ -37,23 +38,29 @@ pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
 /// Does the work of a guard between `brick()` and its drop.
 #[inline(always)]
 fn span(lane: &mut Lane) {
-    let Some(seq) = lane.open(Class::Brick, TableId::Bricks) else {
+    let Some(seq) = lane.open_quickly(Class::Brick) else {
         return;
     };
     let start = lane.now();
     let end = lane.now();
-    let below = lane.close(seq);
-    let parent = lane.brick_below(below);
     let record = Record {
         start,
         end,
         seq,
-        parent,
         name: 1,
         kind: kind::BRICK,
         ..Record::default()
     };
-    lane.push(TableId::Bricks, record);
+    match lane.close_quickly(seq.into(), Parent::Brick) {
+        Some(parent) => {
+            // SAFETY: found room just now.
+            unsafe { lane.push_quickly(Record { parent, ..record }) };
+        }
+        None => {
+            lane.close(seq);
+            lane.push(TableId::Bricks, record);
+        }
+    }
 }
 
 fn consume(ring: &Arc<Ring>) {

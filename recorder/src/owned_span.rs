@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
+use crate::brick::push_extended;
 use crate::lane::{Class, Lane, Scope};
 use crate::names::Name;
 use crate::recorder::Recorder;
 use crate::row_details::{Labels, Work};
-use crate::span::push_extended;
 use crate::span_id::SpanId;
 use crate::threads;
 use trueno_format::record::{Record, kind};

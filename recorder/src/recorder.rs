@@ -2,7 +2,7 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
@@ -15,9 +15,7 @@ use crate::names::Name;
 use crate::open_rows::OfThread;
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
-#[cfg(feature = "perf")]
-use crate::session_state::HAS_PERF;
-use crate::session_state::{HAS_DEVICE, SessionState};
+use crate::session_state::{CALLS_CLOCK, HAS_DEVICE, HAS_PERF, SAMPLES_TILES, SessionState};
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
@@ -35,10 +33,13 @@ pub struct Recorder {
     inner: Arc<Inner>,
 }
 
+/// Aligned, so that the counts of handles, which every clone changes, lie not beside what every guard reads.
+#[repr(align(128))]
 struct Inner {
-    /// A bit for every table that is recorded, [`HAS_DEVICE`] and [`HAS_PERF`]; 0: disabled, finished, or
-    /// in a forked process.
-    tables: AtomicU32,
+    /// See [`Tables`]; 0: disabled, finished, or in a forked process.
+    tables: AtomicU64,
+    /// That of `shared`.
+    number: u64,
     shared: Arc<SessionState>,
     /// `None` for a disabled recorder.
     session: Option<Session>,
@@ -72,8 +73,16 @@ impl Recorder {
     }
 
     pub(crate) fn with(tables: u32, shared: Arc<SessionState>, session: Option<Session>) -> Self {
+        let mut tables = tables;
+        if tables != 0 && !shared.clock.is_inline() {
+            tables |= CALLS_CLOCK;
+        }
+        if tables != 0 && shared.tiles_every.get().is_some() {
+            tables |= SAMPLES_TILES;
+        }
         let inner = Arc::new(Inner {
-            tables: AtomicU32::new(tables),
+            tables: AtomicU64::new(Tables::new(tables).0),
+            number: shared.number,
             shared,
             session,
             device: None,
@@ -94,10 +103,10 @@ impl Recorder {
     pub(crate) fn attach(&mut self, builder: &Builder, earlier: ClockReading) {
         // Nobody else has the new recorder yet.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            let tables = inner.tables.get_mut();
-            inner.device = DeviceWork::new(builder, inner.shared.clone(), earlier, *tables);
-            if inner.device.is_some() && *tables != 0 {
-                *tables |= HAS_DEVICE;
+            let tables = Tables(*inner.tables.get_mut()).all();
+            inner.device = DeviceWork::new(builder, inner.shared.clone(), earlier, tables);
+            if inner.device.is_some() && tables != 0 {
+                *inner.tables.get_mut() = Tables::new(tables | HAS_DEVICE).0;
             }
         }
     }
@@ -130,7 +139,13 @@ impl Recorder {
 
     #[inline(always)]
     pub(crate) fn records(&self, table: TableId) -> bool {
-        !COMPILED_OUT && self.inner.tables.load(Ordering::Relaxed) & table.bit() != 0
+        self.tables().has(table)
+    }
+
+    /// Tells it from other recorders of the process.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u64 {
+        self.inner.number
     }
 
     #[inline(always)]
@@ -204,25 +219,50 @@ impl Recorder {
     }
 }
 
-/// Tables that are on, as a mask; see [`Recorder::tables`].
+/// Tables and features that are on; see [`Recorder::tables`].
+///
+/// In the high half a bit for every table, and those beside them ([`HAS_DEVICE`] and so on). In the low half a bit for
+/// every table of which guards have to make a record and nothing else: most guards ask for that one alone.
 #[derive(Clone, Copy)]
-pub(crate) struct Tables(u32);
+pub(crate) struct Tables(u64);
 
 impl Tables {
+    fn new(all: u32) -> Self {
+        let unless = |table: TableId, besides: u32| match all & (besides | CALLS_CLOCK) {
+            0 => all & table.bit(),
+            _ => 0,
+        };
+        let just = unless(TableId::Bricks, HAS_DEVICE | HAS_PERF)
+            | unless(TableId::Kernels, 0)
+            | unless(TableId::Tiles, SAMPLES_TILES);
+        Self(u64::from(all) << 32 | u64::from(just))
+    }
+
+    fn all(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     #[inline(always)]
     pub fn has(self, table: TableId) -> bool {
-        self.0 & table.bit() != 0
+        self.0 & u64::from(table.bit()) << 32 != 0
+    }
+
+    /// Returns whether rows of `table`, one of those with guards, are recorded, and nothing but their records is to be
+    /// made.
+    #[inline(always)]
+    pub fn has_just(self, table: TableId) -> bool {
+        self.0 & u64::from(table.bit()) != 0
     }
 
     #[inline(always)]
     pub fn has_device(self) -> bool {
-        self.0 & HAS_DEVICE != 0
+        self.all() & HAS_DEVICE != 0
     }
 
     #[cfg(feature = "perf")]
     #[inline(always)]
     pub fn has_perf(self) -> bool {
-        self.0 & HAS_PERF != 0
+        self.all() & HAS_PERF != 0
     }
 }
 

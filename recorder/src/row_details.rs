@@ -2,7 +2,30 @@
 
 use trueno_format::record::{Record, extension};
 
+use trueno_format::Launch;
+
 use crate::names::Name;
+
+/// Details that few rows have, or that do not fit into a row's one record. Kept beside the guard.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowDetails {
+    /// Given where its number has more than 16 bits.
+    pub backend: Option<Name>,
+    pub category: Option<Name>,
+    /// Full id of a parent that lies anywhere; 0: the enclosing row of this thread.
+    pub parent: u64,
+    pub launch: Launch,
+}
+
+impl RowDetails {
+    /// All labels of a row that has `backend` in its record.
+    pub fn labels(&self, backend: u16) -> Labels {
+        Labels {
+            backend: (self.backend).unwrap_or(Name::from_number(u32::from(backend))),
+            category: self.category.unwrap_or(Name::from_number(0)),
+        }
+    }
+}
 
 /// Declared work of a row: up to four numbers, each given or not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +50,7 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
+    #[cfg(feature = "tracing")]
     pub const NONE: Self = Self {
         backend: Name::from_number(0),
         category: Name::from_number(0),

@@ -38,7 +38,7 @@ impl<'r> ScopeGuard<'r> {
             Class::Label
         };
         let mut span = Span::begin(recorder, class, TableId::Bricks);
-        let seq = span.seq;
+        let seq = span.seq();
         if let Some(lane) = span.lane() {
             let scope = match kind {
                 kind::ITERATION => Scope::Iteration(number),
@@ -57,7 +57,7 @@ impl<'r> ScopeGuard<'r> {
 
 impl Drop for ScopeGuard<'_> {
     fn drop(&mut self) {
-        let (recorder, seq, start) = (self.span.recorder, self.span.seq, self.span.start);
+        let (recorder, seq, start) = (self.span.recorder, self.span.seq(), self.span.start);
         if self.kind == kind::LAYER && self.span.is_on() && recorder.tables().has_device() {
             recorder.device_after_layer();
         }

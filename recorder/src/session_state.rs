@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::lane::Lane;
 use crate::live::Live;
 use crate::lock::lock;
+use crate::open_stack;
 use crate::overflow::Overflow;
 use crate::perf::PerfShared;
 use crate::tile_sampling;
@@ -25,6 +26,13 @@ use trueno_format::timeline::ClockReading;
 pub(crate) const HAS_DEVICE: u32 = 1 << 31;
 /// Bit beside those of tables: counters of the CPU are read around bricks.
 pub(crate) const HAS_PERF: u32 = 1 << 30;
+
+/// Bit beside those of tables: not every tile is recorded.
+pub(crate) const SAMPLES_TILES: u32 = 1 << 29;
+/// Bit beside those of tables: reading the clock is a call ([`Clock::is_inline`] is false).
+pub(crate) const CALLS_CLOCK: u32 = 1 << 28;
+
+const _: () = assert!(TABLES.len() <= 28);
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
@@ -42,7 +50,8 @@ pub(crate) struct ThreadInfo {
     pub closed: AtomicBool,
     /// Rows that found the ring full, by table; only the thread itself adds.
     pub dropped: RowCounters,
-    /// Rows whose end is yet to come; only the thread itself stores.
+    /// Place of the innermost row whose end is yet to come; only the thread itself stores. See
+    /// [`ThreadInfo::open_rows`].
     pub open: AtomicU64,
 }
 
@@ -130,6 +139,25 @@ struct AbandonedLane(*mut Lane);
 unsafe impl Send for AbandonedLane {}
 
 impl ThreadInfo {
+    /// Rows whose end is yet to come.
+    pub fn open_rows(&self) -> u64 {
+        open_stack::rows_at(self.open.load(Ordering::Relaxed))
+    }
+
+    /// A thread that has recorded nothing yet.
+    pub fn new(index: u32, name: Option<String>, os_id: u64, start_ticks: u64) -> Self {
+        Self {
+            index,
+            name,
+            os_id,
+            start_ticks,
+            rings: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            dropped: RowCounters::default(),
+            open: AtomicU64::new(0),
+        }
+    }
+
     /// Gives the thread's identity for its next ring.
     pub fn identity(&self) -> Identity {
         Identity {
@@ -278,16 +306,12 @@ impl SessionState {
         // SAFETY: takes nothing, cannot fail.
         let os_id = unsafe { libc::syscall(libc::SYS_gettid) };
         let mut arrivals = lock(&self.arrivals);
-        let thread = Arc::new(ThreadInfo {
-            index: self.next_thread.fetch_add(1, Ordering::Relaxed),
-            name: name.ok().flatten(),
-            os_id: os_id as u64,
-            start_ticks: self.clock.ticks(),
-            rings: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-            dropped: RowCounters::default(),
-            open: AtomicU64::new(0),
-        });
+        let thread = Arc::new(ThreadInfo::new(
+            self.next_thread.fetch_add(1, Ordering::Relaxed),
+            name.ok().flatten(),
+            os_id as u64,
+            self.clock.ticks(),
+        ));
         ring.header().take(&thread.identity());
         lock(&self.threads).push(thread.clone());
         arrivals.push(Arrival {

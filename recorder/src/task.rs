@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::brick::BrickGuard;
 use crate::device::Launched;
 use crate::lane::Scope;
 use crate::names::Name;
 use crate::recorder::Recorder;
 use crate::row_details::{Labels, Work};
-use crate::span::BrickGuard;
+use crate::span::OpenRow;
 use crate::span_id::SpanId;
 use crate::threads;
 use trueno_format::record::{Record, extension, kind};
@@ -35,21 +36,25 @@ pub struct Detached {
 
 impl Detached {
     pub(crate) fn from_guard(guard: &mut BrickGuard<'_>) -> Self {
-        let id = guard.span.id();
-        let (seq, start) = (guard.span.seq, guard.span.start);
+        let OpenRow { span, subject, m } = &mut guard.row;
+        let (id, seq, start) = (span.id(), span.seq(), span.start);
+        let details = span.take_details();
         let mut detached = Self {
             recorder: None,
             id,
             thread: 0,
             seq,
             start,
-            parent: guard.parent,
-            name: guard.name,
-            kind: guard.kind,
-            labels: guard.labels,
-            work: guard.work,
+            parent: details.parent,
+            name: Name::from_number(subject.name),
+            kind: subject.kind,
+            labels: details.labels(subject.backend),
+            work: Work {
+                m: *m,
+                given: subject.flags,
+            },
         };
-        if let Some(lane) = guard.span.lane() {
+        if let Some(lane) = span.lane() {
             let below = lane.close(seq);
             lane.leave(seq);
             #[cfg(feature = "perf")]
@@ -61,11 +66,11 @@ impl Detached {
                     parent => trueno_format::record::row_id(detached.thread, parent),
                 };
             }
-            let recorder = guard.span.recorder.clone();
+            let recorder = span.recorder.clone();
             recorder.shared().detached.fetch_add(1, Ordering::Relaxed);
             detached.recorder = Some(recorder);
         }
-        guard.span.disarm();
+        span.disarm();
         detached
     }
 
@@ -168,11 +173,13 @@ impl Recorder {
     /// ```
     pub fn task(&self, name: impl Into<Name>, parent: Option<SpanId>) -> BrickGuard<'_> {
         let mut guard = BrickGuard::begin(self, name, kind::TASK);
-        let seq = guard.span.seq;
+        let seq = guard.row.span.seq();
         let parent = parent.filter(|parent| !parent.is_none());
-        if let (Some(parent), Some(lane)) = (parent, guard.span.lane()) {
+        if let (Some(parent), Some(lane)) = (parent, guard.row.span.lane()) {
             lane.enter(seq, Scope::Task(parent.context()));
-            guard.parent = parent.get();
+            if let Some(details) = guard.row.details() {
+                details.parent = parent.get();
+            }
         }
         guard
     }

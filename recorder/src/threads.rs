@@ -1,7 +1,7 @@
 //! Finds the lane of the calling thread.
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,13 +9,16 @@ use crate::lane::Lane;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 
-/// The lanes last used by this thread, by recorder number modulo the length.
+/// The lanes used lately by this thread, by recorder number modulo the length.
 const CACHE: usize = 4;
 
+/// The number of a recorder, and the calling thread's lane of it.
+type Slot = Cell<(u64, NonNull<Lane>)>;
+
 thread_local! {
-    // Without a destructor: reading it is a plain load.
-    static CACHED: [Cell<(u64, *mut Lane)>; CACHE] =
-        const { [const { Cell::new((0, ptr::null_mut())) }; CACHE] };
+    // Without a destructor: reading them is a plain load. No recorder has number 0.
+    static LATEST: Slot = const { Cell::new((0, NonNull::dangling())) };
+    static CACHED: [Slot; CACHE] = const { [const { Cell::new((0, NonNull::dangling())) }; CACHE] };
     static OWNED: RefCell<Lanes> = const { RefCell::new(Lanes(Vec::new())) };
 }
 
@@ -25,21 +28,28 @@ struct Lanes(Vec<*mut Lane>);
 /// The calling thread's lane of that recorder; null when there can be none.
 #[inline(always)]
 pub(crate) fn lane(shared: &Arc<SessionState>) -> *mut Lane {
-    let number = shared.number;
-    let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
-    if of == number {
-        lane
-    } else {
-        find_or_make(shared)
+    match cached(shared.number) {
+        Some(lane) => lane.as_ptr(),
+        None => find_or_make(shared),
     }
 }
 
-/// The calling thread's lane of the recorder of that number, if it was used lately; else null.
-#[cfg(feature = "alloc")]
+/// The calling thread's lane of the recorder of that number, if it was used lately.
 #[inline(always)]
-pub(crate) fn cached(number: u64) -> *mut Lane {
-    let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
-    if of == number { lane } else { ptr::null_mut() }
+pub(crate) fn cached(number: u64) -> Option<NonNull<Lane>> {
+    latest(number).or_else(|| {
+        let (of, lane) = CACHED.with(|cached| cached[number as usize % CACHE].get());
+        let lane = (of == number).then_some(lane)?;
+        LATEST.set((number, lane));
+        Some(lane)
+    })
+}
+
+/// As [`cached`], if it is that of the recorder that the thread used last.
+#[inline(always)]
+pub(crate) fn latest(number: u64) -> Option<NonNull<Lane>> {
+    let (of, lane) = LATEST.get();
+    (of == number).then_some(lane)
 }
 
 /// Frees the calling thread's lanes of recorders that have ended.
@@ -97,7 +107,8 @@ fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
         lane
     });
     let lane = lane.unwrap_or(ptr::null_mut());
-    if !lane.is_null() {
+    if let Some(lane) = NonNull::new(lane) {
+        LATEST.set((shared.number, lane));
         CACHED.with(|cached| cached[shared.number as usize % CACHE].set((shared.number, lane)));
     }
     lane
@@ -149,11 +160,13 @@ impl Drop for Lanes {
 }
 
 fn uncache(lane: *mut Lane) {
-    CACHED.with(|cached| {
-        for slot in cached.iter().filter(|slot| slot.get().1 == lane) {
-            slot.set((0, ptr::null_mut()));
+    let forget = |slot: &Slot| {
+        if slot.get().1.as_ptr() == lane {
+            slot.set((0, NonNull::dangling()));
         }
-    });
+    };
+    LATEST.with(forget);
+    CACHED.with(|cached| cached.iter().for_each(forget));
 }
 
 /// Ends a lane: its ring is drained and then reused.

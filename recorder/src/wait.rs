@@ -32,7 +32,7 @@ impl WaitGuard<'_> {
     }
 
     fn joins(&mut self, rows: &[SpanId]) {
-        let seq = self.span.seq;
+        let seq = self.span.seq();
         if !self.span.recorder.records(TableId::Edges) {
             return;
         }
@@ -64,7 +64,7 @@ impl WaitGuard<'_> {
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        let (recorder, seq, start) = (self.span.recorder, self.span.seq, self.span.start);
+        let (recorder, seq, start) = (self.span.recorder, self.span.seq(), self.span.start);
         let Some(lane) = self.span.lane() else { return };
         let end = lane.now();
         lane.close(seq);

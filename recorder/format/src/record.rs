@@ -32,6 +32,63 @@ pub struct Record {
 
 const _: () = assert!(size_of::<Record>() == 64 && align_of::<Record>() == 64);
 
+/// The word of a [`Record`] from `name` to `backend`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(8))]
+pub struct Subject {
+    /// As of [`Record`].
+    pub name: u32,
+    /// As of [`Record`].
+    pub kind: u8,
+    /// As of [`Record`].
+    pub flags: u8,
+    /// As of [`Record`].
+    pub backend: u16,
+}
+
+/// A [`Record`] whose subject is one word, for compilers that would copy it field by field.
+#[repr(C, align(64))]
+struct RecordOfWords {
+    start: u64,
+    end: u64,
+    seq: u32,
+    parent: u32,
+    subject: Subject,
+    m: [u64; 4],
+}
+
+const _: () = assert!(
+    size_of::<RecordOfWords>() == size_of::<Record>()
+        && std::mem::offset_of!(RecordOfWords, subject) == std::mem::offset_of!(Record, name)
+        && std::mem::offset_of!(Record, kind) == 28
+        && std::mem::offset_of!(Record, flags) == 29
+        && std::mem::offset_of!(Record, backend) == 30
+        && std::mem::offset_of!(Record, m) == 32
+        && std::mem::offset_of!(RecordOfWords, m) == 32
+);
+
+impl Record {
+    /// A record with all its fields.
+    #[inline(always)]
+    pub fn new(
+        (start, end): (u64, u64),
+        (seq, parent): (u32, u32),
+        subject: Subject,
+        m: [u64; 4],
+    ) -> Self {
+        let words = RecordOfWords {
+            start,
+            end,
+            seq,
+            parent,
+            subject,
+            m,
+        };
+        // SAFETY: both are plain numbers without padding, and the same ones at the same places.
+        unsafe { std::mem::transmute::<RecordOfWords, Self>(words) }
+    }
+}
+
 /// Kinds of primary records.
 pub mod kind {
     /// `m[0]` the number of the iteration.

@@ -9,6 +9,7 @@ mod header;
 mod positions;
 mod reader;
 
+use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
 pub use header::{Identity, RingHeader};
@@ -166,6 +167,8 @@ impl Ring {
 /// The writing end of a ring.
 pub struct Producer {
     records: *mut Record,
+    /// In the ring's header, which it holds: found once.
+    positions: NonNull<Positions>,
     cursor: Cursor,
     ring: Arc<Ring>,
 }
@@ -175,6 +178,7 @@ impl Producer {
     pub fn new(ring: Arc<Ring>) -> Self {
         Self {
             records: ring.records(),
+            positions: NonNull::from(&ring.header().positions),
             cursor: Cursor::new(&ring.header().positions, ring.capacity),
             ring,
         }
@@ -220,7 +224,23 @@ impl Producer {
     /// Publishes what was written.
     #[inline(always)]
     pub fn publish(&self) {
-        self.cursor.publish(&self.ring.header().positions);
+        // SAFETY: in the memory of the ring, which is held as long as self.
+        self.cursor.publish(unsafe { self.positions.as_ref() });
+    }
+
+    /// Writes one record and publishes it, with what was written before.
+    ///
+    /// # Safety
+    /// As of [`Producer::write`].
+    #[inline(always)]
+    pub unsafe fn push(&mut self, record: Record) {
+        let at = self.cursor.advance();
+        // Before the store, which the compiler must take for one that may change the cursor.
+        let cursor = self.cursor;
+        // SAFETY: as in `write`.
+        unsafe { self.records.add(at).write(record) };
+        // SAFETY: as in `publish`.
+        cursor.publish(unsafe { self.positions.as_ref() });
     }
 
     /// Carries on in another ring.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tracing::dispatcher;
 use trueno::brick::BrickProfiler;
-use trueno_recorder::{BrickId, Recorder, TileLevel};
+use trueno_recorder::{BrickId, Name, Recorder, TileLevel};
 
 use crate::candidates::{self, Measured};
 use crate::floor::{Floor, ticks};
@@ -16,7 +16,8 @@ const ROUNDS: usize = 1000;
 
 pub const FLOOR: &str = "floor: two clock readings, 64 bytes stored";
 pub const BRICK: &str = "brick";
-pub const DISABLED: &str = "brick, recorder disabled";
+pub const KERNEL: &str = "kernel with elements, flops, bytes";
+pub const DISABLED: &str = "brick with metrics, recorder disabled";
 pub const PROFILER: &str = "aprender-compute start_brick, stop_brick (sums only)";
 
 pub fn run(folder: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
@@ -52,9 +53,10 @@ pub fn run(folder: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
 
 fn ours(rec: &Recorder) -> Vec<Candidate> {
     let mut floor = Floor::new();
-    let recs: [Recorder; 4] = std::array::from_fn(|_| rec.clone());
-    let [plain, metrics, tiled, summed] = recs;
-    let off = Recorder::disabled();
+    let recs: [Recorder; 5] = std::array::from_fn(|_| rec.clone());
+    let [plain, metrics, launched, tiled, summed] = recs;
+    let (off, kept_off) = (Recorder::disabled(), Recorder::disabled());
+    let gemv = Name::new("gemv");
     let tensor: Vec<f32> = (0..64).map(|x| x as f32).collect();
     vec![
         Candidate::each(FLOOR, 2000, move |i| floor.span(i, || ())),
@@ -68,6 +70,10 @@ fn ours(rec: &Recorder) -> Vec<Candidate> {
         Candidate::each("brick with elements, flops, bytes", 2000, move |i| {
             candidates::brick(&metrics, i, || ())
         }),
+        Candidate::each(KERNEL, 2000, move |i| {
+            let mut kernel = launched.kernel(gemv);
+            kernel.elements(i).flops(i << 1).bytes(i << 2);
+        }),
         Candidate::each("brick with a tile inside", 1000, move |i| {
             let _brick = tiled.brick(BrickId::QkvProjection);
             drop(tiled.tile(TileLevel::Micro, i as u32, 0));
@@ -77,9 +83,17 @@ fn ours(rec: &Recorder) -> Vec<Candidate> {
             summed.checksum("qkv.out", Some(i), &tensor, &[64]);
         }),
         Candidate::each(DISABLED, 20_000, move |i| {
-            black_box(i);
-            drop(black_box(off.brick(BrickId::QkvProjection)));
+            candidates::brick(black_box(&off), black_box(i), || ())
         }),
+        // As where a guard is kept in a struct, or handed to a function that is not inline.
+        Candidate::each(
+            "brick kept in memory, recorder disabled",
+            20_000,
+            move |i| {
+                black_box(i);
+                drop(black_box(kept_off.brick(BrickId::QkvProjection)));
+            },
+        ),
         // The recorder has no switch that compiles it out: this is the loop without the call.
         Candidate::each("no call at all", 20_000, |i| _ = black_box(i)),
     ]

@@ -98,7 +98,7 @@ fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) ->
 /// Publishes a row; false: it was dropped, and counted where there is anybody to count it.
 fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
     let _reentrancy = ReentrancyGuard::enter();
-    let mut lane = threads::cached(number);
+    let mut lane = threads::cached(number).map_or(std::ptr::null_mut(), |lane| lane.as_ptr());
     if lane.is_null() {
         let Some(shared) = active::shared(number) else {
             return false;

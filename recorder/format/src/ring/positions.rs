@@ -99,6 +99,7 @@ pub fn readable(from: u64, end: u64, capacity: u64) -> (usize, usize) {
 }
 
 /// The producer's own knowledge of its ring.
+#[derive(Clone, Copy)]
 pub struct Cursor {
     mask: u64,
     head: u64,

@@ -1,0 +1,61 @@
+//! Steps through a process of its own and counts.
+
+mod candidates;
+mod stepping;
+
+use std::error::Error;
+
+use stepping::Counts;
+
+/// Spans of the shorter of two runs: few enough for a ring that nobody empties.
+const SPANS: u64 = 100;
+
+pub fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        ["--candidate", name, spans] => run_candidate(name, spans),
+        ["--trace", name] => trace(name),
+        // `cargo bench` adds `--bench`.
+        _ => print_table(),
+    };
+    if let Err(error) = done {
+        eprintln!("error: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run_candidate(name: &str, spans: &str) -> Result<(), Box<dyn Error>> {
+    let spans = spans.parse()?;
+    candidates::run(name, |work| {
+        // Everything is touched before it counts.
+        work(SPANS);
+        stepping::mark();
+        work(spans);
+        stepping::mark();
+    })
+}
+
+fn print_table() -> Result<(), Box<dyn Error>> {
+    println!("{:<44} {:>12} {:>9}", "a span", "instructions", "branches");
+    for name in candidates::NAMES {
+        let [few, many] = [SPANS, 2 * SPANS].map(|spans| stepping::count(name, spans, |_| ()));
+        let (few, many) = (few?, many?);
+        let each = |of: fn(&Counts) -> u64| (of(&many) as f64 - of(&few) as f64) / SPANS as f64;
+        println!(
+            "{name:<44} {:>12.1} {:>9.1}",
+            each(|counts| counts.instructions),
+            each(|counts| counts.branches)
+        );
+    }
+    Ok(())
+}
+
+fn trace(name: &str) -> Result<(), Box<dyn Error>> {
+    let mut addresses = Vec::new();
+    stepping::count(name, 8, |address| addresses.push(address))?;
+    for address in addresses {
+        println!("{address:x}");
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! Spans to count, and less than a span beside them.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::hint::black_box;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use trueno_recorder::{BrickId, Name, Recorder, TileLevel};
+
+/// In the order of the table.
+pub const NAMES: [&str; 14] = [
+    "the loop alone",
+    "floor: two clock readings, 64 bytes stored",
+    "bare span: thread-local, parent, head",
+    "bare span, off",
+    "brick",
+    "brick with elements, flops, bytes",
+    "brick around a call",
+    "kernel",
+    "kernel with elements, flops, bytes",
+    "kernel with these, grid and block",
+    "tile",
+    "brick, recorder disabled",
+    "brick with metrics, recorder disabled",
+    "brick kept in memory, recorder disabled",
+];
+
+const LINES: usize = 4096;
+
+/// A record as the recorder's: one cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+#[expect(dead_code, reason = "stored, and read by nobody")]
+struct Line([u64; 8]);
+
+/// Gives `measure` the candidate: what makes so many spans.
+pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn Error>> {
+    let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
+    let on = Recorder::create(&folder)?;
+    let off = Recorder::disabled();
+    let gemv = Name::new("gemv");
+    let at = NAMES.iter().position(|other| *other == name);
+    let at = at.ok_or_else(|| format!("no candidate {name}"))?;
+    match at {
+        0 => measure(&|spans| each(spans, |_| ())),
+        1 => measure(&floor),
+        2 | 3 => {
+            BARE_ON.store(at == 2, Ordering::Relaxed);
+            let mut lane = Bare::default();
+            BARE.set(&mut lane);
+            measure(&|spans| each(spans, bare));
+            BARE.set(ptr::null_mut());
+        }
+        4 => measure(&|spans| each(spans, |_| drop(on.brick(BrickId::QkvProjection)))),
+        5 => measure(&|spans| each(spans, |i| brick(&on, i))),
+        6 => measure(&|spans| {
+            each(spans, |i| {
+                let _brick = on.brick(BrickId::QkvProjection);
+                work(i);
+            });
+        }),
+        7 => measure(&|spans| each(spans, |_| drop(on.kernel(gemv)))),
+        8 => measure(&|spans| {
+            each(spans, |i| {
+                let mut kernel = on.kernel(gemv);
+                kernel.elements(i).flops(i << 1).bytes(i << 2);
+            });
+        }),
+        9 => measure(&|spans| {
+            each(spans, |i| {
+                let mut kernel = on.kernel(gemv);
+                kernel.elements(i).flops(i << 1).bytes(i << 2);
+                kernel.grid(i as u32, 1, 1).block(64, 1, 1);
+            });
+        }),
+        10 => measure(&|spans| {
+            each(spans, |i| drop(on.tile(TileLevel::Micro, i as u32, 0)));
+        }),
+        11 => measure(&|spans| each(spans, |_| drop(off.brick(BrickId::QkvProjection)))),
+        12 => measure(&|spans| each(spans, |i| brick(&off, i))),
+        _ => measure(&|spans| {
+            each(spans, |_| {
+                drop(black_box(off.brick(BrickId::QkvProjection)))
+            });
+        }),
+    }
+    drop(on);
+    // What is left there is of no use to anyone.
+    let _ = std::fs::remove_dir_all(&folder);
+    Ok(())
+}
+
+#[inline(always)]
+fn each(spans: u64, mut span: impl FnMut(u64)) {
+    for i in 0..spans {
+        span(black_box(i));
+    }
+}
+
+#[inline(always)]
+fn brick(recorder: &Recorder, i: u64) {
+    let mut brick = recorder.brick(BrickId::QkvProjection);
+    brick.elements(i).flops(i << 1).bytes(i << 2, i);
+}
+
+/// May unwind as far as its caller knows.
+#[inline(never)]
+fn work(i: u64) {
+    assert!(black_box(i) < u64::MAX);
+}
+
+#[inline(always)]
+fn ticks() -> u64 {
+    // SAFETY: the instruction is there on every x86-64 processor.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+fn floor(spans: u64) {
+    let mut ring = vec![Line::default(); LINES];
+    each(spans, |i| {
+        let start = ticks();
+        let end = ticks();
+        ring[i as usize % LINES] = Line([start, end, i, 7, i << 2, i << 1, 3, 9]);
+        black_box(&ring);
+    });
+}
+
+/// The least that a span of a recorder for several threads needs: a switch, a ring found through a
+/// thread-local, an enclosing span, and a head that a reader may see.
+struct Bare {
+    ring: Vec<Line>,
+    at: u64,
+    head: AtomicU64,
+    parent: u64,
+    spans: u64,
+}
+
+impl Default for Bare {
+    fn default() -> Self {
+        Self {
+            ring: vec![Line::default(); LINES],
+            at: 0,
+            head: AtomicU64::new(0),
+            parent: 0,
+            spans: 0,
+        }
+    }
+}
+
+static BARE_ON: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static BARE: Cell<*mut Bare> = const { Cell::new(ptr::null_mut()) };
+}
+
+#[inline(always)]
+fn bare(i: u64) {
+    if !BARE_ON.load(Ordering::Relaxed) {
+        return;
+    }
+    // SAFETY: null, or set by `run` to what lives as long; this thread's alone.
+    let Some(lane) = (unsafe { BARE.get().as_mut() }) else {
+        return;
+    };
+    let outer = lane.parent;
+    lane.spans += 1;
+    let id = lane.spans;
+    lane.parent = id;
+    let start = ticks();
+    // As the work would: what the thread-local says may have changed.
+    black_box(&mut *lane);
+    let end = ticks();
+    lane.parent = outer;
+    let line = Line([start, end, id, outer, i, i << 1, i << 2, 3]);
+    lane.ring[lane.at as usize % LINES] = line;
+    lane.at += 1;
+    lane.head.store(lane.at, Ordering::Release);
+}
