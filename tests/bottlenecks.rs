@@ -122,7 +122,7 @@ fn a_hundred_round_trips_are_said_once_and_the_evidence_can_be_asked_for() {
     dir.report(&run, &[])
         .exits(0)
         .stdout_has("\nwhat holds it back")
-        .stdout_has("1 high   100 round trips of 4.0 MB");
+        .stdout_has("1 critical 100 round trips of 4.0 MB");
 }
 
 #[test]
