@@ -2,7 +2,7 @@
 //!
 //! A recording without waits (only launches were traced, or the wait is in a library) shows a thread that does nothing,
 //! until a fixed little after each kernel has ended it launches the next. A thread that is seen doing nothing else
-//! waits for the device. One stretch like that may be chance; a pattern is inferred: most of at least [`MIN_COUNT`]
+//! waits for the device. One stretch like that may be chance; a pattern is inferred: most of at least `MIN_COUNT`
 //! stretches of the thread in which a device that it had launched to was busy end so, and soon after the device.
 
 use trueno_analysis::lanes::Lanes;

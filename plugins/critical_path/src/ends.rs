@@ -6,7 +6,7 @@
 //! of a lane of the group from which the way back leaves the least of the window unexplained: as gap, in functions that
 //! only wait, and the time up to the end of the window. When that is more than half of the window, the
 //! next group is tried; when all leave more, the least of all wins. Those that leave hardly more than the least
-//! count as equal: of these it is what lets go last, work of a device before the host by [`AHEAD_PART`], for the host is
+//! count as equal: of these it is what lets go last, work of a device before the host by `AHEAD_PART`, for the host is
 //! ahead of it, and will have to wait for it; then the lane that comes first. Ids decide nothing: with other ids the
 //! path is the same.
 
