@@ -1,7 +1,9 @@
 //! Typed columns: the closed set of types that cross the boundary.
 
+use std::collections::TryReserveError;
 use std::fmt;
 
+use crate::slice::{ColumnSlice, PlainSlice};
 use crate::text::TextColumn;
 use crate::validity::Validity;
 
@@ -126,6 +128,22 @@ impl<T: Copy + Default> PlainColumn<T> {
         self.values.push(value.unwrap_or_default());
         self.validity.push(value.is_some());
     }
+
+    /// Zeroes the slots of null rows, so that what lies under a null never reaches a result.
+    fn try_append(&mut self, slice: &PlainSlice<'_, T>) -> Result<(), TryReserveError> {
+        let before = self.values.len();
+        self.values.try_reserve(slice.len())?;
+        self.values.extend_from_slice(slice.values);
+        self.validity.append(&slice.valid);
+        if slice.has_nulls() {
+            for (row, value) in self.values[before..].iter_mut().enumerate() {
+                if !slice.valid.get(row) {
+                    *value = T::default();
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<T: Copy> From<Vec<T>> for PlainColumn<T> {
@@ -230,6 +248,27 @@ impl Column {
     /// Number of null rows.
     pub fn null_count(&self) -> usize {
         self.validity().nulls()
+    }
+
+    /// Appends the rows of a slice of the same type; of another, nothing.
+    pub(crate) fn try_append(&mut self, slice: &ColumnSlice<'_>) -> Result<(), TryReserveError> {
+        match (self, slice) {
+            (Self::I64(to), ColumnSlice::I64(slice)) => to.try_append(slice),
+            (Self::U64(to), ColumnSlice::U64(slice)) => to.try_append(slice),
+            (Self::F64(to), ColumnSlice::F64(slice)) => to.try_append(slice),
+            (Self::Bool(to), ColumnSlice::Bool(slice)) => {
+                to.values.try_reserve(slice.len())?;
+                let values = slice.iter().map(Option::unwrap_or_default);
+                to.values.extend(values);
+                to.validity.append(&slice.valid);
+                Ok(())
+            }
+            (Self::Text(to), ColumnSlice::Text(slice)) => {
+                slice.iter().for_each(|text| to.push(text));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn validity(&self) -> &Validity {

@@ -40,6 +40,14 @@ impl Error {
         Self::BadOption(message.to_string())
     }
 
+    /// The same of an input of the plugin.
+    pub(crate) fn of_input(self, name: &str) -> Self {
+        match name {
+            "" => self,
+            name => Self::BadInput(format!("input `{name}`: {self}")),
+        }
+    }
+
     /// The status this error becomes, one of `TRUENO_*`.
     pub fn status(&self) -> abi::Status {
         match self {

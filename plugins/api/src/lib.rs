@@ -37,8 +37,9 @@
 //! ```
 //!
 //! A plugin lists [`Input`]s, which are queries; the host runs them. [`Run`]
-//! reads their results as [`Table`]s of typed columns and takes what the
-//! plugin found: tables ([`Table::build`]), a [`Finding`], a [`Chart`].
+//! reads their results as [`Table`]s of typed columns, or as [`Batches`] where
+//! each row is looked at once, and takes what the plugin found: tables
+//! ([`Table::build`]), a [`Finding`], a [`Chart`].
 //! Heavy relational work belongs into the queries; what remains is the one
 //! pass over sorted columns that SQL cannot say.
 //!
@@ -49,6 +50,9 @@
 pub mod abi;
 pub mod arrow;
 mod arrow_c;
+mod batch;
+mod batches;
+mod bits;
 mod build;
 mod chart;
 mod column;
@@ -64,11 +68,14 @@ mod percent;
 mod plugin;
 pub mod rank;
 mod run;
+mod slice;
 mod table;
 pub mod testing;
 mod text;
 mod validity;
 
+pub use batch::Batch;
+pub use batches::Batches;
 pub use build::{TableBuilder, is_identifier};
 pub use chart::{Chart, ChartKind, Lines, Scale};
 pub use column::{
@@ -80,5 +87,6 @@ pub use finding::{Evidence, Finding, Severity};
 pub use percent::percent;
 pub use plugin::{Input, Plugin};
 pub use run::Run;
+pub use slice::{BoolSlice, ColumnSlice, F64Slice, I64Slice, PlainSlice, TextSlice, U64Slice};
 pub use table::Table;
 pub use text::{IntoText, TextColumn};

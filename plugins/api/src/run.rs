@@ -1,7 +1,8 @@
 //! One run of a plugin, as the plugin sees it.
 
 use crate::abi;
-use crate::arrow::{self, ArrowArrayStream};
+use crate::arrow::{self, ArrowArrayStream, StreamReader};
+use crate::batches::Batches;
 use crate::build::TableBuilder;
 use crate::chart::Chart;
 use crate::error::{Error, Result};
@@ -47,6 +48,31 @@ impl Run {
     /// It is not among [`Plugin::INPUTS`](crate::Plugin::INPUTS), was read
     /// before, or its stream is broken.
     pub fn table(&mut self, name: &str) -> Result<Table> {
+        let (input, stream) = self.input(name)?;
+        // SAFETY: the host lent a stream that obeys the interface; it is moved out.
+        let table = unsafe { arrow::read_stream(stream) };
+        let table = table.map_err(|error| error.of_input(name))?;
+        if input.is_optional() && table.columns().len() == 0 {
+            return Ok(Table::missing(name));
+        }
+        Ok(table.with_name(name))
+    }
+
+    /// An input batch by batch, as the host lends it: for rows that are looked at once.
+    /// An input can be read once.
+    ///
+    /// # Errors
+    /// As for [`table`](Self::table); what is wrong with a batch shows when it is asked for.
+    pub fn batches(&mut self, name: &str) -> Result<Batches> {
+        let (input, stream) = self.input(name)?;
+        // SAFETY: as in `table`.
+        let reader = unsafe { StreamReader::open(stream) };
+        let reader = reader.map_err(|error| error.of_input(name))?;
+        Ok(Batches::new(name, reader, input.is_optional()))
+    }
+
+    /// An input that was not read yet, and the place of its stream.
+    fn input(&mut self, name: &str) -> Result<(Input, *mut ArrowArrayStream)> {
         let Some(index) = self.inputs.iter().position(|input| input.name() == name) else {
             return Err(Error::failed(format!(
                 "`{name}` is not an input of this plugin (its INPUTS are {})",
@@ -59,13 +85,9 @@ impl Run {
             )));
         }
         // SAFETY: index is below input_count, checked in `new`; the host keeps the
-        // streams alive for the run, and read_stream moves this one out.
-        let table = unsafe { arrow::read_stream(*self.host.inputs.add(index)) };
-        let table = table.map_err(|error| Error::bad_input(format!("input `{name}`: {error}")))?;
-        if self.inputs[index].is_optional() && table.columns().len() == 0 {
-            return Ok(Table::missing(name));
-        }
-        Ok(table.with_name(name))
+        // streams alive for the run.
+        let stream = unsafe { *self.host.inputs.add(index) };
+        Ok((self.inputs[index], stream))
     }
 
     /// Emits a table. Others can query it as `<id>.<name>`.

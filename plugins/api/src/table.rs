@@ -32,7 +32,7 @@ macro_rules! typed {
             }
             match self.column(column)? {
                 Column::$variant(found) => Ok(found),
-                other => Err(self.other_type(column, other.ty(), ColumnType::$variant)),
+                other => Err(other_type(&self.name, column, other.ty(), ColumnType::$variant)),
             }
         }
     )*};
@@ -139,11 +139,10 @@ impl Table {
     pub fn column(&self, column: &str) -> Result<&Column> {
         match self.columns.iter().find(|(name, _)| name == column) {
             Some((_, found)) => Ok(found),
-            None => Err(Error::bad_input(format!(
-                "table `{}` has no column `{column}` (it has {})",
-                self.name,
-                list(self.columns.iter().map(|(name, _)| name.as_str()))
-            ))),
+            None => {
+                let names = self.columns.iter().map(|(name, _)| name.as_str());
+                Err(no_column(&self.name, column, names))
+            }
         }
     }
 
@@ -159,13 +158,23 @@ impl Table {
         /// A column of text.
         text Text TextColumn;
     }
+}
 
-    fn other_type(&self, column: &str, found: ColumnType, asked: ColumnType) -> Error {
-        Error::bad_input(format!(
-            "table `{}`: column `{column}` is {found}, asked for as {asked} (hint: read it with .{found}(), or cast it in the query)",
-            self.name
-        ))
-    }
+pub(crate) fn no_column<'a>(
+    table: &str,
+    column: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Error {
+    Error::bad_input(format!(
+        "table `{table}` has no column `{column}` (it has {})",
+        list(names)
+    ))
+}
+
+pub(crate) fn other_type(table: &str, column: &str, found: ColumnType, asked: ColumnType) -> Error {
+    Error::bad_input(format!(
+        "table `{table}`: column `{column}` is {found}, asked for as {asked} (hint: read it with .{found}(), or cast it in the query)"
+    ))
 }
 
 /// `` `a`, `b` `` or `nothing`.

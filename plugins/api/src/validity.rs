@@ -1,5 +1,7 @@
 //! Validity of rows: a bitmap that exists only once there is a null.
 
+use crate::bits::Bits;
+
 /// Bits of a column, least significant first, 1 = the row holds a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Validity {
@@ -50,34 +52,26 @@ impl Validity {
         }
     }
 
-    /// Appends `rows` bits of a foreign bitmap, from bit `offset` on.
-    ///
-    /// # Safety
-    /// `bitmap` points to at least `offset + rows` bits.
-    pub(crate) unsafe fn extend_bits(&mut self, bitmap: *const u8, offset: usize, rows: usize) {
+    /// Appends the bits of a batch.
+    pub(crate) fn append(&mut self, bits: &Bits<'_>) {
+        let Some((bytes, skip)) = bits.bitmap() else {
+            return self.extend_valid(bits.len());
+        };
         self.start_bits();
+        self.nulls += bits.zeros();
+        let rows = bits.len();
         let mut done = 0;
         while done < rows {
             let at = self.len + done;
-            let from = offset + done;
             if at.is_multiple_of(8) && rows - done >= 8 {
-                // SAFETY: bits `from` to `from + 8` lie inside what the caller vouches for.
-                let byte = unsafe { eight_bits(bitmap, from) };
-                self.bits.push(byte);
-                self.nulls += byte.count_zeros() as usize;
+                self.bits.push(eight_bits(bytes, skip + done));
                 done += 8;
             } else {
-                // SAFETY: bit `from` lies inside what the caller vouches for.
-                let valid = unsafe { *bitmap.add(from / 8) } >> (from % 8) & 1 == 1;
-                self.push_bit(at, valid);
-                self.nulls += usize::from(!valid);
+                self.push_bit(at, bits.get(done));
                 done += 1;
             }
         }
         self.len += rows;
-        if self.nulls == 0 {
-            self.bits = Vec::new();
-        }
     }
 
     /// Makes the bitmap real, with ones for the rows so far.
@@ -101,24 +95,18 @@ impl Validity {
 }
 
 /// Eight bits from bit `from` on.
-///
-/// # Safety
-/// Bits `from..from + 8` can be read.
-unsafe fn eight_bits(bitmap: *const u8, from: usize) -> u8 {
-    let shift = from % 8;
-    // SAFETY: the byte holds bit `from`.
-    let low = unsafe { *bitmap.add(from / 8) };
-    if shift == 0 {
-        return low;
+fn eight_bits(bytes: &[u8], from: usize) -> u8 {
+    let (at, shift) = (from / 8, from % 8);
+    match shift {
+        0 => bytes[at],
+        // Bit `from + 7` lies in the next byte.
+        _ => bytes[at] >> shift | bytes[at + 1] << (8 - shift),
     }
-    // SAFETY: with a shift, bit `from + 7` lies in the next byte.
-    let high = unsafe { *bitmap.add(from / 8 + 1) };
-    low >> shift | high << (8 - shift)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Validity;
+    use super::{Bits, Validity};
 
     #[test]
     fn appending_foreign_bits_equals_pushing_them_one_by_one() {
@@ -133,7 +121,7 @@ mod tests {
                     fast.extend_valid(before);
                     (0..rows).for_each(|i| slow.push(bit(offset + i)));
                     // SAFETY: offset + rows is at most the 48 bits there are.
-                    unsafe { fast.extend_bits(bytes.as_ptr(), offset, rows) };
+                    fast.append(&unsafe { Bits::new(bytes.as_ptr(), offset, rows) });
                     fast.push(false);
                     slow.push(false);
                     assert_eq!(
@@ -150,7 +138,7 @@ mod tests {
         let mut validity = Validity::default();
         validity.extend_valid(3);
         // SAFETY: two bits of one byte.
-        unsafe { validity.extend_bits([0xff].as_ptr(), 1, 2) };
+        validity.append(&unsafe { Bits::new([0xff].as_ptr(), 1, 2) });
         assert_eq!(validity.bits(), None);
         assert_eq!(validity.len(), 5);
         validity.push(false);

@@ -1,18 +1,18 @@
-//! An Arrow C stream as a table.
+//! An Arrow C stream, batch by batch or as a table.
 //!
 //! The other side may be any language, so everything that can be checked is:
 //! types, child counts, lengths, offsets, UTF-8. What cannot be checked is how
 //! long a buffer is; the interface does not carry it.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ptr;
+use std::ffi::{CStr, c_char, c_int};
 
+use super::column::Cells;
 use super::lend::format;
 use super::{ArrowArray, ArrowArrayStream, ArrowSchema};
-use crate::column::{Column, ColumnType, PlainColumn};
+use crate::batch::Batch;
+use crate::column::{Column, ColumnType};
 use crate::error::{Error, Result};
 use crate::table::Table;
-use crate::text::TextColumn;
 
 /// No memory holds more values of 8 bytes; above it, sums and pointers could overflow.
 const MAX_ROWS: usize = isize::MAX as usize / 32;
@@ -33,31 +33,127 @@ const MAX_ROWS: usize = isize::MAX as usize / 32;
 /// `stream` is null or points to a stream whose callbacks and buffers obey the
 /// Arrow C interfaces.
 pub unsafe fn read_stream(stream: *mut ArrowArrayStream) -> Result<Table> {
-    if stream.is_null() {
-        return Err(Error::bad_input("the Arrow stream is a null pointer"));
+    // SAFETY: passed on to the caller.
+    let mut reader = unsafe { StreamReader::open(stream) }?;
+    let empty = |(name, ty): &(String, ColumnType)| (name.clone(), Column::new(*ty));
+    let mut columns: Vec<(String, Column)> = reader.fields.iter().map(empty).collect();
+    while let Some(batch) = reader.next_batch()? {
+        for ((name, column), slice) in columns.iter_mut().zip(&batch.columns) {
+            column.try_append(slice).map_err(|_| {
+                let rows = batch.rows;
+                Error::bad_input(format!(
+                    "column `{name}` has {rows} rows, more than memory holds"
+                ))
+            })?;
+        }
     }
-    // SAFETY: not null, and the caller vouches for the rest.
-    let mut stream = unsafe { ArrowArrayStream::take(stream) };
-    if stream.release.is_none() {
-        return Err(Error::bad_input("the Arrow stream was already released"));
+    Table::from_columns("", columns).map_err(Error::bad_input)
+}
+
+/// A stream that was moved out of its place, with the batch that was asked for last.
+pub(crate) struct StreamReader {
+    /// Before the stream: batches are released first.
+    batch: ArrowArray,
+    stream: ArrowArrayStream,
+    fields: Vec<(String, ColumnType)>,
+    /// By column, what of this batch does not lie at a multiple of its width.
+    moved: Vec<Vec<u64>>,
+    /// In the batches before this one.
+    rows_before: usize,
+    rows: usize,
+}
+
+impl StreamReader {
+    /// Moves a stream out of its place and reads its schema.
+    ///
+    /// # Errors
+    /// As for [`read_stream`].
+    ///
+    /// # Safety
+    /// As for [`read_stream`].
+    pub(crate) unsafe fn open(stream: *mut ArrowArrayStream) -> Result<Self> {
+        if stream.is_null() {
+            return Err(Error::bad_input("the Arrow stream is a null pointer"));
+        }
+        // SAFETY: not null, and the caller vouches for the rest.
+        let mut stream = unsafe { ArrowArrayStream::take(stream) };
+        if stream.release.is_none() {
+            return Err(Error::bad_input("the Arrow stream was already released"));
+        }
+        let fields = read_schema(&mut stream)?;
+        let moved = vec![Vec::new(); fields.len()];
+        Ok(Self {
+            batch: ArrowArray::released(),
+            stream,
+            fields,
+            moved,
+            rows_before: 0,
+            rows: 0,
+        })
     }
-    let mut columns = read_schema(&mut stream)?;
-    loop {
-        let mut batch = ArrowArray::released();
-        let Some(get_next) = stream.get_next else {
-            return Err(no_callback("get_next"));
+
+    /// Name and type of each column.
+    pub(crate) fn fields(&self) -> &[(String, ColumnType)] {
+        &self.fields
+    }
+
+    /// The next batch with rows, checked; the one before is released first.
+    ///
+    /// # Errors
+    /// As for [`read_stream`].
+    pub(crate) fn next_batch(&mut self) -> Result<Option<Batch<'_>>> {
+        self.rows_before += std::mem::take(&mut self.rows);
+        let start = loop {
+            self.batch = ArrowArray::released();
+            let Some(get_next) = self.stream.get_next else {
+                return Err(no_callback("get_next"));
+            };
+            // SAFETY: the stream is live; `batch` is a place to fill.
+            let code = unsafe { get_next(&mut self.stream, &mut self.batch) };
+            if code != 0 {
+                return Err(stream_error(&mut self.stream, "get_next", code));
+            }
+            // The end is a success with a released array.
+            if self.batch.release.is_none() {
+                return Ok(None);
+            }
+            let (start, rows) = check_batch(&self.batch, self.fields.len())?;
+            if rows > 0 && !self.fields.is_empty() {
+                self.rows = rows;
+                break start;
+            }
         };
-        // SAFETY: the stream is live; `batch` is a place to fill.
-        let code = unsafe { get_next(&mut stream, &mut batch) };
-        if code != 0 {
-            return Err(stream_error(&mut stream, "get_next", code));
+        // SAFETY: a live array lists n_children columns, as many as fields.
+        let arrays = unsafe { children(self.batch.children, self.batch.n_children) };
+        let mut columns = Vec::with_capacity(self.fields.len());
+        let moved = self.moved.iter_mut();
+        for (((name, ty), moved), array) in self.fields.iter().zip(moved).zip(arrays.unwrap_or(&[]))
+        {
+            // SAFETY: columns of a live array are live, or null by mistake.
+            let array = unsafe { array.as_ref() }
+                .ok_or_else(|| Error::bad_input(format!("column `{name}` is a null pointer")))?;
+            let (offset, length, _) = extent(array, &format!("column `{name}`"))?;
+            let end = start + self.rows;
+            if length < end {
+                return Err(Error::bad_input(format!(
+                    "column `{name}` has {length} rows, its batch reaches to row {end}"
+                )));
+            }
+            let cells = Cells {
+                name,
+                array,
+                offset: offset + start,
+                rows: self.rows,
+                rows_before: self.rows_before,
+            };
+            columns.push(cells.slice(*ty, moved)?);
         }
-        // The end is a success with a released array.
-        if batch.release.is_none() {
-            return Table::from_columns("", columns)
-                .map_err(|error| Error::BadInput(error.to_string()));
-        }
-        append_batch(&mut columns, &batch)?;
+        Ok(Some(Batch {
+            name: "",
+            fields: &self.fields,
+            columns,
+            rows: self.rows,
+        }))
     }
 }
 
@@ -94,8 +190,8 @@ unsafe fn lossy(text: *const c_char) -> String {
         .into_owned()
 }
 
-/// Empty columns as the stream announces them.
-fn read_schema(stream: &mut ArrowArrayStream) -> Result<Vec<(String, Column)>> {
+/// Columns as the stream announces them.
+fn read_schema(stream: &mut ArrowArrayStream) -> Result<Vec<(String, ColumnType)>> {
     let mut schema = ArrowSchema::released();
     let Some(get_schema) = stream.get_schema else {
         return Err(no_callback("get_schema"));
@@ -118,24 +214,28 @@ fn read_schema(stream: &mut ArrowArrayStream) -> Result<Vec<(String, Column)>> {
     // SAFETY: a live schema lists n_children fields.
     let fields = unsafe { children(schema.children, schema.n_children) }
         .ok_or_else(|| Error::bad_input("the Arrow schema has no list of fields"))?;
-    let mut columns: Vec<(String, Column)> = Vec::with_capacity(fields.len());
+    let mut columns: Vec<(String, ColumnType)> = Vec::with_capacity(fields.len());
     for field in fields {
         // SAFETY: fields of a live schema are live, or null by mistake.
         let field = unsafe { field.as_ref() }
             .ok_or_else(|| Error::bad_input("the Arrow schema has a null field"))?;
         columns.push(read_field(field)?);
     }
+    // A table refuses names that it cannot have.
+    let empty = columns.iter();
+    let empty = empty.map(|(name, ty)| (name.clone(), Column::new(*ty)));
+    Table::from_columns("", empty.collect()).map_err(Error::bad_input)?;
     Ok(columns)
 }
 
-fn read_field(field: &ArrowSchema) -> Result<(String, Column)> {
+fn read_field(field: &ArrowSchema) -> Result<(String, ColumnType)> {
     // SAFETY: a live field's texts are NUL-terminated or null.
     let (name, found) = unsafe { (lossy(field.name), lossy(field.format)) };
     let known = ColumnType::ALL
         .into_iter()
         .find(|ty| format(*ty).to_bytes() == found.as_bytes());
     match known {
-        Some(ty) if field.dictionary.is_null() => Ok((name, Column::new(ty))),
+        Some(ty) if field.dictionary.is_null() => Ok((name, ty)),
         _ => {
             let what = if field.dictionary.is_null() {
                 ""
@@ -176,48 +276,21 @@ fn extent(array: &ArrowArray, what: &str) -> Result<(usize, usize, usize)> {
     })
 }
 
-fn append_batch(columns: &mut [(String, Column)], batch: &ArrowArray) -> Result<()> {
-    let (start, rows, end) = extent(batch, "an Arrow batch")?;
+/// First row and rows of a batch with so many columns.
+fn check_batch(batch: &ArrowArray, columns: usize) -> Result<(usize, usize)> {
+    let (start, rows, _) = extent(batch, "an Arrow batch")?;
     // SAFETY: a live array lists n_children columns.
     let arrays = unsafe { children(batch.children, batch.n_children) };
-    let Some(arrays) = arrays.filter(|arrays| arrays.len() == columns.len()) else {
+    if arrays.is_none_or(|arrays| arrays.len() != columns) {
         return Err(Error::bad_input(format!(
-            "an Arrow batch has {} columns, its schema has {}",
-            batch.n_children,
-            columns.len()
+            "an Arrow batch has {} columns, its schema has {columns}",
+            batch.n_children
         )));
-    };
-    if rows == 0 {
-        return Ok(());
     }
-    if batch.null_count != 0 && batch.n_buffers > 0 {
+    if rows > 0 && batch.null_count != 0 && batch.n_buffers > 0 {
         check_no_null_rows(batch, start, rows)?;
     }
-    for ((name, column), array) in columns.iter_mut().zip(arrays) {
-        // SAFETY: columns of a live array are live, or null by mistake.
-        let array = unsafe { array.as_ref() }
-            .ok_or_else(|| Error::bad_input(format!("column `{name}` is a null pointer")))?;
-        let (offset, length, _) = extent(array, &format!("column `{name}`"))?;
-        if length < end {
-            return Err(Error::bad_input(format!(
-                "column `{name}` has {length} rows, its batch reaches to row {end}"
-            )));
-        }
-        let slice = Slice {
-            name,
-            array,
-            offset: offset + start,
-            rows,
-        };
-        match column {
-            Column::I64(c) => slice.append_plain(c)?,
-            Column::U64(c) => slice.append_plain(c)?,
-            Column::F64(c) => slice.append_plain(c)?,
-            Column::Bool(c) => slice.append_bool(c)?,
-            Column::Text(c) => slice.append_text(c)?,
-        }
-    }
-    Ok(())
+    Ok((start, rows))
 }
 
 /// A whole row that is null has no meaning in a table.
@@ -236,162 +309,5 @@ fn check_no_null_rows(batch: &ArrowArray, start: usize, rows: usize) -> Result<(
             row - start
         ))),
         None => Ok(()),
-    }
-}
-
-/// The rows of one column that a batch shows.
-struct Slice<'a> {
-    name: &'a str,
-    array: &'a ArrowArray,
-    /// Own offset and that of the batch.
-    offset: usize,
-    rows: usize,
-}
-
-impl Slice<'_> {
-    /// Buffer `index` of `count`, which must be there.
-    fn buffer(&self, index: usize, count: i64) -> Result<*const u8> {
-        let found = self.optional_buffer(index, count)?;
-        if found.is_null() {
-            return Err(Error::bad_input(format!(
-                "column `{}` has rows but no buffer {index}",
-                self.name
-            )));
-        }
-        Ok(found)
-    }
-
-    fn too_large(&self) -> Error {
-        Error::bad_input(format!(
-            "column `{}` has {} rows, more than memory holds",
-            self.name, self.rows
-        ))
-    }
-
-    fn optional_buffer(&self, index: usize, count: i64) -> Result<*const u8> {
-        if self.array.n_buffers != count || self.array.buffers.is_null() {
-            return Err(Error::bad_input(format!(
-                "column `{}` has {} Arrow buffers, its type has {count}",
-                self.name, self.array.n_buffers
-            )));
-        }
-        // SAFETY: a live array lists n_buffers buffers, and index is below count.
-        let buffer: *const c_void = unsafe { *self.array.buffers.add(index) };
-        Ok(buffer.cast())
-    }
-
-    /// Appends the validity, and zeroes the slots of null rows in `values`, so
-    /// that what lies under a null never reaches a result.
-    fn append_validity<T: Copy + Default>(
-        &self,
-        validity: &mut crate::validity::Validity,
-        count: i64,
-        values: &mut [T],
-    ) -> Result<()> {
-        let bits = self.optional_buffer(0, count)?;
-        if bits.is_null() || self.array.null_count == 0 {
-            if self.array.null_count > 0 {
-                return Err(Error::bad_input(format!(
-                    "column `{}` states {} nulls but has no validity bitmap",
-                    self.name, self.array.null_count
-                )));
-            }
-            validity.extend_valid(self.rows);
-            return Ok(());
-        }
-        let before = validity.nulls();
-        let first = validity.len();
-        // SAFETY: the bitmap of a live array covers offset + length rows.
-        unsafe { validity.extend_bits(bits, self.offset, self.rows) };
-        if validity.nulls() > before && !values.is_empty() {
-            let start = values.len() - self.rows;
-            for row in 0..self.rows {
-                if !validity.is_valid(first + row) {
-                    values[start + row] = T::default();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// `T` is one of the three 8-byte types, for which any bits are a value.
-    fn append_plain<T: Copy + Default>(&self, column: &mut PlainColumn<T>) -> Result<()> {
-        let from = self.buffer(1, 2)?.cast::<T>();
-        let values = &mut column.values;
-        values
-            .try_reserve(self.rows)
-            .map_err(|_| self.too_large())?;
-        // SAFETY: the buffer holds offset + rows values; the copy is by bytes, so that it
-        // need not be aligned; the room is reserved, and the length set after filling it.
-        unsafe {
-            let source = from.cast::<u8>().add(self.offset * size_of::<T>());
-            let target = values.as_mut_ptr().add(values.len()).cast::<u8>();
-            ptr::copy_nonoverlapping(source, target, self.rows * size_of::<T>());
-            values.set_len(values.len() + self.rows);
-        }
-        self.append_validity(&mut column.validity, 2, values)
-    }
-
-    fn append_bool(&self, column: &mut PlainColumn<bool>) -> Result<()> {
-        let bits = self.buffer(1, 2)?;
-        column
-            .values
-            .try_reserve(self.rows)
-            .map_err(|_| self.too_large())?;
-        column
-            .values
-            .extend((self.offset..self.offset + self.rows).map(|i| {
-                // SAFETY: the buffer holds offset + rows bits.
-                unsafe { *bits.add(i / 8) >> (i % 8) & 1 == 1 }
-            }));
-        self.append_validity(&mut column.validity, 2, &mut column.values)
-    }
-
-    fn append_text(&self, column: &mut TextColumn) -> Result<()> {
-        let offsets = self.buffer(1, 3)?.cast::<i64>();
-        // SAFETY: offset + rows + 1 offsets, at any address.
-        let offset = |row: usize| unsafe { offsets.add(self.offset + row).read_unaligned() };
-        let first = offset(0);
-        if first < 0 || (0..self.rows).any(|row| offset(row) > offset(row + 1)) {
-            return Err(Error::bad_input(format!(
-                "column `{}` has text offsets that are not in order",
-                self.name
-            )));
-        }
-        let bytes = match (offset(self.rows) - first) as usize {
-            0 => &[],
-            // SAFETY: the text buffer reaches to the last offset.
-            length => unsafe {
-                std::slice::from_raw_parts(self.buffer(2, 3)?.add(first as usize), length)
-            },
-        };
-        let row_start = column.len();
-        self.append_validity::<u8>(&mut column.validity, 3, &mut [])?;
-        let base = column.data.len();
-        let at = |row: usize| (offset(row) - first) as usize;
-        match std::str::from_utf8(bytes) {
-            Ok(text) if (0..self.rows).all(|row| text.is_char_boundary(at(row))) => {
-                column.data.push_str(text);
-                column
-                    .offsets
-                    .extend((1..=self.rows).map(|row| (base + at(row)) as i64));
-                Ok(())
-            }
-            // Only rows that hold a value must be UTF-8.
-            _ => (0..self.rows).try_for_each(|row| {
-                if column.validity.is_valid(row_start + row) {
-                    let text = std::str::from_utf8(&bytes[at(row)..at(row + 1)]).map_err(|_| {
-                        Error::bad_input(format!(
-                            "column `{}`, row {}: the text is not UTF-8",
-                            self.name,
-                            row_start + row
-                        ))
-                    })?;
-                    column.data.push_str(text);
-                }
-                column.offsets.push(column.data.len() as i64);
-                Ok(())
-            }),
-        }
     }
 }
