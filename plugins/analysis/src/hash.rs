@@ -17,37 +17,45 @@ pub type FastSet<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
 pub struct FastHasher(u64);
 
 impl Hasher for FastHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.write_u64(u64::from(*byte));
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, word: u8) {
         self.write_u64(u64::from(word));
     }
 
+    #[inline]
     fn write_u32(&mut self, word: u32) {
         self.write_u64(u64::from(word));
     }
 
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         // An odd constant near 2^64 divided by the golden ratio spreads neighbours apart.
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
+    #[inline]
     fn write_i64(&mut self, word: i64) {
         self.write_u64(word.cast_unsigned());
     }
 
+    #[inline]
     fn write_usize(&mut self, word: usize) {
         self.write_u64(word as u64);
     }
 
+    #[inline]
     fn write_isize(&mut self, word: isize) {
         self.write_u64(word.cast_unsigned() as u64);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         // The map takes its bucket from the low bits, the product is best in the high ones.
         self.0 ^ (self.0 >> 32)

@@ -56,6 +56,7 @@ impl<V> Default for IdIndex<V> {
     }
 }
 
+#[inline]
 fn upper(id: u64) -> u32 {
     (id >> 32) as u32
 }

@@ -26,6 +26,7 @@ impl<T> Default for Interner<T> {
 
 impl<T: Copy + Eq + Hash> Interner<T> {
     /// The number of one; a new one when it was not seen before. Neighbouring rows often ask for the same.
+    #[inline]
     pub fn number(&mut self, of: T) -> u32 {
         if let Some((last, number)) = self.last
             && last == of

@@ -27,37 +27,79 @@ pub fn start_key(span: &impl Interval) -> (i64, Reverse<i64>, u64) {
     (start_ns, Reverse(end_ns), id)
 }
 
+/// More runs than this are sorted by end first.
+const MAX_RUNS: usize = 16;
+
 /// Sorts a lane.
-pub fn sort_by_start<T: Interval>(spans: &mut Vec<T>) {
-    if is_sorted(spans) {
+///
+/// Rows of several tables follow each other in a lane, each table in the order of ends. Such a run is
+/// nested on its own and merged with those behind it where it stands, so that of a large lane only the
+/// runs but the last are copied.
+pub fn sort_by_start<T: Interval>(lane: &mut [T]) {
+    if is_sorted(lane) {
         return;
     }
-    // Rows of several tables follow each other here, each in order of ends:
-    // a stable sort merges such runs in linear time.
-    spans.sort_by_key(|span| span.times().1);
-    nest_from_end_order(spans);
-    if !is_sorted(spans) {
-        spans.sort_unstable_by_key(|span| start_key(span));
+    let mut runs = run_starts(lane);
+    if runs.len() > MAX_RUNS {
+        lane.sort_by_key(|span| span.times().1);
+        runs = vec![0];
+    }
+    let mut end = lane.len();
+    for &start in runs.iter().rev() {
+        merge_run(&mut lane[start..], end - start);
+        end = start;
     }
 }
 
-fn is_sorted<T: Interval>(spans: &[T]) -> bool {
-    spans.is_sorted_by_key(|span| start_key(span))
+fn is_sorted<T: Interval>(lane: &[T]) -> bool {
+    lane.is_sorted_by_key(|span| start_key(span))
 }
 
-/// Turns children-first order into parents-first order; exact for intervals that nest.
+/// Places from which intervals come in the order of their ends; of more than [`MAX_RUNS`] the first.
+fn run_starts<T: Interval>(lane: &[T]) -> Vec<usize> {
+    let breaks = lane.windows(2).enumerate();
+    let breaks = breaks.filter(|(_, pair)| pair[1].times().1 < pair[0].times().1);
+    let starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1));
+    starts.take(MAX_RUNS + 1).collect()
+}
+
+/// Sorts a lane of which the first `length` intervals come in the order of their ends, and the rest is sorted.
+fn merge_run<T: Interval>(lane: &mut [T], length: usize) {
+    let (run, rest) = lane.split_at(length);
+    let is_last = rest.is_empty();
+    let run = match is_sorted(run) {
+        true if is_last => return,
+        true => run.to_vec(),
+        false => nested(run),
+    };
+    // The gap between what is merged and the rest is as long as what is left of the run.
+    let (mut to, mut next) = (0, length);
+    for span in run {
+        let key = start_key(&span);
+        while let Some(other) = lane.get(next).filter(|other| start_key(*other) < key) {
+            lane[to] = *other;
+            (to, next) = (to + 1, next + 1);
+        }
+        lane[to] = span;
+        to += 1;
+    }
+}
+
+/// Parents before their children, of intervals in the order of their ends.
 ///
 /// The stack holds subtrees as linked lists. A new interval becomes the head of
-/// all lists on top of the stack that began no earlier than it.
-pub(crate) fn nest_from_end_order<T: Interval>(spans: &mut Vec<T>) {
+/// all lists on top of the stack that began no earlier than it. That is the order of starts
+/// of intervals that nest; others are sorted.
+pub(crate) fn nested<T: Interval>(run: &[T]) -> Vec<T> {
     const NONE: u32 = u32::MAX;
-    let mut next = vec![NONE; spans.len()];
+    let mut next = vec![NONE; run.len()];
     let mut stack: Vec<(u32, u32)> = Vec::new(); // first and last of a list
-    for (index, span) in spans.iter().enumerate() {
+    for (index, span) in run.iter().enumerate() {
         let mut tail = NONE;
         let mut head = NONE;
+        let key = start_key(span);
         while let Some(&(first, last)) = stack.last() {
-            if start_key(&spans[first as usize]) < start_key(span) {
+            if start_key(&run[first as usize]) < key {
                 break;
             }
             stack.pop();
@@ -72,13 +114,16 @@ pub(crate) fn nest_from_end_order<T: Interval>(spans: &mut Vec<T>) {
         next[index as usize] = head;
         stack.push((index, if tail == NONE { index } else { tail }));
     }
-    let mut sorted = Vec::with_capacity(spans.len());
+    let mut out: Vec<T> = Vec::with_capacity(run.len());
     for &(first, _) in &stack {
         let mut at = first;
         while at != NONE {
-            sorted.push(spans[at as usize]);
+            out.push(run[at as usize]);
             at = next[at as usize];
         }
     }
-    *spans = sorted;
+    if !is_sorted(&out) {
+        out.sort_unstable_by_key(|span| start_key(span));
+    }
+    out
 }

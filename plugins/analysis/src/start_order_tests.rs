@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::start_order::{nest_from_end_order, sort_by_start, start_key};
+use super::start_order::{nested, sort_by_start, start_key};
 
 fn rows(times: &[(i64, i64)]) -> Vec<(i64, i64, u64)> {
     let row = |(id, &(start_ns, dur_ns)): (u64, &(i64, i64))| (start_ns, start_ns + dur_ns, id);
@@ -33,13 +33,29 @@ fn children_first_becomes_parents_first_without_sorting() {
     for step_ns in [0, 3] {
         let mut lane = Vec::new();
         tree(4, 3, 0, step_ns, &mut lane, &mut 0);
-        nest_from_end_order(&mut lane);
-        let ids: Vec<u64> = lane.iter().map(|row| row.2).collect();
+        let ids: Vec<u64> = nested(&lane).iter().map(|row| row.2).collect();
         assert_eq!(ids, (0..lane.len() as u64).collect::<Vec<_>>());
     }
 }
 
 proptest! {
+    #[test]
+    fn tables_after_each_other_are_merged(
+        tables in prop::collection::vec(prop::collection::vec((0..20_i64, 0..10_i64), 0..20), 0..25),
+    ) {
+        let mut found = Vec::new();
+        for (table, times) in (0..).zip(&tables) {
+            let mut table: Vec<_> =
+                rows(times).into_iter().map(|(start, end, id)| (start, end, 100 * table + id)).collect();
+            table.sort_by_key(|row| row.1);
+            found.append(&mut table);
+        }
+        let mut expected = found.clone();
+        sort_by_start(&mut found);
+        expected.sort_by_key(start_key);
+        prop_assert_eq!(found, expected);
+    }
+
     #[test]
     fn any_order_is_sorted(times in prop::collection::vec((0..20_i64, 0..10_i64), 0..40)) {
         let mut found = rows(&times);

@@ -5,7 +5,7 @@
 
 use trueno_analysis::lanes::{LaneKind, Lanes, NO_ELEMENTS};
 use trueno_analysis::quantiles::{Quantiles, quantiles};
-use trueno_analysis::sweep::self_times;
+use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
 
 /// Totals of one label (kind, name, category) on one kind of lane.
@@ -78,7 +78,9 @@ pub fn totals(run: &Lanes) -> Totals {
     let mut with_elements = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
     for (number, lane) in run.lanes.iter().enumerate() {
         let (number, kind) = (number as u32, lane.kind as usize);
-        let mut busy = UnionLength::default();
+        let (mut busy, mut self_ns) = (UnionLength::default(), 0);
+        let mut open = OpenIntervals::default();
+        let out_labels = &mut out.labels[kind];
         for span in &lane.spans {
             let (start_ns, end_ns) = (span.start_ns.max(0), span.end_ns.min(run.wall_ns));
             let label = span.label as usize;
@@ -90,7 +92,9 @@ pub fn totals(run: &Lanes) -> Totals {
                 start_ns,
                 end_ns,
             );
-            let total = &mut out.labels[kind][label];
+            self_ns += book_self_times(&mut open, span.start_ns, run.wall_ns, out_labels);
+            open.open(span.end_ns, span.label);
+            let total = &mut out_labels[label];
             total.calls += 1;
             if span.elements != NO_ELEMENTS {
                 *total.elements.get_or_insert(0) +=
@@ -98,12 +102,7 @@ pub fn totals(run: &Lanes) -> Totals {
                 with_elements[kind].add(label, number, start_ns, end_ns);
             }
         }
-        let (labels, mut self_ns) = (&mut out.labels[kind], 0);
-        self_times(&lane.spans, |span, start_ns, end_ns| {
-            let dur_ns = (end_ns.min(run.wall_ns) - start_ns.max(0)).max(0);
-            labels[span.label as usize].self_ns += dur_ns;
-            self_ns += dur_ns;
-        });
+        self_ns += book_self_times(&mut open, i64::MAX, run.wall_ns, out_labels);
         out.lanes.push(LaneTotal {
             busy_ns: busy.total_ns(),
             self_ns,
@@ -121,6 +120,25 @@ pub fn totals(run: &Lanes) -> Totals {
         out.labels[kind as usize][label as usize].bound_calls += count;
     }
     out
+}
+
+/// Goes on to an instant, books what ran until then, as far as it lies in the window, and gives the sum.
+#[inline]
+fn book_self_times(
+    open: &mut OpenIntervals<u32>,
+    until_ns: i64,
+    wall_ns: i64,
+    labels: &mut [LabelTotal],
+) -> i64 {
+    let mut sum_ns = 0;
+    open.advance(until_ns, |stack, start_ns, end_ns| {
+        if let Some(innermost) = stack.last() {
+            let dur_ns = (end_ns.min(wall_ns) - start_ns.max(0)).max(0);
+            labels[innermost.item as usize].self_ns += dur_ns;
+            sum_ns += dur_ns;
+        }
+    });
+    sum_ns
 }
 
 /// Quantiles of each label: all durations side by side in one array, label by label.

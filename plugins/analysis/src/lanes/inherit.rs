@@ -13,11 +13,7 @@ use crate::sweep::OpenIntervals;
 /// Afterwards no category says whether a rule gave it.
 pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut Texts) {
     let is_open = |category| category == INHERITED || is_ruled(category);
-    if !lane
-        .spans
-        .iter()
-        .any(|span| is_open(labels.get(span.label).category))
-    {
+    if !labels.all().iter().any(|label| is_open(label.category)) {
         return;
     }
     // By label and what is around: the category, and the label that has it.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use trueno_plugin::rank::of_key;
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Result, Run};
 
 use super::categories::{INHERITED, OUTSIDE, RESERVED, WAITING};
+use super::elements::ElementsCache;
 use super::inherit::inherit;
 use super::rows::{Filler, Filling, Rows};
 use super::rules::{Rules, plain};
@@ -35,7 +36,7 @@ pub struct Lanes {
     pub labels: Labels,
     /// Texts that labels refer to; the first four are categories ([`OUTSIDE`] and its neighbours).
     pub texts: Texts,
-    /// Declared elements; see [`Span::elements`].
+    /// Declared elements, most values once; see [`Span::elements`].
     pub elements: Vec<u64>,
     /// Start of the window on the run's timeline; times here are counted from it.
     pub origin_ns: i64,
@@ -88,11 +89,11 @@ pub fn load(run: &mut Run) -> Result<Lanes> {
     if let Some(window) = loader.window {
         (loader.out.origin_ns, loader.out.is_part) = (window.from_ns, true);
     }
-    loader.bricks(run)?;
-    let linked = std::mem::take(&mut loader.linked);
+    let bricks = loader.bricks(run)?;
     for source in &WORK {
-        loader.work(run, source, &linked)?;
+        loader.work(run, source, &bricks)?;
     }
+    drop(bricks);
     loader.finish(run)
 }
 
@@ -151,139 +152,128 @@ struct Loader {
     /// True if the run holds ranks.
     of_ranks: bool,
     lanes: BTreeMap<LaneKey, Filling>,
-    /// Tables read ahead, because their links say which bricks to remember.
-    tables: FastMap<&'static str, Table>,
-    /// Category of every brick that a row of another table names.
-    linked: IdIndex<u32>,
+    elements: ElementsCache,
 }
 
 impl Loader {
-    fn bricks(&mut self, run: &mut Run) -> Result<()> {
-        for source in &WORK {
-            let table = run.table(source.input)?;
-            self.tables.insert(source.input, table);
-        }
-        let mut links = Vec::new();
-        for table in WORK
-            .iter()
-            .filter_map(|source| self.tables.get(source.input))
-        {
-            if table.has("brick") {
-                links.push(table.u64("brick")?);
-            }
-        }
-        // A link that turns out to name no row of bricks leaves it to nesting.
-        let linked = || links.iter().flat_map(|column| column.iter().flatten());
-        self.linked = IdIndex::new(|| linked().map(|brick| (brick, INHERITED)));
+    /// Books the bricks, and gives the category of each by its id.
+    fn bricks(&mut self, run: &mut Run) -> Result<IdIndex<u32>> {
         let kinds = self.out.texts.read_distinct(run, "brick_kinds")?;
         let names = self.out.texts.read_distinct(run, "brick_names")?;
         let categories = self.out.texts.read_distinct(run, "brick_categories")?;
-        let table = run.table("bricks")?;
-        let rows = Rows::read(&table)?;
-        let (kind_id, name_id) = (table.i64("kind_id")?, table.i64("name_id")?);
-        let category_id = table.i64("category_id")?;
-        self.reserve(&rows);
-        let mut labels: FastMap<(i64, i64, Option<i64>), u32> = FastMap::default();
+        let mut labels: FastMap<(i64, i64, Option<i64>), (u32, u32)> = FastMap::default();
         let mut lane = Filler::default();
-        for row in 0..table.rows() {
-            let found = (kind_id.value(row), name_id.value(row), category_id.get(row));
-            let label = match labels.get(&found) {
-                Some(&label) => label,
-                None => {
-                    let kind = self.known(&kinds, found.0, "brick_kinds")?;
-                    let name = self.known(&names, found.1, "brick_names")?;
-                    let class = match self.out.texts.text(kind) {
-                        "run" | "iteration" | "layer" => Class::Scope,
-                        "task" => Class::Task,
-                        _ => Class::Brick,
-                    };
-                    let category = match (class, found.2) {
-                        (Class::Scope, _) => OUTSIDE,
-                        (_, Some(id)) => self.known(&categories, id, "brick_categories")?,
-                        (_, None) => self.rules.brick_category(name, &mut self.out.texts),
-                    };
-                    let label = self.out.labels.number(Label {
-                        class,
-                        kind,
-                        name,
-                        category,
-                    });
-                    labels.insert(found, label);
-                    label
-                }
-            };
-            if !self.linked.is_empty() {
-                let category = self.out.labels.get(label).category;
-                self.linked.set(rows.id.value(row), category);
+        let (mut ids, mut categories_of_ids) = (Vec::new(), Vec::new());
+        let mut batches = run.batches("bricks")?;
+        while let Some(batch) = batches.next_batch()? {
+            let rows = Rows::read(&batch)?;
+            let (kind_id, name_id) = (batch.i64("kind_id")?, batch.i64("name_id")?);
+            let category_id = batch.i64("category_id")?;
+            for row in 0..batch.rows() {
+                let found = (kind_id.value(row), name_id.value(row), category_id.get(row));
+                let (label, category) = match labels.get(&found) {
+                    Some(&known) => known,
+                    None => {
+                        let label = self.brick_label(found, [&kinds, &names, &categories])?;
+                        let known = (self.out.labels.number(label), label.category);
+                        labels.insert(found, known);
+                        known
+                    }
+                };
+                ids.push(rows.id.value(row));
+                categories_of_ids.push(category);
+                self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
             }
-            self.row(&rows, row, self.thread(&rows, row), label, true, &mut lane);
         }
         lane.back(&mut self.lanes);
-        Ok(())
+        let both = || ids.iter().copied().zip(categories_of_ids.iter().copied());
+        Ok(IdIndex::new(both))
     }
 
-    fn work(&mut self, run: &mut Run, source: &Source, linked: &IdIndex<u32>) -> Result<()> {
+    /// The label of bricks of a kind, a name and a category, by the numbers that the table has for them.
+    fn brick_label(
+        &mut self,
+        (kind, name, category): (i64, i64, Option<i64>),
+        [kinds, names, categories]: [&FastMap<i64, u32>; 3],
+    ) -> Result<Label> {
+        let kind = self.known(kinds, kind, "brick_kinds")?;
+        let name = self.known(names, name, "brick_names")?;
+        let class = match self.out.texts.text(kind) {
+            "run" | "iteration" | "layer" => Class::Scope,
+            "task" => Class::Task,
+            _ => Class::Brick,
+        };
+        let category = match (class, category) {
+            (Class::Scope, _) => OUTSIDE,
+            (_, Some(id)) => self.known(categories, id, "brick_categories")?,
+            (_, None) => self.rules.brick_category(name, &mut self.out.texts),
+        };
+        Ok(Label {
+            class,
+            kind,
+            name,
+            category,
+        })
+    }
+
+    /// Books the rows of another table; a link that names no row of bricks leaves it to nesting.
+    fn work(&mut self, run: &mut Run, source: &Source, bricks: &IdIndex<u32>) -> Result<()> {
         let names = self.out.texts.read_distinct(run, source.texts)?;
         let kind = self.out.texts.number(source.kind);
-        let Some(table) = self.tables.remove(source.input) else {
-            return Ok(());
-        };
-        let rows = Rows::read(&table)?;
-        let name_id = table.i64(source.name_id)?;
-        let brick = if table.has("brick") {
-            Some(table.u64("brick")?)
-        } else {
-            None
-        };
-        let valid = if table.has("valid") {
-            Some(table.bool("valid")?)
-        } else {
-            None
-        };
-        self.reserve(&rows);
         let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
         let mut lane = Filler::default();
-        for row in 0..table.rows() {
-            let link = brick
-                .and_then(|column| column.get(row))
-                .and_then(|brick| linked.get(brick));
-            let around = match source.class {
-                Class::Wait => WAITING,
-                _ => link.unwrap_or(INHERITED),
-            };
-            let found = (name_id.value(row), around);
-            let label = match labels.get(&found) {
-                Some(&label) => label,
-                None => {
-                    let name = self.known(&names, found.0, source.texts)?;
-                    let category = match around {
-                        INHERITED => INHERITED,
-                        _ => {
-                            let texts = &mut self.out.texts;
-                            self.rules.work_category(source.class, name, around, texts)
-                        }
-                    };
-                    let label = Label {
-                        class: source.class,
-                        kind,
-                        name,
-                        category,
-                    };
-                    let label = self.out.labels.number(label);
-                    labels.insert(found, label);
-                    label
-                }
-            };
-            let device = rows.device.and_then(|column| column.get(row));
-            let thread = rows.thread.get(row);
-            let key = match device {
-                Some(device) if source.class != Class::Wait || thread.is_none() => {
-                    LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
-                }
-                _ => self.thread(&rows, row),
-            };
-            let valid = valid.is_none_or(|column| column.value(row));
-            self.row(&rows, row, key, label, valid, &mut lane);
+        let mut batches = run.batches(source.input)?;
+        while let Some(batch) = batches.next_batch()? {
+            let rows = Rows::read(&batch)?;
+            let name_id = batch.i64(source.name_id)?;
+            let brick = batch.has("brick").then(|| batch.u64("brick")).transpose()?;
+            let valid = batch
+                .has("valid")
+                .then(|| batch.bool("valid"))
+                .transpose()?;
+            for row in 0..batch.rows() {
+                let around = match (source.class, brick) {
+                    (Class::Wait, _) => WAITING,
+                    (_, None) => INHERITED,
+                    (_, Some(brick)) => {
+                        let link = brick.get(row).and_then(|brick| bricks.get(brick));
+                        link.unwrap_or(INHERITED)
+                    }
+                };
+                let found = (name_id.value(row), around);
+                let label = match labels.get(&found) {
+                    Some(&label) => label,
+                    None => {
+                        let name = self.known(&names, found.0, source.texts)?;
+                        let category = match around {
+                            INHERITED => INHERITED,
+                            _ => {
+                                let texts = &mut self.out.texts;
+                                self.rules.work_category(source.class, name, around, texts)
+                            }
+                        };
+                        let label = Label {
+                            class: source.class,
+                            kind,
+                            name,
+                            category,
+                        };
+                        let label = self.out.labels.number(label);
+                        labels.insert(found, label);
+                        label
+                    }
+                };
+                let device = rows.device.and_then(|column| column.get(row));
+                let thread = rows.thread.get(row);
+                let key = match device {
+                    Some(device) if source.class != Class::Wait || thread.is_none() => {
+                        LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
+                    }
+                    _ => self.thread(&rows, row),
+                };
+                let valid = valid.is_none_or(|column| column.value(row));
+                self.row(&rows, row, key, label, valid, &mut lane);
+            }
         }
         lane.back(&mut self.lanes);
         Ok(())
@@ -338,10 +328,7 @@ impl Loader {
             return;
         };
         let elements = match rows.elements.and_then(|column| column.get(row)) {
-            Some(elements) => {
-                self.out.elements.push(elements);
-                (self.out.elements.len() - 1) as u32
-            }
+            Some(elements) => self.elements.index(elements, &mut self.out.elements),
             None => NO_ELEMENTS,
         };
         lane.spans.push(Span {
@@ -351,32 +338,6 @@ impl Loader {
             label,
             elements,
         });
-    }
-
-    /// Makes room for the rows of host lanes, so that large lanes are not moved while they grow.
-    fn reserve(&mut self, rows: &Rows<'_>) {
-        if rows.device.is_some() {
-            return; // these tables spread over many lanes
-        }
-        let mut counts: BTreeMap<Option<i64>, usize> = BTreeMap::new();
-        let (mut last, mut run_length) = (None, 0);
-        for thread in rows.thread.iter() {
-            if thread != last {
-                *counts.entry(last).or_default() += run_length;
-                (last, run_length) = (thread, 0);
-            }
-            run_length += 1;
-        }
-        *counts.entry(last).or_default() += run_length;
-        let is_one_lane = |thread: Option<i64>| thread.is_some() || !self.of_ranks;
-        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-        for (thread, count) in counts.filter(|(thread, _)| is_one_lane(*thread)) {
-            self.lanes
-                .entry(LaneKey::Thread(thread))
-                .or_default()
-                .spans
-                .reserve_exact(count);
-        }
     }
 
     fn finish(mut self, run: &mut Run) -> Result<Lanes> {

@@ -66,6 +66,7 @@
 //! **Windows.** Times count from the start of the window; tables add [`Lanes::origin_ns`] again.
 
 mod categories;
+mod elements;
 mod inherit;
 mod inputs;
 mod load;

@@ -2,50 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{BoolColumn, I64Column, Result, Table, U64Column};
+use trueno_plugin::{Batch, BoolSlice, I64Slice, Result, U64Slice};
 
 use super::span::{LaneKey, Span};
 
-/// The columns that all tables with intervals have, as far as they have them.
+/// The columns that all tables with intervals have, as far as they have them, of one batch.
 pub(super) struct Rows<'a> {
-    pub(super) id: &'a U64Column,
-    pub(super) thread: &'a I64Column,
-    pub(super) device: Option<&'a I64Column>,
-    pub(super) stream: Option<&'a I64Column>,
-    pub(super) start_ns: &'a I64Column,
-    pub(super) dur_ns: &'a I64Column,
-    pub(super) elements: Option<&'a U64Column>,
-    pub(super) is_bound: Option<&'a BoolColumn>,
+    pub(super) id: U64Slice<'a>,
+    pub(super) thread: I64Slice<'a>,
+    pub(super) device: Option<I64Slice<'a>>,
+    pub(super) stream: Option<I64Slice<'a>>,
+    pub(super) start_ns: I64Slice<'a>,
+    pub(super) dur_ns: I64Slice<'a>,
+    pub(super) elements: Option<U64Slice<'a>>,
+    pub(super) is_bound: Option<BoolSlice<'a>>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn read(table: &'a Table) -> Result<Self> {
-        let has = |column| table.has(column);
+    pub(super) fn read(batch: &Batch<'a>) -> Result<Self> {
+        let i64 = |column| batch.has(column).then(|| batch.i64(column)).transpose();
+        let u64 = |column| batch.has(column).then(|| batch.u64(column)).transpose();
+        let bool = |column| batch.has(column).then(|| batch.bool(column)).transpose();
         Ok(Self {
-            id: table.u64("id")?,
-            thread: table.i64("thread")?,
-            device: if has("device") {
-                Some(table.i64("device")?)
-            } else {
-                None
-            },
-            stream: if has("stream") {
-                Some(table.i64("stream")?)
-            } else {
-                None
-            },
-            start_ns: table.i64("start_ns")?,
-            dur_ns: table.i64("dur_ns")?,
-            elements: if has("elements") {
-                Some(table.u64("elements")?)
-            } else {
-                None
-            },
-            is_bound: if has("is_bound") {
-                Some(table.bool("is_bound")?)
-            } else {
-                None
-            },
+            id: batch.u64("id")?,
+            thread: batch.i64("thread")?,
+            device: i64("device")?,
+            stream: i64("stream")?,
+            start_ns: batch.i64("start_ns")?,
+            dur_ns: batch.i64("dur_ns")?,
+            elements: u64("elements")?,
+            is_bound: bool("is_bound")?,
         })
     }
 }

@@ -146,6 +146,7 @@ impl Place {
 ///
 /// # Errors
 /// A [`Reason`] for the first input that is zero, negative, infinite or not a number.
+#[inline]
 pub fn achieved(work: &Work) -> Result<Achieved, Reason> {
     let bad = |value: f64| !value.is_finite() || value < 0.0;
     if bad(work.dur_ns) || work.dur_ns == 0.0 {
@@ -181,6 +182,7 @@ pub fn achieved(work: &Work) -> Result<Achieved, Reason> {
 ///
 /// # Errors
 /// As [`achieved`]; a ceiling that is none.
+#[inline]
 pub fn place(work: &Work, roof: &Roof) -> Result<Place, Reason> {
     let achieved = achieved(work)?;
     let is_ceiling = |value: f64| value.is_finite() && value > 0.0;
