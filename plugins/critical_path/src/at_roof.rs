@@ -12,9 +12,9 @@ use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::Class;
 use trueno_plugin::{Input, Result, Run};
 
+use crate::chains::Chains;
 use crate::graph::Graph;
 use crate::opportunity::Opportunity;
-use crate::ownership::{Own, Ownership};
 use crate::rule::stretched;
 use crate::schedule::{Scenario, walls_ns};
 use crate::walk::PieceKind;
@@ -78,7 +78,7 @@ pub struct Gain {
 /// Gains of the `limit` names with the most time on the path, and of all at once; the most first.
 pub fn gains(
     graph: &Graph<'_>,
-    ownership: &Ownership,
+    chains: &Chains,
     named: &[RoofTime],
     opportunities: &[Opportunity],
     limit: usize,
@@ -104,7 +104,7 @@ pub fn gains(
             source: None,
             name: EVERYTHING.to_owned(),
             path_ns: None,
-            gain_ns: Some(gain_ns(graph, ownership, &factors)),
+            gain_ns: Some(gain_ns(graph, chains, &factors)),
         });
     }
     for (rank, (path_ns, named)) in rows.into_iter().enumerate() {
@@ -116,7 +116,7 @@ pub fn gains(
                 let own: Vec<Option<f64>> = own
                     .map(|(factor, label)| factor.filter(|_| is_of(graph, label, named)))
                     .collect();
-                gain_ns(graph, ownership, &own)
+                gain_ns(graph, chains, &own)
             })
         };
         out.push(Gain {
@@ -165,29 +165,24 @@ fn factors(graph: &Graph<'_>, named: &[RoofTime]) -> Vec<Option<f64>> {
     out
 }
 
-fn gain_ns(graph: &Graph<'_>, ownership: &Ownership, factors: &[Option<f64>]) -> i64 {
+fn gain_ns(graph: &Graph<'_>, chains: &Chains, factors: &[Option<f64>]) -> i64 {
     let mut sets = Sets::default();
     let none = sets.number(Vec::new());
-    let own = |number| {
-        let place = ownership.place(number);
-        let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
-        match (
-            graph.run.labels.get(span.label).class,
-            factors[span.label as usize],
-        ) {
-            (Class::Wait, _) => Own::Alone,
-            (_, Some(_)) => Own::Has(span.label),
-            _ => Own::Inherits,
+    let of = chains.inherit(none, |label, around| {
+        let is_wait = graph.run.labels.get(label).class == Class::Wait;
+        match factors[label as usize] {
+            _ if is_wait => none,
+            Some(_) => sets.with(around, label),
+            None => around,
         }
-    };
-    let of = ownership.gather(none, own, |label, owners| sets.with(owners, label));
+    });
     let factors = sets.all.iter().map(|labels| {
         let factors = labels.iter().filter_map(|label| factors[*label as usize]);
         factors.collect()
     });
     let scenario = AtRoof {
         graph,
-        ownership,
+        chains,
         factors: factors.collect(),
         of,
     };
@@ -231,10 +226,10 @@ impl Sets {
 
 struct AtRoof<'a> {
     graph: &'a Graph<'a>,
-    ownership: &'a Ownership,
+    chains: &'a Chains,
     /// Remaining share of the time, by each label of a set.
     factors: Vec<Vec<f64>>,
-    /// For every interval the set of labels with a factor that it, or what it belongs to, has.
+    /// For every chain the set of labels with a factor that it, or what it belongs to, has.
     of: Vec<u32>,
 }
 
@@ -242,7 +237,7 @@ impl Scenario<1> for AtRoof<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 1] {
         let span = self.graph.segments.span[segment as usize];
-        let set = self.of[(self.ownership.first(lane) + span) as usize];
+        let set = self.of[self.chains.get(lane, span) as usize];
         let (start_ns, end_ns) = self.graph.needs_ns(segment);
         // The least of the times, not the time of the least factor: that may round to one more.
         let times = self.factors[set as usize].iter();

@@ -4,7 +4,12 @@
 //! not listed, neighbours become one row for each kind, so that the rows of
 //! the path still add up to the window.
 
+use std::cmp::Reverse;
+use std::iter::Peekable;
+use std::vec;
+
 use crate::inferred::Rule;
+use crate::least::Least;
 use crate::walk::{Piece, PieceKind};
 
 /// A row of the path.
@@ -31,60 +36,95 @@ pub enum Of {
     Pieces(u64),
 }
 
-/// Lists the `limit` longest pieces, of equals the earlier, and sums up the others.
-pub fn condense(path: &[Piece], wall_ns: i64, limit: usize) -> Vec<Row> {
-    let end_ns = |at: usize| path.get(at + 1).map_or(wall_ns, |next| next.start_ns);
-    let dur_ns = |at: usize| end_ns(at) - path[at].start_ns;
-    let mut listed = vec![true; path.len()];
-    if path.len() > limit {
-        let mut longest: Vec<u32> = (0..path.len() as u32).collect();
-        if limit > 0 {
-            longest.select_nth_unstable_by_key(limit - 1, |at| {
-                (std::cmp::Reverse(dur_ns(*at as usize)), *at)
-            });
+/// The `limit` longest pieces of a path, of equals the earlier.
+pub struct Longest {
+    pieces: u32,
+    least: Least<(Reverse<i64>, u32)>,
+}
+
+impl Longest {
+    /// Of no pieces so far.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            pieces: 0,
+            least: Least::new(limit),
         }
-        longest[limit..]
-            .iter()
-            .for_each(|at| listed[*at as usize] = false);
     }
-    let mut out = Vec::new();
-    let mut sums = [(0_i64, 0_u64); PieceKind::ALL.len()];
-    let mut stretch_ns = None;
-    for (at, piece) in path.iter().enumerate() {
-        if listed[at] {
-            flush(&mut sums, &mut stretch_ns, &mut out);
-            let of = Of::Segment(piece.segment);
-            out.push(Row {
+
+    /// Takes in a piece.
+    #[inline]
+    pub fn add(&mut self, piece: &Piece) {
+        self.least.add((Reverse(piece.dur_ns), self.pieces));
+        self.pieces += 1;
+    }
+
+    /// A list that has these one by one, and sums of all others.
+    pub fn into_rows(self) -> Rows {
+        let longest = self.least.into_rows().into_iter();
+        let mut listed: Vec<u32> = longest.map(|(_, at)| at).collect();
+        listed.sort_unstable();
+        Rows {
+            listed: listed.into_iter().peekable(),
+            pieces: 0,
+            sums: Default::default(),
+            stretch_ns: None,
+            out: Vec::new(),
+        }
+    }
+}
+
+/// Rows in the making.
+pub struct Rows {
+    listed: Peekable<vec::IntoIter<u32>>,
+    pieces: u32,
+    sums: [(i64, u64); PieceKind::ALL.len()],
+    stretch_ns: Option<i64>,
+    out: Vec<Row>,
+}
+
+impl Rows {
+    /// Takes in a piece; the same as were looked at for the longest, in the order of time.
+    #[inline]
+    pub fn add(&mut self, piece: &Piece) {
+        let is_listed = self.listed.next_if_eq(&self.pieces).is_some();
+        self.pieces += 1;
+        if is_listed {
+            self.flush();
+            self.out.push(Row {
                 start_ns: piece.start_ns,
-                dur_ns: dur_ns(at),
+                dur_ns: piece.dur_ns,
                 kind: piece.kind,
-                of,
+                of: Of::Segment(piece.segment),
                 inferred: piece.inferred,
             });
         } else {
-            stretch_ns.get_or_insert(piece.start_ns);
-            let sum = &mut sums[piece.kind as usize];
-            *sum = (sum.0 + dur_ns(at), sum.1 + 1);
+            self.stretch_ns.get_or_insert(piece.start_ns);
+            let sum = &mut self.sums[piece.kind as usize];
+            *sum = (sum.0 + piece.dur_ns, sum.1 + 1);
         }
     }
-    flush(&mut sums, &mut stretch_ns, &mut out);
-    out
-}
 
-fn flush(sums: &mut [(i64, u64)], stretch_ns: &mut Option<i64>, out: &mut Vec<Row>) {
-    let Some(start_ns) = stretch_ns.take() else {
-        return;
-    };
-    for (kind, sum) in PieceKind::ALL.into_iter().zip(sums) {
-        let (dur_ns, pieces) = std::mem::take(sum);
-        if pieces > 0 {
-            out.push(Row {
-                start_ns,
-                dur_ns,
-                kind,
-                of: Of::Pieces(pieces),
-                inferred: None,
-            });
+    /// All rows.
+    pub fn finish(mut self) -> Vec<Row> {
+        self.flush();
+        self.out
+    }
+
+    fn flush(&mut self) {
+        let Some(start_ns) = self.stretch_ns.take() else {
+            return;
+        };
+        for (kind, sum) in PieceKind::ALL.into_iter().zip(&mut self.sums) {
+            let (dur_ns, pieces) = std::mem::take(sum);
+            if pieces > 0 {
+                self.out.push(Row {
+                    start_ns,
+                    dur_ns,
+                    kind,
+                    of: Of::Pieces(pieces),
+                    inferred: None,
+                });
+            }
         }
     }
 }
@@ -101,10 +141,14 @@ mod tests {
             let mut now_ns = 0;
             let mut path = Vec::new();
             for (segment, (dur_ns, kind)) in durs.iter().enumerate() {
-                path.push(Piece { start_ns: now_ns, segment: segment as u32, kind: PieceKind::ALL[*kind], inferred: None });
+                path.push(Piece { start_ns: now_ns, dur_ns: *dur_ns, segment: segment as u32, lane: 0, kind: PieceKind::ALL[*kind], inferred: None });
                 now_ns += dur_ns;
             }
-            let rows = condense(&path, now_ns, limit);
+            let mut longest = Longest::new(limit);
+            path.iter().for_each(|piece| longest.add(piece));
+            let mut rows = longest.into_rows();
+            path.iter().for_each(|piece| rows.add(piece));
+            let rows = rows.finish();
             for kind in PieceKind::ALL {
                 let expected: i64 = durs.iter().filter(|d| PieceKind::ALL[d.1] == kind).map(|d| d.0).sum();
                 prop_assert_eq!(rows.iter().filter(|row| row.kind == kind).map(|row| row.dur_ns).sum::<i64>(), expected);

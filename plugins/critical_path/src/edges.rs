@@ -1,5 +1,6 @@
 //! Dependencies as recorded: pairs of ids, from several inputs.
 
+use trueno_analysis::lanes::{Class, LaneKind, Lanes};
 use trueno_plugin::{Input, Result, Run};
 
 /// The meaning of a dependency for the times of its two ends.
@@ -123,11 +124,16 @@ impl Read {
     }
 }
 
+/// True if rows of the run, of its window or not, lie on a device.
+pub fn has_device(run: &Lanes) -> bool {
+    run.lanes.iter().any(|lane| lane.kind == LaneKind::Device)
+}
+
 /// All dependencies that are recorded, or follow from parents and correlations alone.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn read(run: &mut Run) -> Result<Read> {
+pub fn read(run: &mut Run, run_lanes: &Lanes) -> Result<Read> {
     let mut read = Read::default();
     let mut out = Vec::new();
     let table = run.table(EDGES.name())?;
@@ -147,11 +153,31 @@ pub fn read(run: &mut Run) -> Result<Read> {
             None => read.unknown_kinds += 1,
         }
     }
-    for (input, kind) in [
-        (TASKS, DependencyKind::Spawns),
-        (KERNEL_LAUNCHES, DependencyKind::Launches),
-        (TRANSFER_LAUNCHES, DependencyKind::Launches),
+    // What no row can belong to is not asked for: a query reads whole tables to find nothing.
+    let has_class = |class: Class| {
+        run_lanes
+            .labels
+            .all()
+            .iter()
+            .any(|label| label.class == class)
+    };
+    let launches = has_class(Class::Call) && has_device(run_lanes);
+    for (input, kind, is_there) in [
+        (TASKS, DependencyKind::Spawns, has_class(Class::Task)),
+        (
+            KERNEL_LAUNCHES,
+            DependencyKind::Launches,
+            launches && has_class(Class::Kernel),
+        ),
+        (
+            TRANSFER_LAUNCHES,
+            DependencyKind::Launches,
+            launches && has_class(Class::Transfer),
+        ),
     ] {
+        if !is_there {
+            continue;
+        }
         let table = run.table(input.name())?;
         let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
         out.extend((0..table.rows()).map(|row| Edge {
@@ -161,15 +187,17 @@ pub fn read(run: &mut Run) -> Result<Read> {
             implied: true,
         }));
     }
-    let table = run.table(BLOCKING.name())?;
-    let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-    let is_stated = table.bool("is_stated")?;
-    let blocking = (0..table.rows()).map(|row| Blocking {
-        copy: from.value(row),
-        call: to.value(row),
-        is_stated: is_stated.value(row),
-    });
-    read.blocking = blocking.collect();
+    if launches && has_class(Class::Transfer) {
+        let table = run.table(BLOCKING.name())?;
+        let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+        let is_stated = table.bool("is_stated")?;
+        let blocking = (0..table.rows()).map(|row| Blocking {
+            copy: from.value(row),
+            call: to.value(row),
+            is_stated: is_stated.value(row),
+        });
+        read.blocking = blocking.collect();
+    }
     read.add(&out);
     Ok(read)
 }

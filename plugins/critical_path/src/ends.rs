@@ -33,6 +33,10 @@ type Key = (i64, Reverse<i64>, bool);
 /// The segment that the path ends with; `None` in a run without any.
 pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
     let first = &graph.segments.lane_first;
+    let mut lanes = (0..connected.len()).filter(|lane| first[*lane] < first[lane + 1]);
+    if let (Some(only), None) = (lanes.next(), lanes.next()) {
+        return Some(first[only + 1] - 1);
+    }
     let mut groups: BTreeMap<usize, (u64, Vec<usize>)> = BTreeMap::new();
     for (lane, group) in connected.iter().enumerate() {
         let group = groups.entry(*group).or_default();
@@ -114,22 +118,21 @@ fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_n
     sum_ns
 }
 
-/// For each lane a number that it shares with all lanes it has to do with, directly or not.
-pub fn connected(graph: &Graph<'_>) -> Vec<usize> {
+/// For each lane a number that it shares with all lanes it has to do with, directly or not. `edges` are target and
+/// source of all dependencies, in the order of targets.
+pub fn connected(graph: &Graph<'_>, edges: impl Iterator<Item = (u32, u32)>) -> Vec<usize> {
     let lanes = graph.run.lanes.len();
     let mut sets = petgraph::unionfind::UnionFind::<usize>::new(lanes);
-    for lane in 0..lanes {
-        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
-        let mut others: Vec<usize> = Vec::new();
-        for segment in of_lane {
-            for &source in graph.sources(segment) {
-                let other = graph.segments.lane(source);
-                if other != lane && !others.contains(&other) {
-                    others.push(other);
-                }
-            }
+    let mut known: Vec<usize> = Vec::new();
+    let mut lane = 0;
+    for (target, source) in edges {
+        while graph.segments.lane_first[lane + 1] <= target {
+            lane += 1;
+            known.clear();
         }
-        for other in others {
+        let other = graph.segments.lane(source);
+        if other != lane && !known.contains(&other) {
+            known.push(other);
             sets.union(lane, other);
         }
     }

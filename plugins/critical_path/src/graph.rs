@@ -54,7 +54,9 @@ pub struct Graph<'a> {
     pub run: &'a Lanes,
     /// The nodes.
     pub segments: Segments,
-    /// For each segment, where its dependencies begin in the two lists below.
+    /// The segments that have dependencies: most have none.
+    targets: RankBitmap,
+    /// For each of these by rank, where its dependencies begin in the two lists below.
     first_in: Vec<u32>,
     sources: Vec<u32>,
     kinds: Vec<DependencyKind>,
@@ -64,7 +66,7 @@ pub struct Graph<'a> {
     let_go: Vec<u32>,
     /// Target and source of dependencies that are inferred.
     inferred: FastMap<(u32, u32), Rule>,
-    /// For each segment the place of its binding dependency, [`LANE`] or [`FREE`].
+    /// For each of the targets by rank, the place of its binding dependency or [`LANE`].
     binding: Vec<u32>,
     /// Last segment of the path; see [`ends`](crate::ends).
     last: Option<u32>,
@@ -75,8 +77,6 @@ pub struct Graph<'a> {
 
 /// Bound by the segment before it on its lane.
 const LANE: u32 = u32::MAX;
-/// Bound by nothing.
-const FREE: u32 = u32::MAX - 1;
 
 impl<'a> Graph<'a> {
     /// Builds the graph. `dependencies` are those the segments were cut for.
@@ -97,6 +97,7 @@ impl<'a> Graph<'a> {
         let mut graph = Self {
             run,
             segments,
+            targets: RankBitmap::default(),
             first_in: Vec::new(),
             sources: Vec::new(),
             kinds: Vec::new(),
@@ -123,33 +124,30 @@ impl<'a> Graph<'a> {
             edges.retain(|edge| graph.let_go.binary_search(&edge.3).is_err());
             graph.set_edges(&edges);
         }
-        graph.kept = RankBitmap::new(graph.segments.len(), &graph.sources, &graph.order);
-        graph.bind();
-        graph.connected = ends::connected(&graph);
+        let lasts = graph.order.iter().map(|stretch| stretch.end - 1);
+        let kept = graph.sources.iter().copied().chain(lasts);
+        graph.kept = RankBitmap::new(graph.segments.len(), kept);
+        graph.bind(&edges);
+        graph.connected = ends::connected(&graph, edges.iter().map(|edge| (edge.0, edge.1)));
+        drop(edges);
         graph.last = ends::last(&graph, &graph.connected);
         graph
     }
 
-    /// Finds the binding predecessor of every segment.
+    /// Finds the binding predecessor of every segment that has dependencies.
     ///
     /// Of several with the same release time, work before waits; then the lane, then the
     /// dependencies in the order of [`DependencyKind`]; then the lane that comes first.
-    fn bind(&mut self) {
-        let mut binding = Vec::with_capacity(self.segments.len());
-        for lane in 0..self.segments.lane_first.len() - 1 {
-            let (first, last) = (
-                self.segments.lane_first[lane],
-                self.segments.lane_first[lane + 1],
-            );
-            for segment in first..last {
-                let before = self.lane_before(segment, lane);
-                let edges = self.first_source(segment)..self.first_source(segment + 1);
-                binding.push(match (before, edges.is_empty()) {
-                    (None, true) => FREE,
-                    (Some(_), true) => LANE,
-                    _ => self.latest(before.map(|source| (source, lane)), edges),
-                });
-            }
+    fn bind(&mut self, edges: &[(u32, u32, DependencyKind, u32)]) {
+        let mut binding = Vec::with_capacity(self.targets.len());
+        let mut first = 0;
+        for of_target in edges.chunk_by(|a, b| a.0 == b.0) {
+            let target = of_target[0].0;
+            let lane = self.segments.lane(target);
+            let before = self.lane_before(target, lane);
+            let last = first + of_target.len();
+            binding.push(self.latest(before.map(|source| (source, lane)), first..last));
+            first = last;
         }
         self.binding = binding;
     }
@@ -179,17 +177,19 @@ impl<'a> Graph<'a> {
             (preferred(source, lane, rank), edge as u32)
         });
         let best = lane.into_iter().chain(linked).max();
-        best.map_or(FREE, |best| best.1)
+        best.map_or(LANE, |best| best.1)
     }
 
     /// Takes dependencies sorted by target.
     fn set_edges(&mut self, edges: &[(u32, u32, DependencyKind, u32)]) {
-        self.first_in = vec![0; self.segments.len() + 1];
-        for &(target, ..) in edges {
-            self.first_in[target as usize + 1] += 1;
-        }
-        for i in 1..self.first_in.len() {
-            self.first_in[i] += self.first_in[i - 1];
+        self.targets = RankBitmap::new(self.segments.len(), edges.iter().map(|edge| edge.0));
+        let of_targets = edges.chunk_by(|a, b| a.0 == b.0);
+        let mut first = 0;
+        self.first_in = Vec::with_capacity(self.targets.len() + 1);
+        self.first_in.push(0);
+        for of_target in of_targets {
+            first += of_target.len() as u32;
+            self.first_in.push(first);
         }
         self.sources = edges.iter().map(|edge| edge.1).collect();
         self.kinds = edges.iter().map(|edge| edge.2).collect();
@@ -231,9 +231,23 @@ impl<'a> Graph<'a> {
         self.connected[lane] == self.connected[other]
     }
 
-    /// Index of a segment's first source among those of all segments.
-    pub(crate) fn first_source(&self, segment: u32) -> usize {
-        self.first_in[segment as usize] as usize
+    /// The segments that have dependencies: all others follow only the one before on their lane.
+    #[inline]
+    pub fn targets(&self) -> &RankBitmap {
+        &self.targets
+    }
+
+    /// Places of a segment's dependencies among those of all.
+    #[inline]
+    pub(crate) fn edges(&self, segment: u32) -> Range<usize> {
+        self.targets
+            .rank(segment)
+            .map_or(0..0, |rank| self.edges_of(rank))
+    }
+
+    #[inline]
+    fn edges_of(&self, rank: usize) -> Range<usize> {
+        self.first_in[rank] as usize..self.first_in[rank + 1] as usize
     }
 
     /// Segments in an order that respects all edges, as stretches of lanes.
@@ -250,8 +264,7 @@ impl<'a> Graph<'a> {
     /// Sources of the dependencies of a segment.
     #[inline]
     pub fn sources(&self, segment: u32) -> &[u32] {
-        &self.sources
-            [self.first_in[segment as usize] as usize..self.first_in[segment as usize + 1] as usize]
+        &self.sources[self.edges(segment)]
     }
 
     /// The segment before on the same lane.
@@ -295,8 +308,8 @@ impl<'a> Graph<'a> {
     /// The predecessor of a segment with the latest release time.
     #[inline]
     pub fn binding(&self, segment: u32, lane: usize) -> Option<Binding> {
-        let (source, link) = match self.binding[segment as usize] {
-            FREE => return None,
+        let rank = self.targets.rank(segment);
+        let (source, link) = match rank.map_or(LANE, |rank| self.binding[rank]) {
             LANE => (self.lane_before(segment, lane)?, Link::Lane),
             edge => {
                 let edge = edge as usize;
@@ -314,9 +327,8 @@ impl<'a> Graph<'a> {
     /// The dependencies of a segment, without the order of its lane.
     #[inline]
     pub fn dependencies(&self, segment: u32) -> impl Iterator<Item = (u32, Link)> {
-        let first = self.first_source(segment);
-        let linked = self.sources(segment).iter().enumerate();
-        linked.map(move |(i, &source)| (source, Link::Dependency(self.kinds[first + i])))
+        let edges = self.edges(segment);
+        edges.map(|edge| (self.sources[edge], Link::Dependency(self.kinds[edge])))
     }
 
     /// All predecessors of a segment.
@@ -336,7 +348,7 @@ impl<'a> Graph<'a> {
     /// True if a recorded call, or other work, put a segment on its stream.
     #[inline]
     pub fn is_launched(&self, segment: u32) -> bool {
-        let kinds = &self.kinds[self.first_source(segment)..self.first_source(segment + 1)];
+        let kinds = &self.kinds[self.edges(segment)];
         let begins = |kind: &DependencyKind| {
             matches!(kind, DependencyKind::Launches | DependencyKind::Spawns)
         };

@@ -17,6 +17,7 @@
 pub mod at_roof;
 pub mod background;
 pub mod blocking_calls;
+pub mod chains;
 pub mod clock_skew;
 pub mod condense;
 mod cutter;
@@ -32,9 +33,11 @@ pub mod host_waits;
 pub mod inferred;
 pub mod iterations;
 mod lag_kind;
+mod least;
 pub mod opportunity;
 pub mod order;
 pub mod ownership;
+pub mod path_sums;
 pub mod path_time_by_name;
 mod predict;
 pub mod rank_bitmap;
@@ -136,11 +139,14 @@ impl Plugin for CriticalPath {
         let mut lanes = lanes::load(run)?;
         let cut = window::cut(&mut lanes);
         window::waits_inside(&mut lanes);
-        let mut read = edges::read(run)?;
-        let waits = waits::waits(run, lanes.origin_ns)?;
-        let recorded = waits::recorded(run, lanes.origin_ns)?;
-        let legacy = waits::legacy(run)?;
-        let launched = waits::Launched::read(run, &waits, &recorded)?;
+        let mut read = edges::read(run, &lanes)?;
+        let waits = waits::Waits::read(run, &lanes, !read.edges.is_empty())?;
+        let waits::Waits {
+            waits,
+            recorded,
+            legacy,
+            launched,
+        } = waits;
         let joined = waits::joined(&mut read.edges, &recorded);
         let events = device::Events {
             recorded: &recorded,
@@ -159,40 +165,59 @@ impl Plugin for CriticalPath {
         run.check_cancelled()?;
 
         let wall_ns = lanes.wall_ns;
-        let path = walk::walk(&graph, wall_ns);
         let ownership = ownership::Ownership::new(&lanes, &dependencies.good);
         dependencies.good = Vec::new();
         if !rules.is_empty() {
             predict::predict(run, &graph, &ownership, &rules)?;
         }
-        run.emit(tables::by_kind("by_kind", &path, wall_ns))?;
-        run.emit(tables::by_name("by_name", &graph, &path, wall_ns))?;
-        run.emit(tables::by_category(&graph, &path, wall_ns))?;
+        let chains = chains::Chains::new(&lanes, &ownership);
+        drop(ownership);
+        let path = walk::walk(&graph, wall_ns);
+        let mut sums = path_sums::PathSums::new(&graph);
+        let mut times = path_time_by_name::PathTimes::new(&graph, &chains);
+        let mut longest = condense::Longest::new(options.path_rows);
+        let mut iterations = iterations::Iterations::new(&lanes);
+        let is_one = lanes.lanes.len() < 2;
+        let mut serial = (!is_one).then(|| serial_work::SerialWork::new(&graph));
+        path.each(|piece| {
+            sums.add(&piece);
+            times.add(&piece);
+            longest.add(&piece);
+            iterations.add(&piece);
+            if let Some(serial) = &mut serial {
+                serial.add(&piece);
+            }
+        });
+        run.emit(tables::by_kind("by_kind", &sums, wall_ns))?;
+        run.emit(tables::by_name("by_name", &graph, &sums, wall_ns))?;
+        run.emit(tables::by_category(&graph, &sums, wall_ns))?;
         let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
         let names = options.opportunity_names.min(names.max(MIN_NAMES));
-        let opportunities = opportunity::opportunities(&graph, &ownership, &path, names);
+        let by_name = times.by_name();
+        let opportunities = opportunity::opportunities(&graph, &chains, &sums, by_name, names);
         if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
-            let gains = at_roof::gains(&graph, &ownership, &named, &opportunities, names);
+            let gains = at_roof::gains(&graph, &chains, &named, &opportunities, names);
             run.emit(tables::at_roof(&gains, wall_ns))?;
         }
-        drop(ownership);
+        drop(chains);
         run.emit(tables::opportunity(&opportunities, wall_ns))?;
         run.check_cancelled()?;
-        let iterations = iterations::iterations(&graph, &path);
+        let iterations = iterations.finish();
         if !iterations.is_empty() {
             run.emit(tables::by_iteration(&graph, &iterations))?;
         }
-        if lanes.lanes.len() > 1 {
-            run.emit(tables::serial_work(
-                &graph,
-                &serial_work::serial_work(&graph, &path),
-            ))?;
+        if let Some(serial) = serial {
+            run.emit(tables::serial_work(&graph, &serial.finish()))?;
         }
-        run.emit(tables::path(&graph, &path, options.path_rows))?;
-        let path_inferred = walk::inferred_ns(&path, wall_ns);
+        let path_inferred = sums.inferred_ns;
+        let mut rows = longest.into_rows();
+        path.each(|piece| rows.add(&piece));
+        run.emit(tables::path(&graph, &rows.finish()))?;
         drop(path);
-        let slack = slack::slack(&graph);
-        let (slack, by_name, spans) = tables::slack(&graph, &slack, options.slack_rows);
+        let background = background::background(&graph);
+        let least = slack::least_of_spans(&graph);
+        drop(graph);
+        let (slack, by_name, spans) = tables::slack(&lanes, least, options.slack_rows);
         run.emit(by_name)?;
         run.emit(slack)?;
 
@@ -205,7 +230,7 @@ impl Plugin for CriticalPath {
             skews: &skews,
             path: &path_inferred,
             opportunities: &opportunities,
-            background: background::background(&graph),
+            background,
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
             is_part: lanes.is_part,

@@ -1,20 +1,19 @@
 //! Gains end to end of less time of a name or of a kind of lag.
 //!
 //! For each name with time on the path the graph is re-timed with 90 %, 50 % and 0 % of the time of its
-//! intervals and of all that belongs to them ([`Ownership`]). A name without time on the path gains
+//! intervals and of all that belongs to them ([`Chains`]). A name without time on the path gains
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
 
-use std::collections::BTreeMap;
-
 use trueno_analysis::lanes::Class;
 
+use crate::chains::Chains;
 use crate::graph::Graph;
-use crate::ownership::{Own, Ownership};
-use crate::path_time_by_name::{PathTime, path_time_by_name};
+use crate::path_sums::PathSums;
+use crate::path_time_by_name::PathTime;
 use crate::rule::{scaled, stretched};
 use crate::schedule::{Scenario, walls_ns};
-use crate::walk::{Piece, PieceKind, durations};
+use crate::walk::PieceKind;
 
 /// Remaining share of the time in each of the three columns.
 pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
@@ -39,32 +38,27 @@ pub struct Opportunity {
 /// names with the most time, and of all kinds.
 pub fn opportunities(
     graph: &Graph<'_>,
-    ownership: &Ownership,
-    path: &[Piece],
+    chains: &Chains,
+    path: &PathSums<'_>,
+    names: Vec<PathTime>,
     limit: usize,
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
     let mut kept_ns = Vec::new();
-    for (rank, row) in path_time_by_name(graph, ownership, path)
-        .into_iter()
-        .enumerate()
-    {
+    for (rank, row) in names.into_iter().enumerate() {
         let PathTime {
             name,
             path_ns,
             own_ns,
         } = row;
         let gains = (rank < limit).then(|| {
-            let covered = covered(graph, ownership, name);
-            gains(
+            let covered = covered(graph, chains, name);
+            let of_name = OfName {
                 graph,
-                &OfName {
-                    graph,
-                    ownership,
-                    covered,
-                },
-                &mut kept_ns,
-            )
+                chains,
+                covered,
+            };
+            gains(graph, &of_name, &mut kept_ns)
         });
         out.push(Opportunity {
             name: graph.run.texts.text(name).to_owned(),
@@ -74,7 +68,11 @@ pub fn opportunities(
             is_bounded: gains == Some(None),
         });
     }
-    for (kind, path_ns) in lags(graph, path) {
+    for (kind, (path_ns, _)) in path.by_kind() {
+        // Transfers are work, and also go by their directions.
+        if kind == PieceKind::Work {
+            continue;
+        }
         let gains_ns = gains(graph, &OfLag { graph, kind }, &mut kept_ns);
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
@@ -103,35 +101,17 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// Kinds of lag on the path and how long they are there.
-fn lags(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<PieceKind, i64> {
-    let mut out = BTreeMap::new();
-    for (piece, dur_ns) in durations(path, graph.run.wall_ns) {
-        // Transfers are work, and also go by their directions.
-        if piece.kind != PieceKind::Work {
-            *out.entry(piece.kind).or_default() += dur_ns;
-        }
-    }
-    out
-}
-
-/// Intervals of a name, and all that belongs to them.
-fn covered(graph: &Graph<'_>, ownership: &Ownership, name: u32) -> Vec<bool> {
-    ownership.inherit(false, |number| {
-        let place = ownership.place(number);
-        let span = &graph.run.lanes[place.lane as usize].spans[place.index as usize];
-        let label = graph.run.labels.get(span.label);
-        match label.class {
-            Class::Wait => Own::Alone,
-            _ if label.name == name => Own::Has(true),
-            _ => Own::Inherits,
-        }
+/// By chain, true if it has intervals of a name, or what belongs to them.
+fn covered(graph: &Graph<'_>, chains: &Chains, name: u32) -> Vec<bool> {
+    chains.inherit(false, |label, around| {
+        let label = graph.run.labels.get(label);
+        label.class != Class::Wait && (label.name == name || around)
     })
 }
 
 struct OfName<'a> {
     graph: &'a Graph<'a>,
-    ownership: &'a Ownership,
+    chains: &'a Chains,
     covered: Vec<bool>,
 }
 
@@ -139,7 +119,7 @@ impl Scenario<3> for OfName<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 3] {
         let span = self.graph.segments.span[segment as usize];
-        if self.covered[(self.ownership.first(lane) + span) as usize] {
+        if self.covered[self.chains.get(lane, span) as usize] {
             let (start_ns, end_ns) = self.graph.needs_ns(segment);
             LEFT.map(|left| stretched(start_ns, end_ns, left))
         } else {

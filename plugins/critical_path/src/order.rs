@@ -40,13 +40,19 @@ pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
                 (graph.segments.start_ns[segment as usize], segment)
             });
             let lane = earliest.unwrap_or(stuck);
-            let_go.push(graph.first_source(reached[lane]) + met[lane]);
+            let_go.push(graph.edges(reached[lane]).start + met[lane]);
             met[lane] += 1;
             ready.push_back(lane);
             continue;
         };
         let begin = reached[lane];
         'lane: while reached[lane] < first[lane + 1] {
+            let target = graph.targets().next(reached[lane], first[lane + 1]);
+            let Some(target) = target else {
+                reached[lane] = first[lane + 1];
+                break;
+            };
+            reached[lane] = target;
             let sources = graph.sources(reached[lane]);
             while let Some(&source) = sources.get(met[lane]) {
                 let other = graph.segments.lane(source);

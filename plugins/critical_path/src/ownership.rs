@@ -134,19 +134,6 @@ impl Ownership {
     ///
     /// `own` says what an interval has itself, and whether it may take its owner's.
     pub fn inherit<T: Copy>(&self, none: T, own: impl Fn(u32) -> Own<T>) -> Vec<T> {
-        self.gather(none, own, |own, _| own)
-    }
-
-    /// Gives every interval what it has itself joined to the value of what it belongs to; where one of them is
-    /// missing the other, or else `none`.
-    ///
-    /// `join` takes the interval's own value first.
-    pub fn gather<T: Copy, U: Copy>(
-        &self,
-        none: U,
-        own: impl Fn(u32) -> Own<T>,
-        mut join: impl FnMut(T, U) -> U,
-    ) -> Vec<U> {
         let mut out = vec![none; self.len()];
         let mut is_done = vec![false; self.len()];
         let mut chain: Vec<(u32, Option<T>)> = Vec::new();
@@ -159,9 +146,8 @@ impl Ownership {
                         // A circle of spawns at one instant: its members have what any of them has.
                         Some(first) => chain[first..]
                             .iter()
-                            .rev()
-                            .filter_map(|(_, own)| *own)
-                            .fold(none, |value, own| join(own, value)),
+                            .find_map(|(_, own)| *own)
+                            .unwrap_or(none),
                     };
                 }
                 is_done[at as usize] = true;
@@ -176,7 +162,7 @@ impl Ownership {
                 }
             };
             while let Some((at, own)) = chain.pop() {
-                value = own.map_or(value, |own| join(own, value));
+                value = own.unwrap_or(value);
                 out[at as usize] = value;
             }
         }

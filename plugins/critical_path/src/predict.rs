@@ -4,11 +4,12 @@ use trueno_plugin::{Finding, Result, Run, Severity};
 
 use crate::graph::Graph;
 use crate::ownership::Ownership;
+use crate::path_sums::PathSums;
 use crate::rule::Rule;
 use crate::schedule::{retime, wall_ns, walls_ns};
 use crate::suggestions;
 use crate::tables::{self, Prediction};
-use crate::walk::walk_back;
+use crate::walk::Path;
 use crate::what_if::{Assumption, Predicted};
 
 /// Emits what each rule would do alone, what all would do together, and the path then.
@@ -56,7 +57,8 @@ pub fn predict(
             scenario: &all,
             free_ns: &free_ns,
         };
-        let path = walk_back(graph, &timing, wall_ns, timing.last());
+        let mut path = PathSums::new(graph);
+        Path::new(graph, &timing, wall_ns, timing.last()).each(|piece| path.add(&piece));
         run.emit(tables::by_kind("what_if_by_kind", &path, wall_ns))?;
         run.emit(tables::by_name("what_if_by_name", graph, &path, wall_ns))?;
     }

@@ -1,12 +1,9 @@
-//! Ranks in a bitmap: the segments that anything but the next of their lane looks back at, numbered in their order.
+//! Ranks in a bitmap: some of the segments, numbered in their order.
 //!
-//! A re-timing needs the release time of a segment for the segment after it, at once, and for those
-//! that depend on it, later. In a large run few segments have dependents: only their times are kept.
+//! Most segments follow the one before on their lane and nothing else, and nothing but the next looks back at them. What
+//! is only there for the others is stored by rank.
 
-use std::ops::Range;
-
-/// A bit for each segment, set for sources of dependencies and ends of stretches, and how many are set before each
-/// word of bits.
+/// A bit for each segment, and how many are set before each word of bits.
 #[derive(Debug, Default)]
 pub struct RankBitmap {
     words: Vec<u64>,
@@ -15,11 +12,10 @@ pub struct RankBitmap {
 }
 
 impl RankBitmap {
-    /// Marks, of `segments` segments, the `sources` and the last of each of the stretches.
-    pub fn new(segments: usize, sources: &[u32], order: &[Range<u32>]) -> Self {
+    /// Sets some bits of `segments`.
+    pub fn new(segments: usize, set: impl IntoIterator<Item = u32>) -> Self {
         let mut words = vec![0_u64; segments.div_ceil(64)];
-        let ends = order.iter().filter_map(|stretch| stretch.clone().last());
-        for segment in sources.iter().copied().chain(ends) {
+        for segment in set {
             words[segment as usize / 64] |= 1 << (segment % 64);
         }
         let mut len = 0;
@@ -45,13 +41,51 @@ impl RankBitmap {
         self.len == 0
     }
 
-    /// The number of a segment among those that are kept.
+    /// True if the bit of a segment is set.
+    #[inline]
+    pub fn contains(&self, segment: u32) -> bool {
+        self.words[segment as usize / 64] >> (segment % 64) & 1 == 1
+    }
+
+    /// The number of set bits before that of a segment, if that is set.
     #[inline]
     pub fn rank(&self, segment: u32) -> Option<usize> {
         let (word, bit) = (segment as usize / 64, segment % 64);
         let bits = self.words[word];
-        let below = bits & ((1 << bit) - 1);
-        (bits >> bit & 1 == 1).then(|| (self.before[word] + below.count_ones()) as usize)
+        (bits >> bit & 1 == 1).then(|| {
+            let below = bits & ((1 << bit) - 1);
+            (self.before[word] + below.count_ones()) as usize
+        })
+    }
+
+    /// The first set bit from a segment on, if there is one before `end`.
+    #[inline]
+    pub fn next(&self, segment: u32, end: u32) -> Option<u32> {
+        let mut word = segment as usize / 64;
+        let mut bits = self.words.get(word)? & (u64::MAX << (segment % 64));
+        while bits == 0 {
+            word += 1;
+            if word * 64 >= end as usize {
+                return None;
+            }
+            bits = *self.words.get(word)?;
+        }
+        Some(word as u32 * 64 + bits.trailing_zeros()).filter(|found| *found < end)
+    }
+
+    /// The last set bit up to a segment, if there is one from `begin` on.
+    #[inline]
+    pub fn last(&self, segment: u32, begin: u32) -> Option<u32> {
+        let mut word = segment as usize / 64;
+        let mut bits = self.words.get(word)? & (u64::MAX >> (63 - segment % 64));
+        while bits == 0 {
+            if word * 64 <= begin as usize {
+                return None;
+            }
+            word -= 1;
+            bits = self.words[word];
+        }
+        Some(word as u32 * 64 + 63 - bits.leading_zeros()).filter(|found| *found >= begin)
     }
 }
 
@@ -65,19 +99,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_count_what_is_kept_before(
-            sources in prop::collection::vec(0_u32..300, 0..60),
-            cuts in prop::collection::btree_set(1_u32..300, 0..20),
-        ) {
-            let starts = std::iter::once(0).chain(cuts.iter().copied());
-            let ends = cuts.iter().copied().chain([300]);
-            let order: Vec<_> = starts.zip(ends.clone()).map(|(start, end)| start..end).collect();
-            let kept = RankBitmap::new(300, &sources, &order);
-            let all: BTreeSet<u32> = sources.into_iter().chain(ends.map(|end| end - 1)).collect();
-            prop_assert_eq!(kept.len(), all.len());
+        fn bits_are_found_and_counted(set in prop::collection::btree_set(0_u32..300, 0..60), begin in 0_u32..300, end in 0_u32..=300) {
+            let bits = RankBitmap::new(300, set.iter().copied());
+            prop_assert_eq!(bits.len(), set.len());
             for segment in 0..300 {
-                let place = all.contains(&segment).then(|| all.range(..segment).count());
-                prop_assert_eq!(kept.rank(segment), place);
+                prop_assert_eq!(bits.contains(segment), set.contains(&segment));
+                let rank = set.contains(&segment).then(|| set.range(..segment).count());
+                prop_assert_eq!(bits.rank(segment), rank);
+                let all: &BTreeSet<u32> = &set;
+                let next = all.range(segment..).next().copied();
+                prop_assert_eq!(bits.next(segment, end), next.filter(|found| *found < end));
+                let last = all.range(..=segment).next_back().copied();
+                prop_assert_eq!(bits.last(segment, begin), last.filter(|found| *found >= begin));
             }
         }
     }

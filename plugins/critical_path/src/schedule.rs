@@ -38,23 +38,51 @@ pub fn retime_kept<const K: usize>(
     scenario: &impl Scenario<K>,
     kept_ns: &mut Vec<[i64; K]>,
 ) {
-    let kept = graph.kept();
+    let (kept, segments) = (graph.kept(), &graph.segments);
     kept_ns.resize(kept.len(), [0; K]);
     for stretch in graph.order() {
-        let lane = graph.segments.lane(stretch.start);
+        let lane = segments.lane(stretch.start);
         let before = graph.lane_before(stretch.start, lane);
         let mut before_ns =
             before.map_or([0; K], |segment| kept_release_ns(graph, kept_ns, segment));
         for segment in stretch.clone() {
-            let of = |source: u32, link: Link| match link {
-                Link::Lane => before_ns,
-                Link::Dependency(_) => kept_release_ns(graph, kept_ns, source),
+            let start_ns = if graph.targets().contains(segment) {
+                let of = |source: u32, link: Link| match link {
+                    Link::Lane => before_ns,
+                    Link::Dependency(_) => kept_release_ns(graph, kept_ns, source),
+                };
+                begin(graph, scenario, of, segment, lane)
+            } else {
+                begin_after(graph, scenario, before_ns, segment, lane)
             };
-            let start_ns = begin(graph, scenario, of, segment, lane);
             before_ns = add(start_ns, needed(graph, scenario, segment, lane));
-            if let Some(place) = kept.rank(segment) {
+            if kept.contains(segment)
+                && let Some(place) = kept.rank(segment)
+            {
                 kept_ns[place] = before_ns;
             }
+        }
+    }
+}
+
+/// Start of a segment that nothing but the one before on its lane has to let go.
+#[inline]
+fn begin_after<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    before_ns: [i64; K],
+    segment: u32,
+    lane: usize,
+) -> [i64; K] {
+    let start_ns = graph.segments.start_ns[segment as usize];
+    let Some(source) = graph.lane_before(segment, lane) else {
+        return [start_ns; K];
+    };
+    match start_ns - graph.segments.free_ns(source as usize) {
+        0 => before_ns,
+        lag_ns => {
+            let kind = lag_kind::lag_kind(graph, source, Link::Lane, segment, lane);
+            add(before_ns, scenario.lag_ns(kind, lag_ns))
         }
     }
 }

@@ -6,37 +6,56 @@ use std::collections::{BTreeMap, BinaryHeap};
 use trueno_analysis::lanes::Class;
 
 use crate::graph::Graph;
-use crate::walk::{Piece, PieceKind, durations};
+use crate::walk::{Piece, PieceKind};
 
 /// Time on the path, by label, in which no other lane did anything but wait.
-pub fn serial_work(graph: &Graph<'_>, path: &[Piece]) -> BTreeMap<u32, i64> {
-    let mut out = BTreeMap::new();
-    let stretches = stretches(graph);
-    let mut at = 0;
-    for (piece, dur_ns) in durations(path, graph.run.wall_ns) {
-        let end_ns = piece.start_ns + dur_ns;
-        if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
-            continue;
-        }
-        let lane = graph.segments.lane(piece.segment);
-        while stretches
-            .get(at)
-            .is_some_and(|s| s.end_ns <= piece.start_ns)
-        {
-            at += 1;
-        }
-        let mut ns = 0;
-        for stretch in stretches[at..].iter().take_while(|s| s.start_ns < end_ns) {
-            if stretch.lane == lane {
-                ns += stretch.end_ns.min(end_ns) - stretch.start_ns.max(piece.start_ns);
-            }
-        }
-        if ns > 0 {
-            let label = graph.span(piece.segment, lane).label;
-            *out.entry(label).or_default() += ns;
+pub struct SerialWork<'g> {
+    graph: &'g Graph<'g>,
+    stretches: Vec<Stretch>,
+    at: usize,
+    by_label: BTreeMap<u32, i64>,
+}
+
+impl<'g> SerialWork<'g> {
+    /// Of no pieces so far.
+    pub fn new(graph: &'g Graph<'g>) -> Self {
+        Self {
+            graph,
+            stretches: stretches(graph),
+            at: 0,
+            by_label: BTreeMap::new(),
         }
     }
-    out
+
+    /// Takes in a piece of the path, in the order of time.
+    pub fn add(&mut self, piece: &Piece) {
+        if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
+            return;
+        }
+        let end_ns = piece.start_ns + piece.dur_ns;
+        let rest = &self.stretches[self.at..];
+        self.at += rest
+            .iter()
+            .take_while(|s| s.end_ns <= piece.start_ns)
+            .count();
+        let lane = piece.lane as usize;
+        let meanwhile = self.stretches[self.at..].iter();
+        let alone = meanwhile
+            .take_while(|s| s.start_ns < end_ns)
+            .filter(|s| s.lane == lane);
+        let ns: i64 = alone
+            .map(|s| s.end_ns.min(end_ns) - s.start_ns.max(piece.start_ns))
+            .sum();
+        if ns > 0 {
+            let label = self.graph.span(piece.segment, lane).label;
+            *self.by_label.entry(label).or_default() += ns;
+        }
+    }
+
+    /// The sums.
+    pub fn finish(self) -> BTreeMap<u32, i64> {
+        self.by_label
+    }
 }
 
 /// A stretch in which exactly one lane was busy.

@@ -5,9 +5,10 @@
 //! which the last end of the run would still be where it was. It holds for one
 //! delay at a time.
 
+use trueno_analysis::lanes::Span;
 use trueno_analysis::sweep::{OpenIntervals, Step};
 
-use crate::graph::Graph;
+use crate::graph::{Graph, Link};
 use crate::schedule::{self, Scenario};
 use crate::walk::PieceKind;
 
@@ -42,70 +43,94 @@ pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
 
 /// Slack of every segment.
 pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
-    let segments = &graph.segments;
-    // First the latest end of each segment, then its slack.
-    let mut out = vec![last_end_ns(graph); segments.len()];
-    if let Some(last) = graph.last() {
-        // The time after it is part of the path.
-        out[last as usize] = segments.free_ns(last as usize);
-    }
-    for stretch in graph.order().iter().rev() {
-        let lane = segments.lane(stretch.start);
-        for segment in stretch.clone().rev() {
-            let late_start_ns = out[segment as usize] - graph.dur_ns(segment);
-            let mut at_latest = |source: u32, ns: i64| {
-                let latest = &mut out[source as usize];
-                *latest = (*latest).min(ns);
-            };
-            if let Some(binding) = graph.binding(segment, lane) {
-                for (source, _) in graph.predecessors(segment, lane) {
-                    let lag_ns = graph.lag_ns(segment, source, &binding);
-                    at_latest(source, late_start_ns - lag_ns);
-                }
-            }
-            out[segment as usize] = late_start_ns - segments.start_ns[segment as usize];
-        }
-    }
+    let mut out = vec![0; graph.segments.len()];
+    each_slack(graph, |segment, _, slack_ns| {
+        out[segment as usize] = slack_ns
+    });
     out
 }
 
-/// Slack of every interval of a lane: the least of its segments, or where
-/// others covered it wholly, the least of those begun within it.
-pub fn slack_of_spans(graph: &Graph<'_>, slack: &[i64], lane: usize) -> Vec<i64> {
-    let spans = &graph.run.lanes[lane].spans;
-    let mut out = vec![i64::MAX; spans.len()];
-    let first = graph.segments.lane_first[lane] as usize;
-    let last = graph.segments.lane_first[lane + 1] as usize;
-    for segment in first..last {
-        let least = &mut out[graph.segments.span[segment] as usize];
-        *least = (*least).min(slack[segment]);
+/// Slack of every interval, lane by lane: the least of its segments; [`i64::MAX`] where others covered it wholly.
+pub fn least_of_spans(graph: &Graph<'_>) -> Vec<Vec<i64>> {
+    let lanes = graph.run.lanes.iter();
+    let mut out: Vec<Vec<i64>> = lanes.map(|lane| vec![i64::MAX; lane.spans.len()]).collect();
+    each_slack(graph, |segment, lane, slack_ns| {
+        let least = &mut out[lane][graph.segments.span[segment as usize] as usize];
+        *least = (*least).min(slack_ns);
+    });
+    out
+}
+
+/// Tells the slack of every segment, from the last back. Latest ends are remembered for few: most segments have to
+/// let go only the next on their lane.
+fn each_slack(graph: &Graph<'_>, mut tell: impl FnMut(u32, usize, i64)) {
+    let (segments, kept) = (&graph.segments, graph.kept());
+    let last_ns = last_end_ns(graph);
+    let mut latest = vec![last_ns; kept.len()];
+    if let Some(place) = graph.last().and_then(|last| kept.rank(last)) {
+        // The time after it is part of the path.
+        latest[place] = graph
+            .last()
+            .map_or(0, |last| segments.free_ns(last as usize));
     }
-    // Parents come before children, so children are settled first.
-    let mut within = vec![i64::MAX; spans.len()];
+    for stretch in graph.order().iter().rev() {
+        let lane = segments.lane(stretch.start);
+        let mut late_end_ns = last_ns;
+        for segment in stretch.clone().rev() {
+            if let Some(place) = kept.rank(segment) {
+                late_end_ns = late_end_ns.min(latest[place]);
+            }
+            let start_ns = segments.start_ns[segment as usize];
+            let late_start_ns = late_end_ns - graph.dur_ns(segment);
+            tell(segment, lane, late_start_ns - start_ns);
+            late_end_ns = last_ns;
+            if !graph.targets().contains(segment) {
+                if let Some(source) = graph.lane_before(segment, lane) {
+                    let lag_ns = start_ns - segments.free_ns(source as usize);
+                    late_end_ns = late_end_ns.min(late_start_ns - lag_ns);
+                }
+            } else if let Some(binding) = graph.binding(segment, lane) {
+                for (source, link) in graph.predecessors(segment, lane) {
+                    let lag_ns = graph.lag_ns(segment, source, &binding);
+                    match (link, kept.rank(source)) {
+                        (Link::Lane, _) => late_end_ns = late_end_ns.min(late_start_ns - lag_ns),
+                        (_, Some(place)) => {
+                            latest[place] = latest[place].min(late_start_ns - lag_ns);
+                        }
+                        (_, None) => {}
+                    }
+                }
+            }
+        }
+        let before = graph.lane_before(stretch.start, lane);
+        if let Some(place) = before.and_then(|before| kept.rank(before)) {
+            latest[place] = latest[place].min(late_end_ns);
+        }
+    }
+}
+
+/// Gives intervals that others covered wholly the least slack of those begun within them.
+pub fn settle_covered(spans: &[Span], least: &mut [i64]) {
     let mut open: OpenIntervals<u32> = OpenIntervals::default();
-    let mut close = |open: &mut OpenIntervals<u32>, until_ns| {
+    // For each that is open, the least slack of those that began within it.
+    let mut within: Vec<i64> = Vec::new();
+    let mut close = |open: &mut OpenIntervals<u32>, within: &mut Vec<i64>, until_ns| {
         while let Some(step) = open.step(until_ns) {
-            if let Step::Ended(index) = step {
-                settle(index, open.innermost(), &mut out, &mut within);
+            let Step::Ended(index) = step else { continue };
+            let own = &mut least[index as usize];
+            let all = within.pop().map_or(*own, |within| within.min(*own));
+            if *own == i64::MAX {
+                *own = all;
+            }
+            if let Some(around) = within.last_mut() {
+                *around = (*around).min(all);
             }
         }
     };
     for (index, span) in (0..).zip(spans) {
-        close(&mut open, span.start_ns);
+        close(&mut open, &mut within, span.start_ns);
         open.open(span.end_ns, index);
+        within.push(i64::MAX);
     }
-    close(&mut open, i64::MAX);
-    out
-}
-
-/// An interval has ended: what it found goes to the one around it.
-fn settle(index: u32, parent: Option<u32>, out: &mut [i64], within: &mut [i64]) {
-    let index = index as usize;
-    let least = within[index].min(out[index]);
-    if out[index] == i64::MAX {
-        out[index] = least;
-    }
-    if let Some(parent) = parent {
-        within[parent as usize] = within[parent as usize].min(least);
-    }
+    close(&mut open, &mut within, i64::MAX);
 }

@@ -1,11 +1,12 @@
 //! Waits, event records and streams as recorded.
 
 use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{Class, Lanes};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Input, Result, Run};
 
 use crate::device::Legacy;
-use crate::edges::Edge;
+use crate::edges::{Edge, has_device};
 
 /// Waits for a device, a stream or an event, and when their call began.
 pub const WAITS: Input = Input::sql(
@@ -95,11 +96,51 @@ impl Recorded {
     }
 }
 
+/// All of these.
+#[derive(Default)]
+pub struct Waits {
+    /// Waits.
+    pub waits: Vec<Wait>,
+    /// Records of events.
+    pub recorded: Vec<Recorded>,
+    /// Streams that the legacy default stream orders.
+    pub legacy: Legacy,
+    /// Work whose launch is not recorded.
+    pub launched: Launched,
+}
+
+impl Waits {
+    /// Reads what may be there: in a run without waits, edges and devices nothing is asked for.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn read(run: &mut Run, lanes: &Lanes, has_edges: bool) -> Result<Self> {
+        let mut out = Self::default();
+        let has_waits = lanes
+            .labels
+            .all()
+            .iter()
+            .any(|label| label.class == Class::Wait);
+        let has_device = has_device(lanes);
+        if has_waits {
+            out.waits = waits(run, lanes.origin_ns)?;
+        }
+        if has_waits || has_edges {
+            out.recorded = recorded(run, lanes.origin_ns)?;
+        }
+        if has_device {
+            out.legacy = legacy(run)?;
+            out.launched = Launched::read(run, &out.waits, &out.recorded)?;
+        }
+        Ok(out)
+    }
+}
+
 /// All waits in order, each once, on a timeline that begins at `origin_ns`.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
+fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
     let table = run.table(WAITS.name())?;
     let (id, kind) = (table.u64("id")?, table.text("kind")?);
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
@@ -136,7 +177,7 @@ pub fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
 ///
 /// # Errors
 /// As [`waits`].
-pub fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
+fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
     let table = run.table(RECORDED.name())?;
     let (id, event) = (table.u64("id")?, table.u64("event")?);
     let called = table.i64("called_ns")?;
@@ -190,7 +231,7 @@ impl Launched {
     ///
     /// # Errors
     /// As [`waits`].
-    pub fn read(run: &mut Run, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
+    fn read(run: &mut Run, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
         let table = run.table(UNLAUNCHED.name())?;
         let (id, correlation) = (table.u64("id")?, table.u64("correlation")?);
         let mut out = Self::default();
@@ -230,7 +271,7 @@ impl Launched {
 ///
 /// # Errors
 /// As [`waits`].
-pub fn legacy(run: &mut Run) -> Result<Legacy> {
+fn legacy(run: &mut Run) -> Result<Legacy> {
     let table = run.table(STREAMS.name())?;
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
     let kind = table.text("kind")?;

@@ -55,36 +55,21 @@ impl PieceKind {
     }
 }
 
-/// One piece; it ends where the next begins, the last at the end of the window.
+/// One piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Start.
     pub start_ns: i64,
+    /// Its duration; the next piece begins where it ends, the last ends with the window.
+    pub dur_ns: i64,
     /// The segment that ran, or that was held up; [`NONE`] in a run without any.
     pub segment: u32,
+    /// The lane of the segment.
+    pub lane: u32,
     /// Its kind.
     pub kind: PieceKind,
     /// The rule that inferred the dependency by which it is on the path; `None`: that was recorded.
     pub inferred: Option<Rule>,
-}
-
-/// The pieces of a path and their durations: each ends where the next begins, the last at the end of the window.
-pub fn durations(path: &[Piece], wall_ns: i64) -> impl Iterator<Item = (&Piece, i64)> {
-    let ends = path.iter().skip(1).map(|next| next.start_ns);
-    path.iter()
-        .zip(ends.chain([wall_ns]))
-        .map(|(piece, end_ns)| (piece, end_ns - piece.start_ns))
-}
-
-/// Time on the path by the rule that inferred why, in the order of [`Rule::ALL`].
-pub fn inferred_ns(path: &[Piece], wall_ns: i64) -> [i64; Rule::ALL.len()] {
-    let mut out = [0; Rule::ALL.len()];
-    for (piece, dur_ns) in durations(path, wall_ns) {
-        if let Some(rule) = piece.inferred {
-            out[rule as usize] += dur_ns;
-        }
-    }
-    out
 }
 
 /// Measured or predicted times to walk along.
@@ -123,88 +108,189 @@ impl Timing for Graph<'_> {
 }
 
 /// The path through the window `0..wall_ns` of the run, as measured.
-pub fn walk(graph: &Graph<'_>, wall_ns: i64) -> Vec<Piece> {
-    walk_back(graph, graph, wall_ns, graph.last())
+pub fn walk<'g>(graph: &'g Graph<'g>, wall_ns: i64) -> Path<'g, Graph<'g>> {
+    Path::new(graph, graph, wall_ns, graph.last())
 }
 
-/// The path through the window `0..wall_ns`, back from a segment that runs or ran at its end, in the order of
-/// time. Pieces without duration are left out, neighbours of one interval and kind are one.
-pub fn walk_back(
-    graph: &Graph<'_>,
-    timing: &impl Timing,
+/// A path through a window.
+///
+/// Of a long run it has as many pieces as there are segments, so they are not kept: they follow from the stretches of
+/// lanes that the path goes along.
+pub struct Path<'g, T> {
+    graph: &'g Graph<'g>,
+    timing: &'g T,
     wall_ns: i64,
-    from: Option<u32>,
-) -> Vec<Piece> {
-    let segments = &graph.segments;
-    let mut path = Path {
-        until_ns: wall_ns,
-        pieces: Vec::new(),
-        inferred: None,
-    };
-    let Some(mut segment) = from else {
-        path.back_to(0, NONE, PieceKind::Gap);
-        return path.pieces;
-    };
-    let mut lane = segments.lane(segment);
-    path.back_to(timing.end_ns(segment), segment, PieceKind::Gap);
-    // Of what is left an elastic part is the wait itself.
-    path.back_to(timing.free_ns(segment), segment, PieceKind::SyncWait);
-    while path.until_ns > 0 {
-        let class = graph.run.labels.get(graph.span(segment, lane).label).class;
-        let kind = match class {
-            Class::Wait => PieceKind::SyncWait,
-            Class::Transfer => PieceKind::Transfer,
-            _ => PieceKind::Work,
-        };
-        path.back_to(timing.start_ns(segment), segment, kind);
-        let Some((source, link)) = timing.binding(segment, lane) else {
-            path.back_to(0, segment, PieceKind::Gap);
-            break;
-        };
-        let lag = lag_kind::lag_kind(graph, source, link, segment, lane);
-        path.inferred = graph
-            .inferred(segment, source)
-            .filter(|_| link != Link::Lane);
-        path.back_to(timing.free_ns(source), segment, lag);
-        if link != Link::Lane {
-            lane = segments.lane(source);
-        }
-        segment = source;
-    }
-    path.merge(graph);
-    path.pieces
+    /// In the order of time.
+    stretches: Vec<Stretch>,
 }
 
-/// Pieces so far, last first, and where the earliest of them begins.
-struct Path {
-    until_ns: i64,
-    pieces: Vec<Piece>,
-    /// Rule of the pieces to come; see [`Piece::inferred`].
-    inferred: Option<Rule>,
+/// Segments of a lane one after the other.
+struct Stretch {
+    lane: u32,
+    first: u32,
+    last: u32,
+    /// What the first of them waited for; `None`: nothing.
+    bound: Option<(u32, Link)>,
 }
 
-impl Path {
-    fn back_to(&mut self, start_ns: i64, segment: u32, kind: PieceKind) {
-        if start_ns < self.until_ns {
-            self.pieces.push(Piece {
-                start_ns,
-                segment,
-                kind,
-                inferred: self.inferred,
+impl<'g, T: Timing> Path<'g, T> {
+    /// Through the window `0..wall_ns`, back from a segment that runs or ran at its end.
+    pub fn new(graph: &'g Graph<'g>, timing: &'g T, wall_ns: i64, from: Option<u32>) -> Self {
+        let mut stretches = Vec::new();
+        let mut from = from;
+        while let Some(last) = from {
+            let lane = graph.segments.lane(last);
+            let begin = graph.segments.lane_first[lane];
+            let mut first = last;
+            let bound = loop {
+                // Between targets the path follows the lane.
+                first = graph.targets().last(first, begin).unwrap_or(begin);
+                match timing.binding(first, lane) {
+                    Some((source, Link::Lane)) => first = source,
+                    bound => break bound,
+                }
+            };
+            let lane = lane as u32;
+            stretches.push(Stretch {
+                lane,
+                first,
+                last,
+                bound,
             });
-            self.until_ns = start_ns;
+            from = bound.map(|(source, _)| source);
+            if timing.start_ns(first) <= 0 {
+                break;
+            }
+        }
+        stretches.reverse();
+        Self {
+            graph,
+            timing,
+            wall_ns,
+            stretches,
         }
     }
 
-    /// Turns to the order of time; cuts within an interval disappear.
-    fn merge(&mut self, graph: &Graph<'_>) {
-        self.pieces.reverse();
-        let segments = &graph.segments;
-        self.pieces.dedup_by(|next, piece| {
-            next.kind == piece.kind
-                && next.inferred == piece.inferred
-                && segments.span[next.segment as usize] == segments.span[piece.segment as usize]
-                && segments.lane(next.segment) == segments.lane(piece.segment)
-        });
+    /// Tells all pieces in the order of time. Pieces without duration are left out, neighbours of one interval and kind
+    /// are one.
+    pub fn each(&self, tell: impl FnMut(Piece)) {
+        let (graph, timing) = (self.graph, self.timing);
+        let mut out = Pieces {
+            graph,
+            wall_ns: self.wall_ns,
+            now_ns: 0,
+            piece: None,
+            tell,
+        };
+        for (at, stretch) in self.stretches.iter().enumerate() {
+            let lane = stretch.lane as usize;
+            let rule = |stretch: &Stretch| {
+                let (source, _) = stretch.bound?;
+                graph.inferred(stretch.first, source)
+            };
+            let next = self.stretches.get(at + 1);
+            let inferred_next = next.and_then(rule);
+            let inferred = match stretch.bound {
+                Some(_) => rule(stretch),
+                None => inferred_next.filter(|_| stretch.first == stretch.last),
+            };
+            let lag = stretch.bound.map_or(PieceKind::Gap, |(source, link)| {
+                lag_kind::lag_kind(graph, source, link, stretch.first, lane)
+            });
+            out.go_to(
+                timing.start_ns(stretch.first),
+                (stretch.first, stretch.lane),
+                lag,
+                inferred,
+            );
+            for segment in stretch.first..=stretch.last {
+                let of = (segment, stretch.lane);
+                let inferred = inferred_next.filter(|_| segment == stretch.last);
+                let start_ns = timing.start_ns(segment);
+                if start_ns > out.now_ns {
+                    let lag = lag_kind::lag_kind(graph, segment - 1, Link::Lane, segment, lane);
+                    out.go_to(start_ns, of, lag, None);
+                }
+                let free_ns = timing.free_ns(segment);
+                if free_ns > out.now_ns {
+                    let class = graph.run.labels.get(graph.span(segment, lane).label).class;
+                    let kind = match class {
+                        Class::Wait => PieceKind::SyncWait,
+                        Class::Transfer => PieceKind::Transfer,
+                        _ => PieceKind::Work,
+                    };
+                    out.go_to(free_ns, of, kind, inferred);
+                }
+            }
+        }
+        let mut of = (NONE, 0);
+        if let Some(last) = self.stretches.last() {
+            of = (last.last, last.lane);
+            // Of what is left an elastic part is the wait itself.
+            out.go_to(timing.end_ns(of.0), of, PieceKind::SyncWait, None);
+        }
+        out.go_to(self.wall_ns, of, PieceKind::Gap, None);
+        out.flush();
+    }
+
+    /// All pieces in the order of time.
+    pub fn pieces(&self) -> Vec<Piece> {
+        let mut out = Vec::new();
+        self.each(|piece| out.push(piece));
+        out
+    }
+}
+
+/// Pieces in the making, in the order of time.
+struct Pieces<'g, F> {
+    graph: &'g Graph<'g>,
+    wall_ns: i64,
+    now_ns: i64,
+    /// May go on.
+    piece: Option<Piece>,
+    tell: F,
+}
+
+impl<F: FnMut(Piece)> Pieces<'_, F> {
+    #[inline]
+    fn go_to(&mut self, end_ns: i64, of: (u32, u32), kind: PieceKind, inferred: Option<Rule>) {
+        let end_ns = end_ns.min(self.wall_ns);
+        if end_ns <= self.now_ns {
+            return;
+        }
+        let (segment, lane) = of;
+        let dur_ns = end_ns - self.now_ns;
+        let start_ns = std::mem::replace(&mut self.now_ns, end_ns);
+        let spans = &self.graph.segments.span;
+        // Cuts within an interval disappear.
+        match &mut self.piece {
+            Some(piece)
+                if piece.kind == kind
+                    && piece.lane == lane
+                    && piece.inferred == inferred
+                    && (piece.segment == segment
+                        || spans[piece.segment as usize] == spans[segment as usize]) =>
+            {
+                piece.dur_ns += dur_ns;
+            }
+            _ => {
+                self.flush();
+                self.piece = Some(Piece {
+                    start_ns,
+                    dur_ns,
+                    segment,
+                    lane,
+                    kind,
+                    inferred,
+                });
+            }
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) {
+        if let Some(piece) = self.piece.take() {
+            (self.tell)(piece);
+        }
     }
 }

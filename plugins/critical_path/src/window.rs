@@ -64,6 +64,9 @@ pub fn waits_inside(run: &mut Lanes) {
             (waits, waits && run.texts.text(label.name) == "stream_wait")
         })
         .collect();
+    if labels.iter().all(|label| !label.0) {
+        return;
+    }
     for lane in &mut run.lanes {
         lane.spans.retain(|span| !labels[span.label as usize].1);
         let spans = &mut lane.spans;

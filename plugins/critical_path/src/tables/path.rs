@@ -7,21 +7,21 @@ use trueno_analysis::lanes::Label;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::condense::{Of, condense};
+use crate::condense::{Of, Row};
 use crate::graph::Graph;
 use crate::host_waits::is_inferred;
 use crate::inferred::Rule;
+use crate::path_sums::{PathSums, Sum};
 use crate::segments::NONE;
-use crate::walk::{Piece, PieceKind, durations};
+use crate::walk::PieceKind;
 
 /// Table `path`: the pieces in the order of time; `dur_ns` adds up to the window.
 ///
 /// `seq` from 0; `kind`; `name`, `lane` and `id` of the interval that ran or
-/// was held up, `lane` alone for a gap; `start_ns`; `dur_ns`. Beyond `limit`
+/// was held up, `lane` alone for a gap; `start_ns`; `dur_ns`. Beyond the listed
 /// pieces the shorter ones stand in sums, named by their number. `inferred`: the rule that inferred the
 /// dependency by which a piece is on the path; null: it was recorded.
-pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
-    let rows = condense(path, graph.run.wall_ns, limit);
+pub fn path(graph: &Graph<'_>, rows: &[Row]) -> TableBuilder {
     let text = |number: u32| graph.run.texts.text(number).to_owned();
     let place = |of: Of| match of {
         Of::Segment(NONE) | Of::Pieces(_) => None,
@@ -59,69 +59,38 @@ pub fn path(graph: &Graph<'_>, path: &[Piece], limit: usize) -> TableBuilder {
 }
 
 /// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.
-pub fn by_kind(name: &str, path: &[Piece], wall_ns: i64) -> TableBuilder {
-    let mut sums = [(0_i64, 0_u64); PieceKind::ALL.len()];
-    for (piece, dur_ns) in durations(path, wall_ns) {
-        let sum = &mut sums[piece.kind as usize];
-        *sum = (sum.0 + dur_ns, sum.1 + 1);
-    }
-    let kinds = if path.is_empty() {
+pub fn by_kind(name: &str, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
+    let sums = path.by_kind();
+    let kinds = if sums.is_empty() {
         &[][..]
     } else {
         &PieceKind::ALL[..]
     };
+    let sum = |kind: &PieceKind| sums.get(kind).copied().unwrap_or_default();
     Table::build(name)
         .text("kind", kinds.iter().map(|kind| kind.name()))
-        .i64("dur_ns", kinds.iter().map(|kind| sums[*kind as usize].0))
+        .i64("dur_ns", kinds.iter().map(|kind| sum(kind).0))
         .f64(
             "wall_share",
-            kinds
-                .iter()
-                .map(|kind| share(sums[*kind as usize].0, wall_ns)),
+            kinds.iter().map(|kind| share(sum(kind).0, wall_ns)),
         )
-        .u64("pieces", kinds.iter().map(|kind| sums[*kind as usize].1))
+        .u64("pieces", kinds.iter().map(|kind| sum(kind).1))
 }
 
 /// Table `by_name`: the path by name, kind of piece and category, longest first.
 ///
 /// `name` and `category` are those of the interval that ran or was held up;
 /// null for gaps. `dur_ns` adds up to the window; `pieces` on the path.
-pub fn by_name(table: &str, graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> TableBuilder {
-    // By label first, which is cheap, then by what the label says.
-    let labels = graph.run.labels.all().len();
-    let mut by_label = vec![(0_i64, 0_u64); labels * PieceKind::ALL.len()];
-    let mut gap = (0_i64, 0_u64);
-    for (piece, dur_ns) in durations(path, wall_ns) {
-        let sum = if piece.kind == PieceKind::Gap {
-            &mut gap
-        } else {
-            let label = graph
-                .span(piece.segment, graph.segments.lane(piece.segment))
-                .label as usize;
-            &mut by_label[label * PieceKind::ALL.len() + piece.kind as usize]
-        };
-        *sum = (sum.0 + dur_ns, sum.1 + 1);
+pub fn by_name(table: &str, graph: &Graph<'_>, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
+    // By name, kind and category.
+    let mut sums: BTreeMap<(Option<u32>, PieceKind, Option<u32>), Sum> = BTreeMap::new();
+    for (label, kind, (ns, pieces)) in path.by_label() {
+        let Label { name, category, .. } = graph.run.labels.get(label);
+        let sum = sums.entry((Some(name), kind, Some(category))).or_default();
+        *sum = (sum.0 + ns, sum.1 + pieces);
     }
-    // By name, kind and category: nanoseconds and pieces.
-    type Row = (Option<u32>, PieceKind, Option<u32>);
-    let mut sums: BTreeMap<Row, (i64, u64)> = BTreeMap::new();
-    for (at, sum) in by_label
-        .into_iter()
-        .enumerate()
-        .filter(|(_, sum)| sum.1 > 0)
-    {
-        let Label { name, category, .. } = graph.run.labels.get((at / PieceKind::ALL.len()) as u32);
-        let total = sums
-            .entry((
-                Some(name),
-                PieceKind::ALL[at % PieceKind::ALL.len()],
-                Some(category),
-            ))
-            .or_default();
-        *total = (total.0 + sum.0, total.1 + sum.1);
-    }
-    if gap.1 > 0 {
-        sums.insert((None, PieceKind::Gap, None), gap);
+    if path.gap().1 > 0 {
+        sums.insert((None, PieceKind::Gap, None), path.gap());
     }
     let text = |number: Option<u32>| number.map(|number| graph.run.texts.text(number));
     let mut rows: Vec<_> = sums
@@ -142,30 +111,15 @@ pub fn by_name(table: &str, graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> 
 
 /// Table `by_category`: the path by category, longest first; null for gaps. `dur_ns` adds up to the
 /// window.
-pub fn by_category(graph: &Graph<'_>, path: &[Piece], wall_ns: i64) -> TableBuilder {
-    // By label first, which is cheap; the last entry is that of gaps.
-    let labels = graph.run.labels.all();
-    let mut by_label = vec![(0_i64, 0_u64); labels.len() + 1];
-    for (piece, dur_ns) in durations(path, wall_ns) {
-        let label = match piece.kind {
-            PieceKind::Gap => labels.len(),
-            _ => {
-                let lane = graph.segments.lane(piece.segment);
-                graph.span(piece.segment, lane).label as usize
-            }
-        };
-        let sum = &mut by_label[label];
-        *sum = (sum.0 + dur_ns, sum.1 + 1);
+pub fn by_category(graph: &Graph<'_>, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
+    let mut sums: BTreeMap<Option<u32>, Sum> = BTreeMap::new();
+    for (label, _, (ns, pieces)) in path.by_label() {
+        let category = graph.run.labels.get(label).category;
+        let sum = sums.entry(Some(category)).or_default();
+        *sum = (sum.0 + ns, sum.1 + pieces);
     }
-    let mut sums: BTreeMap<Option<u32>, (i64, u64)> = BTreeMap::new();
-    for (at, found) in by_label
-        .into_iter()
-        .enumerate()
-        .filter(|(_, sum)| sum.1 > 0)
-    {
-        let category = labels.get(at).map(|label| label.category);
-        let sum = sums.entry(category).or_default();
-        *sum = (sum.0 + found.0, sum.1 + found.1);
+    if path.gap().1 > 0 {
+        sums.insert(None, path.gap());
     }
     let text = |number: Option<u32>| number.map(|number| graph.run.texts.text(number));
     let mut rows: Vec<_> = sums

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::lanes::Lanes;
 use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::graph::Graph;
 use crate::host_waits::is_inferred;
-use crate::slack::slack_of_spans;
+use crate::least::Least;
+use crate::slack::settle_covered;
 
 /// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
 /// begin later without moving the last end. Least first, of equals the longer.
@@ -16,13 +17,14 @@ use crate::slack::slack_of_spans;
 ///
 /// Table `slack_by_name`: for each name and kind of row how many there are, and their least and
 /// median slack (the lower of two in the middle); names with the least median first.
+///
+/// `least` is the least slack of the segments of every interval, lane by lane ([`least_of_spans`](crate::slack::least_of_spans)).
 pub fn slack(
-    graph: &Graph<'_>,
-    slack: &[i64],
+    run: &Lanes,
+    least: Vec<Vec<i64>>,
     limit: usize,
 ) -> (TableBuilder, TableBuilder, usize) {
-    let run = graph.run;
-    let mut rows: Vec<(i64, Reverse<i64>, u64, u32, u32)> = Vec::new();
+    let mut rows = Least::new(limit);
     let mut all = 0;
     let labels = run.labels.all().len();
     let mut rows_of_label = vec![0; labels];
@@ -31,28 +33,20 @@ pub fn slack(
     }
     let room = rows_of_label.into_iter().map(Vec::with_capacity);
     let mut by_label: Vec<Vec<i64>> = room.collect();
-    for (lane, spans) in run.lanes.iter().enumerate() {
-        let least = slack_of_spans(graph, slack, lane);
-        all += spans.spans.len();
-        for (span, slack_ns) in spans.spans.iter().zip(least) {
+    for ((lane, of_lane), mut least) in run.lanes.iter().enumerate().zip(least) {
+        settle_covered(&of_lane.spans, &mut least);
+        all += of_lane.spans.len();
+        for (span, slack_ns) in of_lane.spans.iter().zip(least) {
             if is_inferred(span.id) {
                 all -= 1;
                 continue;
             }
             by_label[span.label as usize].push(slack_ns);
-            rows.push((
-                slack_ns,
-                Reverse(span.dur_ns()),
-                span.id,
-                lane as u32,
-                span.label,
-            ));
-            if rows.len() >= limit.saturating_mul(2).max(1 << 16) {
-                keep_least(&mut rows, limit);
-            }
+            let dur_ns = Reverse(span.dur_ns());
+            rows.add((slack_ns, dur_ns, span.id, lane as u32, span.label));
         }
     }
-    keep_least(&mut rows, limit);
+    let mut rows = rows.into_rows();
     rows.sort_unstable();
     let name = |label: u32| run.texts.text(run.labels.get(label).name);
     let table = Table::build("slack")
@@ -63,20 +57,10 @@ pub fn slack(
             rows.iter().map(|row| &run.lanes[row.3 as usize].name),
         )
         .i64("slack_ns", rows.iter().map(|row| row.0));
-    (table, by_name(graph, by_label), all)
+    (table, by_name(run, by_label), all)
 }
 
-fn keep_least<T: Ord>(rows: &mut Vec<T>, limit: usize) {
-    if rows.len() > limit {
-        if limit > 0 {
-            rows.select_nth_unstable(limit - 1);
-        }
-        rows.truncate(limit);
-    }
-}
-
-fn by_name(graph: &Graph<'_>, by_label: Vec<Vec<i64>>) -> TableBuilder {
-    let run = graph.run;
+fn by_name(run: &Lanes, by_label: Vec<Vec<i64>>) -> TableBuilder {
     let mut sums: BTreeMap<(&str, &str), Vec<i64>> = BTreeMap::new();
     let some = by_label.into_iter().zip(run.labels.all());
     for (slack_ns, label) in some.filter(|(slack_ns, _)| !slack_ns.is_empty()) {

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use trueno_analysis::lanes::{Class, Label, Lanes};
 use trueno_analysis::testing::{RunFixture, interval, lines};
+use trueno_plugin_critical_path::chains::Chains;
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::graph::Graph;
 use trueno_plugin_critical_path::ownership::Ownership;
-use trueno_plugin_critical_path::path_time_by_name::path_time_by_name;
+use trueno_plugin_critical_path::path_time_by_name::PathTimes;
 use trueno_plugin_critical_path::segments::segments;
 use trueno_plugin_critical_path::walk::{PieceKind, walk};
 use trueno_plugin_critical_path::window::cut;
@@ -32,14 +33,11 @@ fn rename(run: &mut Lanes) {
 fn slowly(graph: &Graph<'_>, around: &Ownership) -> BTreeMap<u32, (i64, i64)> {
     let path = walk(graph, graph.run.wall_ns);
     let mut sums: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
-    for (at, piece) in path.iter().enumerate() {
+    for piece in path.pieces() {
         if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
             continue;
         }
-        let end_ns = path
-            .get(at + 1)
-            .map_or(graph.run.wall_ns, |next| next.start_ns);
-        let dur_ns = end_ns - piece.start_ns;
+        let dur_ns = piece.dur_ns;
         let lane = graph.segments.lane(piece.segment);
         let innermost = around.first(lane) + graph.segments.span[piece.segment as usize];
         let (mut up, mut seen, mut steps) = (Some(innermost), Vec::new(), 0);
@@ -74,8 +72,11 @@ proptest! {
         let let_go = graph.let_go().to_vec();
         found.contradict(&run, &let_go);
         let around = Ownership::new(&run, &found.good);
-        let path = walk(&graph, run.wall_ns);
-        let fast: BTreeMap<u32, (i64, i64)> = path_time_by_name(&graph, &around, &path)
+        let chains = Chains::new(&run, &around);
+        let mut times = PathTimes::new(&graph, &chains);
+        walk(&graph, run.wall_ns).each(|piece| times.add(&piece));
+        let fast: BTreeMap<u32, (i64, i64)> = times
+            .by_name()
             .into_iter()
             .map(|named| (named.name, (named.path_ns, named.own_ns)))
             .collect();

@@ -15,7 +15,7 @@ use trueno_plugin_critical_path::rule::{Change, Rule, Target};
 use trueno_plugin_critical_path::schedule::{self, Scenario};
 use trueno_plugin_critical_path::segments::{NONE, segments};
 use trueno_plugin_critical_path::slack::{last_end_ns, retime, slack};
-use trueno_plugin_critical_path::walk::{PieceKind, walk, walk_back};
+use trueno_plugin_critical_path::walk::{Path, PieceKind, walk};
 use trueno_plugin_critical_path::what_if::{Assumption, Predicted};
 use trueno_plugin_critical_path::window::cut;
 
@@ -169,7 +169,7 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let path = walk(&graph, WALL_NS);
+        let path = walk(&graph, WALL_NS).pieces();
         prop_assert_eq!(path[0].start_ns, 0);
         prop_assert!(path.is_sorted_by(|a, b| a.start_ns < b.start_ns));
         prop_assert!(path[path.len() - 1].start_ns < WALL_NS);
@@ -419,7 +419,10 @@ fn same_with_other_ids(
     );
     prop_assert_eq!(graph.let_go().len(), other.let_go().len());
     prop_assert_eq!(graph.last(), other.last());
-    prop_assert_eq!(walk(&graph, WALL_NS), walk(&other, WALL_NS));
+    prop_assert_eq!(
+        walk(&graph, WALL_NS).pieces(),
+        walk(&other, WALL_NS).pieces()
+    );
     prop_assert_eq!(slack(&graph), slack(&other));
     let id = |segment: u32| graph.span(segment, graph.segments.lane(segment)).id;
     let id_renamed = |segment: u32| other.span(segment, other.segments.lane(segment)).id;
@@ -471,7 +474,7 @@ proptest! {
         let free_ns = schedule::retime(&graph, &assumption);
         let [wall_ns] = schedule::wall_ns(&graph, &assumption, &free_ns);
         let timing = Predicted { graph: &graph, scenario: &assumption, free_ns: &free_ns };
-        let path = walk_back(&graph, &timing, wall_ns, timing.last());
+        let path = Path::new(&graph, &timing, wall_ns, timing.last()).pieces();
         if wall_ns > 0 {
             prop_assert_eq!(path[0].start_ns, 0);
         }
@@ -485,7 +488,7 @@ proptest! {
         prop_assert!((-more..=less).contains(&(WALL_NS - wall_ns)), "{} {} {}", less, more, wall_ns);
         if scale == 1.0 {
             prop_assert_eq!(wall_ns, WALL_NS);
-            prop_assert_eq!(path, walk(&graph, WALL_NS));
+            prop_assert_eq!(path, walk(&graph, WALL_NS).pieces());
         }
     }
 }
@@ -543,7 +546,7 @@ proptest! {
             let at = segment as usize;
             prop_assert_eq!(slack[at], latest_ns[at] - graph.dur_ns(segment) - graph.segments.start_ns[at]);
         }
-        let path = walk(&graph, WALL_NS);
+        let path = walk(&graph, WALL_NS).pieces();
         prop_assert_eq!(path[0].start_ns, 0);
         prop_assert!(path.is_sorted_by(|a, b| a.start_ns < b.start_ns));
     }

@@ -1,0 +1,63 @@
+//! The least of many rows, in little memory.
+
+/// Keeps the `limit` least rows of those it is given.
+pub struct Least<T> {
+    limit: usize,
+    rows: Vec<T>,
+    /// No row from here on is among the least.
+    bound: Option<T>,
+}
+
+impl<T: Ord + Copy> Least<T> {
+    /// Of no rows so far.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            rows: Vec::new(),
+            bound: None,
+        }
+    }
+
+    /// Takes in a row.
+    #[inline]
+    pub fn add(&mut self, row: T) {
+        if self.bound.is_none_or(|bound| row < bound) {
+            self.rows.push(row);
+            if self.rows.len() >= self.limit.saturating_mul(2).max(1 << 16) {
+                self.cut();
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.rows.len() > self.limit {
+            if let Some(last) = self.limit.checked_sub(1) {
+                self.bound = Some(*self.rows.select_nth_unstable(last).1);
+            }
+            self.rows.truncate(self.limit);
+        }
+    }
+
+    /// The least, in no order.
+    pub fn into_rows(mut self) -> Vec<T> {
+        self.cut();
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_of_many() {
+        for limit in [0, 1, 100, 40_000, 200_000] {
+            let mut least = Least::new(limit);
+            // Each number below 200 003 once: it is prime.
+            (1..200_003_u64).for_each(|at| least.add(at * 7_919 % 200_003));
+            let mut rows = least.into_rows();
+            rows.sort_unstable();
+            assert!(rows.into_iter().eq(1..=limit.min(200_002) as u64));
+        }
+    }
+}
