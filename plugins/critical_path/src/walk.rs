@@ -129,7 +129,7 @@ struct Stretch {
     lane: u32,
     first: u32,
     last: u32,
-    /// What the first of them waited for; `None`: nothing.
+    /// The predecessor that the first of them waited for; `None`: nothing.
     bound: Option<(u32, Link)>,
 }
 
