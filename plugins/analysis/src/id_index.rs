@@ -32,7 +32,7 @@ struct Half<V> {
     values: Vec<V>,
 }
 
-/// Values by id, for ids that are all known before the first is looked up.
+/// Values by id: quickest for ids that are all known before the first is looked up.
 ///
 /// ```
 /// use trueno_analysis::id_index::IdIndex;
@@ -132,12 +132,73 @@ impl<V: Vacant> IdIndex<V> {
     #[inline]
     pub fn get(&self, id: u64) -> Option<V> {
         let half = &self.halves[self.half(id)?];
-        if half.values.is_empty() {
-            return self.sparse.get(&id).copied();
+        let at = (id as u32).wrapping_sub(half.min) as usize;
+        match half.values.get(at) {
+            Some(value) if *value != V::VACANT => Some(*value),
+            _ if self.sparse.is_empty() => None,
+            _ => self.sparse.get(&id).copied(),
         }
-        let at = (id as u32).checked_sub(half.min)?;
-        let value = half.values.get(at as usize).copied();
-        value.filter(|value| *value != V::VACANT)
+    }
+
+    /// Gives an id a value, if it has none; says whether it had none.
+    #[inline]
+    pub fn insert_first(&mut self, id: u64, value: V) -> bool {
+        let has_sparse = !self.sparse.is_empty();
+        match self.slot(id) {
+            Some(slot) if *slot == V::VACANT && !has_sparse => {
+                *slot = value;
+                true
+            }
+            Some(slot) if *slot != V::VACANT => false,
+            _ => self.insert_beyond(id, value),
+        }
+    }
+
+    /// Of an id that lies in no list, or could lie beside one.
+    #[cold]
+    fn insert_beyond(&mut self, id: u64, value: V) -> bool {
+        if self.sparse.contains_key(&id) {
+            return false;
+        }
+        let lower = id as u32;
+        let at = self.halves.partition_point(|half| half.upper < upper(id));
+        if self
+            .halves
+            .get(at)
+            .is_none_or(|half| half.upper != upper(id))
+        {
+            let half = Half {
+                upper: upper(id),
+                count: 0,
+                min: lower,
+                max: lower,
+                values: Vec::new(),
+            };
+            self.halves.insert(at, half);
+        }
+        let half = &mut self.halves[at];
+        half.count += 1;
+        if half.grow_to(lower) {
+            half.values[(lower - half.min) as usize] = value;
+        } else {
+            self.sparse.insert(id, value);
+        }
+        true
+    }
+
+    /// An id that has this value. Looks at all of them.
+    pub fn id_of(&self, value: V) -> Option<u64> {
+        let of_half = |half: &Half<V>| {
+            let at = half.values.iter().position(|other| *other == value)?;
+            Some(u64::from(half.upper) << 32 | (u64::from(half.min) + at as u64))
+        };
+        let mut sparse = self.sparse.iter();
+        let of_sparse = || {
+            sparse
+                .find(|(_, other)| **other == value)
+                .map(|(id, _)| *id)
+        };
+        self.halves.iter().find_map(of_half).or_else(of_sparse)
     }
 
     /// Gives an id that has a value another one.
@@ -145,13 +206,40 @@ impl<V: Vacant> IdIndex<V> {
     pub fn set(&mut self, id: u64, value: V) {
         match self.slot(id) {
             Some(slot) if *slot != V::VACANT => *slot = value,
-            Some(_) => {}
-            None => {
+            _ => {
                 if let Some(slot) = self.sparse.get_mut(&id) {
                     *slot = value;
                 }
             }
         }
+    }
+}
+
+impl<V: Vacant> Half<V> {
+    /// Makes the list reach to an id, unless it then were mostly empty; where it has to begin earlier, by half of
+    /// its length, so that ids that count down do not move it each time.
+    fn grow_to(&mut self, lower: u32) -> bool {
+        if self.values.is_empty() {
+            self.min = lower;
+        }
+        let length = self.values.len() as u64;
+        let (before, after) = (
+            self.min.saturating_sub(lower),
+            lower.saturating_sub(self.min),
+        );
+        let needed = (length + u64::from(before)).max(u64::from(after) + 1);
+        if needed > self.count * SPARSE + SMALL {
+            return false;
+        }
+        if before > 0 {
+            let room = before.max((length / 2) as u32).min(self.min);
+            self.values
+                .splice(0..0, std::iter::repeat_n(V::VACANT, room as usize));
+            self.min -= room;
+        } else if needed > length {
+            self.values.resize(needed as usize, V::VACANT);
+        }
+        true
     }
 }
 

@@ -46,10 +46,12 @@ impl<'a> Bits<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    #[inline]
     pub(crate) fn zeros(&self) -> usize {
         self.zeros
     }

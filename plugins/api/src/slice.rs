@@ -54,16 +54,19 @@ macro_rules! rows {
         #[allow(clippy::len_without_is_empty)] // no batch is empty
         impl<'a, $($param)*> $kind {
             /// Rows.
+            #[inline]
             pub fn len(&self) -> usize {
                 self.valid.len()
             }
 
             /// Returns whether any row is null.
+            #[inline]
             pub fn has_nulls(&self) -> bool {
                 self.null_count() > 0
             }
 
             /// Number of null rows.
+            #[inline]
             pub fn null_count(&self) -> usize {
                 self.valid.zeros()
             }
@@ -82,6 +85,7 @@ macro_rules! rows {
             }
 
             /// Values of all rows in order.
+            #[inline]
             pub fn iter(self) -> impl ExactSizeIterator<Item = Option<$value>> + 'a {
                 (0..self.len()).map(move |row| self.get(row))
             }
@@ -107,6 +111,7 @@ impl<'a, T: Copy> PlainSlice<'a, T> {
     }
 
     /// All values, if no row is null: the slot of a null holds anything.
+    #[inline]
     pub fn values(&self) -> Option<&'a [T]> {
         (self.valid.zeros() == 0).then_some(self.values)
     }

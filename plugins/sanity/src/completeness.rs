@@ -1,11 +1,10 @@
 //! Checks of the run as a whole: its end, its losses, what it covers and cost.
 
-use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_plugin::{Severity, counted};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
-use crate::rows::{Rows, TABLES};
+use crate::scan::Scan;
 
 /// Above this share of the wall time the recorder's own cost is worth a finding.
 const COST_SHARE: f64 = 0.05;
@@ -81,31 +80,14 @@ pub fn ending(facts: &Facts) -> [Check; 3] {
 /// Share of the wall time in which at least one brick, function or task row,
 /// kernel, tile, call or transfer was running on any lane (union). Bound and
 /// invalid rows do not tell when anything ran.
-pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
+pub fn coverage(facts: &Facts, scan: &Scan) -> Check {
     let Some(wall_ns) = facts.wall_ns.filter(|wall_ns| *wall_ns > 0) else {
         return COVERAGE.not_measurable("the length of the run is not known");
     };
-    let mut intervals = IntervalSetBuilder::default();
-    let mut is_told = false;
-    for (rows, table) in tables.iter().zip(TABLES) {
-        if table == "syncs" {
-            continue;
-        }
-        let tells = |row: &usize| {
-            rows.valid[*row]
-                && !rows.is_bound[*row]
-                && !rows.is_scope[*row]
-                && rows.dur_ns[*row] >= 0
-        };
-        for row in (0..rows.id.len()).filter(tells) {
-            is_told = true;
-            intervals.add(rows.start_ns[row], rows.end_ns(row));
-        }
-    }
-    if !is_told {
+    let Some(covered_ns) = scan.covered_ns else {
         return COVERAGE.not_measurable("nothing was recorded that tells when work ran");
-    }
-    let share = intervals.finish().total_ns() as f64 / wall_ns as f64;
+    };
+    let share = covered_ns as f64 / wall_ns as f64;
     let found = format!("{share:.4}");
     if share > 0.0 && share <= 1.0 {
         COVERAGE.pass(
@@ -123,14 +105,14 @@ pub fn coverage(facts: &Facts, tables: &[Rows]) -> Check {
 
 /// Estimated share of the wall time that recording took: measured cost of a span times rows
 /// recorded through guards, over the wall of each rank. Threads share it, so it is an upper bound.
-pub fn cost(facts: &Facts, tables: &[Rows]) -> Check {
+pub fn cost(facts: &Facts, scan: &Scan) -> Check {
     let (Some(cost_ns), Some(wall_ns)) = (
         facts.cost_ns_per_span,
         facts.wall_ns.filter(|wall_ns| *wall_ns > 0),
     ) else {
         return COST.not_measurable("the cost of a span or the length of the run is not known");
     };
-    let spans: usize = tables.iter().map(|rows| rows.id.len()).sum();
+    let spans = scan.rows();
     let walls_ns = wall_ns as f64 * facts.ranks.unwrap_or(1) as f64;
     let share = cost_ns * spans as f64 / walls_ns;
     let found = format!("{:.2} % of wall", 100.0 * share);

@@ -4,7 +4,7 @@ use trueno_analysis::quantiles::middle_pair;
 use trueno_plugin::{Result, Run, Severity};
 
 use crate::check::{Check, Spec};
-use crate::rows::Rows;
+use crate::scan::Scan;
 
 /// Shorter intervals between two readings of the clocks say more of the reading than of the clocks.
 const MIN_INTERVAL_NS: i64 = 10_000_000;
@@ -48,15 +48,15 @@ const TENSORS: Spec = Spec {
     suggestion: "the first of them in time is where to look",
 };
 
-/// All checks of this file. `tables` as [`crate::rows::load`] gives them.
+/// All checks of this file.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn checks(run: &mut Run, tables: &[Rows]) -> Result<[Check; 6]> {
+pub fn checks(run: &mut Run, scan: &Scan) -> Result<[Check; 6]> {
     Ok([
         launches(run)?,
-        valid(run, tables)?,
-        bound(tables),
+        valid(run, scan)?,
+        bound(scan),
         graph(run)?,
         clock(run)?,
         tensors(run)?,
@@ -84,10 +84,10 @@ fn launches(run: &mut Run) -> Result<Check> {
         .evidence(sql))
 }
 
-fn valid(run: &mut Run, tables: &[Rows]) -> Result<Check> {
+fn valid(run: &mut Run, scan: &Scan) -> Result<Check> {
     let table = run.table("invalid_kernels")?;
     let (reason, kernels) = (table.text("reason")?, table.i64("kernels")?);
-    let all = tables[1].id.len();
+    let all = scan.tables[1].rows;
     if all == 0 {
         return Ok(VALID.not_measurable("no kernel was recorded"));
     }
@@ -108,16 +108,13 @@ fn valid(run: &mut Run, tables: &[Rows]) -> Result<Check> {
         .evidence("SELECT id, name, reason FROM kernels WHERE valid = FALSE"))
 }
 
-fn bound(tables: &[Rows]) -> Check {
-    let rows: usize = tables.iter().map(|rows| rows.id.len()).sum();
+fn bound(scan: &Scan) -> Check {
+    let rows = scan.rows();
     if rows == 0 {
         return BOUND.not_measurable("no row with a duration was recorded");
     }
-    let bad: usize = tables
-        .iter()
-        .map(|rows| rows.is_bound.iter().filter(|bound| **bound).count())
-        .sum();
-    BOUND.counted(bad as u64, format!("of {rows} rows"))
+    let bad = scan.tables.iter().map(|table| table.bound).sum();
+    BOUND.counted(bad, format!("of {rows} rows"))
 }
 
 fn graph(run: &mut Run) -> Result<Check> {

@@ -10,6 +10,7 @@ pub mod facts;
 pub mod inputs;
 pub mod ranks;
 pub mod rows;
+pub mod scan;
 pub mod times;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
@@ -25,13 +26,13 @@ impl Plugin for Sanity {
 
     fn run(run: &mut Run, _options: ()) -> Result<()> {
         let facts = facts::Facts::load(run)?;
-        let tables = rows::load(run)?;
+        let scan = scan::Scan::read(run, &facts)?;
         let mut checks = completeness::ending(&facts).to_vec();
-        checks.push(completeness::coverage(&facts, &tables));
-        checks.extend(times::bounds(&facts, &tables));
-        checks.extend(times::links(run, &facts, &tables)?);
-        checks.extend(device::checks(run, &tables)?);
-        checks.push(completeness::cost(&facts, &tables));
+        checks.push(completeness::coverage(&facts, &scan));
+        checks.extend(times::bounds(&facts, &scan));
+        checks.extend(times::links(run, &facts, &scan)?);
+        checks.extend(device::checks(run, &scan)?);
+        checks.push(completeness::cost(&facts, &scan));
         checks.extend(ranks::check(run, &facts)?);
         checks.sort_by_key(|check| check.verdict);
         run.emit(check::table(&checks))?;

@@ -1,123 +1,125 @@
-//! All rows with times, of all tables, by one number.
+//! Rows with times, as others may lie in them.
 
-use std::collections::BTreeMap;
+use trueno_analysis::interner::Interner;
+use trueno_plugin::{Batch, BoolSlice, I64Slice, Result, U64Slice};
 
-use trueno_plugin::{Column, I64Column, Result, Run, Table, U64Column};
-
-/// Tables with intervals; a row's number counts through them in this order.
+/// Tables with intervals, in the order of reports.
 pub const TABLES: [&str; 6] = ["bricks", "kernels", "tiles", "syncs", "calls", "transfers"];
 
-/// The rows of one table.
-#[derive(Default)]
-pub struct Rows {
-    /// Number of the first row.
-    pub first: u32,
-    /// Unique in the run.
-    pub id: Vec<u64>,
-    /// The enclosing row, where the table has such a column.
-    parent: Option<U64Column>,
-    /// Host thread.
-    pub thread: I64Column,
-    /// A device ran it.
-    pub on_device: Vec<bool>,
+/// Numbers of threads; `None`: not recorded.
+pub type Threads = Interner<Option<i64>>;
+
+/// A row as nesting looks at it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
     /// Start.
-    pub start_ns: Vec<i64>,
-    /// Durations.
-    pub dur_ns: Vec<i64>,
-    /// True if the interval is only known to contain the work.
-    pub is_bound: Vec<bool>,
-    /// Run, iteration or layer.
-    pub is_scope: Vec<bool>,
-    /// Its times can be trusted.
-    pub valid: Vec<bool>,
+    pub start_ns: i64,
+    /// Duration.
+    pub dur_ns: i64,
+    parent: u64,
+    /// Number among [`Threads`].
+    pub thread: u32,
+    has_parent: bool,
+    /// True if the interval is only known to contain the work, or a device ran it: it tells
+    /// nothing of the host.
+    pub is_unclear: bool,
 }
 
-/// The rows of all [`TABLES`], in that order.
-///
-/// # Errors
-/// An input lacks a column or has it in another type.
-pub fn load(run: &mut Run) -> Result<Vec<Rows>> {
-    let mut first = 0;
-    TABLES
-        .iter()
-        .map(|name| {
-            let rows = Rows::from_table(run.table(name)?, first)?;
-            first += rows.id.len() as u32;
-            Ok(rows)
-        })
-        .collect()
+impl Row {
+    /// The row that it says it lies in.
+    pub fn parent(&self) -> Option<u64> {
+        self.has_parent.then_some(self.parent)
+    }
+
+    /// Its end; an impossible end is as late as can be.
+    #[inline]
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add(self.dur_ns)
+    }
+
+    /// True if it is clear whether one lies in the other.
+    #[inline]
+    pub fn is_comparable(&self, around: &Self) -> bool {
+        let is_clear = |row: &Self| !row.is_unclear && row.dur_ns >= 0;
+        is_clear(self) && is_clear(around)
+    }
+
+    /// True if it lies in another row as it should: a row of `bricks` and a row of another thread begin
+    /// in it, others end in it too.
+    #[inline]
+    pub fn lies_in(&self, around: &Self, is_brick: bool) -> bool {
+        let same_thread = self.thread == around.thread;
+        let begins =
+            self.start_ns >= around.start_ns && (!same_thread || self.start_ns <= around.end_ns());
+        let may_outlive = is_brick || !same_thread;
+        begins && (may_outlive || self.end_ns() <= around.end_ns())
+    }
 }
 
-impl Rows {
-    fn from_table(table: Table, first: u32) -> Result<Self> {
-        let rows = table.rows();
-        let flags = |name: &str, absent: bool| -> Result<Vec<bool>> {
-            Ok(if table.has(name) {
-                let flags = table.bool(name)?;
-                flags.iter().map(|flag| flag.unwrap_or(absent)).collect()
-            } else {
-                vec![absent; rows]
-            })
-        };
-        let (is_bound, is_scope) = (flags("is_bound", false)?, flags("is_scope", false)?);
-        let valid = flags("valid", true)?;
-        let on_device = if table.has("device") {
-            let devices = table.i64("device")?;
-            devices.iter().map(|device| device.is_some()).collect()
-        } else {
-            vec![false; rows]
-        };
-        // Looked at before they are taken: a column that is not there, or another, is an error.
-        table.u64("id")?;
-        if table.has("parent") {
-            table.u64("parent")?;
-        }
-        for name in ["thread", "start_ns", "dur_ns"] {
-            table.i64(name)?;
-        }
-        let mut columns: BTreeMap<String, Column> = table.into_columns().into_iter().collect();
-        let mut ids = |name: &str| match columns.remove(name) {
-            Some(Column::U64(column)) => Some(column),
-            _ => None,
-        };
-        let (id, parent) = (ids("id").unwrap_or_default(), ids("parent"));
-        let mut numbers = |name: &str| match columns.remove(name) {
-            Some(Column::I64(column)) => column,
-            _ => I64Column::default(),
-        };
+/// The columns of one batch; those that a table lacks are `None`.
+pub struct Columns<'a> {
+    /// Unique in the run.
+    pub id: U64Slice<'a>,
+    parent: Option<U64Slice<'a>>,
+    thread: I64Slice<'a>,
+    device: Option<I64Slice<'a>>,
+    start_ns: I64Slice<'a>,
+    dur_ns: I64Slice<'a>,
+    is_bound: Option<BoolSlice<'a>>,
+    is_scope: Option<BoolSlice<'a>>,
+    valid: Option<BoolSlice<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    /// The columns of a batch.
+    ///
+    /// # Errors
+    /// It lacks a column or has it in another type.
+    pub fn read(batch: &Batch<'a>) -> Result<Self> {
+        let bool = |column| batch.has(column).then(|| batch.bool(column)).transpose();
+        let has = |column| batch.has(column);
         Ok(Self {
-            first,
-            id: id.into_values(),
-            parent,
-            thread: numbers("thread"),
-            on_device,
-            start_ns: numbers("start_ns").into_values(),
-            dur_ns: numbers("dur_ns").into_values(),
-            is_bound,
-            is_scope,
-            valid,
+            id: batch.u64("id")?,
+            parent: has("parent").then(|| batch.u64("parent")).transpose()?,
+            thread: batch.i64("thread")?,
+            device: has("device").then(|| batch.i64("device")).transpose()?,
+            start_ns: batch.i64("start_ns")?,
+            dur_ns: batch.i64("dur_ns")?,
+            is_bound: bool("is_bound")?,
+            is_scope: bool("is_scope")?,
+            valid: bool("valid")?,
         })
     }
 
-    /// Ids with the numbers of their rows, the last first.
-    pub fn numbered(&self) -> impl Iterator<Item = (u64, u32)> {
-        let ids = self.id.iter().enumerate().rev();
-        ids.map(|(at, id)| (*id, self.first + at as u32))
+    /// One row; a time that is not there is 0.
+    #[inline]
+    pub fn row(&self, row: usize, threads: &mut Threads) -> Row {
+        let parent = self.parent.and_then(|parent| parent.get(row));
+        let on_device = self.device.is_some_and(|device| device.get(row).is_some());
+        Row {
+            start_ns: self.start_ns.get(row).unwrap_or(0),
+            dur_ns: self.dur_ns.get(row).unwrap_or(0),
+            parent: parent.unwrap_or(0),
+            thread: threads.number(self.thread.get(row)),
+            has_parent: parent.is_some(),
+            is_unclear: on_device || self.is_bound(row),
+        }
     }
 
-    /// The enclosing row of a row, where it has one.
-    pub fn parent(&self, row: usize) -> Option<u64> {
-        self.parent.as_ref()?.get(row)
+    /// True if the interval is only known to contain the work.
+    #[inline]
+    pub fn is_bound(&self, row: usize) -> bool {
+        flag(self.is_bound, row, false)
     }
 
-    /// End of a row; an impossible end is as late as can be.
-    pub fn end_ns(&self, row: usize) -> i64 {
-        self.start_ns[row].saturating_add(self.dur_ns[row])
+    /// True if it tells when work ran: a valid one that is neither bound nor a run, iteration or layer.
+    #[inline]
+    pub fn is_work(&self, row: usize) -> bool {
+        flag(self.valid, row, true) && !self.is_bound(row) && !flag(self.is_scope, row, false)
     }
 }
 
-/// The table and place in it of a row's number.
-pub fn place(tables: &[Rows], number: u32) -> (usize, usize) {
-    let table = tables.partition_point(|rows| rows.first <= number) - 1;
-    (table, (number - tables[table].first) as usize)
+#[inline]
+fn flag(column: Option<BoolSlice<'_>>, row: usize, absent: bool) -> bool {
+    column.and_then(|column| column.get(row)).unwrap_or(absent)
 }

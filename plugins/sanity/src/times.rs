@@ -1,11 +1,11 @@
 //! Checks of single rows: durations, the window, ids, parents, nesting, edges.
 
-use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run, Severity};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
-use crate::rows::{Rows, TABLES, place};
+use crate::rows::TABLES;
+use crate::scan::{Counts, Nesting, Scan};
 
 const fn error(name: &'static str, expected: &'static str, suggestion: &'static str) -> Spec {
     Spec {
@@ -48,30 +48,23 @@ const EDGES: Spec = error(
 );
 
 /// `durations` and `inside_the_run`.
-pub fn bounds(facts: &Facts, tables: &[Rows]) -> [Check; 2] {
-    let (mut rows, mut negative, mut outside) = (0, 0, 0);
-    let mut worst: [Option<&str>; 2] = [None; 2];
-    for (table, name) in tables.iter().zip(TABLES) {
-        for row in 0..table.id.len() {
-            rows += 1;
-            if table.dur_ns[row] < 0 {
-                negative += 1;
-                worst[0] = worst[0].or(Some(name));
-            }
-            let late = facts.wall_is_recorded
-                && facts
-                    .wall_ns
-                    .is_some_and(|wall_ns| table.end_ns(row) > wall_ns);
-            if table.start_ns[row] < 0 || late {
-                outside += 1;
-                worst[1] = worst[1].or(Some(name));
-            }
-        }
-    }
+pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
+    let rows = scan.rows();
     if rows == 0 {
         let why = "no row with a duration was recorded";
         return [DURATIONS.not_measurable(why), WINDOW.not_measurable(why)];
     }
+    let count = |of: fn(&Counts) -> u64| scan.tables.iter().map(of).sum::<u64>();
+    let first = |of: fn(&Counts) -> u64| {
+        let mut tables = scan.tables.iter().zip(TABLES);
+        tables
+            .find(|(counts, _)| of(counts) > 0)
+            .map(|(_, name)| name)
+    };
+    let negative: fn(&Counts) -> u64 = |counts| counts.negative;
+    let outside: fn(&Counts) -> u64 = |counts| counts.outside;
+    let worst = [first(negative), first(outside)];
+    let (negative, outside) = (count(negative), count(outside));
     let window = match facts.wall_ns {
         Some(wall_ns) if facts.wall_is_recorded => format!("the run lasts from 0 to {wall_ns} ns"),
         _ => "the end of the run is not known; only the start was checked".to_owned(),
@@ -101,51 +94,20 @@ pub fn bounds(facts: &Facts, tables: &[Rows]) -> [Check; 2] {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]> {
-    let all: usize = tables.iter().map(|rows| rows.id.len()).sum();
-    // Backwards, so that of equal ids the first row counts.
-    let ids = IdIndex::new(|| tables.iter().rev().flat_map(Rows::numbered));
-    let is_first = |(id, row): &(u64, u32)| ids.get(*id) == Some(*row);
-    let twice = tables.iter().flat_map(Rows::numbered);
-    let twice = twice.filter(|row| !is_first(row)).count();
+pub fn links(run: &mut Run, facts: &Facts, scan: &Scan) -> Result<[Check; 4]> {
+    let all = scan.rows();
     let unique = if all == 0 {
         UNIQUE.not_measurable("no row with an id was recorded")
     } else {
-        UNIQUE.counted(twice as u64, format!("of {all} ids"))
+        UNIQUE.counted(scan.twice, format!("of {all} ids"))
     };
-
-    let (mut linked, mut missing, mut nested, mut outside) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let mut first_outside = None;
-    for (number, rows) in tables.iter().enumerate() {
-        for row in 0..rows.id.len() {
-            let Some(parent) = rows.parent(row) else {
-                continue;
-            };
-            linked += 1;
-            let Some(found) = ids.get(parent) else {
-                missing += 1;
-                continue;
-            };
-            let (of, at) = place(tables, found);
-            let around = &tables[of];
-            let unclear = rows.is_bound[row]
-                || rows.on_device[row]
-                || around.is_bound[at]
-                || around.on_device[at];
-            if unclear || rows.dur_ns[row] < 0 || around.dur_ns[at] < 0 {
-                continue;
-            }
-            nested += 1;
-            let same_thread = rows.thread.get(row) == around.thread.get(at);
-            let begins = rows.start_ns[row] >= around.start_ns[at]
-                && (!same_thread || rows.start_ns[row] <= around.end_ns(at));
-            let may_outlive = number == 0 || !same_thread;
-            if !begins || !(may_outlive || rows.end_ns(row) <= around.end_ns(at)) {
-                outside += 1;
-                first_outside = first_outside.or(Some((number, rows.id[row])));
-            }
-        }
-    }
+    let Nesting {
+        linked,
+        missing,
+        nested,
+        outside,
+        first_outside,
+    } = scan.nesting;
     let parents = if linked == 0 {
         PARENTS.not_measurable("no row names a parent")
     } else {
@@ -170,7 +132,7 @@ pub fn links(run: &mut Run, facts: &Facts, tables: &[Rows]) -> Result<[Check; 4]
 
     let table = run.table("edges")?;
     let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-    let nowhere = |id: Option<u64>| id.is_none_or(|id| ids.get(id).is_none());
+    let nowhere = |id: Option<u64>| id.is_none_or(|id| scan.ids.get(id).is_none());
     let bad = (0..table.rows())
         .filter(|&row| nowhere(from.get(row)) || nowhere(to.get(row)))
         .count();

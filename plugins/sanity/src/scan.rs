@@ -1,0 +1,249 @@
+//! One pass over all rows with times.
+//!
+//! Rows are recorded when they end, so a row comes after those that lie in it: rows are kept until all
+//! tables but `kernels` are read. Kernels, of which there are most, come last and are not kept, for
+//! the rows that they lie in are known by then; only where a row names a parent that is in none of
+//! the other tables, kernels are kept too.
+
+use trueno_analysis::id_index::IdIndex;
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
+use trueno_plugin::{Result, Run};
+
+use crate::facts::Facts;
+use crate::rows::{Columns, Row, TABLES, Threads};
+
+const BRICKS: usize = 0;
+const KERNELS: usize = 1;
+const WAITS: usize = 3;
+/// Order of reading, by number among [`TABLES`].
+const ORDER: [usize; 6] = [BRICKS, 2, WAITS, 4, 5, KERNELS];
+
+/// Counts of one table.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Rows.
+    pub rows: u64,
+    /// Durations below 0.
+    pub negative: u64,
+    /// Rows that begin before the run or end after it.
+    pub outside: u64,
+    /// Rows that only bound their work.
+    pub bound: u64,
+}
+
+/// Rows that name the row that they lie in.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nesting {
+    /// All of them.
+    pub linked: u64,
+    /// Those whose parent is not in the run.
+    pub missing: u64,
+    /// Those of which it is clear whether they lie in their parent.
+    pub nested: u64,
+    /// Those that do not.
+    pub outside: u64,
+    /// Number of the table of the first of these, and its id.
+    pub first_outside: Option<(usize, u64)>,
+}
+
+/// All that the checks need of the rows.
+#[derive(Default)]
+pub struct Scan {
+    /// By number among [`TABLES`].
+    pub tables: [Counts; 6],
+    /// Rows whose id another row has that was read before.
+    pub twice: u64,
+    /// Links to parents.
+    pub nesting: Nesting,
+    /// Numbers of rows by id.
+    pub ids: IdIndex<u32>,
+    /// Time in which recorded work was running on any lane; `None`: no row tells.
+    pub covered_ns: Option<i64>,
+}
+
+impl Scan {
+    /// Reads all tables.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn read(run: &mut Run, facts: &Facts) -> Result<Self> {
+        let mut scanner = Scanner::default();
+        for table in ORDER {
+            if table == KERNELS {
+                scanner.settle_kept();
+            }
+            scanner.table(run, facts, table)?;
+            run.check_cancelled()?;
+        }
+        Ok(scanner.finish())
+    }
+
+    /// Rows of all tables.
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|table| table.rows).sum()
+    }
+}
+
+/// A row whose parent was not found when it was looked for.
+struct Unsettled {
+    table: usize,
+    number: u32,
+    row: Row,
+}
+
+#[derive(Default)]
+struct Scanner {
+    out: Scan,
+    threads: Threads,
+    /// By number of the row.
+    kept: Vec<Row>,
+    /// Number of the first row of each table, in the order of reading.
+    firsts: Vec<u32>,
+    unsettled: Vec<Unsettled>,
+    /// Rows whose id was there before, with it.
+    twice: Vec<(u32, u64)>,
+    next: u32,
+    /// Table and number of the first row that does not lie in its parent.
+    first_outside: Option<(usize, u32)>,
+    work: IntervalSetBuilder<i64>,
+    /// Ranges that the tables before kernels cover.
+    covered: IntervalSet<i64>,
+    /// The range that covered the kernel before.
+    covered_at: usize,
+    tells_of_work: bool,
+}
+
+impl Scanner {
+    fn table(&mut self, run: &mut Run, facts: &Facts, table: usize) -> Result<()> {
+        let end_ns = facts.wall_ns.filter(|_| facts.wall_is_recorded);
+        let end_ns = end_ns.unwrap_or(i64::MAX);
+        let is_kept = table != KERNELS || !self.unsettled.is_empty();
+        self.firsts.push(self.next);
+        let mut counts = Counts::default();
+        let mut batches = run.batches(TABLES[table])?;
+        while let Some(batch) = batches.next_batch()? {
+            let columns = Columns::read(&batch)?;
+            for at in 0..batch.rows() {
+                let row = columns.row(at, &mut self.threads);
+                let (number, id) = (self.next, columns.id.get(at).unwrap_or(0));
+                self.next += 1;
+                counts.rows += 1;
+                counts.negative += u64::from(row.dur_ns < 0);
+                counts.outside += u64::from(row.start_ns < 0 || row.end_ns() > end_ns);
+                counts.bound += u64::from(columns.is_bound(at));
+                if !self.out.ids.insert_first(id, number) {
+                    self.twice.push((number, id));
+                }
+                if table != WAITS && row.dur_ns >= 0 && columns.is_work(at) {
+                    self.tells_of_work = true;
+                    if !self.covers(&row) {
+                        self.work.add(row.start_ns, row.end_ns());
+                    }
+                }
+                if is_kept {
+                    self.kept.push(row);
+                }
+                if table == KERNELS && row.parent().is_some() {
+                    self.settle(Unsettled { table, number, row });
+                }
+            }
+        }
+        self.out.tables[table] = counts;
+        Ok(())
+    }
+
+    /// True if the tables before kernels cover all of a row.
+    #[inline]
+    fn covers(&mut self, row: &Row) -> bool {
+        let (start_ns, end_ns) = (row.start_ns, row.end_ns());
+        let has = |range: &(i64, i64)| range.0 <= start_ns && end_ns <= range.1;
+        let ranges = self.covered.ranges();
+        // Most lie in the same range as the one before, or in the next.
+        for at in [self.covered_at, self.covered_at + 1] {
+            if ranges.get(at).is_some_and(has) {
+                self.covered_at = at;
+                return true;
+            }
+        }
+        self.covered_at = ranges.partition_point(|range| range.1 < end_ns);
+        ranges.get(self.covered_at).is_some_and(has)
+    }
+
+    /// Looks for the parents of the rows of all tables before kernels.
+    fn settle_kept(&mut self) {
+        self.covered = std::mem::take(&mut self.work).finish();
+        let ends = self.firsts[1..].iter().copied().chain([self.next]);
+        let tables: Vec<_> = ORDER
+            .into_iter()
+            .zip(self.firsts.iter().copied().zip(ends))
+            .collect();
+        for (table, (first, end)) in tables {
+            for number in first..end {
+                let row = self.kept[number as usize];
+                if row.parent().is_some() {
+                    self.settle(Unsettled { table, number, row });
+                }
+            }
+        }
+    }
+
+    /// Compares a row with its parent, or puts it off when that is not known yet.
+    #[inline]
+    fn settle(&mut self, link: Unsettled) {
+        let parent = link
+            .row
+            .parent()
+            .and_then(|parent| self.out.ids.get(parent));
+        match parent.and_then(|number| self.kept.get(number as usize)) {
+            Some(&around) => {
+                self.out.nesting.linked += 1;
+                self.compare(&link, &around);
+            }
+            None => self.unsettled.push(link),
+        }
+    }
+
+    #[inline]
+    fn compare(&mut self, link: &Unsettled, around: &Row) {
+        if !link.row.is_comparable(around) {
+            return;
+        }
+        self.out.nesting.nested += 1;
+        if !link.row.lies_in(around, link.table == BRICKS) {
+            self.out.nesting.outside += 1;
+            let place = (link.table, link.number);
+            let first = self.first_outside.get_or_insert(place);
+            *first = place.min(*first);
+        }
+    }
+
+    fn finish(mut self) -> Scan {
+        for link in std::mem::take(&mut self.unsettled) {
+            self.out.nesting.linked += 1;
+            let parent = link
+                .row
+                .parent()
+                .and_then(|parent| self.out.ids.get(parent));
+            match parent.map(|number| self.kept.get(number as usize).copied()) {
+                None => self.out.nesting.missing += 1,
+                Some(Some(around)) => self.compare(&link, &around),
+                // A kernel in a kernel, which says nothing of host threads.
+                Some(None) => {}
+            }
+        }
+        self.out.nesting.first_outside = self.first_outside.and_then(|(table, number)| {
+            let twice = self.twice.iter().find(|(other, _)| *other == number);
+            let id = twice
+                .map(|(_, id)| *id)
+                .or_else(|| self.out.ids.id_of(number));
+            Some((table, id?))
+        });
+        for &(from_ns, to_ns) in self.covered.ranges() {
+            self.work.add(from_ns, to_ns);
+        }
+        self.out.twice = self.twice.len() as u64;
+        let covered_ns = self.work.finish().total_ns();
+        self.out.covered_ns = self.tells_of_work.then_some(covered_ns);
+        self.out
+    }
+}
