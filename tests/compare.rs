@@ -127,7 +127,15 @@ fn the_same_runs_give_the_same_bytes_and_a_run_is_like_itself() {
     assert_ne!(other.stdout, once(), "another seed draws others");
     let itself = compare(
         &dir,
-        &[&base, &base, "--fail-on", "changed", "--format", "json"],
+        &[
+            &base,
+            &base,
+            "--single",
+            "--fail-on",
+            "changed",
+            "--format",
+            "json",
+        ],
     );
     let itself = itself.exits(0).json();
     let names = itself["names"].as_array().unwrap();
@@ -145,18 +153,31 @@ fn fail_on_and_the_threshold_decide_the_exit_code() {
     let base = bricks(&dir, "a.run", 60, 100_000, "host");
     let slower = bricks(&dir, "b.run", 60, 105_000, "host");
     compare(&dir, &[&base, &slower]).exits(0);
+    // The machine may have changed between two runs.
     compare(&dir, &[&base, &slower, "--fail-on", "slower"])
+        .exits(3)
+        .stdout_has("one run a side")
+        .stderr_has("no fewer than 3 runs a side");
+    compare(&dir, &[&base, &slower, "--single", "--fail-on", "slower"])
         .exits(1)
         .stdout_has("slower");
     compare(
         &dir,
-        &[&base, &slower, "--fail-on", "slower", "--threshold", "10%"],
+        &[
+            &base,
+            &slower,
+            "--single",
+            "--fail-on",
+            "slower",
+            "--threshold",
+            "10%",
+        ],
     )
     .exits(0);
-    compare(&dir, &[&slower, &base, "--fail-on", "slower"]).exits(0);
-    compare(&dir, &[&slower, &base, "--fail-on", "changed"]).exits(1);
+    compare(&dir, &[&slower, &base, "--single", "--fail-on", "slower"]).exits(0);
+    compare(&dir, &[&slower, &base, "--single", "--fail-on", "changed"]).exits(1);
     let longer = bricks(&dir, "c.run", 70, 100_000, "host");
-    compare(&dir, &[&base, &longer, "--fail-on", "changed"])
+    compare(&dir, &[&base, &longer, "--single", "--fail-on", "changed"])
         .exits(1)
         .stdout_has("more often");
     compare(&dir, &[&base, &slower, "--format", "markdown"])
@@ -227,7 +248,7 @@ fn what_cannot_be_compared_is_said_and_has_its_own_exit_code() {
     let dir = Dir::new();
     let base = bricks(&dir, "a.run", 60, 100_000, "host");
     let few = bricks(&dir, "few.run", 5, 200_000, "host");
-    compare(&dir, &[&base, &few, "--fail-on", "slower"])
+    compare(&dir, &[&base, &few, "--single", "--fail-on", "slower"])
         .exits(3)
         .stderr_has("nothing could be compared")
         .stdout_has("too few samples");
@@ -260,7 +281,15 @@ fn of_many_rows_a_part_is_looked_at_and_said() {
     let slower = bricks(&dir, "b.run", 300, 120_000, "host");
     let page = compare(
         &dir,
-        &[&base, &slower, "--samples", "100", "--fail-on", "slower"],
+        &[
+            &base,
+            &slower,
+            "--samples",
+            "100",
+            "--single",
+            "--fail-on",
+            "slower",
+        ],
     )
     .exits(1);
     let text = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");

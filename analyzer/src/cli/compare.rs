@@ -37,6 +37,9 @@ pub struct CompareArgs {
     /// Exit with 1 when something got slower, or when anything differs (time, or number of rows).
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fail_on: Option<CompareFail>,
+    /// Let --fail-on judge fewer than three runs a side: what changed may be the machine.
+    #[arg(long, requires = "fail_on")]
+    pub single: bool,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = CompareFormat::Table, value_name = "FORMAT")]
     pub format: CompareFormat,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use trueno_compare::golden::Opened;
-use trueno_compare::runs::{self, Comparison, Member, Options, Verdict, render};
+use trueno_compare::runs::{self, Comparison, Member, Options, render};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
@@ -101,19 +101,26 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
     if let Some(to) = result_to {
         to.text(&text)?;
     }
-    Ok(code(&comparison, args.fail_on, stderr))
+    Ok(code(&comparison, args, stderr))
 }
 
-fn code(comparison: &Comparison, fail_on: Option<CompareFail>, stderr: &Stderr) -> u8 {
-    let changed = || {
-        comparison.is_slower()
-            || comparison.with(Verdict::Faster) > 0
-            || !comparison.counts.is_empty()
-    };
-    let fails = match fail_on {
+/// Runs a side without which a difference may be one of the machine.
+const RUNS_A_SIDE: usize = 3;
+
+fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
+    let fails = match args.fail_on {
         None => false,
+        Some(_) if !args.single && comparison.runs_a_side() < RUNS_A_SIDE => {
+            stderr.warn(&format!(
+                "--fail-on judges no fewer than {RUNS_A_SIDE} runs a side, as the machine may have changed between two \
+                 (hint: `trueno-record compare -n 10 -- BASE -- RUN` records in turn; --single judges nevertheless)"
+            ));
+            return exit::NOT_MEASURABLE;
+        }
         Some(CompareFail::Slower) => comparison.is_slower(),
-        Some(CompareFail::Changed) => changed(),
+        Some(CompareFail::Changed) => {
+            comparison.is_slower() || comparison.is_faster() || !comparison.counts.is_empty()
+        }
     };
     if fails {
         return exit::CHECK_FAILED;

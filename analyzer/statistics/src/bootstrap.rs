@@ -23,6 +23,15 @@ impl Ratio {
     pub fn excludes_one(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
+
+    /// The ratio beside another one that is known exactly.
+    pub(crate) fn divided_by(self, other: f64) -> Self {
+        Self {
+            value: self.value / other,
+            low: self.low / other,
+            high: self.high / other,
+        }
+    }
 }
 
 /// Percentile bootstrap of the ratio of medians; `None` where a median is not above 0.

@@ -5,13 +5,17 @@
 //! follow each other, so all three are told by [`autocorrelation`] how many independent ones they are worth.
 //!
 //! A name is slower or faster by these three agreements. Ranks alone saturate: 32 dependent samples could not tell a
-//! factor of three among 40 names. *Same* needs the interval within the threshold.
+//! factor of three among 40 names. *Same* needs the interval within the threshold. A change that all names have in
+//! common stands apart ([`Common`]), and names are judged beside it. With several runs a side, means are compared too:
+//! a call that does its work twice now and then moves no median.
 //!
 //! The crate reads no run and links no query engine, so that a line of it is built and tested in seconds.
 
 pub mod autocorrelation;
 pub mod benjamini_hochberg;
 pub mod bootstrap;
+mod common;
+mod levels;
 mod mann_whitney;
 mod order_statistics;
 mod random;
@@ -21,12 +25,13 @@ mod verdict;
 mod yuen_welch;
 
 pub use bootstrap::Ratio;
+pub use common::{Common, Place};
 pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use order_statistics::{median, midranks};
 pub use random::Random;
 pub use samples::{Kind, Name, Sampled};
 pub use t_distribution::{pooled_t, two_sided};
-pub use verdict::{Compared, MIN_SAMPLES, Pair, Verdict, verdicts};
+pub use verdict::{Compared, MIN_SAMPLES, Pair, Verdict, Verdicts, verdicts};
 pub use yuen_welch::yuen_welch;
 
 /// Choices of a comparison.

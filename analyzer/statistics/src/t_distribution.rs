@@ -68,27 +68,63 @@ fn log_gamma(x: f64) -> f64 {
 /// Two-sided probability of the t test with one variance for both sides; `None` with less than three values, or
 /// where one side has none.
 pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
-    let freedom = (base.len() + run.len()) as f64 - 2.0;
-    if freedom < 1.0 || base.is_empty() || run.is_empty() {
-        return None;
-    }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let squares = |values: &[f64], mean: f64| -> f64 {
-        values.iter().map(|value| (value - mean).powi(2)).sum()
-    };
-    let (a, b) = (mean(base), mean(run));
-    let variance = (squares(base, a) + squares(run, b)) / freedom;
-    let error = (variance * (1.0 / base.len() as f64 + 1.0 / run.len() as f64)).sqrt();
-    Some(if a == b {
+    let difference = Difference::of(base, run)?;
+    Some(if difference.value == 0.0 {
         1.0
     } else {
-        two_sided((a - b) / error, freedom)
+        two_sided(difference.value / difference.error, difference.freedom)
     })
+}
+
+/// The 95 % interval of the difference of means, run less base, by the same test.
+pub fn pooled_interval(base: &[f64], run: &[f64]) -> Option<(f64, f64)> {
+    let difference = Difference::of(base, run)?;
+    // The probability falls with t; one degree of freedom needs 12.7 for 5 %.
+    let (mut low, mut high) = (0.0, 20.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if two_sided(middle, difference.freedom) > 0.05 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let half = high * difference.error;
+    Some((difference.value - half, difference.value + half))
+}
+
+/// A difference of means, run less base, with its standard error by the scatter within both sides.
+struct Difference {
+    value: f64,
+    error: f64,
+    freedom: f64,
+}
+
+impl Difference {
+    fn of(base: &[f64], run: &[f64]) -> Option<Self> {
+        let freedom = (base.len() + run.len()) as f64 - 2.0;
+        if freedom < 1.0 || base.is_empty() || run.is_empty() {
+            return None;
+        }
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let squares = |values: &[f64], mean: f64| -> f64 {
+            values.iter().map(|value| (value - mean).powi(2)).sum()
+        };
+        let (a, b) = (mean(base), mean(run));
+        let variance = (squares(base, a) + squares(run, b)) / freedom;
+        let error = (variance * (1.0 / base.len() as f64 + 1.0 / run.len() as f64)).sqrt();
+        let value = b - a;
+        Some(Self {
+            value,
+            error,
+            freedom,
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::two_sided;
+    use super::{pooled_interval, pooled_t, two_sided};
 
     #[test]
     fn quantiles_of_the_tables() {
@@ -114,5 +150,18 @@ mod tests {
         );
         assert_eq!(two_sided(f64::NAN, 3.0), 1.0);
         assert_eq!(two_sided(2.0, 0.0), 1.0);
+    }
+
+    #[test]
+    fn the_interval_ends_where_the_test_is_undecided() {
+        let (base, run) = ([1.0, 2.0, 4.0], [5.0, 4.5, 7.0, 6.0]);
+        let (low, high) = pooled_interval(&base, &run).unwrap();
+        for end in [low, high] {
+            let moved = run.map(|value| value - end);
+            let p = pooled_t(&base, &moved).unwrap();
+            assert!((p - 0.05).abs() < 1e-6, "{end}: {p}");
+        }
+        assert!(low < high && low > 0.0);
+        assert_eq!(pooled_interval(&[1.0], &[2.0]), None);
     }
 }

@@ -9,6 +9,8 @@ use serde::Serialize;
 
 use crate::autocorrelation::{self, Autocorrelation, Prior};
 use crate::bootstrap::{Ratio, ratio_of_medians};
+use crate::common::{Common, Place};
+use crate::levels::{Level, Levels};
 use crate::mann_whitney::mann_whitney;
 use crate::order_statistics::median;
 use crate::random::Random;
@@ -18,7 +20,6 @@ use crate::{Options, benjamini_hochberg};
 
 /// Fewer samples a side say nothing.
 pub const MIN_SAMPLES: usize = 8;
-
 /// Outcome for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -61,6 +62,12 @@ pub struct Compared {
     pub run_median_ns: Option<f64>,
     /// Ratio of the medians, run over base, with its interval.
     pub ratio: Option<Ratio>,
+    /// The same beside what all names of its place have in common ([`Common`]), which the verdict goes by; `None`:
+    /// nothing in common is known.
+    pub own_ratio: Option<Ratio>,
+    /// Ratio of mean durations beside what all names have in common, with runs as the unit; `None` with fewer than
+    /// three runs on a side. Single durations beyond eight medians count as that.
+    pub mean_ratio: Option<Ratio>,
     /// Cliff's delta.
     pub delta: Option<f64>,
     /// Probability of the test of levels.
@@ -94,42 +101,75 @@ impl Compared {
 pub struct Pair<'a> {
     /// The name.
     pub name: &'a Name,
-    /// Its rows in each run of the base.
-    pub base: Vec<&'a Sampled>,
+    /// Its rows in each run of the base; `None`: that run has none.
+    pub base: Vec<Option<&'a Sampled>>,
     /// Its rows in each run of the other side.
-    pub run: Vec<&'a Sampled>,
+    pub run: Vec<Option<&'a Sampled>>,
     /// Largest step of the clocks, where one is stated.
     pub step_ns: Option<f64>,
 }
 
-/// Verdicts on all names at once: those that differ are found among all of them.
-pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Vec<Compared> {
+/// All names, and what they have in common.
+#[derive(Clone, Debug)]
+pub struct Verdicts {
+    /// In the order of the pairs.
+    pub names: Vec<Compared>,
+    /// One of each place that has enough names.
+    pub common: Vec<Common>,
+}
+
+/// Verdicts on all names at once: those that differ are found among all of them. Every pair has the same runs.
+pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Verdicts {
     let estimates: Vec<_> = pairs.iter().filter_map(Pair::autocorrelation).collect();
     let prior = Prior::estimate(&estimates);
+    let common = Place::ALL.map(|place| Common::estimate(pairs, place, options));
+    let of_pair = |pair: &Pair<'_>| common[pair.name.kind.place() as usize].as_ref();
     let mut all: Vec<Compared> = pairs
         .iter()
-        .map(|pair| measure(pair, &prior, options))
+        .map(|pair| measure(pair, &prior, of_pair(pair), options))
         .collect();
-    let tested: Vec<usize> = (0..all.len()).filter(|i| all[*i].is_tested()).collect();
-    let p: Vec<f64> = tested.iter().filter_map(|i| all[*i].p).collect();
-    for (i, q) in tested.iter().zip(benjamini_hochberg::adjust(&p)) {
-        all[*i].q = Some(q);
-        let step_ns = pairs[*i].step_ns();
-        let (verdict, why) = judge(&all[*i], q, step_ns, options);
-        all[*i].verdict = verdict;
-        all[*i].why = why;
+    // Tests of medians and of means are one family.
+    let means: Vec<Option<Levels>> = pairs
+        .iter()
+        .map(|pair| mean_levels(pair, of_pair(pair), options))
+        .collect();
+    let tests = all.iter().map(|name| name.p);
+    let tests = tests.chain(means.iter().map(|levels| levels.as_ref()?.p()));
+    let tests: Vec<(usize, f64)> = (0..)
+        .zip(tests)
+        .filter_map(|(i, p)| Some((i, p?)))
+        .collect();
+    let p: Vec<f64> = tests.iter().map(|(_, p)| *p).collect();
+    let mut q = vec![None; 2 * all.len()];
+    for ((i, _), adjusted) in tests.iter().zip(benjamini_hochberg::adjust(&p)) {
+        q[*i] = Some(adjusted);
     }
-    all
+    let (of_medians, of_means) = q.split_at(all.len());
+    for (i, name) in all.iter_mut().enumerate() {
+        name.mean_ratio = means[i].as_ref().and_then(Levels::interval);
+        name.q = of_medians[i];
+        let Some(q) = name.q else { continue };
+        let (verdict, why) = judge(name, q, &pairs[i], of_pair(&pairs[i]), options);
+        (name.verdict, name.why) = match by_mean(name, of_means[i], options) {
+            Some(by_mean) if verdict != by_mean => (by_mean, Some("by its mean".to_owned())),
+            _ => (verdict, why),
+        };
+    }
+    Verdicts {
+        names: all,
+        common: common.into_iter().flatten().collect(),
+    }
 }
 
 impl Pair<'_> {
     /// Step of the clocks as they state it, or as durations show it where that is more: the
     /// smallest difference between any two of a side that differ. Recorders that round (Kineto to
     /// microseconds) and counters that advance in larger steps than they are read in do not say so.
-    fn step_ns(&self) -> Option<f64> {
+    pub(crate) fn step_ns(&self) -> Option<f64> {
         let seen = [&self.base, &self.run].into_iter().filter_map(|side| {
             let mut all: Vec<f64> = side
                 .iter()
+                .flatten()
                 .flat_map(|run| run.durations.iter().copied())
                 .collect();
             all.sort_by(f64::total_cmp);
@@ -142,24 +182,42 @@ impl Pair<'_> {
 
     /// Autocorrelation over all its runs; `None`: too few samples to be tested.
     fn autocorrelation(&self) -> Option<Autocorrelation> {
-        let length = |side: &[&Sampled]| side.iter().map(|run| run.durations.len()).sum::<usize>();
-        let runs = self.base.iter().chain(&self.run);
+        let runs = self.base.iter().chain(&self.run).flatten();
         let runs: Vec<&[f64]> = runs.map(|run| run.durations.as_slice()).collect();
-        let is_enough = length(&self.base).min(length(&self.run)) >= MIN_SAMPLES;
+        let is_enough = self.samples().iter().all(|samples| *samples >= MIN_SAMPLES);
         is_enough.then(|| autocorrelation::estimate(&runs))
+    }
+
+    /// Samples of the base and of the run.
+    pub(crate) fn samples(&self) -> [usize; 2] {
+        let of_side = |side: &[Option<&Sampled>]| -> usize {
+            let runs = side.iter().flatten();
+            runs.map(|run| run.durations.len()).sum()
+        };
+        [of_side(&self.base), of_side(&self.run)]
+    }
+
+    /// Tells that one of the sides is a single run.
+    fn is_single(&self) -> bool {
+        self.base.len().min(self.run.len()) < 2
     }
 }
 
-fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
-    let side = |runs: &[&Sampled]| -> Vec<Vec<f64>> {
-        runs.iter().map(|run| run.durations.clone()).collect()
+fn measure(pair: &Pair<'_>, prior: &Prior, common: Option<&Common>, options: &Options) -> Compared {
+    let side = |runs: &[Option<&Sampled>]| -> Vec<Vec<f64>> {
+        let durations = |run: &Option<&Sampled>| run.map(|run| run.durations.clone());
+        runs.iter()
+            .map(|run| durations(run).unwrap_or_default())
+            .collect()
     };
     let (base, run) = (side(&pair.base), side(&pair.run));
     let flat_median = |side: &[Vec<f64>]| median(&mut side.concat());
-    let samples = |side: &[Vec<f64>]| side.iter().map(Vec::len).sum();
-    let count = |side: &[&Sampled]| side.iter().map(|run| run.timed()).sum::<u64>();
-    let total = |side: &[&Sampled]| {
-        side.iter().map(|run| run.total_ns).sum::<f64>() / side.len().max(1) as f64
+    let [base_samples, run_samples] = pair.samples();
+    let count =
+        |side: &[Option<&Sampled>]| side.iter().flatten().map(|run| run.timed()).sum::<u64>();
+    let total = |side: &[Option<&Sampled>]| {
+        let runs = side.iter().flatten();
+        runs.map(|run| run.total_ns).sum::<f64>() / side.iter().flatten().count().max(1) as f64
     };
     let mut compared = Compared {
         name: pair.name.clone(),
@@ -168,12 +226,14 @@ fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
         base_median_ns: flat_median(&base),
         run_median_ns: flat_median(&run),
         ratio: None,
+        own_ratio: None,
+        mean_ratio: None,
         delta: None,
         p: None,
         q: None,
         rank_p: None,
-        base_samples: samples(&base),
-        run_samples: samples(&run),
+        base_samples,
+        run_samples,
         base_count: count(&pair.base),
         run_count: count(&pair.run),
         base_total_ns: total(&pair.base),
@@ -183,15 +243,26 @@ fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
     if compared.why.is_some() {
         return compared;
     }
-    let purpose = format!("bootstrap {} {}", pair.name.kind.word(), pair.name.name);
-    let mut random = Random::new(options.seed, &purpose);
-    let ratio = ratio_of_medians(&base, &run, options.resamples, &mut random);
-    match (ratio, mann_whitney(&base, &run, prior)) {
-        (Some(ratio), Some(test)) => {
-            compared.ratio = Some(ratio);
+    let ratio = |base: &[Vec<f64>], run: &[Vec<f64>]| {
+        let purpose = format!("bootstrap {} {}", pair.name.kind.word(), pair.name.name);
+        let mut random = Random::new(options.seed, &purpose);
+        ratio_of_medians(base, run, options.resamples, &mut random)
+    };
+    let [own_base, own_run] = match common {
+        Some(common) => common.taken_out(&base, &run),
+        None => [base.clone(), run.clone()],
+    };
+    match (ratio(&base, &run), mann_whitney(&own_base, &own_run, prior)) {
+        (Some(whole), Some(test)) => {
+            compared.ratio = Some(whole);
+            compared.own_ratio = common.and_then(|common| match pair.is_single() {
+                // One factor for all samples of a side.
+                true => Some(whole.divided_by(common.ratio)),
+                false => ratio(&own_base, &own_run),
+            });
             compared.delta = Some(test.delta);
             // Where nothing scatters, ranks are all there is.
-            compared.p = Some(yuen_welch(&base, &run, prior).unwrap_or(test.p));
+            compared.p = Some(yuen_welch(&own_base, &own_run, prior).unwrap_or(test.p));
             compared.rank_p = Some(test.p);
         }
         _ => compared.why = Some("a median of 0 has no ratio".to_owned()),
@@ -199,9 +270,35 @@ fn measure(pair: &Pair<'_>, prior: &Prior, options: &Options) -> Compared {
     compared
 }
 
+/// Runs on a side without which means are not compared: a mean is one number a run.
+const MEAN_RUNS: usize = 3;
+
+/// Mean durations of a name in each run, beside what all names have in common.
+fn mean_levels(pair: &Pair<'_>, common: Option<&Common>, options: &Options) -> Option<Levels> {
+    if pair.base.len().min(pair.run.len()) < MEAN_RUNS || !pair.is_fine(options) {
+        return None;
+    }
+    let levels = Levels::of(pair, Level::Mean)?;
+    Some(match common {
+        Some(common) => levels.beside(common.means()),
+        None => levels,
+    })
+}
+
+fn by_mean(name: &Compared, q: Option<f64>, options: &Options) -> Option<Verdict> {
+    let ratio = name.mean_ratio?;
+    let most = 1.0 + options.threshold;
+    match q? <= options.alpha {
+        true if ratio.value >= most => Some(Verdict::Slower),
+        true if ratio.value <= 1.0 / most => Some(Verdict::Faster),
+        _ => None,
+    }
+}
+
 fn untestable(pair: &Pair<'_>, compared: &Compared) -> Option<String> {
-    let untimed = |side: &[&Sampled]| {
-        side.iter().any(|run| run.count > 0) && side.iter().all(|run| run.timed() == 0)
+    let untimed = |side: &[Option<&Sampled>]| {
+        let runs = || side.iter().flatten();
+        runs().any(|run| run.count > 0) && runs().all(|run| run.timed() == 0)
     };
     if untimed(&pair.base) || untimed(&pair.run) {
         return Some("bound to a wait or not valid".to_owned());
@@ -216,29 +313,40 @@ fn untestable(pair: &Pair<'_>, compared: &Compared) -> Option<String> {
 fn judge(
     compared: &Compared,
     q: f64,
-    step_ns: Option<f64>,
+    pair: &Pair<'_>,
+    common: Option<&Common>,
     options: &Options,
 ) -> (Verdict, Option<String>) {
     let cannot = |why: String| (Verdict::CannotTell, Some(why));
     let (Some(ratio), Some(base), Some(run)) = (
-        compared.ratio,
+        compared.own_ratio.or(compared.ratio),
         compared.base_median_ns,
         compared.run_median_ns,
     ) else {
         return cannot("not measured".to_owned());
     };
     let most = 1.0 + options.threshold;
-    // A median that lies within one step of the clock of the other may be the same.
-    if let Some(step) = step_ns.filter(|step| *step > options.threshold * base)
-        && (run - base).abs() <= step
+    // A duration has two readings of the clock, each up to a step from the truth; so has the one that it is
+    // compared with.
+    if let Some(step) = pair
+        .step_ns()
+        .filter(|step| *step > options.threshold * base)
+        && (run - base).abs() <= 2.0 * step
     {
         return cannot(format!("the clock steps by {step:.0} ns"));
     }
     let is_confirmed = compared.rank_p.is_some_and(|p| p <= options.alpha);
     let sure = q <= options.alpha && is_confirmed && ratio.excludes_one();
-    if sure && ratio.value >= most {
+    let differs = sure && !(1.0 / most..most).contains(&ratio.value);
+    if differs
+        && pair.is_single()
+        && common.is_some_and(|common| !common.is_outlier(ratio.value, options))
+    {
+        return cannot("one run a side, and other names differ by as much".to_owned());
+    }
+    if differs && ratio.value >= most {
         (Verdict::Slower, None)
-    } else if sure && ratio.value <= 1.0 / most {
+    } else if differs {
         (Verdict::Faster, None)
     } else if ratio.high <= most && ratio.low >= 1.0 / most {
         (Verdict::Same, None)

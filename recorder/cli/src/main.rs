@@ -1,9 +1,11 @@
 //! The command `trueno-record`.
 //!
 //! Exit codes are those of `trueno-analyze`: 0 fine, 2 it could not be done, 3 not measurable
-//! on this machine. `run` ends as the program it ran did.
+//! on this machine. `run` ends as the program it ran did,
+//! `compare` as `trueno-analyze compare`.
 
 mod collect;
+mod compare;
 mod doctor;
 mod driver;
 mod interrupted;
@@ -31,6 +33,8 @@ struct Cli {
 enum Command {
     /// Run a program and record its CUDA work and its NVTX ranges, without a change to it.
     Run(run::Args),
+    /// Record two programs in turn, and say which is slower and by how much.
+    Compare(compare::Args),
     /// Make a run of what `run` left behind when it was killed itself.
     Collect(collect::Args),
     /// Say what can be recorded on this machine, and why not.
@@ -75,6 +79,7 @@ const NOT_MEASURABLE: u8 = 3;
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),

@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
+static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 
 /// The terminal sends these to the program as well. Handlers, unlike ignoring, do not pass to it.
 const OF_TERMINAL: [c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
@@ -14,7 +15,7 @@ const PASSED_ON: [c_int; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc:
 /// Before the program starts.
 pub fn prepare() {
     for signal in OF_TERMINAL {
-        handle(signal, nothing);
+        handle(signal, remember);
     }
     for signal in PASSED_ON {
         handle(signal, pass_on);
@@ -36,9 +37,19 @@ fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     }
 }
 
-extern "C" fn nothing(_: c_int) {}
+/// Tells that this process was asked to end, as its program was.
+pub fn was_asked_to_end() -> bool {
+    ASKED_TO_END.load(Ordering::Acquire)
+}
+
+extern "C" fn remember(_: c_int) {
+    ASKED_TO_END.store(true, Ordering::Release);
+}
 
 extern "C" fn pass_on(signal: c_int) {
+    if signal == libc::SIGTERM || signal == libc::SIGHUP {
+        ASKED_TO_END.store(true, Ordering::Release);
+    }
     let child = CHILD.load(Ordering::Acquire);
     if child > 0 {
         // SAFETY: allowed in a handler; takes numbers.

@@ -9,8 +9,7 @@ use super::counts::{CountRow, counts};
 use super::side::Member;
 use super::totals::{self, TotalRow};
 use trueno_statistics::Options;
-use trueno_statistics::{Compared, Pair, Verdict, verdicts};
-use trueno_statistics::{Name, Sampled};
+use trueno_statistics::{Common, Compared, Name, Pair, Sampled, Verdict, Verdicts, verdicts};
 
 /// Result of a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -23,6 +22,8 @@ pub struct Comparison {
     pub run: Vec<String>,
     /// Aspects in which the sides differ otherwise.
     pub comparability: Vec<Aspect>,
+    /// Change that all names have in common, by place; names are judged beside it.
+    pub common: Vec<Common>,
     /// Names on both sides: slower ones first, by what the change costs.
     pub names: Vec<Compared>,
     /// Totals, one value a run.
@@ -68,13 +69,31 @@ impl Comparison {
         self.names.iter().filter(of).count()
     }
 
-    /// Tells that a name, or a time of whole runs, got slower.
+    /// Tells that a name, all of them together, or a time of whole runs got slower.
     pub fn is_slower(&self) -> bool {
-        let totals = self.totals.iter();
-        self.with(Verdict::Slower) > 0
-            || totals
-                .into_iter()
-                .any(|total| total.verdict == Some(Verdict::Slower))
+        self.with(Verdict::Slower) > 0 || self.wholes().any(|verdict| verdict == Verdict::Slower)
+    }
+
+    /// Tells that a name, all of them together, or a time of whole runs got faster.
+    pub fn is_faster(&self) -> bool {
+        self.with(Verdict::Faster) > 0 || self.wholes().any(|verdict| verdict == Verdict::Faster)
+    }
+
+    /// Verdicts on what is no single name.
+    fn wholes(&self) -> impl Iterator<Item = Verdict> {
+        let common = self.common.iter().map(|common| common.verdict);
+        common.chain(self.totals.iter().filter_map(|total| total.verdict))
+    }
+
+    /// Tells a ratio beyond the threshold.
+    pub fn is_beyond(&self, ratio: f64) -> bool {
+        let most = 1.0 + self.options.threshold;
+        ratio >= most || ratio <= 1.0 / most
+    }
+
+    /// Runs of the side that has fewer.
+    pub fn runs_a_side(&self) -> usize {
+        self.base.len().min(self.run.len())
     }
 
     /// Tells that anything could be tested.
@@ -105,23 +124,17 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Comparison
         .iter()
         .map(|name| Pair {
             name,
-            base: base
-                .iter()
-                .filter_map(|member| member.names.get(name))
-                .collect(),
-            run: run
-                .iter()
-                .filter_map(|member| member.names.get(name))
-                .collect(),
+            base: base.iter().map(|member| member.names.get(name)).collect(),
+            run: run.iter().map(|member| member.names.get(name)).collect(),
             step_ns,
         })
         .collect();
     let is_capped = |s: &&Sampled| s.timed() > s.durations.len() as u64;
     let capped = pairs
         .iter()
-        .filter(|pair| pair.base.iter().chain(&pair.run).any(is_capped))
+        .filter(|pair| pair.base.iter().chain(&pair.run).flatten().any(is_capped))
         .count();
-    let mut names = verdicts(&pairs, options);
+    let Verdicts { mut names, common } = verdicts(&pairs, options);
     // What costs most in all comes first.
     let cost = |c: &Compared| -(c.run_total_ns - c.base_total_ns).abs();
     names.sort_by(|a, b| {
@@ -135,6 +148,7 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Comparison
         base: shown(base),
         run: shown(run),
         comparability: comparability(base, run),
+        common,
         names,
         totals: totals::compare(base, run, options),
         path: paths(base, run),

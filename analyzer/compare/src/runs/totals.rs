@@ -9,8 +9,7 @@ use trueno_model::{RunFacts, units};
 
 use super::side::Member;
 use crate::allocated::allocated;
-use trueno_statistics::Options;
-use trueno_statistics::{Verdict, median, pooled_t};
+use trueno_statistics::{Options, Verdict, benjamini_hochberg, median, pooled_t};
 
 /// A total of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,12 +145,25 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
         let values = members.iter().filter_map(|member| member.totals.get(total));
         values.copied().collect()
     };
-    let rows = all.into_iter().map(|total| {
-        let (a, b) = (side(base, total), side(run, total));
-        let (base, run) = (median(&mut a.clone()), median(&mut b.clone()));
-        let (verdict, why) = match total.unit() {
-            Unit::Time => judge(&a, &b, options),
-            Unit::Bytes | Unit::Count => (None, None),
+    let sides: Vec<(&Total, Vec<f64>, Vec<f64>)> = all
+        .into_iter()
+        .map(|total| (total, side(base, total), side(run, total)))
+        .collect();
+    let tests: Vec<Result<f64, &str>> = sides
+        .iter()
+        .map(|(total, a, b)| match total.unit() {
+            Unit::Time => test(a, b),
+            Unit::Bytes | Unit::Count => Err(""),
+        })
+        .collect();
+    // Of several times that are tested, one differs by chance sooner than one alone.
+    let p: Vec<f64> = tests.iter().filter_map(|test| test.ok()).collect();
+    let mut adjusted = benjamini_hochberg::adjust(&p).into_iter();
+    let rows = sides.into_iter().zip(tests).map(|((total, a, b), test)| {
+        let (verdict, why) = match test.map(|p| adjusted.next().unwrap_or(p)) {
+            Ok(q) => judge(&a, &b, q, options),
+            Err("") => (None, None),
+            Err(why) => (Some(Verdict::CannotTell), Some(why.to_owned())),
         };
         TotalRow {
             what: total.word(),
@@ -160,8 +172,8 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
                 Unit::Bytes => Some("bytes"),
                 Unit::Count => None,
             },
-            base,
-            run,
+            base: median(&mut a.clone()),
+            run: median(&mut b.clone()),
             verdict,
             why,
             total: total.clone(),
@@ -170,31 +182,43 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
     rows.collect()
 }
 
-/// Times of runs: a t test on their logarithms, as times scatter by factors.
-fn judge(base: &[f64], run: &[f64], options: &Options) -> (Option<Verdict>, Option<String>) {
-    let cannot = |why: &str| (Some(Verdict::CannotTell), Some(why.to_owned()));
+/// Probability of times of runs, by a t test on their logarithms, as times scatter by factors; else the reason why
+/// there is none, which is empty where a side has no time at all.
+fn test(base: &[f64], run: &[f64]) -> Result<f64, &'static str> {
     if base.is_empty() || run.is_empty() {
-        return (None, None);
+        return Err("");
     }
     if base.len() < 2 || run.len() < 2 {
-        return cannot("one value a side: give several runs");
+        return Err("one value a side: give several runs");
     }
     if base.iter().chain(run).any(|value| *value <= 0.0) {
-        return cannot("a time of 0 has no ratio");
+        return Err("a time of 0 has no ratio");
     }
-    let logs = |side: &[f64]| side.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    pooled_t(&logs(base), &logs(run)).ok_or("too few runs")
+}
+
+fn logs(side: &[f64]) -> Vec<f64> {
+    side.iter().map(|value| value.ln()).collect()
+}
+
+fn judge(
+    base: &[f64],
+    run: &[f64],
+    q: f64,
+    options: &Options,
+) -> (Option<Verdict>, Option<String>) {
     let (a, b) = (logs(base), logs(run));
     let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
     let (change, limit) = (mean(&b) - mean(&a), (1.0 + options.threshold).ln());
-    let Some(p) = pooled_t(&a, &b) else {
-        return cannot("too few runs");
-    };
     match () {
-        () if p <= options.alpha && change >= limit => (Some(Verdict::Slower), None),
-        () if p <= options.alpha && change <= -limit => (Some(Verdict::Faster), None),
+        () if q <= options.alpha && change >= limit => (Some(Verdict::Slower), None),
+        () if q <= options.alpha && change <= -limit => (Some(Verdict::Faster), None),
         // Both one-sided tests of the limits.
         () if is_within(&a, &b, limit, options.alpha) => (Some(Verdict::Same), None),
-        () => cannot("runs of one side differ by as much"),
+        () => {
+            let why = "runs of one side differ by as much";
+            (Some(Verdict::CannotTell), Some(why.to_owned()))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use trueno_render::html::shell::Shell;
 use trueno_render::html::{data, id, section, table, text};
 
 use super::page_tables::{self as tables, Part};
-use super::wording::{between, change, interval, time};
+use super::wording::{between, change, common_verdict, interval, one_run, time};
 use crate::runs::comparability::Standing;
 use crate::runs::{Compared, Comparison, Verdict};
 
@@ -159,6 +159,19 @@ fn figures(out: &mut String, comparison: &Comparison) {
 fn doubts(out: &mut String, comparison: &Comparison) {
     if !comparison.is_measurable() {
         out.push_str("<p class=\"banner error\">Nothing could be compared: no name has enough samples with durations on both sides.</p>\n");
+    }
+    let moved = comparison.common.iter();
+    for common in moved.filter(|common| comparison.is_beyond(common.ratio)) {
+        let _ = writeln!(
+            out,
+            "<p class=\"banner warning\"><b>All names of the {} changed by {}:</b> {}</p>",
+            common.place.word(),
+            text(&change(common.ratio)),
+            text(&common_verdict(common))
+        );
+    }
+    if comparison.runs_a_side() < 2 {
+        let _ = writeln!(out, "<p class=\"lead\">{}</p>", text(one_run(comparison)));
     }
     let differs = comparison
         .doubts()

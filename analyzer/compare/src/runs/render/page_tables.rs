@@ -3,7 +3,7 @@
 use trueno_model::units;
 use trueno_plugin::Table;
 
-use super::wording::counts;
+use super::wording::{COMMON, common_verdict, counts};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 /// One part of the page.
@@ -23,6 +23,7 @@ pub struct Part {
 /// Those that have rows, in the order in which they are read.
 pub fn parts(comparison: &Comparison) -> Vec<Part> {
     let all = [
+        common(comparison),
         names(comparison),
         not_told(comparison),
         totals(comparison),
@@ -32,6 +33,31 @@ pub fn parts(comparison: &Comparison) -> Vec<Part> {
     ];
     let all = all.into_iter().flatten();
     all.filter(|part| part.table.rows() > 0).collect()
+}
+
+fn common(comparison: &Comparison) -> Option<Part> {
+    let each = || comparison.common.iter();
+    let table = Table::build("common")
+        .text("where", each().map(|row| row.place.word()))
+        .u64("names", each().map(|row| row.names as u64))
+        .f64("ratio", each().map(|row| row.ratio))
+        .f64(
+            "ratio_low",
+            each().map(|row| row.interval.map(|ratio| ratio.low)),
+        )
+        .f64(
+            "ratio_high",
+            each().map(|row| row.interval.map(|ratio| ratio.high)),
+        )
+        .text("verdict", each().map(common_verdict))
+        .finish();
+    Some(Part {
+        id: "common",
+        word: "all names",
+        heading: "What all names have in common",
+        lead: COMMON.to_owned(),
+        table: table.ok()?,
+    })
 }
 
 fn names(comparison: &Comparison) -> Option<Part> {
@@ -100,6 +126,14 @@ fn compared(title: &str, rows: &[&Compared]) -> Option<Table> {
         .f64(
             "ratio_high",
             each().map(|row| row.ratio.map(|ratio| ratio.high)),
+        )
+        .f64(
+            "own_ratio",
+            each().map(|row| row.own_ratio.map(|ratio| ratio.value)),
+        )
+        .f64(
+            "mean_ratio",
+            each().map(|row| row.mean_ratio.map(|ratio| ratio.value)),
         )
         .f64(
             "change_in_all_ns",

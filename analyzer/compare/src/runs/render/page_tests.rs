@@ -17,6 +17,8 @@ fn compared(name: &str, verdict: Verdict, base_ns: f64, run_ns: f64) -> Compared
             low: ratio * 0.9,
             high: ratio * 1.1,
         }),
+        own_ratio: None,
+        mean_ratio: None,
         delta: Some(0.5),
         p: Some(0.01),
         q: Some(0.02),
@@ -35,6 +37,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
         options: Options::default(),
         base: vec!["runs/before.run".into()],
         run: vec!["after.run".into()],
+        common: Vec::new(),
         comparability: vec![Aspect {
             aspect: "processor".into(),
             standing: Standing::Differs,

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use trueno_model::units::{self, NOT_MEASURED};
 use trueno_render::style::Meaning;
+use trueno_statistics::Ratio;
 
-use super::wording::{between, change, counts, interval, time};
+use super::wording::{COMMON, between, change, common_verdict, counts, interval, one_run, time};
 use super::{Grid, Holds, Sheet};
 use crate::runs::comparability::Standing;
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
@@ -14,6 +15,7 @@ use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 pub fn sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     let all = [
         Some(comparability(comparison)),
+        common(comparison),
         Some(names(comparison, top)),
         not_told(comparison, top),
         totals(comparison),
@@ -63,6 +65,42 @@ fn comparability(comparison: &Comparison) -> Sheet {
     }
 }
 
+/// The change that all names have in common, before any of them.
+fn common(comparison: &Comparison) -> Option<Sheet> {
+    let rows = comparison.common.iter().map(|common| {
+        let meaning = match common.verdict {
+            Verdict::Slower => Some(Meaning::Error),
+            Verdict::Faster => Some(Meaning::Good),
+            Verdict::CannotTell if comparison.is_beyond(common.ratio) => Some(Meaning::Warning),
+            _ => None,
+        };
+        let cells = vec![
+            common.place.word().to_owned(),
+            common.names.to_string(),
+            change(common.ratio),
+            common.interval.map_or(NOT_MEASURED.to_owned(), interval),
+            common_verdict(common),
+        ];
+        (cells, meaning)
+    });
+    let rows: Vec<_> = rows.collect();
+    (!rows.is_empty()).then(|| Sheet {
+        heading: "What all names have in common",
+        lead: vec![COMMON.to_owned()],
+        left_out: 0,
+        grid: Grid {
+            columns: vec![
+                ("where", Holds::Names),
+                ("names", Holds::Numbers),
+                ("change", Holds::Numbers),
+                ("95 % interval", Holds::Numbers),
+                ("verdict", Holds::Sentences),
+            ],
+            rows,
+        },
+    })
+}
+
 fn names(comparison: &Comparison, top: usize) -> Sheet {
     let count = |verdict| comparison.with(verdict);
     let options = &comparison.options;
@@ -83,6 +121,9 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
             units::percent(options.alpha),
         ),
     ];
+    if comparison.runs_a_side() < 2 {
+        lead.push(one_run(comparison).to_owned());
+    }
     if comparison.capped > 0 {
         lead.push(format!(
             "{} names have more than {} rows in a run: as many, drawn from all, were looked at",
@@ -99,23 +140,41 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
             Verdict::Faster => Some(Meaning::Good),
             _ => None,
         };
-        (name_cells(name), meaning)
+        let mut cells = name_cells(name);
+        cells.extend(beside(comparison, name));
+        (cells, meaning)
     });
+    // Where all names changed, a name's own change is the rest of it.
+    let all_changed = comparison
+        .common
+        .iter()
+        .any(|common| comparison.is_beyond(common.ratio));
+    let mut columns = vec![
+        ("verdict", Holds::Names),
+        ("kind", Holds::Names),
+        ("name", Holds::Names),
+        ("base", Holds::Numbers),
+        ("run", Holds::Numbers),
+        ("change", Holds::Numbers),
+        ("95 % interval", Holds::Numbers),
+        ("delta", Holds::MoreNumbers),
+        ("samples", Holds::MoreNumbers),
+    ];
+    if !comparison.common.is_empty() {
+        let own = match all_changed {
+            true => Holds::Numbers,
+            false => Holds::MoreNumbers,
+        };
+        columns.push(("beside all", own));
+    }
+    if has_means(comparison) {
+        columns.push(("mean", Holds::MoreNumbers));
+    }
     Sheet {
         heading: "What got slower or faster",
         lead,
         grid: Grid {
-            columns: vec![
-                ("verdict", Holds::Names),
-                ("kind", Holds::Names),
-                ("name", Holds::Names),
-                ("base", Holds::Numbers),
-                ("run", Holds::Numbers),
-                ("change", Holds::Numbers),
-                ("95 % interval", Holds::Numbers),
-                ("delta", Holds::MoreNumbers),
-                ("samples", Holds::MoreNumbers),
-            ],
+            columns,
             rows: rows.collect(),
         },
         left_out: told.len().saturating_sub(top),
@@ -124,7 +183,10 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
 
 fn name_cells(name: &Compared) -> Vec<String> {
     vec![
-        name.verdict.word().to_owned(),
+        match &name.why {
+            Some(why) => format!("{} {why}", name.verdict.word()),
+            None => name.verdict.word().to_owned(),
+        },
         name.name.kind.word().to_owned(),
         name.name.name.clone(),
         time(name.base_median_ns),
@@ -136,6 +198,22 @@ fn name_cells(name: &Compared) -> Vec<String> {
             .map_or(NOT_MEASURED.to_owned(), |delta| format!("{delta:+.2}")),
         format!("{}+{}", name.base_samples, name.run_samples),
     ]
+}
+
+fn has_means(comparison: &Comparison) -> bool {
+    comparison
+        .names
+        .iter()
+        .any(|name| name.mean_ratio.is_some())
+}
+
+/// Cells of the columns that are not always there.
+fn beside(comparison: &Comparison, name: &Compared) -> Vec<String> {
+    let shown =
+        |ratio: Option<Ratio>| ratio.map_or(NOT_MEASURED.to_owned(), |ratio| change(ratio.value));
+    let own = (!comparison.common.is_empty()).then(|| shown(name.own_ratio));
+    let mean = has_means(comparison).then(|| shown(name.mean_ratio));
+    own.into_iter().chain(mean).collect()
 }
 
 fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {

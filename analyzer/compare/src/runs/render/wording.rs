@@ -2,7 +2,36 @@
 
 use trueno_model::units::{self, NOT_MEASURED};
 
-use trueno_statistics::Ratio;
+use trueno_statistics::{Common, Ratio};
+
+use crate::runs::Comparison;
+
+/// Remark on what all names have in common.
+pub const COMMON: &str =
+    "median over names of the ratio of their medians; names below are judged beside it";
+
+/// Remark on the verdicts of two single runs.
+pub fn one_run(comparison: &Comparison) -> &'static str {
+    match comparison.common.is_empty() {
+        true => {
+            "one run a side, and too few names to tell the machine from the programs: that these differ takes several \
+             runs (hint: `trueno-record compare -n 10 -- BASE -- RUN`)"
+        }
+        false => {
+            "one run a side: a name stands here if it changed unlike the others; that the programs differ takes \
+             several runs (hint: `trueno-record compare -n 10 -- BASE -- RUN`)"
+        }
+    }
+}
+
+/// The verdict on what all names have in common, with the reason why there is none.
+pub fn common_verdict(common: &Common) -> String {
+    let word = common.verdict.word();
+    match &common.why {
+        Some(why) => format!("{word}: {why}"),
+        None => word.to_owned(),
+    }
+}
 
 /// A ratio as a change: `+5.2 %`, and `×3.06` from a doubling on.
 pub fn change(ratio: f64) -> String {

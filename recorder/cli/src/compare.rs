@@ -1,0 +1,282 @@
+//! `trueno-record compare`.
+//!
+//! Two programs are recorded in turn, many times each, so that whatever the machine does meets both; then
+//! `trueno-analyze compare` takes each run as one sample.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::IsTerminal;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use trueno_format::run_json::RUN_JSON;
+
+use crate::{Failure, say, signals};
+
+/// In a command: the run directory to record to.
+const PLACE: &[u8] = b"{}";
+/// The command that compares.
+const ANALYZER: &str = "trueno-analyze";
+
+/// Exit code of a series that was stopped between two programs: that of Ctrl-C.
+const STOPPED: u8 = 130;
+
+/// Arguments of `compare`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Recordings of each program.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: u32,
+    /// Recordings of each program before these, which are thrown away.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    warmup: u32,
+    /// Folder for the runs.
+    #[arg(short, long, value_name = "FOLDER", default_value = "compared")]
+    output: PathBuf,
+    /// Replace runs of an earlier comparison in that folder.
+    #[arg(long)]
+    overwrite: bool,
+    /// Only record.
+    #[arg(long, conflicts_with = "fail_on")]
+    no_compare: bool,
+    /// Exit with 1 when the second is slower, or when anything differs.
+    #[arg(long, value_name = "slower|changed", value_parser = ["slower", "changed"])]
+    fail_on: Option<String>,
+    /// Smallest change of a median that counts.
+    #[arg(long, value_name = "PERCENT")]
+    threshold: Option<String>,
+    /// Write the comparison to FILE as one page for a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Both programs and their arguments, `BASE … -- RUN …`. In each, `{}` stands for the run directory that it records
+    /// itself to; one without it is recorded as `trueno-record run` does.
+    #[arg(
+        required = true,
+        last = true,
+        allow_hyphen_values = true,
+        value_name = "BASE … -- RUN …"
+    )]
+    commands: Vec<OsString>,
+}
+
+/// One of both programs.
+struct Side {
+    /// Beginning of the names of its runs.
+    name: &'static str,
+    command: Vec<OsString>,
+    runs: Vec<PathBuf>,
+}
+
+/// Gives the exit code.
+pub fn run(args: &Args) -> Result<u8, Failure> {
+    let mut parts = args.commands.splitn(2, |part| part == "--");
+    let side = |name, command: Option<&[OsString]>| match command {
+        Some(command) if !command.is_empty() => Ok(Side {
+            name,
+            command: command.to_vec(),
+            runs: Vec::new(),
+        }),
+        _ => Err(Failure::NotStarted(
+            "two programs are needed, `-- BASE … -- RUN …`; nothing was started".to_owned(),
+        )),
+    };
+    let mut sides = [side("base", parts.next())?, side("run", parts.next())?];
+    make_room(args)?;
+    signals::prepare();
+    let progress = ProgressBar::new(u64::from(2 * (args.warmup + args.runs)));
+    if !std::io::stderr().is_terminal() {
+        progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {pos} of {len}") {
+        progress.set_style(style.progress_chars("=> "));
+    }
+    for round in 0..args.warmup + args.runs {
+        // The one that goes first takes turns, so that a steady drift harms neither.
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for at in order {
+            let side = &mut sides[at];
+            let number = (round + 1).saturating_sub(args.warmup);
+            let name = match round < args.warmup {
+                true => format!("{}-warmup", side.name),
+                false => format!("{}-{number:02}", side.name),
+            };
+            progress.set_message(name.clone());
+            let status = record(args, side, &name)?;
+            if signals::was_asked_to_end() {
+                progress.abandon();
+                say(&format!(
+                    "stopped; the runs so far are in {}",
+                    args.output.display()
+                ));
+                return Ok(match status.success() {
+                    true => STOPPED,
+                    false => signals::end_as(status),
+                });
+            }
+            let path = finished(args, &name, status)?;
+            if round < args.warmup {
+                let removed = fs::remove_dir_all(&path);
+                removed.map_err(|e| not_started(&path, "cannot be removed", e))?;
+            } else {
+                side.runs.push(path);
+            }
+            progress.inc(1);
+        }
+    }
+    progress.finish_and_clear();
+    if args.no_compare {
+        return Ok(0);
+    }
+    compare(args, &sides)
+}
+
+fn not_started(path: &Path, what: &str, error: std::io::Error) -> Failure {
+    Failure::NotStarted(format!("{}: {what}: {error}", path.display()))
+}
+
+/// The folder, without runs of an earlier comparison.
+fn make_room(args: &Args) -> Result<(), Failure> {
+    let shown = args.output.display();
+    fs::create_dir_all(&args.output).map_err(|e| not_started(&args.output, "cannot be made", e))?;
+    let earlier = |name: &OsStr| {
+        let name = name.as_bytes();
+        name.ends_with(b".run") && (name.starts_with(b"base-") || name.starts_with(b"run-"))
+    };
+    let entries =
+        fs::read_dir(&args.output).map_err(|e| not_started(&args.output, "cannot be read", e))?;
+    for entry in entries
+        .flatten()
+        .filter(|entry| earlier(&entry.file_name()))
+    {
+        let path = entry.path();
+        if !args.overwrite || !path.join(RUN_JSON).is_file() {
+            return Err(Failure::NotStarted(format!(
+                "{shown}: has {} already, and nothing was started (hint: give --overwrite, or another folder with -o)",
+                path.display()
+            )));
+        }
+        fs::remove_dir_all(&path).map_err(|e| not_started(&path, "cannot be removed", e))?;
+    }
+    Ok(())
+}
+
+/// Records one run; all that the program prints goes to a file beside it.
+fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
+    let path = args.output.join(format!("{name}.run"));
+    let records_itself = side.command.iter().any(|part| has_place(part));
+    let mut command = if records_itself {
+        let mut parts = side.command.iter().map(|part| with_place(part, &path));
+        let mut command = Command::new(parts.next().unwrap_or_default());
+        command.args(parts);
+        command
+    } else {
+        let this = env::current_exe()
+            .map_err(|e| not_started(Path::new("trueno-record"), "cannot be found", e))?;
+        let mut command = Command::new(this);
+        command
+            .arg("run")
+            .arg("-o")
+            .arg(&path)
+            .arg("--")
+            .args(&side.command);
+        command
+    };
+    let log = log(args, name);
+    let file = File::create(&log).map_err(|e| not_started(&log, "cannot be written", e))?;
+    let copy = file
+        .try_clone()
+        .map_err(|e| not_started(&log, "cannot be written", e))?;
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(file)
+        .stderr(copy);
+    let program = Path::new(&side.command[0]);
+    let mut child = command
+        .spawn()
+        .map_err(|e| not_started(program, "cannot be started", e))?;
+    signals::child(child.id());
+    let ended = child.wait();
+    signals::child(0);
+    ended.map_err(|e| not_started(program, "cannot be waited for", e))
+}
+
+fn log(args: &Args, name: &str) -> PathBuf {
+    args.output.join(format!("{name}.log"))
+}
+
+fn has_place(part: &OsStr) -> bool {
+    part.as_bytes().windows(PLACE.len()).any(|two| two == PLACE)
+}
+
+/// A part of a command with the run directory in it.
+fn with_place(part: &OsStr, path: &Path) -> OsString {
+    let mut rest = part.as_bytes();
+    let mut out = Vec::new();
+    while let Some(at) = rest.windows(PLACE.len()).position(|two| two == PLACE) {
+        out.extend_from_slice(&rest[..at]);
+        out.extend_from_slice(path.as_os_str().as_bytes());
+        rest = &rest[at + PLACE.len()..];
+    }
+    out.extend_from_slice(rest);
+    OsString::from_vec(out)
+}
+
+/// The run of a program that succeeded.
+fn finished(args: &Args, name: &str, status: ExitStatus) -> Result<PathBuf, Failure> {
+    let (path, log) = (args.output.join(format!("{name}.run")), log(args, name));
+    if !status.success() {
+        return Err(Failure::NotStarted(format!(
+            "{name}: the program failed ({status}), so there is nothing to compare; it printed {}",
+            log.display()
+        )));
+    }
+    if !path.join(RUN_JSON).is_file() {
+        return Err(Failure::NotStarted(format!(
+            "{name}: the program succeeded, and recorded nothing in {}; it printed {} (hint: `{{}}` in its arguments is the run directory)",
+            path.display(),
+            log.display()
+        )));
+    }
+    Ok(path)
+}
+
+/// Hands all runs to the analyzer, if there is one.
+fn compare(args: &Args, [base, run]: &[Side; 2]) -> Result<u8, Failure> {
+    let mut words: Vec<OsString> = vec!["compare".into(), base.runs[0].clone().into()];
+    words.extend(run.runs.iter().map(OsString::from));
+    for more in &base.runs[1..] {
+        words.extend(["--baseline".into(), more.into()]);
+    }
+    for (name, value) in [
+        ("--fail-on", args.fail_on.as_ref().map(OsString::from)),
+        ("--threshold", args.threshold.as_ref().map(OsString::from)),
+        ("--html", args.html.as_ref().map(OsString::from)),
+    ] {
+        if let Some(value) = value {
+            words.extend([name.into(), value]);
+        }
+    }
+    let beside = env::current_exe()
+        .ok()
+        .and_then(|exe| Some(exe.parent()?.join(ANALYZER)));
+    let analyzer = beside
+        .filter(|path| path.is_file())
+        .unwrap_or_else(|| ANALYZER.into());
+    match Command::new(&analyzer).args(&words).status() {
+        Ok(status) => Ok(signals::end_as(status)),
+        Err(error) => {
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| word.to_string_lossy().into_owned())
+                .collect();
+            Err(Failure::NotStarted(format!(
+                "{}: cannot be started: {error}; all is recorded: {ANALYZER} {}",
+                analyzer.display(),
+                words.join(" ")
+            )))
+        }
+    }
+}
