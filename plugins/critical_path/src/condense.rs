@@ -4,9 +4,7 @@
 //! not listed, neighbours become one row for each kind, so that the rows of
 //! the path still add up to the window.
 
-use std::cmp::Reverse;
-use std::iter::Peekable;
-use std::vec;
+use std::cmp::{Ordering, Reverse};
 
 use crate::inferred::Rule;
 use crate::least::Least;
@@ -36,95 +34,110 @@ pub enum Of {
     Pieces(u64),
 }
 
-/// The `limit` longest pieces of a path, of equals the earlier.
-pub struct Longest {
-    pieces: u32,
-    least: Least<(Reverse<i64>, u32)>,
+/// Nanoseconds and number of pieces by kind.
+type Sums = [(i64, u64); PieceKind::ALL.len()];
+
+/// A piece that may be listed, and the sums of all pieces before it. The longest come first, of equals the earlier.
+#[derive(Clone, Copy)]
+struct Candidate {
+    piece: Piece,
+    number: u32,
+    before: Sums,
 }
 
-impl Longest {
-    /// Of no pieces so far.
+impl Candidate {
+    fn key(&self) -> (Reverse<i64>, u32) {
+        (Reverse(self.piece.dur_ns), self.number)
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Candidate {}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Rows of a path in the making: the longest pieces, and sums of all.
+pub struct Condenser {
+    pieces: u32,
+    sums: Sums,
+    longest: Least<Candidate>,
+}
+
+impl Condenser {
+    /// Lists the `limit` longest pieces, of equals the earlier, and sums up the others.
     pub fn new(limit: usize) -> Self {
         Self {
             pieces: 0,
-            least: Least::new(limit),
+            sums: Sums::default(),
+            longest: Least::new(limit),
         }
     }
 
-    /// Takes in a piece.
+    /// Takes in a piece, in the order of time.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
-        self.least.add((Reverse(piece.dur_ns), self.pieces));
+        self.longest.add(Candidate {
+            piece: *piece,
+            number: self.pieces,
+            before: self.sums,
+        });
         self.pieces += 1;
+        let sum = &mut self.sums[piece.kind as usize];
+        *sum = (sum.0 + piece.dur_ns, sum.1 + 1);
     }
 
-    /// A list that has these one by one, and sums of all others.
-    pub fn into_rows(self) -> Rows {
-        let longest = self.least.into_rows().into_iter();
-        let mut listed: Vec<u32> = longest.map(|(_, at)| at).collect();
-        listed.sort_unstable();
-        Rows {
-            listed: listed.into_iter().peekable(),
-            pieces: 0,
-            sums: Default::default(),
-            stretch_ns: None,
-            out: Vec::new(),
-        }
-    }
-}
-
-/// Rows in the making.
-pub struct Rows {
-    listed: Peekable<vec::IntoIter<u32>>,
-    pieces: u32,
-    sums: [(i64, u64); PieceKind::ALL.len()],
-    stretch_ns: Option<i64>,
-    out: Vec<Row>,
-}
-
-impl Rows {
-    /// Takes in a piece; the same as were looked at for the longest, in the order of time.
-    #[inline]
-    pub fn add(&mut self, piece: &Piece) {
-        let is_listed = self.listed.next_if_eq(&self.pieces).is_some();
-        self.pieces += 1;
-        if is_listed {
-            self.flush();
-            self.out.push(Row {
+    /// All rows.
+    pub fn into_rows(self) -> Vec<Row> {
+        let mut listed = self.longest.into_rows();
+        listed.sort_unstable_by_key(|candidate| candidate.number);
+        let mut out = Vec::new();
+        // A path begins with its window.
+        let (mut until_ns, mut until) = (0, Sums::default());
+        for Candidate { piece, before, .. } in listed {
+            sum_up(until_ns, &until, &before, &mut out);
+            out.push(Row {
                 start_ns: piece.start_ns,
                 dur_ns: piece.dur_ns,
                 kind: piece.kind,
                 of: Of::Segment(piece.segment),
                 inferred: piece.inferred,
             });
-        } else {
-            self.stretch_ns.get_or_insert(piece.start_ns);
-            let sum = &mut self.sums[piece.kind as usize];
+            (until_ns, until) = (piece.start_ns + piece.dur_ns, before);
+            let sum = &mut until[piece.kind as usize];
             *sum = (sum.0 + piece.dur_ns, sum.1 + 1);
         }
+        sum_up(until_ns, &until, &self.sums, &mut out);
+        out
     }
+}
 
-    /// All rows.
-    pub fn finish(mut self) -> Vec<Row> {
-        self.flush();
-        self.out
-    }
-
-    fn flush(&mut self) {
-        let Some(start_ns) = self.stretch_ns.take() else {
-            return;
-        };
-        for (kind, sum) in PieceKind::ALL.into_iter().zip(&mut self.sums) {
-            let (dur_ns, pieces) = std::mem::take(sum);
-            if pieces > 0 {
-                self.out.push(Row {
-                    start_ns,
-                    dur_ns,
-                    kind,
-                    of: Of::Pieces(pieces),
-                    inferred: None,
-                });
-            }
+/// Adds a row for each kind of the pieces between two that are listed.
+fn sum_up(start_ns: i64, from: &Sums, to: &Sums, out: &mut Vec<Row>) {
+    for (kind, (from, to)) in PieceKind::ALL.into_iter().zip(from.iter().zip(to)) {
+        let (dur_ns, pieces) = (to.0 - from.0, to.1 - from.1);
+        if pieces > 0 {
+            out.push(Row {
+                start_ns,
+                dur_ns,
+                kind,
+                of: Of::Pieces(pieces),
+                inferred: None,
+            });
         }
     }
 }
@@ -144,11 +157,9 @@ mod tests {
                 path.push(Piece { start_ns: now_ns, dur_ns: *dur_ns, segment: segment as u32, lane: 0, kind: PieceKind::ALL[*kind], inferred: None });
                 now_ns += dur_ns;
             }
-            let mut longest = Longest::new(limit);
-            path.iter().for_each(|piece| longest.add(piece));
-            let mut rows = longest.into_rows();
+            let mut rows = Condenser::new(limit);
             path.iter().for_each(|piece| rows.add(piece));
-            let rows = rows.finish();
+            let rows = rows.into_rows();
             for kind in PieceKind::ALL {
                 let expected: i64 = durs.iter().filter(|d| PieceKind::ALL[d.1] == kind).map(|d| d.0).sum();
                 prop_assert_eq!(rows.iter().filter(|row| row.kind == kind).map(|row| row.dur_ns).sum::<i64>(), expected);

@@ -21,7 +21,7 @@ impl<T: Ord + Copy> Least<T> {
     /// Takes in a row.
     #[inline]
     pub fn add(&mut self, row: T) {
-        if self.bound.is_none_or(|bound| row < bound) {
+        if self.bound.as_ref().is_none_or(|bound| row < *bound) {
             self.rows.push(row);
             if self.rows.len() >= self.limit.saturating_mul(2).max(1 << 16) {
                 self.cut();

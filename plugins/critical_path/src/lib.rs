@@ -46,6 +46,7 @@ pub mod rule;
 pub mod schedule;
 pub mod segments;
 pub mod serial_work;
+pub mod shortcuts;
 pub mod slack;
 pub mod stream_follows;
 pub mod streams;
@@ -175,14 +176,14 @@ impl Plugin for CriticalPath {
         let path = walk::walk(&graph, wall_ns);
         let mut sums = path_sums::PathSums::new(&graph);
         let mut times = path_time_by_name::PathTimes::new(&graph, &chains);
-        let mut longest = condense::Longest::new(options.path_rows);
+        let mut rows = condense::Condenser::new(options.path_rows);
         let mut iterations = iterations::Iterations::new(&lanes);
         let is_one = lanes.lanes.len() < 2;
         let mut serial = (!is_one).then(|| serial_work::SerialWork::new(&graph));
         path.each(|piece| {
             sums.add(&piece);
             times.add(&piece);
-            longest.add(&piece);
+            rows.add(&piece);
             iterations.add(&piece);
             if let Some(serial) = &mut serial {
                 serial.add(&piece);
@@ -194,12 +195,14 @@ impl Plugin for CriticalPath {
         let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
         let names = options.opportunity_names.min(names.max(MIN_NAMES));
         let by_name = times.by_name();
-        let opportunities = opportunity::opportunities(&graph, &chains, &sums, by_name, names);
+        let shortcuts = shortcuts::Shortcuts::new(&graph, &chains);
+        let opportunities =
+            opportunity::opportunities(&graph, &chains, &shortcuts, &sums, by_name, names);
         if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
             let gains = at_roof::gains(&graph, &chains, &named, &opportunities, names);
             run.emit(tables::at_roof(&gains, wall_ns))?;
         }
-        drop(chains);
+        drop((chains, shortcuts));
         run.emit(tables::opportunity(&opportunities, wall_ns))?;
         run.check_cancelled()?;
         let iterations = iterations.finish();
@@ -210,9 +213,7 @@ impl Plugin for CriticalPath {
             run.emit(tables::serial_work(&graph, &serial.finish()))?;
         }
         let path_inferred = sums.inferred_ns;
-        let mut rows = longest.into_rows();
-        path.each(|piece| rows.add(&piece));
-        run.emit(tables::path(&graph, &rows.finish()))?;
+        run.emit(tables::path(&graph, &rows.into_rows()))?;
         drop(path);
         let background = background::background(&graph);
         let least = slack::least_of_spans(&graph);

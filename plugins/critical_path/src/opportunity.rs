@@ -13,10 +13,8 @@ use crate::path_sums::PathSums;
 use crate::path_time_by_name::PathTime;
 use crate::rule::{scaled, stretched};
 use crate::schedule::{Scenario, walls_ns};
+use crate::shortcuts::{LEFT, Scaled, Shortcut, Shortcuts};
 use crate::walk::PieceKind;
-
-/// Remaining share of the time in each of the three columns.
-pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 
 /// Row of table `opportunity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +37,7 @@ pub struct Opportunity {
 pub fn opportunities(
     graph: &Graph<'_>,
     chains: &Chains,
+    shortcuts: &Shortcuts,
     path: &PathSums<'_>,
     names: Vec<PathTime>,
     limit: usize,
@@ -56,6 +55,7 @@ pub fn opportunities(
             let of_name = OfName {
                 graph,
                 chains,
+                shortcuts,
                 covered,
             };
             gains(graph, &of_name, &mut kept_ns)
@@ -73,7 +73,13 @@ pub fn opportunities(
         if kind == PieceKind::Work {
             continue;
         }
-        let gains_ns = gains(graph, &OfLag { graph, kind }, &mut kept_ns);
+        let of_lag = OfLag {
+            graph,
+            chains,
+            shortcuts,
+            kind,
+        };
+        let gains_ns = gains(graph, &of_lag, &mut kept_ns);
         out.push(Opportunity {
             name: format!("kind:{}", kind.name()),
             path_ns,
@@ -112,6 +118,7 @@ fn covered(graph: &Graph<'_>, chains: &Chains, name: u32) -> Vec<bool> {
 struct OfName<'a> {
     graph: &'a Graph<'a>,
     chains: &'a Chains,
+    shortcuts: &'a Shortcuts,
     covered: Vec<bool>,
 }
 
@@ -131,24 +138,55 @@ impl Scenario<3> for OfName<'_> {
     fn lag_ns(&self, _kind: PieceKind, measured_ns: i64) -> [i64; 3] {
         [measured_ns; 3]
     }
+
+    fn shortcuts(&self) -> Option<&Shortcuts> {
+        Some(self.shortcuts)
+    }
+
+    fn total_ns(&self, shortcut: &Shortcut) -> [i64; 3] {
+        let needed = shortcut.needed.iter();
+        let needed = needed.map(|(chain, sum)| (self.covered[*chain as usize], sum));
+        let lags = shortcut.lags.iter().map(|(_, sum)| (false, sum));
+        total_ns(needed.chain(lags))
+    }
+}
+
+/// Adds up sums, those that are covered with [`LEFT`] of their time.
+fn total_ns<'s>(sums: impl Iterator<Item = (bool, &'s Scaled)>) -> [i64; 3] {
+    let mut out = [0; 3];
+    for (is_covered, sum) in sums {
+        let ns = match is_covered {
+            true => sum.left_ns,
+            false => [sum.measured_ns; 3],
+        };
+        out = std::array::from_fn(|k| out[k] + ns[k]);
+    }
+    out
 }
 
 struct OfLag<'a> {
     graph: &'a Graph<'a>,
+    chains: &'a Chains,
+    shortcuts: &'a Shortcuts,
     kind: PieceKind,
+}
+
+impl OfLag<'_> {
+    fn is_of_kind(&self, label: u32) -> bool {
+        let class = self.graph.run.labels.get(label).class;
+        match self.kind {
+            PieceKind::Transfer => class == Class::Transfer,
+            PieceKind::SyncWait => class == Class::Wait,
+            _ => false,
+        }
+    }
 }
 
 impl Scenario<3> for OfLag<'_> {
     #[inline]
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; 3] {
         let span = self.graph.span(segment, lane);
-        let class = self.graph.run.labels.get(span.label).class;
-        let is_of_kind = match self.kind {
-            PieceKind::Transfer => class == Class::Transfer,
-            PieceKind::SyncWait => class == Class::Wait,
-            _ => false,
-        };
-        if is_of_kind {
+        if self.is_of_kind(span.label) {
             let (start_ns, end_ns) = self.graph.needs_ns(segment);
             LEFT.map(|left| stretched(start_ns, end_ns, left))
         } else {
@@ -163,5 +201,19 @@ impl Scenario<3> for OfLag<'_> {
         } else {
             [measured_ns; 3]
         }
+    }
+
+    fn shortcuts(&self) -> Option<&Shortcuts> {
+        Some(self.shortcuts)
+    }
+
+    fn total_ns(&self, shortcut: &Shortcut) -> [i64; 3] {
+        let chains = self.chains.all();
+        let needed = shortcut.needed.iter().map(|(chain, sum)| {
+            let label = chains[*chain as usize].label;
+            (self.is_of_kind(label), sum)
+        });
+        let lags = shortcut.lags.iter();
+        total_ns(needed.chain(lags.map(|(kind, sum)| (*kind == self.kind, sum))))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::graph::{Graph, Link};
 use crate::lag_kind;
+use crate::shortcuts::{Shortcut, Shortcuts};
 use crate::walk::PieceKind;
 
 /// `K` assumptions about durations and lags, computed side by side.
@@ -11,6 +12,16 @@ pub trait Scenario<const K: usize> {
 
     /// Length that a measured lag of that kind would have.
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
+
+    /// Stretches of which [`total_ns`](Self::total_ns) is known.
+    fn shortcuts(&self) -> Option<&Shortcuts> {
+        None
+    }
+
+    /// What all segments of a stretch would need, with the lags before them.
+    fn total_ns(&self, _shortcut: &Shortcut) -> [i64; K] {
+        [0; K]
+    }
 }
 
 /// Predicted release time of every segment: the time from which its successors may run.
@@ -45,7 +56,19 @@ pub fn retime_kept<const K: usize>(
         let before = graph.lane_before(stretch.start, lane);
         let mut before_ns =
             before.map_or([0; K], |segment| kept_release_ns(graph, kept_ns, segment));
-        for segment in stretch.clone() {
+        let shortcuts = scenario.shortcuts();
+        let mut shortcuts = shortcuts.map_or(&[][..], |all| all.from(stretch.start));
+        let mut next = stretch.start;
+        while next < stretch.end {
+            if let [shortcut, rest @ ..] = shortcuts
+                && shortcut.segments.start == next
+            {
+                before_ns = add(before_ns, scenario.total_ns(shortcut));
+                (next, shortcuts) = (shortcut.segments.end, rest);
+                continue;
+            }
+            let segment = next;
+            next += 1;
             let start_ns = if graph.targets().contains(segment) {
                 let of = |source: u32, link: Link| match link {
                     Link::Lane => before_ns,

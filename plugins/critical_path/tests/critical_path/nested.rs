@@ -8,9 +8,12 @@ use trueno_analysis::testing::{RunFixture, interval, lines};
 use trueno_plugin_critical_path::chains::Chains;
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::graph::Graph;
+use trueno_plugin_critical_path::opportunity::opportunities;
 use trueno_plugin_critical_path::ownership::Ownership;
+use trueno_plugin_critical_path::path_sums::PathSums;
 use trueno_plugin_critical_path::path_time_by_name::PathTimes;
 use trueno_plugin_critical_path::segments::segments;
+use trueno_plugin_critical_path::shortcuts::Shortcuts;
 use trueno_plugin_critical_path::walk::{PieceKind, walk};
 use trueno_plugin_critical_path::window::cut;
 
@@ -81,6 +84,28 @@ proptest! {
             .map(|named| (named.name, (named.path_ns, named.own_ns)))
             .collect();
         prop_assert_eq!(fast, slowly(&graph, &around));
+    }
+}
+
+proptest! {
+    /// Long stretches in sums give the same gains as each of their segments.
+    #[test]
+    fn shortcuts_change_no_gain((rows, raw) in runs(), min_segments in 1..4_u32) {
+        let mut run = lanes(&rows);
+        rename(&mut run);
+        cut(&mut run);
+        let found = dependencies(&run, &edges(&raw[..raw.len().min(3)]));
+        let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
+        let chains = Chains::new(&run, &Ownership::new(&run, &found.good));
+        let (mut times, mut sums) = (PathTimes::new(&graph, &chains), PathSums::new(&graph));
+        walk(&graph, run.wall_ns).each(|piece| {
+            times.add(&piece);
+            sums.add(&piece);
+        });
+        let names = times.by_name();
+        let none = opportunities(&graph, &chains, &Shortcuts::default(), &sums, names.clone(), 9);
+        let shortcuts = Shortcuts::with_min(&graph, &chains, min_segments);
+        prop_assert_eq!(opportunities(&graph, &chains, &shortcuts, &sums, names, 9), none);
     }
 }
 
