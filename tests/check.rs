@@ -203,7 +203,7 @@ fn memory_usage() {
     one(
         &dir,
         &run,
-        &format!("{type_}max_bytes = 1\nplace = \"device 0\""),
+        &format!("{type_}max_bytes = 1\nplace = \"gpu0\""),
         &[],
         3,
     );

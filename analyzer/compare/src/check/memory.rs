@@ -9,7 +9,6 @@ use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
 use super::types::{Condition, Declared};
-use crate::allocated::allocated;
 use trueno_host::plugin::Registry;
 
 /// Of what the program said it took, or of the process as counters read it.
@@ -22,7 +21,7 @@ pub struct MemoryUsage {
     max_bytes_per_iteration: Option<f64>,
     #[serde(default)]
     tracking_mode: Mode,
-    /// `host` or `device N`; else each place by itself.
+    /// `host`, `heap`, `gpu0` and the like, as in `memory.places`; else each place by itself.
     place: Option<String>,
 }
 
@@ -82,6 +81,7 @@ impl Condition for MemoryUsage {
     fn tables(&self, registry: &Registry) -> Tables {
         match (self.max_bytes_per_iteration, self.tracking_mode) {
             (Some(_), _) => Tables::from_plugin("memory", registry),
+            // What the peak rests on of all that the plugin reads.
             (None, Mode::Allocations) => Tables::from_names(["allocations"]),
             (None, Mode::Rss) => Tables::from_names(["counters"]),
         }
@@ -103,11 +103,12 @@ impl Condition for MemoryUsage {
         );
         let expected = limits.join(", ");
         let (uses, table) = match self.tracking_mode {
-            Mode::Allocations => (allocations(subject)?, "allocations"),
-            Mode::Rss => match rss(subject)? {
-                Ok(uses) => (uses, "counters"),
-                Err(why) => return Ok(Found::not_measurable(expected, why, "counters")),
-            },
+            Mode::Allocations => (allocations(subject)?, "memory.places"),
+            Mode::Rss => (rss(subject)?, "counters"),
+        };
+        let uses = match uses {
+            Ok(uses) => uses,
+            Err(why) => return Ok(Found::not_measurable(expected, why, table)),
         };
         let wanted = |used: &Use| self.place.as_ref().is_none_or(|place| *place == used.place);
         let uses: Vec<Use> = uses.into_iter().filter(wanted).collect();
@@ -195,15 +196,33 @@ impl MemoryUsage {
     }
 }
 
-fn allocations(subject: &Subject<'_>) -> Result<Vec<Use>, String> {
-    let places = allocated(&subject.database).map_err(|error| error.to_string())?;
-    let uses = places.into_iter().map(|(device, memory)| Use {
-        place: device.map_or_else(|| "host".to_owned(), |device| format!("device {device}")),
-        peak: memory.peak_bytes as f64,
-        growth: memory.kept_bytes as f64,
-        at_ns: memory.peak_ns,
+/// Places as the plugin `memory` finds them; the inner error says why there are none.
+fn allocations(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String> {
+    let tables = match subject.tables("memory", None) {
+        Ok(tables) => tables,
+        Err(why) => return Ok(Err(why)),
+    };
+    let Some(table) = tables.iter().find(|table| table.name() == "places") else {
+        return Ok(Ok(Vec::new()));
+    };
+    let wrong = |error: trueno_plugin::Error| error.to_string();
+    let place = table.text("place").map_err(wrong)?;
+    let (peak, at) = (
+        table.i64("peak_bytes").map_err(wrong)?,
+        table.i64("peak_ns").map_err(wrong)?,
+    );
+    let (before, end) = (
+        table.i64("before_bytes").map_err(wrong)?,
+        table.i64("end_bytes").map_err(wrong)?,
+    );
+    let uses = (0..table.rows()).map(|row| Use {
+        place: place.get(row).unwrap_or_default().to_owned(),
+        // Without a peak nothing was ever live.
+        peak: peak.get(row).unwrap_or(0) as f64,
+        growth: end.get(row).unwrap_or(0) as f64 - before.get(row).unwrap_or(0) as f64,
+        at_ns: at.get(row).unwrap_or(0),
     });
-    Ok(uses.collect())
+    Ok(Ok(uses.collect()))
 }
 
 /// Counters `rss` or `rss_bytes`, in bytes; growth is the last reading less the first. The inner error says why they

@@ -92,7 +92,7 @@ fn source(run: &Run) -> Source {
 
 fn memory(database: &Database) -> Result<BTreeMap<String, Memory>, QueryError> {
     let places = allocated(database)?.into_iter().map(|(device, memory)| {
-        let place = device.map_or_else(|| "host".to_owned(), |device| format!("device {device}"));
+        let place = device.map_or_else(|| "host".to_owned(), |device| format!("gpu{device}"));
         let memory = Memory {
             peak_bytes: memory.peak_bytes,
             kept_bytes: memory.kept_bytes,

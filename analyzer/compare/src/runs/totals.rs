@@ -109,7 +109,7 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
         totals.insert(Total::Wall, wall_ns as f64);
     }
     for (place, memory) in allocated(database)? {
-        let place = place.map_or_else(|| "host".to_owned(), |device| format!("device {device}"));
+        let place = place.map_or_else(|| "host".to_owned(), |device| format!("gpu{device}"));
         totals.insert(Total::MemoryPeak(place.clone()), memory.peak_bytes as f64);
         totals.insert(Total::MemoryKept(place.clone()), memory.kept_bytes as f64);
         totals.insert(Total::Allocations(place), memory.rows as f64);
