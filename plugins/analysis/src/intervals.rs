@@ -49,19 +49,48 @@ impl<T> Default for IntervalSet<T> {
 #[derive(Clone, Debug)]
 pub struct IntervalSetBuilder<T> {
     pieces: Vec<(T, T)>,
+    /// What [`seal`](Self::seal) made of earlier pieces.
+    sealed: IntervalSet<T>,
+    /// The sealed range that had the interval before.
+    sealed_at: usize,
 }
 
 impl<T> Default for IntervalSetBuilder<T> {
     fn default() -> Self {
-        Self { pieces: Vec::new() }
+        Self {
+            pieces: Vec::new(),
+            sealed: IntervalSet::default(),
+            sealed_at: 0,
+        }
     }
 }
 
 impl<T: Copy + Ord> IntervalSetBuilder<T> {
+    /// Sorts what was added. Intervals that lie in it take no memory from here on: the kernels of bricks that
+    /// were added before.
+    pub fn seal(&mut self) {
+        self.sealed = std::mem::take(self).finish();
+    }
+
+    #[inline]
+    fn is_sealed(&mut self, from: T, to: T) -> bool {
+        let ranges = self.sealed.ranges();
+        let has = |range: &(T, T)| range.0 <= from && to <= range.1;
+        // Most lie in the same range as the one before, or in the next.
+        for at in [self.sealed_at, self.sealed_at + 1] {
+            if ranges.get(at).is_some_and(has) {
+                self.sealed_at = at;
+                return true;
+            }
+        }
+        self.sealed_at = ranges.partition_point(|range| range.1 < to);
+        ranges.get(self.sealed_at).is_some_and(has)
+    }
+
     /// Adds an interval; one that is empty or ends before it begins adds nothing.
     #[inline]
     pub fn add(&mut self, mut from: T, mut to: T) {
-        if from >= to {
+        if from >= to || (!self.sealed.is_empty() && self.is_sealed(from, to)) {
             return;
         }
         while let Some(&last) = self.pieces.last()
@@ -76,6 +105,7 @@ impl<T: Copy + Ord> IntervalSetBuilder<T> {
 
     /// The union of all that was added.
     pub fn finish(mut self) -> IntervalSet<T> {
+        self.pieces.append(&mut self.sealed.ranges);
         // A stable sort merges runs that are in order, of which each lane makes one.
         self.pieces.sort();
         let mut kept = 0;
@@ -210,6 +240,11 @@ mod tests {
             prop_assert!(left.ranges().windows(2).all(|pair| pair[0].1 < pair[1].0));
             prop_assert_eq!(instants(&left.intersection(&right)), painted(&|a, b| a && b));
             prop_assert_eq!(instants(&left.difference(&right)), painted(&|a, b| a && !b));
+            let mut both = IntervalSetBuilder::default();
+            a.iter().for_each(|(start, dur)| both.add(*start, start + dur));
+            both.seal();
+            b.iter().for_each(|(start, dur)| both.add(*start, start + dur));
+            prop_assert_eq!(instants(&both.finish()), painted(&|a, b| a || b));
             prop_assert_eq!(left.total_ns(), instants(&left).len() as i64);
             prop_assert_eq!(left.common_ns(&right), instants(&left.intersection(&right)).len() as i64);
             let inside = instants(&left).into_iter().filter(|now| (from..to).contains(now)).count();

@@ -57,27 +57,55 @@ pub struct Entry {
     pub pays: Option<bool>,
 }
 
-/// Entries of one run with what is declared.
+/// Entries of one run with what is declared: of the baseline (`None`) all, of the run those whose names have
+/// several, or one in the baseline.
 pub fn entries(
     rows: &Rows,
     standing: &[Vec<Standing>],
     points: &[Point],
-    is_baseline: bool,
+    baseline: Option<&[Entry]>,
 ) -> Vec<Entry> {
+    let is_baseline = baseline.is_none();
     let text = |number: u32| rows.texts.text(number).to_owned();
+    // Names that have nothing to be compared with need no median of millions of calls.
+    let mut declared: BTreeMap<(Source, u32), usize> = BTreeMap::new();
+    let is_declared =
+        |point: &&Point| point.label.provenance == Provenance::Declared && point.sum.calls > 0;
+    for point in points.iter().filter(is_declared) {
+        *declared
+            .entry((point.label.source, point.label.name))
+            .or_default() += 1;
+    }
+    let is_compared = |point: &Point| {
+        let (source, name) = (point.label.source, point.label.name);
+        let entries = declared.get(&(source, name)).copied().unwrap_or(0);
+        entries > 1
+            || baseline.is_none_or(|baseline| {
+                let name = rows.texts.text(name);
+                baseline
+                    .iter()
+                    .any(|entry| entry.source == source && entry.name == name)
+            })
+    };
+    let is_wanted: Vec<bool> = points
+        .iter()
+        .map(|point| is_declared(&point) && is_compared(point))
+        .collect();
+    if !is_wanted.contains(&true) {
+        return Vec::new();
+    }
     let mut durations: Vec<Vec<i64>> = vec![Vec::new(); points.len()];
     for (lane, standing) in rows.lanes.values().zip(standing) {
         for (row, standing) in lane.work.iter().zip(standing) {
-            if row.label != NONE && !matches!(standing, Standing::Excluded(_)) {
-                durations[row.label as usize].push(row.end_ns - row.start_ns);
+            let label = rows.declared[row.declared as usize].label;
+            let is_counted = label != NONE && !matches!(standing, Standing::Excluded(_));
+            if is_counted && is_wanted[label as usize] {
+                durations[label as usize].push(row.end_ns - row.start_ns);
             }
         }
     }
     let mut out = Vec::new();
     for (point, mut durations) in points.iter().zip(durations) {
-        if point.label.provenance != Provenance::Declared {
-            continue;
-        }
         let Some(median_ns) = lower_median(&mut durations) else {
             continue;
         };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::interner::Interner;
 use trueno_analysis::roofline::model::Reason;
 
 use crate::label::Source;
@@ -15,11 +16,15 @@ pub struct Sum {
     pub dur_ns: i64,
 }
 
+/// Table, reason and name.
+type Key = (Source, Reason, u32);
+
 /// Work left out, by table, reason and name.
 #[derive(Default)]
 pub struct Excluded {
-    sums: BTreeMap<(Source, Reason, u32), Sum>,
-    last: Option<((Source, Reason, u32), Sum)>,
+    keys: Interner<Key>,
+    /// By number of the key.
+    sums: Vec<Sum>,
 }
 
 impl Excluded {
@@ -29,28 +34,18 @@ impl Excluded {
             Reason::BoundRow | Reason::InvalidRow => 0,
             _ => dur_ns.max(0),
         };
-        let key = (source, reason, name);
-        if self.last.is_none_or(|(last, _)| last != key) {
-            self.flush();
-            self.last = Some((key, Sum::default()));
+        let number = self.keys.number((source, reason, name)) as usize;
+        if number == self.sums.len() {
+            self.sums.push(Sum::default());
         }
-        if let Some((_, sum)) = &mut self.last {
-            sum.calls += 1;
-            sum.dur_ns = sum.dur_ns.saturating_add(dur_ns);
-        }
-    }
-
-    fn flush(&mut self) {
-        if let Some((key, found)) = self.last.take() {
-            let sum = self.sums.entry(key).or_default();
-            sum.calls += found.calls;
-            sum.dur_ns = sum.dur_ns.saturating_add(found.dur_ns);
-        }
+        let sum = &mut self.sums[number];
+        sum.calls += 1;
+        sum.dur_ns = sum.dur_ns.saturating_add(dur_ns);
     }
 
     /// Sums by table, reason and name.
-    pub fn sums(&mut self) -> &BTreeMap<(Source, Reason, u32), Sum> {
-        self.flush();
-        &self.sums
+    pub fn sums(&self) -> BTreeMap<Key, Sum> {
+        let keys = self.keys.all().iter().copied();
+        keys.zip(self.sums.iter().copied()).collect()
     }
 }

@@ -14,6 +14,8 @@ const BRICK_CATEGORIES: &str = "SELECT DISTINCT category_id AS id, category AS t
 const BRICK_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM bricks";
 const KERNELS: &str = "SELECT id, brick, thread, device, stream, start_ns, dur_ns, name_id, backend_id, flops, bytes, \
      timing = 'bound' AS is_bound, valid FROM kernels";
+// Read before the bricks, which are read before the kernels.
+const KERNEL_LINKS: &str = "SELECT id, brick, device, flops FROM kernels WHERE brick IS NOT NULL";
 const KERNEL_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM kernels";
 const KERNEL_BACKENDS: &str = "SELECT DISTINCT backend_id AS id, backend AS text FROM kernels";
 // By ncu of kernels, and by the CPU's counters of bricks; of the latter not those that were scaled (`computed`).
@@ -26,13 +28,14 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 22] = [
+pub const INPUTS: [Input; 24] = [
     Input::sql("bricks", BRICKS),
     Input::sql("tasks", TASKS),
     Input::sql("brick_names", BRICK_NAMES),
     Input::sql("brick_categories", BRICK_CATEGORIES),
     Input::sql("brick_backends", BRICK_BACKENDS),
     Input::sql("kernels", KERNELS),
+    Input::sql("kernel_links", KERNEL_LINKS),
     Input::sql("kernel_names", KERNEL_NAMES),
     Input::sql("kernel_backends", KERNEL_BACKENDS),
     Input::sql("counters", COUNTERS),
@@ -45,6 +48,7 @@ pub const INPUTS: [Input; 22] = [
     baseline("baseline_brick_categories", BRICK_CATEGORIES),
     baseline("baseline_brick_backends", BRICK_BACKENDS),
     baseline("baseline_kernels", KERNELS),
+    baseline("baseline_kernel_links", KERNEL_LINKS),
     baseline("baseline_kernel_names", KERNEL_NAMES),
     baseline("baseline_kernel_backends", KERNEL_BACKENDS),
     baseline("baseline_counters", COUNTERS),

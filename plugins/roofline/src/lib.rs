@@ -78,15 +78,15 @@ impl Plugin for Roofline {
             )));
         }
         let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
+        let baseline = baseline_entries(run, &options)?;
         let mut rows = rows::load(run, "")?;
         run.check_cancelled()?;
         let standing = nesting::nesting(&mut rows);
         let points = points::points(&mut rows, &standing, &limits, &options);
         run.check_cancelled()?;
-        let mut compared = backends::entries(&rows, &standing, &points, false);
+        let mut compared = backends::entries(&rows, &standing, &points, Some(&baseline));
+        compared.extend(baseline);
         if options.compare_backends {
-            rows.lanes.clear();
-            compared.extend(baseline_entries(run, &options)?);
             let compared = backends::compare(compared);
             run.emit(tables::backends(&compared))?;
             return run.finding(
@@ -98,8 +98,7 @@ impl Plugin for Roofline {
         let rates = rates::rates(&rows, &standing);
         let has_rows = !rows.lanes.is_empty();
         rows.lanes.clear();
-        let excluded = not_measurable::rows(&mut rows, &points);
-        compared.extend(baseline_entries(run, &options)?);
+        let excluded = not_measurable::rows(&rows, &points);
         let compared = backends::compare(compared);
 
         let memory = options.memory.to_lowercase();
@@ -144,7 +143,7 @@ fn baseline_entries(run: &mut Run, options: &Options) -> Result<Vec<backends::En
     let mut rows = rows::load(run, "baseline_")?;
     let standing = nesting::nesting(&mut rows);
     let points = points::points(&mut rows, &standing, &limits, options);
-    Ok(backends::entries(&rows, &standing, &points, true))
+    Ok(backends::entries(&rows, &standing, &points, None))
 }
 
 export!(Roofline);

@@ -23,13 +23,15 @@ pub enum Standing {
 pub fn nesting(rows: &mut Rows) -> Vec<Vec<Standing>> {
     let mut out = Vec::with_capacity(rows.lanes.len());
     let no_reasons = rows.several_threads.is_empty() && rows.on_device.is_empty();
+    let declared = &rows.declared;
+    let has_work =
+        |row: &WorkRow| declared[row.declared as usize].label != NONE || row.counted != NONE;
     for lane in rows.lanes.values_mut() {
         sort_by_start(&mut lane.work);
         let mut standing = vec![Standing::Innermost; lane.work.len()];
         let mut open: OpenIntervals<usize> = OpenIntervals::default();
         for (at, row) in lane.work.iter().enumerate() {
             open.advance(row.start_ns, |_, _, _| {});
-            let has_work = |row: &WorkRow| row.label != NONE || row.counted != NONE;
             if has_work(row) {
                 // What is around the innermost outer row is outer already.
                 for around in open.stack().iter().rev().map(|open| open.item) {

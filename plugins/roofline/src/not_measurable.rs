@@ -27,7 +27,7 @@ pub struct Row {
 }
 
 /// The most time first. Rows with figures but no ceiling, or above it, are here too.
-pub fn rows(rows: &mut Rows, points: &[Point]) -> Vec<Row> {
+pub fn rows(rows: &Rows, points: &[Point]) -> Vec<Row> {
     type Names = BTreeMap<String, (u64, i64)>;
     let mut found: BTreeMap<(Source, String, bool), Names> = BTreeMap::new();
     let mut add = |source, reason: String, has_time, name: &str, calls, dur_ns| {
@@ -36,13 +36,7 @@ pub fn rows(rows: &mut Rows, points: &[Point]) -> Vec<Row> {
         sum.0 += calls;
         sum.1 += dur_ns;
     };
-    let sums: Vec<_> = rows
-        .excluded
-        .sums()
-        .iter()
-        .map(|(key, sum)| (*key, *sum))
-        .collect();
-    for ((source, reason, name), sum) in sums {
+    for ((source, reason, name), sum) in rows.excluded.sums() {
         let has_time = !matches!(reason, Reason::BoundRow | Reason::InvalidRow);
         let name = rows.texts.text(name);
         add(

@@ -26,6 +26,7 @@ pub struct Sum {
 
 impl Sum {
     /// Adds one call.
+    #[inline]
     pub fn add(&mut self, dur_ns: i64, flops: f64, bytes: f64) {
         self.calls += 1;
         self.dur_ns = self.dur_ns.saturating_add(dur_ns);
@@ -89,11 +90,13 @@ impl Point {
 }
 
 /// Work of a row under each of its labels.
+#[inline]
 pub fn labelled_work<'a>(
     rows: &'a Rows,
     row: &'a WorkRow,
 ) -> impl Iterator<Item = (u32, f64, f64)> + 'a {
-    let declared = (row.label != NONE).then_some((row.label, row.flops, row.bytes));
+    let work = &rows.declared[row.declared as usize];
+    let declared = (work.label != NONE).then_some((work.label, work.flops, work.bytes));
     let counted = (row.counted != NONE).then(|| {
         let counted = &rows.counted[row.counted as usize];
         (counted.label, counted.flops, counted.bytes)
@@ -114,8 +117,9 @@ pub fn points(
         for (row, standing) in lane.work.iter().zip(standing) {
             let dur_ns = row.end_ns - row.start_ns;
             if let Standing::Excluded(reason) = standing {
-                if row.label != NONE {
-                    let label = rows.labels.all()[row.label as usize];
+                let label = rows.declared[row.declared as usize].label;
+                if label != NONE {
+                    let label = rows.labels.all()[label as usize];
                     refused.push((label.source, *reason, label.name, dur_ns));
                 }
                 continue;

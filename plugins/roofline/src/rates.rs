@@ -39,11 +39,13 @@ impl Rate {
 /// The most time first. Rows whose time is not that of their work are left out.
 pub fn rates(rows: &Rows, standing: &[Vec<Standing>]) -> Vec<Rate> {
     let mut sums = vec![Sum::default(); rows.one_figure.all().len()];
-    for (lane, standing) in rows.lanes.values().zip(standing) {
+    let lanes = rows.lanes.values().zip(standing);
+    for (lane, standing) in lanes.take_while(|_| !rows.one_figure.all().is_empty()) {
         for (row, standing) in lane.work.iter().zip(standing) {
-            if row.has_one_figure() && !matches!(standing, Standing::Excluded(_)) {
+            if rows.has_one_figure(row) && !matches!(standing, Standing::Excluded(_)) {
                 let dur_ns = row.end_ns - row.start_ns;
-                sums[row.group as usize].add(dur_ns, row.flops, row.bytes);
+                let work = &rows.declared[row.declared as usize];
+                sums[work.group as usize].add(dur_ns, work.flops, work.bytes);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! From the published tables to rows with work, lane by lane.
 
+mod alike;
 mod bricks;
 mod kernels;
 mod texts;
@@ -17,6 +18,7 @@ use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
+use self::alike::AlikeCache;
 use crate::counted::{self, Counted};
 use crate::excluded::Excluded;
 use crate::label::{Group, Label, OneFigure, Provenance, Source};
@@ -36,25 +38,24 @@ pub struct WorkRow {
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,
-    /// Declared FLOPs.
-    pub flops: f64,
-    /// Declared bytes.
-    pub bytes: f64,
-    /// Of what is declared; [`NONE`]: nothing usable is.
-    pub label: u32,
+    /// Index into [`Rows::declared`].
+    pub declared: u32,
     /// Index into [`Rows::counted`], or [`NONE`].
     pub counted: u32,
-    /// Number of its [`Group`]; of a row [with one figure only](WorkRow::has_one_figure) its number in
-    /// [`Rows::one_figure`], as it is booked nowhere.
-    pub group: u32,
 }
 
-impl WorkRow {
-    /// True if it says FLOPs or bytes and has no other use for the roofline.
-    pub fn has_one_figure(&self) -> bool {
-        let is_work = self.label != NONE || self.counted != NONE;
-        !is_work && (self.flops > 0.0 || self.bytes > 0.0)
-    }
+/// Declared work, most of it once for all rows that are alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeclaredWork {
+    /// FLOPs.
+    pub flops: f64,
+    /// Bytes.
+    pub bytes: f64,
+    /// Its label; [`NONE`]: nothing usable is declared.
+    pub label: u32,
+    /// Number of the [`Group`]; of a row [with one figure only](Rows::has_one_figure) its number in
+    /// [`Rows::one_figure`], as it is booked nowhere.
+    pub group: u32,
 }
 
 impl Interval for WorkRow {
@@ -98,9 +99,11 @@ pub struct Rows {
     pub groups: Interner<Group>,
     /// Lanes by device and stream, or thread.
     pub lanes: BTreeMap<LaneKey, Lane>,
+    /// Declared work; see [`WorkRow::declared`].
+    pub declared: Vec<DeclaredWork>,
     /// Counted work; see [`WorkRow::counted`].
     pub counted: Vec<CountedWork>,
-    /// Labels of rows with one figure only, by [`WorkRow::group`].
+    /// Labels of rows with one figure only, by [`DeclaredWork::group`].
     pub one_figure: Interner<OneFigure>,
     /// Rows without figures.
     pub excluded: Excluded,
@@ -114,6 +117,7 @@ pub struct Rows {
     accelerators: FastMap<u32, bool>,
     /// By name, where kernels without a brick are booked.
     kernel_groups: FastMap<u32, u32>,
+    alike: AlikeCache,
 }
 
 /// Category of what has none.
@@ -129,25 +133,10 @@ pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
         rows.read_settings(run)?;
     }
     let counters = counted::read(run, &format!("{prefix}counters"), &mut rows.texts)?;
-    let kernels = run.table(&format!("{prefix}kernels"))?;
-    let (kernel_bricks, flops) = (kernels.u64("brick")?, kernels.u64("flops")?);
-    let (id, device) = (kernels.u64("id")?, kernels.i64("device")?);
-    let with_brick = || {
-        let bricks = kernel_bricks.iter().enumerate();
-        bricks.filter_map(|(row, brick)| Some((row, brick?)))
-    };
-    let on_device = with_brick().filter(|(row, _)| device.get(*row).is_some());
-    rows.on_device.extend(on_device.map(|(_, brick)| brick));
-    let has_work = |row: usize| {
-        flops.get(row).is_some() || (!counters.is_empty() && counters.contains_key(&id.value(row)))
-    };
-    let mut bricks_of_kernels = IdIndex::new(|| {
-        let with_work = with_brick().filter(|(row, _)| has_work(*row));
-        with_work.map(|(_, brick)| (brick, NO_GROUP))
-    });
+    let mut bricks_of_kernels = rows.kernel_links(run, prefix, &counters)?;
     rows.bricks(run, prefix, &mut bricks_of_kernels, &counters)?;
     run.check_cancelled()?;
-    rows.kernels(run, prefix, kernels, &bricks_of_kernels, &counters)?;
+    rows.kernels(run, prefix, &bricks_of_kernels, &counters)?;
     Ok(rows)
 }
 
@@ -156,6 +145,40 @@ impl Rows {
         self.window = Window::read(run)?;
         self.rules = category_rules(run)?;
         Ok(())
+    }
+
+    /// Bricks with kernels that have work. Those whose kernels ran on a device are noted.
+    fn kernel_links(
+        &mut self,
+        run: &mut Run,
+        prefix: &str,
+        counters: &FastMap<u64, Counted>,
+    ) -> Result<IdIndex<u32>> {
+        let mut with_work = IdIndex::default();
+        let mut batches = run.batches(&format!("{prefix}kernel_links"))?;
+        while let Some(batch) = batches.next_batch()? {
+            let (id, brick) = (batch.u64("id")?, batch.u64("brick")?);
+            let (device, flops) = (batch.i64("device")?, batch.u64("flops")?);
+            for row in 0..batch.rows() {
+                let Some(brick) = brick.get(row) else {
+                    continue;
+                };
+                if device.get(row).is_some() {
+                    self.on_device.insert(brick);
+                }
+                if flops.get(row).is_some() || count_of(counters, id.value(row)).is_some() {
+                    with_work.insert_first(brick, NO_GROUP);
+                }
+            }
+        }
+        Ok(with_work)
+    }
+
+    /// True if a row says FLOPs or bytes and has no other use for the roofline.
+    pub fn has_one_figure(&self, row: &WorkRow) -> bool {
+        let declared = &self.declared[row.declared as usize];
+        let is_work = declared.label != NONE || row.counted != NONE;
+        !is_work && (declared.flops > 0.0 || declared.bytes > 0.0)
     }
 
     /// Books one row: as work, or with the reason why not.
@@ -186,6 +209,12 @@ impl Rows {
         }
         if let Some(reason) = excluded {
             self.excluded.add(row.source, reason, row.name, row.dur_ns);
+            return;
+        }
+        // Most rows are like many others: what they declare is looked at once.
+        let is_plain = counted.is_none() && row.dur_ns > 0;
+        if is_plain && let Some(declared) = self.alike.get(row) {
+            self.push(row, declared, NONE);
             return;
         }
         let host_time = row.device.is_none() && self.is_accelerator(row.backend);
@@ -230,7 +259,18 @@ impl Rows {
                 return;
             }
         }
-        self.push(row, label, counted_at);
+        let declared = self.declare(row.declared(label, row.group));
+        if is_plain && label != NONE {
+            self.alike.put(row, declared);
+        }
+        self.push(row, declared, counted_at);
+    }
+
+    fn declare(&mut self, work: DeclaredWork) -> u32 {
+        if self.declared.last() != Some(&work) {
+            self.declared.push(work);
+        }
+        (self.declared.len() - 1) as u32
     }
 
     /// Keeps a row without an intensity for the rate of the figure that it has.
@@ -259,16 +299,14 @@ impl Rows {
             provenance,
             reason,
         });
-        self.lanes.entry(row.lane).or_default().work.push(WorkRow {
-            start_ns: row.start_ns,
-            end_ns: row.start_ns.saturating_add(row.dur_ns),
-            id: row.id,
+        let work = DeclaredWork {
             flops,
             bytes,
             label: NONE,
-            counted: NONE,
             group,
-        });
+        };
+        let declared = self.declare(work);
+        self.push(row, declared, NONE);
     }
 
     /// True if a backend is one; its name is looked at once.
@@ -279,17 +317,15 @@ impl Rows {
         *known.or_insert_with(|| backend(texts.text(name)) == Backend::Accelerator)
     }
 
-    fn push(&mut self, row: &Row, label: u32, counted: u32) {
+    #[inline]
+    fn push(&mut self, row: &Row, declared: u32, counted: u32) {
         let lane = self.lanes.entry(row.lane).or_default();
         lane.work.push(WorkRow {
             start_ns: row.start_ns,
             end_ns: row.start_ns.saturating_add(row.dur_ns.max(0)),
             id: row.id,
-            flops: row.flops.unwrap_or(0) as f64,
-            bytes: row.bytes.unwrap_or(0) as f64,
-            label,
+            declared,
             counted,
-            group: row.group,
         });
     }
 
@@ -323,6 +359,8 @@ struct Row {
     is_valid: bool,
     name: u32,
     backend: Option<u32>,
+    /// Number of name and backend among those of its table.
+    texts: u32,
     device: Option<i64>,
     flops: Option<u64>,
     bytes: Option<u64>,
@@ -332,6 +370,15 @@ struct Row {
 }
 
 impl Row {
+    fn declared(&self, label: u32, group: u32) -> DeclaredWork {
+        DeclaredWork {
+            flops: self.flops.unwrap_or(0) as f64,
+            bytes: self.bytes.unwrap_or(0) as f64,
+            label,
+            group,
+        }
+    }
+
     fn usable(&self, flops: f64, bytes: f64) -> std::result::Result<(), Reason> {
         let dur_ns = self.dur_ns as f64;
         achieved(&Work {
@@ -341,4 +388,10 @@ impl Row {
         })
         .map(|_| ())
     }
+}
+
+/// What was counted of a row; nothing was of most runs.
+#[inline]
+fn count_of(counters: &FastMap<u64, Counted>, id: u64) -> Option<&Counted> {
+    (!counters.is_empty()).then(|| counters.get(&id))?
 }

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::intervals::IntervalSetBuilder;
+use trueno_analysis::interner::Interner;
+use trueno_analysis::unions::UnionLength;
 
 use crate::label::{Group, Source};
 use crate::nesting::Standing;
@@ -85,18 +86,20 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
     // By group and label first: few, and the order of rows then reaches no sum of products.
     let mut sums: BTreeMap<(u32, u32), Sum> = BTreeMap::new();
     let mut of_lanes: BTreeMap<(usize, u32), Sum> = BTreeMap::new();
+    let is_sound: Vec<bool> = points.iter().map(|point| point.sound().is_some()).collect();
     let keys: Vec<_> = rows.lanes.keys().copied().collect();
     for (key, standing) in keys.iter().zip(standing) {
         let kind = usize::from(key.0 >= 0);
-        let mut figures = IntervalSetBuilder::default();
-        let mut placed = IntervalSetBuilder::default();
+        // Rows come in the order of their starts.
+        let (mut figures, mut placed) = (UnionLength::default(), UnionLength::default());
         let lane = &rows.lanes[key];
-        let mut booked: BTreeMap<(u32, u32), Sum> = BTreeMap::new();
+        let mut pairs: Interner<(u32, u32)> = Interner::default();
+        let mut booked: Vec<Sum> = Vec::new();
         for (row, standing) in lane.work.iter().zip(standing) {
             if *standing != Standing::Innermost {
                 continue;
             }
-            let of = |work: &(u32, f64, f64)| points[work.0 as usize].sound().is_some();
+            let of = |work: &(u32, f64, f64)| is_sound[work.0 as usize];
             // What was counted comes last; it is preferred where it has a place.
             let Some(last) = labelled_work(rows, row).last() else {
                 continue;
@@ -107,9 +110,14 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
                 placed.add(row.start_ns, row.end_ns);
             }
             let (label, flops, bytes) = best;
-            let sum = booked.entry((row.group, label)).or_default();
-            sum.add(row.end_ns - row.start_ns, flops, bytes);
+            let group = rows.declared[row.declared as usize].group;
+            let pair = pairs.number((group, label)) as usize;
+            if pair == booked.len() {
+                booked.push(Sum::default());
+            }
+            booked[pair].add(row.end_ns - row.start_ns, flops, bytes);
         }
+        let booked: BTreeMap<_, _> = pairs.all().iter().copied().zip(booked).collect();
         for ((group, label), sum) in booked {
             merge(sums.entry((group, label)).or_default(), &sum);
             merge(of_lanes.entry((kind, label)).or_default(), &sum);
@@ -119,8 +127,8 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
         };
         let total = out.lanes[kind].get_or_insert_default();
         total.busy_ns += std::mem::take(&mut lane.top).finish().total_ns();
-        total.figures_ns += figures.finish().total_ns();
-        total.placed_ns += placed.finish().total_ns();
+        total.figures_ns += figures.total_ns();
+        total.placed_ns += placed.total_ns();
     }
     for ((group, label), sum) in &sums {
         let group = rows.groups.all()[*group as usize];

@@ -6,7 +6,7 @@
 //! the other tables, kernels are kept too.
 
 use trueno_analysis::id_index::IdIndex;
-use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
+use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_plugin::{Result, Run};
 
 use crate::facts::Facts;
@@ -106,10 +106,6 @@ struct Scanner {
     /// Table and number of the first row that does not lie in its parent.
     first_outside: Option<(usize, u32)>,
     work: IntervalSetBuilder<i64>,
-    /// Ranges that the tables before kernels cover.
-    covered: IntervalSet<i64>,
-    /// The range that covered the kernel before.
-    covered_at: usize,
     tells_of_work: bool,
 }
 
@@ -136,9 +132,7 @@ impl Scanner {
                 }
                 if table != WAITS && row.dur_ns >= 0 && columns.is_work(at) {
                     self.tells_of_work = true;
-                    if !self.covers(&row) {
-                        self.work.add(row.start_ns, row.end_ns());
-                    }
+                    self.work.add(row.start_ns, row.end_ns());
                 }
                 if is_kept {
                     self.kept.push(row);
@@ -152,26 +146,9 @@ impl Scanner {
         Ok(())
     }
 
-    /// True if the tables before kernels cover all of a row.
-    #[inline]
-    fn covers(&mut self, row: &Row) -> bool {
-        let (start_ns, end_ns) = (row.start_ns, row.end_ns());
-        let has = |range: &(i64, i64)| range.0 <= start_ns && end_ns <= range.1;
-        let ranges = self.covered.ranges();
-        // Most lie in the same range as the one before, or in the next.
-        for at in [self.covered_at, self.covered_at + 1] {
-            if ranges.get(at).is_some_and(has) {
-                self.covered_at = at;
-                return true;
-            }
-        }
-        self.covered_at = ranges.partition_point(|range| range.1 < end_ns);
-        ranges.get(self.covered_at).is_some_and(has)
-    }
-
     /// Looks for the parents of the rows of all tables before kernels.
     fn settle_kept(&mut self) {
-        self.covered = std::mem::take(&mut self.work).finish();
+        self.work.seal();
         let ends = self.firsts[1..].iter().copied().chain([self.next]);
         let tables: Vec<_> = ORDER
             .into_iter()
@@ -238,9 +215,6 @@ impl Scanner {
                 .or_else(|| self.out.ids.id_of(number));
             Some((table, id?))
         });
-        for &(from_ns, to_ns) in self.covered.ranges() {
-            self.work.add(from_ns, to_ns);
-        }
         self.out.twice = self.twice.len() as u64;
         let covered_ns = self.work.finish().total_ns();
         self.out.covered_ns = self.tells_of_work.then_some(covered_ns);

@@ -1,13 +1,11 @@
 //! Rows of the table `bricks`.
 
-use std::collections::BTreeMap;
-
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
-use trueno_plugin::{I64Column, Result, Run, U64Column};
+use trueno_plugin::{Result, Run};
 
-use super::texts::{self, known};
-use super::{NONE, Row, Rows};
+use super::texts::{TextSets, known};
+use super::{NONE, Row, Rows, count_of};
 use crate::counted::Counted;
 use crate::label::Source;
 
@@ -36,91 +34,101 @@ impl Rows {
                 .zip(1..)
                 .map(|((parent, _), past)| (*parent, past))
         });
-        let table = run.table(&format!("{prefix}bricks"))?;
-        if table.rows() == 0 {
-            return Ok(());
-        }
-        let ids = ["name_id", "category_id", "backend_id"];
-        let (numbers, texts) = texts::packed(&table, ids, |[name, category, backend]| {
-            Ok((
-                known(&names, name)?,
-                known(&categories, category)?,
-                known(&backends, backend)?,
-            ))
-        })?;
-        let table = texts::without(table, &ids)?;
-        let (id, thread) = (table.u64("id")?, table.i64("thread")?);
-        let is_frame = table.bool("is_frame")?;
-        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
-        let is_bound = table.bool("is_bound")?;
-        self.reserve(thread, flops, bytes);
-        for row in 0..table.rows() {
-            let number = id.value(row);
-            let (name, category, backend) = texts[numbers[row] as usize];
-            let name = name.unwrap_or_else(|| self.texts.number(""));
-            let has_kernels = of_kernels.get(number).is_some();
-            let is_declared = flops.get(row).is_some() || bytes.get(row).is_some();
-            let last = past.get(number).map_or(0, |past| past as usize);
-            let threads = spawned[..last].iter().rev();
-            let mut threads = threads.take_while(|(parent, _)| *parent == number);
-            let other_threads = threads.any(|(_, other)| *other != thread.get(row));
-            if other_threads {
-                self.several_threads.insert(number);
-            }
-            let is_frame = is_frame.value(row);
-            let tells =
-                other_threads || (!self.on_device.is_empty() && self.on_device.contains(&number));
-            if is_frame && !is_declared && !tells && !has_kernels {
-                continue;
-            }
-            let group = self.group(Some(name), category);
-            if has_kernels {
-                of_kernels.set(number, group);
-            }
-            let row = Row {
-                source: Source::Brick,
-                id: number,
-                lane: (-1, thread.get(row).unwrap_or(-1)),
-                start_ns: start_ns.value(row),
-                dur_ns: dur_ns.value(row),
-                is_bound: is_bound.value(row),
-                is_valid: true,
-                name,
-                backend,
-                device: None,
-                flops: flops.get(row),
-                bytes: bytes.get(row),
-                group,
-                is_top: !is_frame,
-                tells,
-            };
-            if is_frame && !is_declared {
-                // It has no work of its own to speak of, but it is around some.
-                if tells {
-                    self.push(&row, NONE, NONE);
+        let mut sets = TextSets::default();
+        let mut batches = run.batches(&format!("{prefix}bricks"))?;
+        while let Some(batch) = batches.next_batch()? {
+            let (id, thread) = (batch.u64("id")?, batch.i64("thread")?);
+            let is_frame = batch.bool("is_frame")?;
+            let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+            let (flops, bytes) = (batch.u64("flops")?, batch.u64("bytes")?);
+            let is_bound = batch.bool("is_bound")?;
+            let columns = [
+                batch.i64("name_id")?,
+                batch.i64("category_id")?,
+                batch.i64("backend_id")?,
+            ];
+            for row in 0..batch.rows() {
+                let number = id.value(row);
+                let set = sets.number(
+                    columns.map(|column| column.get(row)),
+                    |[name, category, backend]| {
+                        Ok(Texts {
+                            name: known(&names, name)?,
+                            category: known(&categories, category)?,
+                            backend: known(&backends, backend)?,
+                            group: None,
+                        })
+                    },
+                )?;
+                let Texts {
+                    name,
+                    category,
+                    backend,
+                    group,
+                } = sets.all[set as usize];
+                let name = name.unwrap_or_else(|| self.texts.number(""));
+                let has_kernels = of_kernels.get(number).is_some();
+                let is_declared = flops.get(row).is_some() || bytes.get(row).is_some();
+                let last = past.get(number).map_or(0, |past| past as usize);
+                let threads = spawned[..last].iter().rev();
+                let mut threads = threads.take_while(|(parent, _)| *parent == number);
+                let other_threads = threads.any(|(_, other)| *other != thread.get(row));
+                if other_threads {
+                    self.several_threads.insert(number);
                 }
-                continue;
+                let is_frame = is_frame.value(row);
+                let tells = other_threads
+                    || (!self.on_device.is_empty() && self.on_device.contains(&number));
+                if is_frame && !is_declared && !tells && !has_kernels {
+                    continue;
+                }
+                let group = group.unwrap_or_else(|| self.group(Some(name), category));
+                sets.all[set as usize].group = Some(group);
+                if has_kernels {
+                    of_kernels.set(number, group);
+                }
+                let row = Row {
+                    source: Source::Brick,
+                    id: number,
+                    lane: (-1, thread.get(row).unwrap_or(-1)),
+                    start_ns: start_ns.value(row),
+                    dur_ns: dur_ns.value(row),
+                    is_bound: is_bound.value(row),
+                    is_valid: true,
+                    name,
+                    backend,
+                    texts: set,
+                    device: None,
+                    flops: flops.get(row),
+                    bytes: bytes.get(row),
+                    group,
+                    is_top: !is_frame,
+                    tells,
+                };
+                if is_frame && !is_declared {
+                    // It has no work of its own to speak of, but it is around some.
+                    if tells {
+                        let declared = self.declare(row.declared(NONE, group));
+                        self.push(&row, declared, NONE);
+                    }
+                    continue;
+                }
+                self.row(&row, count_of(counters, number));
             }
-            self.row(&row, counters.get(&number));
+        }
+        // Kernels lie in bricks, mostly.
+        for lane in self.lanes.values_mut() {
+            lane.top.seal();
         }
         Ok(())
     }
+}
 
-    /// Makes room for rows with work, so that large lanes are not moved while they grow.
-    fn reserve(&mut self, thread: &I64Column, flops: &U64Column, bytes: &U64Column) {
-        if self.window.is_some() {
-            return; // most rows are left out
-        }
-        let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
-        for row in 0..flops.len() {
-            if flops.get(row).is_some() || bytes.get(row).is_some() {
-                *counts.entry(thread.get(row).unwrap_or(-1)).or_default() += 1;
-            }
-        }
-        for (thread, count) in counts {
-            let lane = self.lanes.entry((-1, thread)).or_default();
-            lane.work.reserve_exact(count);
-        }
-    }
+/// The texts of a brick, and the group of such bricks once it is known.
+#[derive(Clone, Copy)]
+struct Texts {
+    name: Option<u32>,
+    category: Option<u32>,
+    backend: Option<u32>,
+    group: Option<u32>,
 }

@@ -2,10 +2,10 @@
 
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Result, Run};
 
-use super::texts::{self, known};
-use super::{NO_GROUP, Row, Rows, UNCATEGORISED};
+use super::texts::{TextSets, known};
+use super::{NO_GROUP, Row, Rows, UNCATEGORISED, count_of};
 use crate::counted::Counted;
 use crate::label::{Group, Source};
 
@@ -14,56 +14,57 @@ impl Rows {
         &mut self,
         run: &mut Run,
         prefix: &str,
-        table: Table,
         groups: &IdIndex<u32>,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
         let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;
         let backends = self.read_texts(run, &format!("{prefix}kernel_backends"))?;
-        if table.rows() == 0 {
-            return Ok(());
-        }
-        let ids = ["name_id", "backend_id"];
-        let (numbers, texts) = texts::packed(&table, ids, |[name, backend]| {
-            Ok((known(&names, name)?, known(&backends, backend)?))
-        })?;
-        let table = texts::without(table, &ids)?;
-        let (id, brick) = (table.u64("id")?, table.u64("brick")?);
-        let (thread, device) = (table.i64("thread")?, table.i64("device")?);
-        let stream = table.i64("stream")?;
-        let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
-        let (is_bound, valid) = (table.bool("is_bound")?, table.bool("valid")?);
-        for row in 0..table.rows() {
-            let (name, backend) = texts[numbers[row] as usize];
-            let name = name.unwrap_or_else(|| self.texts.number(""));
-            let group = brick.get(row).and_then(|brick| groups.get(brick));
-            let group = match group.filter(|group| *group != NO_GROUP) {
-                Some(group) => group,
-                None => self.group_of_kernel(name),
-            };
-            let device = device.get(row);
-            let row = Row {
-                source: Source::Kernel,
-                id: id.value(row),
-                lane: match device {
-                    Some(device) => (device, stream.get(row).unwrap_or(-1)),
-                    None => (-1, thread.get(row).unwrap_or(-1)),
-                },
-                start_ns: start_ns.value(row),
-                dur_ns: dur_ns.value(row),
-                is_bound: is_bound.value(row),
-                is_valid: valid.value(row),
-                name,
-                backend,
-                device,
-                flops: flops.get(row),
-                bytes: bytes.get(row),
-                group,
-                is_top: true,
-                tells: false,
-            };
-            self.row(&row, counters.get(&row.id));
+        let mut sets = TextSets::default();
+        let mut batches = run.batches(&format!("{prefix}kernels"))?;
+        while let Some(batch) = batches.next_batch()? {
+            let (id, brick) = (batch.u64("id")?, batch.u64("brick")?);
+            let (thread, device) = (batch.i64("thread")?, batch.i64("device")?);
+            let stream = batch.i64("stream")?;
+            let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+            let (flops, bytes) = (batch.u64("flops")?, batch.u64("bytes")?);
+            let (is_bound, valid) = (batch.bool("is_bound")?, batch.bool("valid")?);
+            let columns = [batch.i64("name_id")?, batch.i64("backend_id")?];
+            for row in 0..batch.rows() {
+                let set = sets
+                    .number(columns.map(|column| column.get(row)), |[name, backend]| {
+                        Ok((known(&names, name)?, known(&backends, backend)?))
+                    })?;
+                let (name, backend) = sets.all[set as usize];
+                let name = name.unwrap_or_else(|| self.texts.number(""));
+                let group = brick.get(row).and_then(|brick| groups.get(brick));
+                let group = match group.filter(|group| *group != NO_GROUP) {
+                    Some(group) => group,
+                    None => self.group_of_kernel(name),
+                };
+                let device = device.get(row);
+                let row = Row {
+                    source: Source::Kernel,
+                    id: id.value(row),
+                    lane: match device {
+                        Some(device) => (device, stream.get(row).unwrap_or(-1)),
+                        None => (-1, thread.get(row).unwrap_or(-1)),
+                    },
+                    start_ns: start_ns.value(row),
+                    dur_ns: dur_ns.value(row),
+                    is_bound: is_bound.value(row),
+                    is_valid: valid.value(row),
+                    name,
+                    backend,
+                    texts: set,
+                    device,
+                    flops: flops.get(row),
+                    bytes: bytes.get(row),
+                    group,
+                    is_top: true,
+                    tells: false,
+                };
+                self.row(&row, count_of(counters, row.id));
+            }
         }
         Ok(())
     }

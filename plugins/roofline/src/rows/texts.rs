@@ -1,7 +1,7 @@
 //! Texts of rows, by number.
 
 use trueno_analysis::hash::FastMap;
-use trueno_plugin::{Error, I64Column, Result, Run, Table};
+use trueno_plugin::{Error, Result, Run};
 
 use super::Rows;
 
@@ -25,39 +25,46 @@ pub(super) fn known(texts: &TextsById, id: Option<i64>) -> Result<Option<u32>> {
     })
 }
 
-/// The columns packed into one number a row, and for each number what `of` makes of it.
-pub(super) fn packed<const N: usize, T>(
-    table: &Table,
-    columns: [&str; N],
-    mut of: impl FnMut([Option<i64>; N]) -> Result<T>,
-) -> Result<(Vec<u32>, Vec<T>)> {
-    let mut cells: Vec<&I64Column> = Vec::with_capacity(N);
-    for column in columns {
-        cells.push(table.i64(column)?);
+/// Numbers for the texts of a row, and what is made of them.
+pub(super) struct TextSets<const N: usize, T> {
+    numbers: FastMap<[Option<i64>; N], u32>,
+    last: Option<([Option<i64>; N], u32)>,
+    pub(super) all: Vec<T>,
+}
+
+impl<const N: usize, T> Default for TextSets<N, T> {
+    fn default() -> Self {
+        Self {
+            numbers: FastMap::default(),
+            last: None,
+            all: Vec::new(),
+        }
     }
-    let mut numbers = Vec::with_capacity(table.rows());
-    let mut all = Vec::new();
-    let mut known: FastMap<[Option<i64>; N], u32> = FastMap::default();
-    for row in 0..table.rows() {
-        let key = std::array::from_fn(|at| cells[at].get(row));
-        let number = match known.get(&key) {
+}
+
+impl<const N: usize, T> TextSets<N, T> {
+    /// The number of the texts of a row; of those that were not seen before, `make` says what becomes of them.
+    #[inline]
+    pub(super) fn number(
+        &mut self,
+        ids: [Option<i64>; N],
+        make: impl FnOnce([Option<i64>; N]) -> Result<T>,
+    ) -> Result<u32> {
+        if let Some((last, number)) = self.last
+            && last == ids
+        {
+            return Ok(number);
+        }
+        let number = match self.numbers.get(&ids) {
             Some(number) => *number,
             None => {
-                let number = all.len() as u32;
-                all.push(of(key)?);
-                known.insert(key, number);
+                let number = self.all.len() as u32;
+                self.all.push(make(ids)?);
+                self.numbers.insert(ids, number);
                 number
             }
         };
-        numbers.push(number);
+        self.last = Some((ids, number));
+        Ok(number)
     }
-    Ok((numbers, all))
-}
-
-/// A table without columns that are no longer needed: they take as much memory as what is made of them.
-pub(super) fn without(table: Table, columns: &[&str]) -> Result<Table> {
-    let name = table.name().to_owned();
-    let mut left = table.into_columns();
-    left.retain(|(column, _)| !columns.contains(&column.as_str()));
-    Table::from_columns(name, left)
 }

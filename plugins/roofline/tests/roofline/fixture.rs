@@ -208,6 +208,11 @@ impl Fixture {
             distinct(named("brick_names"), &names),
             distinct(named("brick_categories"), &categories),
             distinct(named("brick_backends"), &backends),
+            Table::build(named("kernel_links"))
+                .u64("id", kernels.iter().map(|row| row.id))
+                .u64("brick", kernels.iter().map(|row| row.parent))
+                .i64("device", kernels.iter().map(|row| row.device))
+                .u64("flops", kernels.iter().map(|row| row.flops)),
             Table::build(named("kernels"))
                 .u64("id", kernels.iter().map(|row| row.id))
                 .u64("brick", kernels.iter().map(|row| row.parent))

@@ -3,18 +3,15 @@
 use proptest::prelude::*;
 use trueno_analysis::roofline::model::Reason;
 use trueno_plugin_roofline::nesting::{Standing, nesting};
-use trueno_plugin_roofline::rows::{Lane, NONE, Rows, WorkRow};
+use trueno_plugin_roofline::rows::{DeclaredWork, Lane, NONE, Rows, WorkRow};
 
 fn row(id: u64, start_ns: i64, dur_ns: i64) -> WorkRow {
     WorkRow {
         start_ns,
         end_ns: start_ns + dur_ns,
         id,
-        flops: 1.0,
-        bytes: 1.0,
-        label: 0,
+        declared: 0,
         counted: NONE,
-        group: 0,
     }
 }
 
@@ -26,6 +23,7 @@ proptest! {
     ) {
         let rows: Vec<WorkRow> = spans.iter().zip(0..).map(|((start, dur), id)| row(id, *start, *dur)).collect();
         let mut all = Rows::default();
+        all.declared.push(DeclaredWork { flops: 1.0, bytes: 1.0, label: 0, group: 0 });
         all.several_threads.extend(excluded.iter().copied());
         all.lanes.insert((-1, 0), Lane { work: rows, ..Lane::default() });
         let standing = nesting(&mut all).remove(0);
