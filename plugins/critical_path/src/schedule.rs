@@ -18,7 +18,7 @@ pub trait Scenario<const K: usize> {
         None
     }
 
-    /// What all segments of a stretch would need, with the lags before them.
+    /// Time that all segments of a stretch would take, with the lags before them.
     fn total_ns(&self, _shortcut: &Shortcut) -> [i64; K] {
         [0; K]
     }

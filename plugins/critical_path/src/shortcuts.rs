@@ -36,7 +36,7 @@ impl Scaled {
 pub struct Shortcut {
     /// Its segments.
     pub segments: Range<u32>,
-    /// What its segments need, by chain.
+    /// Time that its segments need, by chain.
     pub needed: Vec<(u32, Scaled)>,
     /// Lags, by kind.
     pub lags: [(PieceKind, Scaled); 2],
