@@ -118,6 +118,23 @@ fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_n
     sum_ns
 }
 
+/// For each lane of the host, true if no other lane depends on it and the path does not end there.
+pub fn followers(graph: &Graph<'_>) -> Vec<bool> {
+    let lanes = graph.run.lanes.len();
+    let last = graph.last().map(|last| graph.segments.lane(last));
+    let mut out: Vec<bool> = (0..lanes)
+        .map(|lane| !graph.is_device(lane) && Some(lane) != last)
+        .collect();
+    for target in graph.targets().iter() {
+        let lane = graph.segments.lane(target);
+        for source in graph.sources(target) {
+            let of_source = graph.segments.lane(*source);
+            out[of_source] &= of_source == lane;
+        }
+    }
+    out
+}
+
 /// For each lane a number that it shares with all lanes it has to do with, directly or not. `edges` are target and
 /// source of all dependencies, in the order of targets.
 pub fn connected(graph: &Graph<'_>, edges: impl Iterator<Item = (u32, u32)>) -> Vec<usize> {

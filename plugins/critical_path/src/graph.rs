@@ -71,6 +71,8 @@ pub struct Graph<'a> {
     /// Last segment of the path; see [`ends`](crate::ends).
     last: Option<u32>,
     connected: Vec<usize>,
+    /// For each lane: true if it is a [follower](Self::only_follows).
+    followers: Vec<bool>,
     /// For each label: true if it [only waits](only_waits).
     waits: Vec<bool>,
 }
@@ -108,6 +110,7 @@ impl<'a> Graph<'a> {
             binding: Vec::new(),
             last: None,
             connected: Vec::new(),
+            followers: Vec::new(),
             waits: run
                 .labels
                 .all()
@@ -131,6 +134,7 @@ impl<'a> Graph<'a> {
         graph.connected = ends::connected(&graph, edges.iter().map(|edge| (edge.0, edge.1)));
         drop(edges);
         graph.last = ends::last(&graph, &graph.connected);
+        graph.followers = ends::followers(&graph);
         graph
     }
 
@@ -229,6 +233,12 @@ impl<'a> Graph<'a> {
     /// True if recorded dependencies connect two lanes, directly or through others.
     pub fn are_connected(&self, lane: usize, other: usize) -> bool {
         self.connected[lane] == self.connected[other]
+    }
+
+    /// True if a lane of the host only follows others: nothing recorded waits for it, and the path does not end there. A
+    /// watchdog asks a device for its progress now and then.
+    pub fn only_follows(&self, lane: usize) -> bool {
+        self.followers[lane]
     }
 
     /// The segments that have dependencies: all others follow only the one before on their lane.

@@ -99,7 +99,7 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 10] = [
+const OWN_INPUTS: [Input; 11] = [
     at_roof::AT_ROOF,
     edges::EDGES,
     edges::TASKS,
@@ -110,6 +110,7 @@ const OWN_INPUTS: [Input; 10] = [
     waits::RECORDED,
     waits::STREAMS,
     waits::UNLAUNCHED,
+    waits::FIRST_CALLS,
 ];
 
 const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {

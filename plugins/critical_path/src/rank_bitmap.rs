@@ -58,6 +58,18 @@ impl RankBitmap {
         })
     }
 
+    /// All that are set, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.words).flat_map(|(word, bits)| {
+            let mut bits = *bits;
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros())?;
+                bits &= bits - 1;
+                Some(word * 64 + bit)
+            })
+        })
+    }
+
     /// The first set bit from a segment on, if there is one before `end`.
     #[inline]
     pub fn next(&self, segment: u32, end: u32) -> Option<u32> {
@@ -102,6 +114,7 @@ mod tests {
         fn bits_are_found_and_counted(set in prop::collection::btree_set(0_u32..300, 0..60), begin in 0_u32..300, end in 0_u32..=300) {
             let bits = RankBitmap::new(300, set.iter().copied());
             prop_assert_eq!(bits.len(), set.len());
+            prop_assert!(bits.iter().eq(set.iter().copied()));
             for segment in 0..300 {
                 prop_assert_eq!(bits.contains(segment), set.contains(&segment));
                 let rank = set.contains(&segment).then(|| set.range(..segment).count());

@@ -229,12 +229,44 @@ fn connected_ns<const K: usize>(
     let [waited, after] = tail(graph, scenario, last);
     let mut out = add(add(free_ns(last), waited), after);
     for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
+        if graph.only_follows(lane) {
+            out = later(out, follower_ns(graph, scenario, &free_ns, lane));
+            continue;
+        }
         // Segments of a lane are released in their order, so its last is its latest.
         let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
         let bound = of_lane.last().map_or([0; K], &free_ns);
         out = later(out, bound);
     }
     out
+}
+
+/// End of a lane that [only follows](Graph::only_follows): its segments come after what they depend on, and one after
+/// the other. What its gaps wait for is not recorded, so they count as nothing, as does what
+/// [only waits](crate::wait_functions).
+fn follower_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: impl Fn(u32) -> [i64; K],
+    lane: usize,
+) -> [i64; K] {
+    let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+    let mut now_ns = [0; K];
+    for segment in of_lane {
+        if let Some(binding) = graph.binding(segment, lane) {
+            for (source, link) in graph.dependencies(segment) {
+                if graph.segments.lane(source) != lane {
+                    let kind = lag_kind::lag_kind(graph, source, link, segment, lane);
+                    let lag_ns = graph.lag_ns(segment, source, &binding);
+                    now_ns = later(now_ns, add(free_ns(source), scenario.lag_ns(kind, lag_ns)));
+                }
+            }
+        }
+        if !graph.only_waits(segment, lane) {
+            now_ns = add(now_ns, needed(graph, scenario, segment, lane));
+        }
+    }
+    now_ns
 }
 
 /// Time that the busiest of the lanes that nothing connects with the path would need.

@@ -54,6 +54,7 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
             .iter()
             .filter(|other| {
                 other.lane != own.lane
+                    && works(run, streams, other)
                     && other.rank == own.rank
                     && may_share_work(streams, own.lane, other.lane)
             })
@@ -78,6 +79,14 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     }
     out.sort_unstable_by_key(|wait| (wait.lane, wait.start_ns, wait.end_ns));
     out
+}
+
+/// False of a thread that does nothing but ask devices now and then, such as a watchdog: all its rows are calls, and none
+/// launches work. Nobody waits for it.
+fn works(run: &Lanes, streams: &Streams, of: &Outermost) -> bool {
+    let only_calls = |row: &Span| run.labels.get(row.label).class == Class::Call;
+    let launches = streams.all.iter().any(|s| s.launchers.contains(&of.lane));
+    launches || !of.rows.iter().all(only_calls)
 }
 
 /// False if both launch work of devices, and never on one stream: they are other programs then.

@@ -31,6 +31,13 @@ pub const UNLAUNCHED: Input = Input::sql(
      WHERE c.id IS NULL AND t.correlation IS NOT NULL AND t.device IS NOT NULL",
 )
 .optional();
+/// The first call of each thread.
+pub const FIRST_CALLS: Input = Input::sql(
+    "first_calls",
+    "SELECT thread, MIN(correlation) AS correlation, MIN(start_ns) AS start_ns FROM calls \
+     WHERE correlation IS NOT NULL GROUP BY thread",
+)
+.optional();
 /// Kinds of streams.
 pub const STREAMS: Input =
     Input::sql("stream_kinds", "SELECT device, stream, kind FROM streams").optional();
@@ -130,7 +137,7 @@ impl Waits {
         }
         if has_device {
             out.legacy = legacy(run)?;
-            out.launched = Launched::read(run, &out.waits, &out.recorded)?;
+            out.launched = Launched::read(run, lanes.origin_ns, &out.waits, &out.recorded)?;
         }
         Ok(out)
     }
@@ -222,7 +229,7 @@ pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Reco
 pub struct Launched {
     /// Correlation ids of work, by id.
     correlations: FastMap<u64, u64>,
-    /// Of waits and records, in order, each with the earliest call of it and all after it.
+    /// Of waits, records and the first calls of threads, in order, each with the earliest call of it and all after it.
     calls: Vec<(u64, i64)>,
 }
 
@@ -231,7 +238,7 @@ impl Launched {
     ///
     /// # Errors
     /// As [`waits`].
-    fn read(run: &mut Run, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
+    fn read(run: &mut Run, origin_ns: i64, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
         let table = run.table(UNLAUNCHED.name())?;
         let (id, correlation) = (table.u64("id")?, table.u64("correlation")?);
         let mut out = Self::default();
@@ -247,6 +254,13 @@ impl Launched {
         let records = recorded.iter().map(|row| (row.correlation, row.called_ns));
         let calls = waits.chain(records).filter_map(|(id, ns)| Some((id?, ns)));
         out.calls = calls.collect();
+        let table = run.table(FIRST_CALLS.name())?;
+        let (correlation, start) = (table.u64("correlation")?, table.i64("start_ns")?);
+        for row in 0..table.rows() {
+            if let (Some(id), Some(ns)) = (correlation.get(row), start.get(row)) {
+                out.calls.push((id, ns.saturating_sub(origin_ns)));
+            }
+        }
         out.calls.sort_unstable();
         // Each rank counts for itself.
         for at in (1..out.calls.len()).rev() {

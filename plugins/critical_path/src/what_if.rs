@@ -186,7 +186,9 @@ impl<S: Scenario<1>> Predicted<'_, S> {
         let [[waited_ns], [after_ns]] = tail(graph, self.scenario, last);
         let after_ns = waited_ns + after_ns;
         let mut best = (self.free_ns(last).saturating_add(after_ns), last);
-        for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
+        let lanes = 0..graph.run.lanes.len();
+        let bounds = |lane: &usize| graph.are_connected(*lane, own) && !graph.only_follows(*lane);
+        for lane in lanes.filter(bounds) {
             let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
             if let Some(segment) = of_lane.last()
                 && self.free_ns(segment) > best.0

@@ -218,3 +218,49 @@ fn programs_that_share_no_stream_do_not_wait_for_each_other() {
     run.launches = vec![(21, 31), (22, 32)];
     assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
 }
+
+/// A watchdog's calls may happen to fill a stretch of another thread.
+#[test]
+fn a_thread_that_only_asks_devices_is_not_waited_for() {
+    let mut run = backward();
+    run.fixture.bricks.truncate(3);
+    run.fixture.calls = vec![
+        row(4, "", "cudaEventQuery", 110, 500).thread(1),
+        row(5, "", "cudaEventQuery", 510, 880).thread(1),
+    ];
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
+
+/// ```text
+/// stream 0  ├ before ┤                                  ├ after ┤
+/// stream 4              ├────────── collective ──────┤
+/// ```
+#[test]
+fn work_launched_long_before_waited_for_the_other_stream() {
+    let mut run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(1_000)),
+            kernels: vec![
+                row(1, "", "before", 0, 10).stream(0, 0),
+                row(2, "", "collective", 100, 900).stream(0, 4),
+                row(3, "", "after", 930, 1_000).stream(0, 0),
+            ],
+            ..RunFixture::default()
+        },
+        unlaunched: vec![(1, 1), (2, 2), (3, 3)],
+        ..Linked::default()
+    };
+    // It may have been launched just then.
+    assert_eq!(codes(&run.analyse()), ["launch_not_recorded"]);
+    // The first recorded call has a higher correlation: by then it was launched.
+    run.first_calls = vec![(9, us(20))];
+    assert_eq!(
+        path_with_rules(&run.analyse()),
+        [
+            "gap - 0-100000 | streams",
+            "work collective 100000-900000 | streams",
+            "queue after 900000-930000 | streams",
+            "work after 930000-1000000 | -",
+        ]
+    );
+}

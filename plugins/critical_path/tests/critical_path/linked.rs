@@ -28,6 +28,8 @@ pub struct Linked {
     pub window: Option<(i64, i64)>,
     /// Id and correlation of work whose launch is not recorded.
     pub unlaunched: Vec<(u64, u64)>,
+    /// Correlation and start of the first call of each thread.
+    pub first_calls: Vec<(u64, i64)>,
     /// Source, name, time measured and at the roof; none: `roofline` did not run.
     pub at_roof: Option<Vec<(&'static str, &'static str, i64, i64)>>,
 }
@@ -106,6 +108,11 @@ impl Linked {
             Table::build("unlaunched")
                 .u64("id", self.unlaunched.iter().map(|row| row.0))
                 .u64("correlation", self.unlaunched.iter().map(|row| row.1)),
+        );
+        inputs.push(
+            Table::build("first_calls")
+                .u64("correlation", self.first_calls.iter().map(|row| row.0))
+                .i64("start_ns", self.first_calls.iter().map(|row| row.1)),
         );
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(

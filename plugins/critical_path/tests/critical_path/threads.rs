@@ -203,3 +203,27 @@ fn a_wait_that_helps_is_cut_around_the_help() {
     );
     assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 10", "4 | 0"]);
 }
+
+/// Nobody waits for a watchdog: its gaps do not keep the run from being shorter, its own work does.
+#[test]
+fn a_thread_that_only_follows_pins_no_prediction() {
+    let run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(100),
+            bricks: vec![
+                interval(1, "brick", "a", 0, 40),
+                interval(2, "brick", "b", 40, 100),
+                interval(3, "brick", "look", 45, 46).thread(1),
+                interval(4, "brick", "look", 95, 99).thread(1),
+            ],
+            ..RunFixture::default()
+        },
+        edges: vec![(1, 3, "depends_on")],
+        ..Linked::default()
+    };
+    for (rule, predicted_ns) in [("b=0.5", 70), ("a=0.5", 80), ("b=0", 50)] {
+        let out = run.analyse_with(&format!(r#"{{"what_if": ["{rule}"]}}"#));
+        let predicted = out.table("what_if").i64("predicted_ns").unwrap().value(0);
+        assert_eq!(predicted, predicted_ns, "{rule}");
+    }
+}
