@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastSet;
 use trueno_plugin::{Result, Run};
 
 /// The two kinds of work that are looked for, as counters are named.
@@ -21,17 +22,18 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Reads inputs `declared` and `declared_all`.
+    /// Reads inputs `declared` and `declared_all`; `iterations`: ids of the rows of iterations.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run) -> Result<Self> {
+    pub fn load(run: &mut Run, iterations: &FastSet<u64>) -> Result<Self> {
         let table = run.table("declared")?;
         let (span, name, value) = (table.u64("span")?, table.text("name")?, table.f64("value")?);
         let mut out = Self::default();
         for row in 0..table.rows() {
             let work = WORK.iter().position(|work| name.get(row) == Some(work));
-            let (Some(work), Some(span)) = (work, span.get(row)) else {
+            let span = span.get(row).filter(|span| iterations.contains(span));
+            let (Some(work), Some(span)) = (work, span) else {
                 continue;
             };
             out.readings[work] += 1;

@@ -4,37 +4,34 @@ use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 7] = [
+pub const INPUTS: [Input; 8] = [
     Input::sql(
         "iterations",
         "SELECT id, thread, iteration, start_ns, dur_ns, timing = 'bound' AS is_bound FROM bricks \
-         WHERE kind = 'iteration' ORDER BY start_ns, id",
+         WHERE kind = 'iteration'",
     ),
+    // Those on rows of iterations count.
     Input::sql(
         "declared",
-        "SELECT c.span AS span, c.name AS name, c.value AS value FROM counters AS c JOIN bricks AS b ON c.span = b.id \
-         WHERE b.kind = 'iteration' AND (c.name = 'tokens' OR c.name = 'samples') \
-         AND (c.source = 'declared' OR c.source = 'measured') ORDER BY span, name, value",
+        "SELECT span, name, value FROM counters WHERE (name = 'tokens' OR name = 'samples') \
+         AND (source = 'declared' OR source = 'measured')",
     ),
     Input::sql(
         "declared_all",
         "SELECT name, COUNT(*) AS readings FROM counters WHERE name = 'tokens' OR name = 'samples' \
          GROUP BY name ORDER BY name",
     ),
-    // Self time by name: time of the rows, less that of the rows right below on the same thread.
     Input::sql(
-        "own",
-        "SELECT thread, iteration, kind, name, SUM(dur_ns) AS dur_ns FROM bricks \
-         WHERE iteration IS NOT NULL AND timing <> 'bound' \
-         GROUP BY thread, iteration, kind, name ORDER BY thread, iteration, kind, name",
+        "bricks",
+        "SELECT id, parent, thread, iteration, kind_id, name_id, dur_ns FROM bricks WHERE timing <> 'bound'",
     ),
     Input::sql(
-        "below",
-        "SELECT thread, iteration, kind, name, SUM(dur_ns) AS dur_ns FROM ( \
-         SELECT p.thread AS thread, p.iteration AS iteration, p.kind AS kind, p.name AS name, c.dur_ns AS dur_ns \
-         FROM bricks AS c JOIN bricks AS p ON c.parent = p.id \
-         WHERE c.thread = p.thread AND c.timing <> 'bound' AND p.timing <> 'bound' AND p.iteration IS NOT NULL \
-         ) AS pairs GROUP BY thread, iteration, kind, name ORDER BY thread, iteration, kind, name",
+        "brick_kinds",
+        "SELECT DISTINCT kind_id AS id, kind AS text FROM bricks",
+    ),
+    Input::sql(
+        "brick_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM bricks",
     ),
     // Only there where the report is about a part of the run.
     Window::INPUT,

@@ -9,6 +9,7 @@ pub mod declared;
 pub mod findings;
 pub mod inputs;
 pub mod outlier_cause;
+pub mod self_times;
 pub mod series;
 pub mod statistics;
 pub mod tables;
@@ -53,8 +54,8 @@ impl Plugin for Throughput {
         if loaded.series.is_empty() {
             return run.finding(findings::nothing_recorded(&loaded));
         }
-        let declared = declared::Declared::load(run)?;
-        let names = outlier_cause::Names::load(run)?;
+        let declared = declared::Declared::load(run, &loaded.ids)?;
+        let names = self_times::load(run)?;
         let mut results = Vec::with_capacity(loaded.series.len());
         for series in &loaded.series {
             run.check_cancelled()?;

@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::quantiles::median;
-use trueno_plugin::{Result, Run};
 
 use crate::series::{Iteration, Series};
 
@@ -29,38 +28,6 @@ pub struct OutlierCause {
 }
 
 impl Names {
-    /// Reads inputs `own` and `below`.
-    ///
-    /// # Errors
-    /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run) -> Result<Self> {
-        let mut out = Self::default();
-        for (input, sign) in [("own", 1), ("below", -1)] {
-            let table = run.table(input)?;
-            let (thread, number) = (table.i64("thread")?, table.u64("iteration")?);
-            let (kind, name) = (table.text("kind")?, table.text("name")?);
-            let dur = table.i64("dur_ns")?;
-            for row in 0..table.rows() {
-                let (Some(thread), Some(number), Some(kind), Some(name), Some(dur)) = (
-                    thread.get(row),
-                    number.get(row),
-                    kind.get(row),
-                    name.get(row),
-                    dur.get(row),
-                ) else {
-                    continue;
-                };
-                out.add(
-                    thread,
-                    number,
-                    (kind.to_owned(), name.to_owned()),
-                    dur.saturating_mul(sign),
-                );
-            }
-        }
-        Ok(out)
-    }
-
     /// Adds self time.
     pub fn add(&mut self, thread: i64, number: u64, name: Name, self_ns: i64) {
         let sum = self

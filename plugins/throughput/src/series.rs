@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastSet;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
 
@@ -36,6 +37,8 @@ pub struct Series {
 pub struct Loaded {
     /// Series by thread.
     pub series: Vec<Series>,
+    /// Ids of all rows of iterations.
+    pub ids: FastSet<u64>,
     /// Rows whose times only contain the work.
     pub bound: u64,
     /// Rows that overlap one that began earlier on the same thread.
@@ -60,6 +63,7 @@ impl Loaded {
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
         let mut out = Self::default();
         let mut threads: BTreeMap<i64, Vec<Iteration>> = BTreeMap::new();
+        out.ids.extend(id.iter().flatten());
         for row in 0..table.rows() {
             let (Some(id), Some(thread), Some(start_ns), Some(wall_ns)) = (
                 id.get(row),
