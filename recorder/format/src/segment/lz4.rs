@@ -5,6 +5,10 @@
 //! their low bytes only (ids, times) share the rest. So this one goes value by value and looks
 //! at two candidates, the last place of the same two values and the value before.
 
+mod block;
+
+use block::Block;
+
 /// A frame before its block: magic number, version 1 with independent blocks of at most
 /// 64 KiB and nothing else, checksum of that.
 const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
@@ -51,6 +55,7 @@ pub(super) struct Compressor {
     /// By hash of two values: where they stood last.
     places: Box<[u16; 1 << HASH_BITS]>,
     block: Box<[u8]>,
+    /// Bytes of the block.
     used: usize,
 }
 
@@ -75,7 +80,13 @@ impl Compressor {
         }
         debug_assert!(plain.len() <= BLOCK_BYTES);
         if plain.len() >= MIN_BYTES && plain.len() <= BLOCK_BYTES {
-            self.compress(values);
+            let mut block = Block::new(&mut self.block);
+            if values.is_sorted_by(|a, b| (*a).into() < (*b).into()) {
+                compress_rising(values, &mut block);
+            } else {
+                compress(values, &mut self.places, &mut block);
+            }
+            self.used = block.used();
         }
         self.finish(plain, body);
     }
@@ -90,11 +101,12 @@ impl Compressor {
             let plain = one.repeat(count);
             return self.finish(&plain, body);
         }
-        self.used = 0;
-        self.sequence(one, one.len(), total - one.len() - LAST_LITERALS);
+        let mut block = Block::new(&mut self.block);
+        block.sequence(one, one.len(), total - one.len() - LAST_LITERALS);
         let last = [value; LAST_LITERALS];
         let last = bytes(&last);
-        self.literals(&last[last.len() - LAST_LITERALS..]);
+        block.literals(&last[last.len() - LAST_LITERALS..]);
+        self.used = block.used();
         self.frame(total, body);
     }
 
@@ -119,104 +131,80 @@ impl Compressor {
         body.extend_from_slice(&FRAME_END);
         self.used = 0;
     }
+}
 
-    /// Makes a block of the values, which are at least [`MIN_BYTES`] together.
-    fn compress<V: Value>(&mut self, values: &[V]) {
-        self.used = 0;
-        self.places.fill(0);
-        let width = size_of::<V>();
-        let plain = bytes(values);
-        // Values from here on stay literals, which keeps both rules of a block's end.
-        let end = values.len() - (LAST_MATCH_START - MATCH_BYTES).div_ceil(width);
-        // First byte not written yet.
-        let mut pending = 0;
-        let mut at = 1;
-        while at < end {
-            let (value, before, next) = (values[at], values[at - 1], values[at + 1]);
-            let place = &mut self.places[value.hash_with(next)];
-            let earlier = usize::from(std::mem::replace(place, at as u16));
-            let changed_bytes = width - same_high_bytes(value, before);
-            let (mut from, mut start) = (at - 1, at * width + changed_bytes);
-            let mut upto = at + 1;
-            if values[earlier] == value && values[earlier + 1] == next {
-                (from, start) = (earlier, at * width);
-                upto = equal_until(values, earlier, at, end);
-                if changed_bytes == 0 {
-                    let run = equal_until(values, at - 1, at, end);
-                    if run >= upto {
-                        (from, upto) = (at - 1, run);
-                    }
+/// Makes a block of the values, which are at least [`MIN_BYTES`] together.
+fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &mut Block<'_>) {
+    places.fill(0);
+    let width = size_of::<V>();
+    let plain = bytes(values);
+    let end = first_of_last_literals(values);
+    // First byte not written yet.
+    let mut pending = 0;
+    let mut at = 1;
+    while at < end {
+        let (value, before, next) = (values[at], values[at - 1], values[at + 1]);
+        let place = &mut places[value.hash_with(next)];
+        let earlier = usize::from(std::mem::replace(place, at as u16));
+        let changed_bytes = width - same_high_bytes(value, before);
+        let (mut from, mut start) = (at - 1, at * width + changed_bytes);
+        let mut upto = at + 1;
+        if values[earlier] == value && values[earlier + 1] == next {
+            (from, start) = (earlier, at * width);
+            upto = equal_until(values, earlier, at, end);
+            if changed_bytes == 0 {
+                let run = equal_until(values, at - 1, at, end);
+                if run >= upto {
+                    (from, upto) = (at - 1, run);
                 }
-            } else if width - changed_bytes < MATCH_BYTES {
-                at += 1;
-                continue;
-            } else if next == value {
-                upto = equal_until(values, at, upto, end);
             }
-            let (offset, length) = ((at - from) * width, upto * width - start);
-            match plain.get(pending..).and_then(<[u8]>::first_chunk) {
-                Some(ahead) if start - pending <= 5 && length < MATCH_BYTES + 15 => {
-                    self.short_sequence(*ahead, start - pending, offset, length);
-                }
-                _ => self.sequence(&plain[pending..start], offset, length),
+        } else if width - changed_bytes < MATCH_BYTES {
+            at += 1;
+            continue;
+        } else if next == value {
+            upto = equal_until(values, at, upto, end);
+        }
+        let (offset, length) = ((at - from) * width, upto * width - start);
+        match plain.get(pending..).and_then(<[u8]>::first_chunk) {
+            Some(ahead) if start - pending <= 5 && length < MATCH_BYTES + 15 => {
+                block.short_sequence(*ahead, start - pending, offset, length);
             }
-            pending = upto * width;
-            at = upto;
+            _ => block.sequence(&plain[pending..start], offset, length),
         }
-        self.literals(&plain[pending..]);
+        pending = upto * width;
+        at = upto;
     }
+    block.literals(&plain[pending..]);
+}
 
-    /// A sequence of the first `literals` bytes of `ahead` (5 at most) and a match of less than
-    /// 19 bytes: all of it in one store.
-    #[inline(always)]
-    fn short_sequence(&mut self, ahead: [u8; 8], literals: usize, offset: usize, length: usize) {
-        let token = (literals << 4 | (length - MATCH_BYTES)) as u64;
-        let bits = 8 * literals;
-        let kept = u64::from_le_bytes(ahead) & ((1 << bits) - 1);
-        let word = token | kept << 8 | (offset as u64) << (8 + bits);
-        self.block[self.used..self.used + 8].copy_from_slice(&word.to_le_bytes());
-        self.used += 3 + literals;
-    }
-
-    /// Literals and a match of `length` bytes, `offset` back.
-    fn sequence(&mut self, literals: &[u8], offset: usize, length: usize) {
-        let more = length - MATCH_BYTES;
-        self.token(literals, more.min(15) as u8);
-        self.push(&(offset as u16).to_le_bytes());
-        if more >= 15 {
-            self.long(more - 15);
+/// As [`compress`] of values each of which is larger than the one before, so that no value comes again: ids, starts,
+/// numbers of a loop. All that neighbours share are high bytes, and nothing has to be looked up.
+fn compress_rising<V: Value>(values: &[V], block: &mut Block<'_>) {
+    let width = size_of::<V>();
+    let plain = bytes(values);
+    let end = first_of_last_literals(values);
+    let mut pending = 0;
+    for (before, pair) in values[..end].windows(2).enumerate() {
+        let at = (before + 1) * width;
+        let length = same_high_bytes(pair[0], pair[1]);
+        if length < MATCH_BYTES {
+            continue;
         }
-    }
-
-    /// The last sequence, which has no match.
-    fn literals(&mut self, literals: &[u8]) {
-        self.token(literals, 0);
-    }
-
-    #[inline(always)]
-    fn token(&mut self, literals: &[u8], match_bits: u8) {
-        let bits = literals.len().min(15) as u8;
-        self.push(&[bits << 4 | match_bits]);
-        if bits == 15 {
-            self.long(literals.len() - 15);
+        let changed_bytes = width - length;
+        if pending == at {
+            let ahead: u64 = pair[1].into();
+            block.short_sequence(ahead.to_le_bytes(), changed_bytes, width, length);
+        } else {
+            block.sequence(&plain[pending..at + changed_bytes], width, length);
         }
-        self.push(literals);
+        pending = at + width;
     }
+    block.literals(&plain[pending..]);
+}
 
-    /// The part of a length that its half of the token cannot hold.
-    fn long(&mut self, length: usize) {
-        let end = self.used + length / 255;
-        self.block[self.used..end].fill(255);
-        self.used = end;
-        self.push(&[(length % 255) as u8]);
-    }
-
-    #[inline(always)]
-    fn push(&mut self, bytes: &[u8]) {
-        let end = self.used + bytes.len();
-        self.block[self.used..end].copy_from_slice(bytes);
-        self.used = end;
-    }
+/// From this value on all stay literals, which keeps both rules of a block's end.
+fn first_of_last_literals<V: Value>(values: &[V]) -> usize {
+    values.len() - (LAST_MATCH_START - MATCH_BYTES).div_ceil(size_of::<V>())
 }
 
 /// Number of the highest bytes that two values share.

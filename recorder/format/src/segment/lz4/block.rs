@@ -1,0 +1,82 @@
+//! Sequences of a block: literals, then a match.
+
+use super::MATCH_BYTES;
+
+/// A block being written. Not a part of what compresses: so its length stays in a register.
+pub(super) struct Block<'a> {
+    bytes: &'a mut [u8],
+    used: usize,
+}
+
+impl<'a> Block<'a> {
+    /// An empty block. `bytes` has room for literals alone, a byte more for each 255 of them, and one wide store.
+    pub fn new(bytes: &'a mut [u8]) -> Self {
+        Self { bytes, used: 0 }
+    }
+
+    /// Its length.
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// A sequence of the first `literals` bytes of `ahead` (5 at most) and a match of less than
+    /// 19 bytes: all of it in one store.
+    #[inline(always)]
+    pub fn short_sequence(
+        &mut self,
+        ahead: [u8; 8],
+        literals: usize,
+        offset: usize,
+        length: usize,
+    ) {
+        let token = (literals << 4 | (length - MATCH_BYTES)) as u64;
+        let bits = 8 * literals;
+        let kept = u64::from_le_bytes(ahead) & ((1 << bits) - 1);
+        let word = token | kept << 8 | (offset as u64) << (8 + bits);
+        self.bytes[self.used..self.used + 8].copy_from_slice(&word.to_le_bytes());
+        self.used += 3 + literals;
+    }
+
+    /// Literals and a match of `length` bytes, `offset` back.
+    #[inline(always)]
+    pub fn sequence(&mut self, literals: &[u8], offset: usize, length: usize) {
+        let more = length - MATCH_BYTES;
+        self.token(literals, more.min(15) as u8);
+        self.push(&(offset as u16).to_le_bytes());
+        if more >= 15 {
+            self.long(more - 15);
+        }
+    }
+
+    /// The last sequence, which has no match.
+    #[inline(always)]
+    pub fn literals(&mut self, literals: &[u8]) {
+        self.token(literals, 0);
+    }
+
+    #[inline(always)]
+    fn token(&mut self, literals: &[u8], match_bits: u8) {
+        let bits = literals.len().min(15) as u8;
+        self.push(&[bits << 4 | match_bits]);
+        if bits == 15 {
+            self.long(literals.len() - 15);
+        }
+        self.push(literals);
+    }
+
+    /// The part of a length that its half of the token cannot hold.
+    #[inline(always)]
+    fn long(&mut self, length: usize) {
+        let end = self.used + length / 255;
+        self.bytes[self.used..end].fill(255);
+        self.used = end;
+        self.push(&[(length % 255) as u8]);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, bytes: &[u8]) {
+        let end = self.used + bytes.len();
+        self.bytes[self.used..end].copy_from_slice(bytes);
+        self.used = end;
+    }
+}
