@@ -52,17 +52,27 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     );
 }
 
-/// A kernel after 600 of 1,000 µs, and 600 µs of work of the host before it.
-fn input_first(step: Option<i64>) -> Output {
+/// A kernel after 600 of 1,000 µs, and 600 µs of work of the host before it, in so many calls.
+fn input_first(step: Option<i64>, calls: i64) -> Output {
     let late = Work {
         called_us: Some(590),
         ..Work::at("forward", 600, 400)
     };
     let steps = Table::build("first_step").i64("first_ns", [step.map(|us| us * US)]);
-    let on_path: TableBuilder = pieces(&[
-        ("work", Some("decode_jpeg"), "thread 0", 0, 0, 600),
-        ("work", Some("forward"), "gpu0/stream 7", 0, 600, 400),
-    ]);
+    let each_us = 600 / calls;
+    let decode = |call| {
+        (
+            "work",
+            Some("decode_jpeg"),
+            "thread 0",
+            0,
+            call * each_us,
+            each_us,
+        )
+    };
+    let mut on_path: Vec<_> = (0..calls).map(decode).collect();
+    on_path.push(("work", Some("forward"), "gpu0/stream 7", 0, 600, 400));
+    let on_path: TableBuilder = pieces(&on_path);
     let inputs = [
         facts(1_000),
         kernels(&[late]),
@@ -75,7 +85,7 @@ fn input_first(step: Option<i64>) -> Output {
 
 #[test]
 fn host_work_in_an_iteration_is_input_work() {
-    let output = input_first(Some(0));
+    let output = input_first(Some(0), 4);
     assert_eq!(
         texts(&output, "bottlenecks", "class"),
         ["cpu_preprocessing"]
@@ -86,8 +96,17 @@ fn host_work_in_an_iteration_is_input_work() {
 }
 
 #[test]
+fn one_call_before_the_first_work_is_no_pattern() {
+    let classes = texts(&input_first(Some(0), 1), "bottlenecks", "class");
+    assert!(
+        !classes.contains(&"cpu_preprocessing".to_owned()),
+        "{classes:?}"
+    );
+}
+
+#[test]
 fn host_work_before_any_iteration_is_set_up() {
-    let output = input_first(None);
+    let output = input_first(None, 1);
     assert_eq!(texts(&output, "bottlenecks", "class"), ["set_up"]);
 }
 
