@@ -5,6 +5,9 @@
 //! work of its own begins right before other threads begin, ends right after they have ended, and they were busy
 //! meanwhile, it is a wait for them, and they were begun by it. A frame may do a little itself meanwhile, such as start
 //! a collective operation from a hook. Nothing records this: it is inferred.
+//!
+//! How soon the others begin and how soon the stretch ends after them is evidence of its own only where it is short.
+//! Where two threads take turns all along, one working while the other does not, time and again, it may be longer.
 
 use std::collections::BTreeMap;
 
@@ -29,6 +32,12 @@ const AROUND_GAP_NS: i64 = 50_000;
 const AROUND_PART: i64 = 50;
 /// All that is around them is no more than one part of it in so many.
 const BOTH_PART: i64 = 3;
+/// Two threads take turns if the one works in no fewer stretches of the other,
+const MIN_TURNS: usize = 3;
+/// and all but so much of its work, one part in so many, lies in these,
+const OUT_OF_TURN_PART: i64 = 20;
+/// though the other is at work for one part in so many, or more, of the time between its first and last row.
+const AT_WORK_PART: i64 = 5;
 /// One part of a frame in so many it may do itself meanwhile.
 const OWN_PART: i64 = 5;
 
@@ -63,6 +72,13 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
             continue;
         }
         let stretches = stretches(run, &run.lanes[own.lane as usize], min_ns);
+        let others: Vec<Other<'_>> = others
+            .into_iter()
+            .map(|other| Other {
+                rows: &other.rows,
+                takes_turns: takes_turns(&stretches, &other.rows),
+            })
+            .collect();
         let mut of_row: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
         for stretch in stretches {
             of_row.entry(stretch.row).or_default().push(stretch);
@@ -124,8 +140,46 @@ fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
     })
 }
 
+/// Another lane, as one sees it.
+struct Other<'r> {
+    rows: &'r [Span],
+    /// True if the two work by turns.
+    takes_turns: bool,
+}
+
+/// True if a lane works in stretches of another, and hardly ever while that works itself.
+fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return false;
+    };
+    let all_ns: i64 = rows.iter().map(Span::dur_ns).sum();
+    let (mut turns, mut inside_ns, mut idle_ns) = (0, 0, 0);
+    let mut rows = rows.iter().peekable();
+    for stretch in stretches {
+        let (from_ns, to_ns) = (
+            stretch.start_ns.max(first.start_ns),
+            stretch.end_ns.min(last.end_ns),
+        );
+        idle_ns += (to_ns - from_ns).max(0);
+        while rows.next_if(|row| row.end_ns <= stretch.start_ns).is_some() {}
+        let before_ns = inside_ns;
+        while let Some(row) = rows.peek().filter(|row| row.start_ns < stretch.end_ns) {
+            inside_ns += row.end_ns.min(stretch.end_ns) - row.start_ns.max(stretch.start_ns);
+            if row.end_ns > stretch.end_ns {
+                break;
+            }
+            rows.next();
+        }
+        turns += usize::from(inside_ns > before_ns);
+    }
+    let life_ns = last.end_ns - first.start_ns;
+    turns >= MIN_TURNS
+        && all_ns - inside_ns <= all_ns / OUT_OF_TURN_PART
+        && life_ns - idle_ns >= life_ns / AT_WORK_PART
+}
+
 /// The waits that the stretches of one row are, if other lanes explain them all together.
-fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWait> {
+fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait> {
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
         return Vec::new();
     };
@@ -134,12 +188,15 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWai
     if own_ns < length_ns - length_ns / OWN_PART {
         return Vec::new();
     }
-    let nested: Vec<&[Span]> = others
-        .iter()
-        .filter_map(|other| nested(&other.rows, first.start_ns, last.end_ns))
+    let mut take_turns = true;
+    let inside = others.iter().filter_map(|other| {
+        let rows = nested(other.rows, first.start_ns, last.end_ns)?;
         // One that did next to nothing, such as look at the device once, was not begun for that.
-        .filter(|rows| rows.iter().map(Span::dur_ns).sum::<i64>() >= length_ns / OWN_PART)
-        .collect();
+        let is_busy = rows.iter().map(Span::dur_ns).sum::<i64>() >= length_ns / OWN_PART;
+        take_turns &= other.takes_turns || !is_busy;
+        is_busy.then_some(rows)
+    });
+    let nested: Vec<&[Span]> = inside.collect();
     let starts = nested.iter().map(|rows| rows[0].start_ns);
     let ends = nested.iter().map(|rows| rows[rows.len() - 1].end_ns);
     let (Some(start_ns), Some(end_ns)) = (starts.min(), ends.max()) else {
@@ -154,9 +211,9 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[&Outermost]) -> Vec<HostWai
         false => AROUND_NS,
     };
     let around_ns = around_ns.max(length_ns / AROUND_PART);
-    let is_tight = start_ns - first.start_ns <= around_ns
-        && last.end_ns - end_ns <= around_ns
-        && length_ns - (end_ns - start_ns) <= length_ns / BOTH_PART;
+    let is_soon = start_ns - first.start_ns <= around_ns && last.end_ns - end_ns <= around_ns;
+    let is_tight =
+        (is_soon || take_turns) && length_ns - (end_ns - start_ns) <= length_ns / BOTH_PART;
     if !is_tight || 2 * busy_ns < end_ns - start_ns {
         return Vec::new();
     }

@@ -219,6 +219,40 @@ fn programs_that_share_no_stream_do_not_wait_for_each_other() {
     assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
 }
 
+/// ```text
+/// main    ├ forward ┤    ·     ├ forward ┤    ·     ├ …
+/// engine               ├ back ┤             ├ back ┤
+/// ```
+/// A stretch as wide as these is no evidence, but turns are.
+#[test]
+fn threads_that_take_turns_wait_for_each_other() {
+    let turns = |count: i64| {
+        let mut bricks = Vec::new();
+        for turn in 0..count {
+            let (id, at) = (2 * turn as u64, 1_000 * turn);
+            bricks.push(row(id + 1, "brick", "forward", at, at + 300));
+            bricks.push(row(id + 2, "brick", "back", at + 400, at + 880).thread(1));
+        }
+        bricks.push(row(99, "brick", "end", 1_000 * count, 1_000 * count + 10));
+        Linked {
+            fixture: RunFixture {
+                wall_ns: Some(us(1_000 * count + 10)),
+                bricks,
+                ..RunFixture::default()
+            },
+            ..Linked::default()
+        }
+    };
+    assert!(!codes(&turns(2).analyse()).contains(&"dependencies_inferred"));
+    let out = turns(4).analyse_with(r#"{"what_if": ["back=0.5"]}"#);
+    assert_eq!(predicted_us(&out), 4_010 - 4 * 240);
+    // One that works on meanwhile has turns of nobody.
+    let mut run = turns(4);
+    let busy = row(50, "brick", "back", 890, 1_390).thread(1);
+    run.fixture.bricks.push(busy);
+    assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
+}
+
 /// A watchdog's calls may happen to fill a stretch of another thread.
 #[test]
 fn a_thread_that_only_asks_devices_is_not_waited_for() {
