@@ -49,7 +49,7 @@ impl<T> Default for IntervalSet<T> {
 #[derive(Clone, Debug)]
 pub struct IntervalSetBuilder<T> {
     pieces: Vec<(T, T)>,
-    /// What [`seal`](Self::seal) made of earlier pieces.
+    /// Disjoint pieces that [`seal`](Self::seal) made of earlier ones.
     sealed: IntervalSet<T>,
     /// The sealed range that had the interval before.
     sealed_at: usize,

@@ -390,7 +390,7 @@ impl Row {
     }
 }
 
-/// What was counted of a row; nothing was of most runs.
+/// Counters of a row; most runs have none.
 #[inline]
 fn count_of(counters: &FastMap<u64, Counted>, id: u64) -> Option<&Counted> {
     (!counters.is_empty()).then(|| counters.get(&id))?
