@@ -122,16 +122,14 @@ pub const INPUTS: [Input; 31] = [
         "category_rules",
         "SELECT name, category FROM category_rules WHERE category IN ('data loading', 'communication') ORDER BY name",
     ),
-    // Only rows whose names can be those of loaders: a run may have millions of others. Patterns look at each name once
-    // (MIN keeps the engine from looking at the names of all rows instead).
+    // Only rows whose names can be those of loaders: a run may have millions of others.
     may(
         "loader_rows",
         "SELECT b.name_id AS name_id, b.thread AS thread, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
          WHERE b.timing <> 'bound' AND (b.category = 'data loading' \
          OR b.name IN (SELECT name FROM category_rules WHERE category = 'data loading') \
-         OR b.name_id IN (SELECT n.name_id FROM (SELECT name_id, MIN(name) AS name FROM bricks GROUP BY name_id) AS n \
-         WHERE LOWER(n.name) LIKE '%load%' OR LOWER(n.name) LIKE '%fetch%' OR LOWER(n.name) LIKE '%dataset%' \
-         OR LOWER(n.name) LIKE '%input%' OR LOWER(n.name) LIKE '%ingest%' OR LOWER(n.name) LIKE '%read%')) \
+         OR LOWER(b.name) LIKE '%load%' OR LOWER(b.name) LIKE '%fetch%' OR LOWER(b.name) LIKE '%dataset%' \
+         OR LOWER(b.name) LIKE '%input%' OR LOWER(b.name) LIKE '%ingest%' OR LOWER(b.name) LIKE '%read%') \
          ORDER BY start_ns",
     ),
     // When bricks began on threads that copy.

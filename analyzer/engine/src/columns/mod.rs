@@ -7,5 +7,5 @@
 mod packed;
 mod store;
 
-pub(crate) use packed::{From64, Packed, Truths};
+pub(crate) use packed::{FALSE, From64, Packed, TRUE, Truths, UNKNOWN, is_set};
 pub(crate) use store::{Kind, ReadColumns, StoredTable};

@@ -136,6 +136,21 @@ impl Packed {
         }
     }
 
+    /// The value of a row; `None`: it holds none.
+    pub(crate) fn get(&self, row: usize) -> Option<u64> {
+        if self.valid.as_ref().is_some_and(|bits| !is_set(bits, row)) {
+            return None;
+        }
+        match &self.values {
+            Values::Missing => None,
+            Values::Same(value) => Some(*value),
+            Values::Bytes(least, all) => Some(least.wrapping_add(u64::from(all[row]))),
+            Values::Halves(least, all) => Some(least.wrapping_add(u64::from(all[row]))),
+            Values::Words(least, all) => Some(least.wrapping_add(u64::from(all[row]))),
+            Values::Whole(all) => Some(all[row]),
+        }
+    }
+
     /// The value of every row that holds one, where that is the same.
     pub(crate) fn one_value(&self) -> Option<u64> {
         match self.values {
@@ -332,7 +347,9 @@ mod tests {
         fn values_come_back_as_they_were(rows in rows()) {
             let packed = packed(&rows);
             prop_assert_eq!(packed.rows(), rows.len());
-            prop_assert_eq!(unpacked(&packed), rows);
+            prop_assert_eq!(unpacked(&packed), rows.clone());
+            let each: Vec<Option<u64>> = (0..rows.len()).map(|row| packed.get(row)).collect();
+            prop_assert_eq!(each, rows);
         }
 
         #[test]

@@ -14,7 +14,7 @@ use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
 use super::error::{Missing, missing, nearest, same_names};
 use super::planned::Planned;
-use super::{QueryError, rewrite, tokens};
+use super::{QueryError, empty_join, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::columns::{Kind, StoredTable};
 use crate::panic_guard::guard_panic;
@@ -76,7 +76,7 @@ impl Database {
         let mut direct: Vec<(String, Vec<usize>)> = Vec::new();
         for sql in queries {
             match self.columns_of_direct(sql) {
-                Some(columns) => direct.push(columns),
+                Some(columns) => direct.extend(columns),
                 None => {
                     for (name, _, named) in self.named_columns(sql, MIN_ROWS) {
                         wanted.entry(name).or_default().extend(named.columns());
@@ -93,16 +93,28 @@ impl Database {
         }
     }
 
-    /// Table and columns of a query that needs no more than that.
-    fn columns_of_direct(&self, sql: &str) -> Option<(String, Vec<usize>)> {
+    /// Tables and columns of a query that is answered from columns.
+    fn columns_of_direct(&self, sql: &str) -> Option<Vec<(String, Vec<usize>)>> {
         if let Some(asked) = dictionary_lookup::asked(sql, ID_SUFFIX) {
             let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
-            return Some((asked.table, vec![column]));
+            return Some(vec![(asked.table, vec![column])]);
         }
-        let direct = self.direct(sql)?;
+        let direct = self.form(sql)?;
         let of = |table: &Arc<StoredTable>| direct.is_of(table);
         let (name, _) = self.stored.iter().find(|(_, table)| of(table))?;
-        Some((name.clone(), direct.columns()))
+        let mut all = vec![(name.clone(), direct.columns())];
+        for sql in direct.asked() {
+            match self.columns_of_direct(sql) {
+                Some(columns) => all.extend(columns),
+                None => {
+                    let named = self.named_columns(sql, MIN_ROWS).into_iter();
+                    all.extend(
+                        named.map(|(name, _, named)| (name.to_owned(), named.columns().collect())),
+                    );
+                }
+            }
+        }
+        Some(all)
     }
 
     /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
@@ -151,11 +163,34 @@ impl Database {
         ))
     }
 
-    /// A query that needs no more than columns of one table, if it is one.
+    /// A query that needs no more than columns of one table, if it is one; what it asks besides can be planned.
     fn direct(&self, sql: &str) -> Option<Direct> {
+        let direct = self.form(sql)?;
+        let mut asked = direct.asked().into_iter();
+        asked.all(|sql| self.planned(sql).is_ok()).then_some(direct)
+    }
+
+    fn form(&self, sql: &str) -> Option<Direct> {
         rewrite::check(sql).ok()?;
         let numbers = self.numbers.as_ref()?;
         direct::query(sql, &|name| self.stored.get(name).cloned(), numbers)
+    }
+
+    /// The groups of a query over a large table, in the engine's types; `None`: ask the engine.
+    fn groups(&self, sql: &str) -> Option<DataFrame> {
+        let direct = self.direct(sql)?;
+        (direct.is_grouped() && direct.table().rows() >= MIN_ROWS).then_some(())?;
+        let schema = self.plan(sql).ok()?.collect_schema().ok()?;
+        let found = self.frame(sql).ok()?;
+        let columns = found.columns().iter().zip(schema.iter_values());
+        let columns = columns.map(|(column, dtype)| column.cast(dtype));
+        DataFrame::new(found.height(), columns.collect::<PolarsResult<_>>().ok()?).ok()
+    }
+
+    /// The rows of a query in the types that plugins read.
+    pub(super) fn frame(&self, sql: &str) -> Result<DataFrame, QueryError> {
+        let frame = self.planned(sql)?.rows()?.into_frame();
+        frame.map_err(|error| QueryError::Failed(first_line(&error)))
     }
 
     /// Plans a query; the plan's columns are resolved.
@@ -194,7 +229,11 @@ impl Database {
     /// As [`Database::plan`], with columns in memory for tables of at least so many rows.
     fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
         let mut frames = BTreeMap::new();
-        for (name, table, named) in self.named_columns(sql, min_rows) {
+        let named = self.named_columns(sql, min_rows);
+        if !named.is_empty() && empty_join::is_empty(sql, self) {
+            return self.plan_over(sql, &self.without_rows(&named));
+        }
+        for (name, table, named) in named {
             if let Ok(Ok(frame)) = guard_panic(|| named.frame(table)) {
                 frames.insert(name, frame);
             }
@@ -204,6 +243,20 @@ impl Database {
             true => self.plan(sql),
             false => self.plan_over(sql, &frames).or_else(|_| self.plan(sql)),
         }
+    }
+
+    /// Tables with their columns, and no rows.
+    fn without_rows<'a>(
+        &self,
+        named: &[(&'a str, &StoredTable, Named)],
+    ) -> BTreeMap<&'a str, LazyFrame> {
+        let of_table = |name: &'a str| {
+            let schema = guard_panic(|| self.tables.get(name)?.clone().collect_schema().ok());
+            let schema = schema.ok().flatten()?;
+            Some((name, DataFrame::empty_with_schema(&schema).lazy()))
+        };
+        let names = named.iter().map(|(name, ..)| *name);
+        names.filter_map(of_table).collect()
     }
 
     /// Tables whose names stand in a query, those that can be read without the engine and have so many rows, and
@@ -321,6 +374,21 @@ impl Database {
     }
 }
 
+impl empty_join::Tables for Database {
+    fn table(&self, name: &str) -> Option<Arc<StoredTable>> {
+        self.stored.get(name).cloned()
+    }
+
+    fn has_none(&self, table: &str, called: &str, condition: &str) -> bool {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let (table, called) = (quoted(table), quoted(called));
+        let sql = format!("SELECT COUNT(*) AS n FROM {table} AS {called} WHERE {condition}");
+        let count = self.form(&sql).and_then(|_| self.frame(&sql).ok());
+        let count = count.and_then(|frame| frame.columns().first()?.i64().ok()?.get(0));
+        count == Some(0)
+    }
+}
+
 /// Runs one SQL query on the streaming engine and gathers its rows.
 ///
 /// Rows come in the order the query asks for. Without `ORDER BY`, those of a
@@ -331,10 +399,13 @@ impl Database {
 /// See [`QueryError`]. Queries see the database's tables only: the engine's
 /// functions that read files are refused.
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    match database.list_of_texts(sql) {
-        Some(list) => Ok(list),
-        None => roomy(sql, || run(database.plan_from_columns(sql, MIN_ROWS)?, sql)),
+    if let Some(list) = database.list_of_texts(sql) {
+        return Ok(list);
     }
+    if let Some(groups) = database.groups(sql) {
+        return Ok(groups);
+    }
+    roomy(sql, || run(database.plan_from_columns(sql, MIN_ROWS)?, sql))
 }
 
 /// Tables of fewer rows are read by the engine itself.
@@ -365,7 +436,11 @@ fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
         .collect_schema()
         .map_err(|error| QueryError::Failed(first_line(&error)))?
         .len();
-    match rewrite::order_totally(sql, columns).map(|sql| database.plan(&sql)) {
+    let ordered = rewrite::order_totally(sql, columns);
+    if let Some(groups) = ordered.as_ref().and_then(|sql| database.groups(sql)) {
+        return Ok(groups);
+    }
+    match ordered.map(|sql| database.plan(&sql)) {
         Some(Ok(ordered)) => run(ordered, sql),
         // Columns without an order, such as lists.
         Some(Err(_)) | None => run(frame, sql),

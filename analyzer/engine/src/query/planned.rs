@@ -60,7 +60,8 @@ impl Planned {
         match by {
             By::Columns(direct, database) => {
                 let fields = direct.fields();
-                match direct.batches() {
+                let ask = |sql: &str| database.frame(sql).map_err(|error| error.to_string());
+                match direct.resolved(&ask).and_then(Direct::batches) {
                     Ok(batches) => Ok(ClosedRows::new(fields, batches)),
                     Err(_) => database.planned_by_engine(&sql)?.rows(),
                 }

@@ -1,11 +1,18 @@
-//! Queries that choose columns and rows of one recorded table, answered without the query engine.
+//! Queries over one recorded table, answered without the query engine.
 //!
-//! Nearly all inputs of plugins are such queries, over all rows of a run. Here a column is decoded once for all of
-//! them, conditions on texts look at numbers, and rows go to the plugin batch by batch. A query that is not known to
-//! be of this kind, and to mean the same here as there, is left to the engine.
+//! Nearly all inputs of plugins choose columns and rows of one table, or sum some up by others, over all rows of a
+//! run. Here a column is decoded once for all of them, conditions on texts look at numbers, and rows go to the plugin
+//! batch by batch. A query that is not known to be of this kind, and to mean the same here as there, is left to the
+//! engine.
 
+mod condition;
+mod groups;
+mod join;
 mod parse;
+mod resolve;
+mod result;
 mod rows;
+mod scope;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,6 +20,7 @@ use std::sync::Arc;
 use polars::prelude::CategoricalMapping;
 
 use crate::columns::{Kind, StoredTable};
+use groups::Grouping;
 
 pub(super) use parse::query;
 pub(super) use rows::distinct;
@@ -22,19 +30,43 @@ pub(super) use rows::distinct;
 pub(crate) struct Direct {
     table: Arc<StoredTable>,
     numbers: Arc<CategoricalMapping>,
-    items: Vec<(String, Item)>,
     filter: Option<Condition>,
+    output: Output,
+    /// Columns of the output that order its rows, the first first.
+    order: Vec<Order>,
 }
 
-/// A column of a result. Columns of the table go by their numbers.
+/// What a query makes of the rows that its condition holds for.
+#[derive(Clone, Debug, PartialEq)]
+enum Output {
+    /// One row each; of the columns only the first `shown` are handed out, the others order them.
+    Rows {
+        items: Vec<(String, Item)>,
+        shown: usize,
+    },
+    /// One row for each group of them.
+    Groups(Grouping),
+}
+
+/// A column that rows are ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Order {
+    column: usize,
+    is_descending: bool,
+    nulls_first: bool,
+}
+
+/// A value of a row. Columns of the table go by their numbers.
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
     /// As it is stored.
     Column(usize, Kind),
     /// The number of a text.
     Id(usize),
-    /// The sum of two columns of 64 bits.
-    Sum(usize, usize, Kind),
+    /// The sum of two items of 64 bits.
+    Sum(Box<Item>, Box<Item>),
+    /// An integer, or this one where there is none.
+    OrElse(Box<Item>, u64),
     /// Truth of a condition.
     Truth(Condition),
 }
@@ -42,17 +74,47 @@ enum Item {
 /// A condition of rows, with three truths.
 #[derive(Clone, Debug, PartialEq)]
 enum Condition {
+    Constant(bool),
     /// A column of truth values.
     Column(usize),
     /// A text is the one with that number; `None`: no row has that text.
     Text(usize, Option<u64>),
+    /// A text passes a test.
+    Texts(usize, TextTest),
+    /// The number of a text is in a set.
+    Numbers(usize, Arc<[bool]>),
     /// An integer compared with a number that is not negative.
     Integer(usize, Kind, Comparison, u64),
+    /// An integer, as its 64 bits, is one of these, which are sorted.
+    Integers(usize, Arc<[u64]>),
+    /// A value is among the rows of another query.
+    Among(usize, ValueType, String),
+    /// Two columns of one type hold the same.
+    Same(usize, usize),
     /// A value is there.
     Present(usize),
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Or(Box<Condition>, Box<Condition>),
+}
+
+/// Type of the values that are looked for in the rows of another query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ValueType {
+    Text,
+    I64,
+    U64,
+}
+
+/// A test of a text.
+#[derive(Clone, Debug, PartialEq)]
+enum TextTest {
+    Among(BTreeSet<String>),
+    /// `LIKE`, after `LOWER` if so said.
+    Like {
+        is_lower: bool,
+        pattern: Vec<char>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,36 +130,84 @@ impl Direct {
     /// Columns of the table that it reads.
     pub(super) fn columns(&self) -> Vec<usize> {
         let mut columns = BTreeSet::new();
-        for (_, item) in &self.items {
-            match item {
-                Item::Column(column, _) | Item::Id(column) => {
-                    columns.insert(*column);
-                }
-                Item::Sum(a, b, _) => columns.extend([*a, *b]),
-                Item::Truth(condition) => condition.add_columns(&mut columns),
+        match &self.output {
+            Output::Rows { items, .. } => {
+                items
+                    .iter()
+                    .for_each(|(_, item)| item.add_columns(&mut columns));
             }
+            Output::Groups(grouping) => grouping
+                .items()
+                .for_each(|item| item.add_columns(&mut columns)),
         }
         if let Some(filter) = &self.filter {
             filter.add_columns(&mut columns);
         }
+        // Rows are counted by a column, whichever.
+        if columns.is_empty() {
+            columns.insert(0);
+        }
         columns.into_iter().collect()
+    }
+
+    /// The table.
+    pub(super) fn table(&self) -> &StoredTable {
+        &self.table
     }
 
     /// True if it reads that table.
     pub(super) fn is_of(&self, table: &Arc<StoredTable>) -> bool {
         Arc::ptr_eq(&self.table, table)
     }
+
+    /// True if it gives few rows for many.
+    pub(super) fn is_grouped(&self) -> bool {
+        matches!(self.output, Output::Groups(_))
+    }
+}
+
+impl Item {
+    fn add_columns(&self, to: &mut BTreeSet<usize>) {
+        match self {
+            Self::Column(column, _) | Self::Id(column) => {
+                to.insert(*column);
+            }
+            Self::Sum(a, b) => {
+                a.add_columns(to);
+                b.add_columns(to);
+            }
+            Self::OrElse(item, _) => item.add_columns(to),
+            Self::Truth(condition) => condition.add_columns(to),
+        }
+    }
+
+    /// Type of its values.
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Column(_, kind) => *kind,
+            Self::Id(_) => Kind::I64,
+            Self::Sum(a, _) => a.kind(),
+            Self::OrElse(item, _) => item.kind(),
+            Self::Truth(_) => Kind::Bool,
+        }
+    }
 }
 
 impl Condition {
     fn add_columns(&self, to: &mut BTreeSet<usize>) {
         match self {
+            Self::Constant(_) => {}
             Self::Column(column)
             | Self::Text(column, _)
+            | Self::Texts(column, _)
+            | Self::Numbers(column, _)
             | Self::Integer(column, ..)
+            | Self::Integers(column, _)
+            | Self::Among(column, ..)
             | Self::Present(column) => {
                 to.insert(*column);
             }
+            Self::Same(a, b) => to.extend([*a, *b]),
             Self::Not(inner) => inner.add_columns(to),
             Self::And(a, b) | Self::Or(a, b) => {
                 a.add_columns(to);

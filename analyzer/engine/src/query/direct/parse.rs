@@ -1,17 +1,21 @@
 //! Recognition of direct queries. What is not understood as a whole is left to the engine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polars::prelude::CategoricalMapping;
 use sqlparser::ast::{
-    BinaryOperator, Expr, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
-    UnaryOperator, Value,
+    BinaryOperator, Distinct, Expr, Function as Call, GroupByExpr, JoinConstraint, JoinOperator,
+    OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
+    TableWithJoins, Value,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use super::{Comparison, Condition, Direct, Item};
-use crate::catalog::ID_SUFFIX;
+use super::groups::{Aggregate, Function, Grouping};
+use super::join::{Side, joined};
+use super::scope::{Scope, plain_call};
+use super::{Condition, Direct, Item, Order, Output};
 use crate::columns::{Kind, StoredTable};
 
 /// A table of a database, by its name.
@@ -23,199 +27,411 @@ pub(crate) fn query(
     find: Find<'_>,
     numbers: &Arc<CategoricalMapping>,
 ) -> Option<Direct> {
-    let (names, select) = parsed(sql)?;
-    let table = find(&names.table)?;
-    let scope = Scope {
-        names: &names,
-        table: &table,
-        numbers,
-    };
-    let mut items: Vec<(String, Item)> = Vec::new();
-    for item in &select.projection {
-        let (expr, alias) = match item {
-            SelectItem::UnnamedExpr(expr) => (expr, None),
-            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias.value.clone())),
-            _ => return None,
-        };
-        let name = alias.or_else(|| Some(scope.name(expr)?.to_owned()))?;
-        // The engine has its own word for two columns of one name.
-        if items.iter().any(|(other, _)| *other == name) {
-            return None;
-        }
-        items.push((name, scope.item(expr)?));
-    }
-    let filter = match &select.selection {
-        Some(expr) => Some(scope.condition(expr)?),
-        None => None,
-    };
-    Some(Direct {
-        table,
-        numbers: numbers.clone(),
-        items,
-        filter,
-    })
-}
-
-/// Name of the table of a query, and what the query calls it.
-struct Names {
-    table: String,
-    alias: Option<String>,
-}
-
-/// A query of one `SELECT` from one table, with a condition or without, and nothing else.
-fn parsed(sql: &str) -> Option<(Names, Select)> {
     let mut statements = Parser::parse_sql(&GenericDialect, sql).ok()?;
     let Some(Statement::Query(query)) = statements.pop() else {
         return None;
     };
-    if !statements.is_empty() {
-        return None;
-    }
-    let shown = query.to_string();
-    let Query { body, .. } = *query;
-    let SetExpr::Select(select) = *body else {
-        return None;
-    };
-    let [from] = select.from.as_slice() else {
-        return None;
-    };
-    let TableFactor::Table { name, alias, .. } = &from.relation else {
-        return None;
-    };
-    let [name] = name.0.as_slice() else {
-        return None;
-    };
-    let name = name.as_ident()?;
-    let alias = alias.as_ref().map(|alias| &alias.name);
-    // Whatever else a query may say would be shown as well.
-    let mut plain = "SELECT ".to_owned();
-    let items: Vec<String> = select.projection.iter().map(ToString::to_string).collect();
-    plain.push_str(&items.join(", "));
-    plain.push_str(&format!(" FROM {name}"));
-    let named = alias.map(|alias| format!("{plain} AS {alias}"));
-    let with_condition = |plain: &str| match &select.selection {
-        Some(condition) => format!("{plain} WHERE {condition}"),
-        None => plain.to_owned(),
-    };
-    let is_plain = match (&named, alias) {
-        (Some(named), Some(alias)) => {
-            shown == with_condition(named) || shown == with_condition(&format!("{plain} {alias}"))
-        }
-        _ => shown == with_condition(&plain),
-    };
-    let names = Names {
-        table: name.value.clone(),
-        alias: alias.map(|alias| alias.value.clone()),
-    };
-    is_plain.then_some((names, *select))
+    statements.is_empty().then_some(())?;
+    let parts = Parts::of(*query)?;
+    let direct = form(&parts, find, numbers)?;
+    // The engine has an order of its own for the rows of joins.
+    (direct.is_grouped() || !parts.is_join()).then_some(direct)
 }
 
-/// Names that an expression may use.
-struct Scope<'a> {
-    names: &'a Names,
-    table: &'a StoredTable,
-    numbers: &'a CategoricalMapping,
+/// The parts of a query of one `SELECT` and nothing else.
+struct Parts {
+    select: Select,
+    groups: Vec<Expr>,
+    order: Vec<OrderByExpr>,
+    is_distinct: bool,
+    from: From,
+    /// What the query calls its rows.
+    called: String,
 }
 
-impl Scope<'_> {
-    /// The name of a column, if that is all there is.
-    fn name<'e>(&self, expr: &'e Expr) -> Option<&'e str> {
-        match expr {
-            Expr::Identifier(name) => Some(&name.value),
-            Expr::CompoundIdentifier(parts) => match parts.as_slice() {
-                [table, name]
-                    if table.value == *self.names.alias.as_ref().unwrap_or(&self.names.table) =>
-                {
-                    Some(&name.value)
-                }
-                _ => None,
-            },
-            Expr::Nested(inner) => self.name(inner),
-            _ => None,
-        }
-    }
+/// Rows that a query reads.
+enum From {
+    Table(String),
+    /// Tables, what they are called, and the columns that are compared.
+    Join(Box<[(String, String, String); 2]>),
+    Query(Box<Parts>),
+}
 
-    fn column(&self, expr: &Expr) -> Option<(usize, Kind)> {
-        self.table.column(self.name(expr)?)
-    }
-
-    fn item(&self, expr: &Expr) -> Option<Item> {
-        if let Some(name) = self.name(expr) {
-            if let Some((column, kind)) = self.table.column(name) {
-                return Some(Item::Column(column, kind));
-            }
-            let (column, kind) = self.table.column(name.strip_suffix(ID_SUFFIX)?)?;
-            return (kind == Kind::Text).then_some(Item::Id(column));
-        }
-        if let Expr::BinaryOp {
-            left,
-            op: BinaryOperator::Plus,
-            right,
-        } = expr
-        {
-            return match (self.column(left)?, self.column(right)?) {
-                ((a, Kind::I64), (b, Kind::I64)) => Some(Item::Sum(a, b, Kind::I64)),
-                ((a, Kind::U64), (b, Kind::U64)) => Some(Item::Sum(a, b, Kind::U64)),
-                _ => None,
-            };
-        }
-        self.condition(expr).map(Item::Truth)
-    }
-
-    fn condition(&self, expr: &Expr) -> Option<Condition> {
-        let both = |a: &Expr, b: &Expr| -> Option<(Box<Condition>, Box<Condition>)> {
-            Some((Box::new(self.condition(a)?), Box::new(self.condition(b)?)))
+impl Parts {
+    fn of(query: Query) -> Option<Self> {
+        let shown = query.to_string();
+        let Query { body, order_by, .. } = query;
+        let SetExpr::Select(select) = *body else {
+            return None;
         };
-        let not = |condition| Condition::Not(Box::new(condition));
-        Some(match expr {
-            Expr::Nested(inner) => self.condition(inner)?,
-            Expr::UnaryOp {
-                op: UnaryOperator::Not,
-                expr,
-            } => not(self.condition(expr)?),
-            Expr::IsNull(inner) => not(Condition::Present(self.column(inner)?.0)),
-            Expr::IsNotNull(inner) => Condition::Present(self.column(inner)?.0),
-            Expr::BinaryOp { left, op, right } => match op {
-                BinaryOperator::And => {
-                    let (a, b) = both(left, right)?;
-                    Condition::And(a, b)
-                }
-                BinaryOperator::Or => {
-                    let (a, b) = both(left, right)?;
-                    Condition::Or(a, b)
-                }
-                BinaryOperator::NotEq => not(self.comparison(left, Comparison::Equal, right)?),
-                BinaryOperator::Eq => self.comparison(left, Comparison::Equal, right)?,
-                BinaryOperator::Lt => self.comparison(left, Comparison::Less, right)?,
-                BinaryOperator::LtEq => self.comparison(left, Comparison::LessOrEqual, right)?,
-                BinaryOperator::Gt => self.comparison(left, Comparison::Greater, right)?,
-                BinaryOperator::GtEq => self.comparison(left, Comparison::GreaterOrEqual, right)?,
-                _ => return None,
-            },
-            _ => match self.column(expr)? {
-                (column, Kind::Bool) => Condition::Column(column),
-                _ => return None,
-            },
+        let [from] = select.from.as_slice() else {
+            return None;
+        };
+        let (source, from, alias) = match &from.relation {
+            _ if !from.joins.is_empty() => (from.to_string(), join(from)?, &None),
+            TableFactor::Table { name, alias, .. } => {
+                let [part] = name.0.as_slice() else {
+                    return None;
+                };
+                let table = part.as_ident()?.value.clone();
+                (name.to_string(), From::Table(table), alias)
+            }
+            TableFactor::Derived {
+                subquery, alias, ..
+            } => {
+                let parts = Self::of((**subquery).clone())?;
+                let shown = format!("({subquery})");
+                (shown, From::Query(Box::new(parts)), alias)
+            }
+            _ => return None,
+        };
+        let alias = alias.as_ref().map(|alias| &alias.name);
+        let groups = match &select.group_by {
+            GroupByExpr::Expressions(groups, modifiers) if modifiers.is_empty() => groups.clone(),
+            _ => return None,
+        };
+        let order = match order_by.map(|order| order.kind) {
+            None => Vec::new(),
+            Some(OrderByKind::Expressions(order)) => order,
+            Some(OrderByKind::All(_)) => return None,
+        };
+        let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        // Whatever else a query may say would be shown as well.
+        let plain = |called: &str| {
+            let mut plain = "SELECT ".to_owned();
+            if is_distinct {
+                plain.push_str("DISTINCT ");
+            }
+            plain.push_str(&list(&select.projection));
+            plain.push_str(&format!(" FROM {source}{called}"));
+            if let Some(condition) = &select.selection {
+                plain.push_str(&format!(" WHERE {condition}"));
+            }
+            if !groups.is_empty() {
+                plain.push_str(&format!(" GROUP BY {}", list(&groups)));
+            }
+            if !order.is_empty() {
+                plain.push_str(&format!(" ORDER BY {}", list(&order)));
+            }
+            plain
+        };
+        let is_plain = match alias {
+            Some(alias) => {
+                shown == plain(&format!(" AS {alias}")) || shown == plain(&format!(" {alias}"))
+            }
+            None => shown == plain(""),
+        };
+        is_plain.then_some(())?;
+        let called = match (alias, &from) {
+            (Some(alias), _) => alias.value.clone(),
+            (None, From::Table(table)) => table.clone(),
+            (None, From::Join(_)) => String::new(),
+            (None, From::Query(_)) => return None,
+        };
+        Some(Self {
+            groups,
+            order,
+            is_distinct,
+            from,
+            called,
+            select: *select,
         })
     }
 
-    /// A column compared with a literal.
-    fn comparison(&self, left: &Expr, by: Comparison, right: &Expr) -> Option<Condition> {
-        let (column, kind) = self.column(left)?;
-        let Expr::Value(literal) = right else {
-            return None;
-        };
-        match (kind, &literal.value) {
-            (Kind::Text, Value::SingleQuotedString(text)) if by == Comparison::Equal => {
-                let number = self.numbers.get_cat(text).map(u64::from);
-                Some(Condition::Text(column, number))
-            }
-            (Kind::I64 | Kind::U64, Value::Number(digits, false)) => {
-                let number: u64 = digits.parse().ok()?;
-                // The engine reads greater ones as another type.
-                (number <= i32::MAX as u64).then_some(Condition::Integer(column, kind, by, number))
-            }
-            _ => None,
+    fn is_join(&self) -> bool {
+        match &self.from {
+            From::Table(_) => false,
+            From::Join(_) => true,
+            From::Query(parts) => parts.is_join(),
         }
     }
+
+    /// Expressions that are selected, and their names where those are given.
+    fn projection(&self) -> Option<Vec<(&Expr, Option<&str>)>> {
+        let items = self.select.projection.iter().map(|item| match item {
+            SelectItem::UnnamedExpr(expr) => Some((expr, None)),
+            SelectItem::ExprWithAlias { expr, alias } => Some((expr, Some(alias.value.as_str()))),
+            _ => None,
+        });
+        items.collect()
+    }
+}
+
+/// Two tables of which one column each is the same.
+fn join(from: &TableWithJoins) -> Option<From> {
+    let [join] = from.joins.as_slice() else {
+        return None;
+    };
+    let called = |table: &TableFactor| match table {
+        TableFactor::Table {
+            name,
+            alias: Some(alias),
+            ..
+        } => match name.0.as_slice() {
+            [part] => Some((part.as_ident()?.value.clone(), alias.name.value.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let ((first, a), (second, b)) = (called(&from.relation)?, called(&join.relation)?);
+    let (JoinOperator::Join(on) | JoinOperator::Inner(on)) = &join.join_operator else {
+        return None;
+    };
+    let JoinConstraint::On(Expr::BinaryOp {
+        left,
+        op: BinaryOperator::Eq,
+        right,
+    }) = on
+    else {
+        return None;
+    };
+    let column = |expr: &Expr| match expr {
+        Expr::CompoundIdentifier(parts) => match parts.as_slice() {
+            [table, column] => Some((table.value.clone(), column.value.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (left, right) = (column(left)?, column(right)?);
+    let (key, other) = match left.0 == a {
+        true => (left, right),
+        false => (right, left),
+    };
+    let shown = from.to_string();
+    let plain = ["JOIN", "INNER JOIN"].into_iter().any(|word| {
+        let tables = format!("{first} AS {a} {word} {second} AS {b} ON ");
+        let rest = shown.strip_prefix(&tables);
+        rest.is_some_and(|rest| {
+            let (x, y) = (
+                format!("{}.{}", key.0, key.1),
+                format!("{}.{}", other.0, other.1),
+            );
+            rest == format!("{x} = {y}") || rest == format!("{y} = {x}")
+        })
+    });
+    let is_of_both = a != b && key.0 == a && other.0 == b;
+    (plain && is_of_both).then(|| From::Join(Box::new([(first, a, key.1), (second, b, other.1)])))
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+    items.join(", ")
+}
+
+fn form(parts: &Parts, find: Find<'_>, numbers: &Arc<CategoricalMapping>) -> Option<Direct> {
+    let (table, derived, inner) = match &parts.from {
+        From::Table(name) => (find(name)?, None, None),
+        From::Join(sides) => {
+            let side = |(table, called, key): &(String, String, String)| {
+                let table = find(table)?;
+                Some(Side {
+                    key: table.column(key)?.0,
+                    called: called.clone(),
+                    table,
+                })
+            };
+            let [first, second] = &**sides;
+            let joined = joined(side(first)?, side(second)?)?;
+            (Arc::new(joined), None, None)
+        }
+        From::Query(inner) => {
+            let inner = form(inner, find, numbers)?;
+            let Output::Rows { items, .. } = inner.output else {
+                return None;
+            };
+            inner.order.is_empty().then_some(())?;
+            let items: BTreeMap<String, Item> = items.into_iter().collect();
+            (inner.table, Some(items), inner.filter)
+        }
+    };
+    let called = match &parts.from {
+        From::Join(sides) => sides.iter().map(|(_, called, _)| called.clone()).collect(),
+        _ => vec![parts.called.clone()],
+    };
+    let scope = Scope {
+        called,
+        table: &table,
+        derived,
+        numbers,
+    };
+    let filter = match &parts.select.selection {
+        Some(expr) => Some(scope.condition(expr)?),
+        None => None,
+    };
+    let filter = match (inner, filter) {
+        (Some(a), Some(b)) => Some(Condition::And(Box::new(a), Box::new(b))),
+        (a, b) => a.or(b),
+    };
+    let projection = parts.projection()?;
+    let mut names: Vec<String> = Vec::new();
+    for (expr, alias) in &projection {
+        let name = match (alias, &parts.from) {
+            (Some(alias), _) => (*alias).to_owned(),
+            (None, From::Join(_)) => return None,
+            (None, _) => scope.name(expr)?.into_owned(),
+        };
+        // The engine has its own word for two columns of one name.
+        if names.contains(&name) {
+            return None;
+        }
+        names.push(name);
+    }
+    let exprs = projection.iter().map(|(expr, _)| *expr);
+    let is_aggregate =
+        |expr: &Expr| matches!(expr, Expr::Function(call) if function(call).is_some());
+    let is_grouped = !parts.groups.is_empty() || exprs.clone().any(is_aggregate);
+    let mut output = match (is_grouped, parts.is_distinct) {
+        (true, true) => return None,
+        (true, false) => Output::Groups(grouping(parts, &scope, &names)?),
+        (false, is_distinct) => {
+            let items = exprs.map(|expr| scope.item(expr));
+            let items = items.collect::<Option<Vec<Item>>>()?;
+            match is_distinct {
+                true => {
+                    let outputs = (0..items.len()).map(Aggregate::Key);
+                    Output::Groups(Grouping::new(
+                        items,
+                        names.iter().cloned().zip(outputs).collect(),
+                    )?)
+                }
+                false => Output::Rows {
+                    shown: items.len(),
+                    items: names.iter().cloned().zip(items).collect(),
+                },
+            }
+        }
+    };
+    let order = order(parts, &scope, &names, &mut output)?;
+    Some(Direct {
+        numbers: numbers.clone(),
+        filter,
+        output,
+        order,
+        table,
+    })
+}
+
+/// Keys and aggregates of a query that has some.
+fn grouping(parts: &Parts, scope: &Scope<'_>, names: &[String]) -> Option<Grouping> {
+    let projection = parts.projection()?;
+    let mut keys: Vec<Item> = Vec::new();
+    for expr in &parts.groups {
+        let key = scope.item(expr)?;
+        // A name may also be that of a column of the result.
+        let mut selected = names.iter().zip(&projection);
+        let is_plain = selected.all(|(name, (expr, _))| {
+            scope.named(name).is_none()
+                || is_aggregate_or(expr, |expr| scope.item(expr) == scope.named(name))
+                || !parts
+                    .groups
+                    .iter()
+                    .any(|group| scope.name(group).as_deref() == Some(name))
+        });
+        let is_literal = matches!(expr, Expr::Value(_));
+        if !is_plain || is_literal {
+            return None;
+        }
+        keys.push(key);
+    }
+    let mut outputs = Vec::new();
+    for (name, (expr, _)) in names.iter().zip(&projection) {
+        let aggregate = match expr {
+            Expr::Function(call) if function(call).is_some() => aggregate(call, scope)?,
+            _ => {
+                let item = scope.item(expr)?;
+                Aggregate::Key(keys.iter().position(|key| *key == item)?)
+            }
+        };
+        outputs.push((name.clone(), aggregate));
+    }
+    Grouping::new(keys, outputs)
+}
+
+/// True of an expression that is no aggregate if `holds` says so.
+fn is_aggregate_or(expr: &Expr, holds: impl Fn(&Expr) -> bool) -> bool {
+    match expr {
+        // An aggregate that goes by the name of a key would be taken for the key.
+        Expr::Function(call) if function(call).is_some() => false,
+        _ => holds(expr),
+    }
+}
+
+/// The aggregate function of a call.
+fn function(call: &Call) -> Option<Function> {
+    Some(match call.name.to_string().to_ascii_uppercase().as_str() {
+        "COUNT" => Function::Count,
+        "SUM" => Function::Sum,
+        "MIN" => Function::Min,
+        "MAX" => Function::Max,
+        "MEDIAN" => Function::Median,
+        _ => return None,
+    })
+}
+
+fn aggregate(call: &Call, scope: &Scope<'_>) -> Option<Aggregate> {
+    if call.to_string().eq_ignore_ascii_case("COUNT(*)") {
+        return Some(Aggregate::Rows);
+    }
+    let function = function(call)?;
+    let arguments = plain_call(call, &call.name.to_string())?;
+    let [argument] = arguments.as_slice() else {
+        return None;
+    };
+    let item = scope.item(argument)?;
+    let is_known = match function {
+        Function::Count => true,
+        // Sums of few bits keep their few bits in the engine.
+        Function::Sum | Function::Median => matches!(item.kind(), Kind::I64 | Kind::U64),
+        Function::Min | Function::Max => {
+            matches!(item.kind(), Kind::I64 | Kind::U64 | Kind::U32)
+        }
+    };
+    is_known.then_some(Aggregate::Of(function, item))
+}
+
+/// The columns that order the rows; those that are not handed out are added to the output.
+fn order(
+    parts: &Parts,
+    scope: &Scope<'_>,
+    names: &[String],
+    output: &mut Output,
+) -> Option<Vec<Order>> {
+    let mut all = Vec::new();
+    for by in &parts.order {
+        let column = match &by.expr {
+            Expr::Value(literal) => match &literal.value {
+                Value::Number(digits, false) => {
+                    let number: usize = digits.parse().ok()?;
+                    (1..=names.len()).contains(&number).then(|| number - 1)?
+                }
+                _ => return None,
+            },
+            expr => {
+                let name = scope.name(expr)?;
+                let shown = names.iter().position(|shown| *shown == name);
+                let item = scope.named(&name);
+                match (shown, &mut *output, item) {
+                    // One name for two things.
+                    (Some(shown), Output::Rows { items, .. }, Some(item))
+                        if items[shown].1 != item =>
+                    {
+                        return None;
+                    }
+                    (Some(shown), ..) => shown,
+                    (None, Output::Rows { items, .. }, Some(item)) if !parts.is_distinct => {
+                        items.push((String::new(), item));
+                        items.len() - 1
+                    }
+                    _ => return None,
+                }
+            }
+        };
+        let is_descending = by.options.asc == Some(false);
+        all.push(Order {
+            column,
+            is_descending,
+            nulls_first: by.options.nulls_first.unwrap_or(is_descending),
+        });
+    }
+    Some(all)
 }

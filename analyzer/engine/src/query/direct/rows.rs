@@ -7,86 +7,133 @@ use polars_arrow::array::{Array, BooleanArray, PrimitiveArray, StructArray, Utf8
 use polars_arrow::bitmap::Bitmap;
 use polars_arrow::datatypes::{ArrowDataType, Field};
 
-use super::{Comparison, Condition, Direct, Item};
-use crate::columns::{Kind, Packed, Truths};
-
-/// Truth of a row that a condition holds for.
-const TRUE: u8 = 2;
-const UNKNOWN: u8 = 1;
+use super::result::{Vector, arrow_type};
+use super::{Condition, Direct, Item, Output};
+use crate::columns::{From64, Kind, Packed, TRUE, Truths, UNKNOWN, is_set};
 
 /// The columns of one batch that a query reads.
-struct Batch<'a> {
-    columns: &'a [usize],
-    packed: Vec<&'a Packed>,
-    rows: usize,
+pub(super) struct Batch<'a> {
+    pub(super) columns: &'a [usize],
+    pub(super) packed: Vec<&'a Packed>,
+    pub(super) rows: usize,
 }
+
+/// Rows of a batch that a condition holds for.
+pub(super) enum Chosen {
+    All,
+    Some(Vec<u32>),
+}
+
+/// Rows made one after the other.
+type Batches = Box<dyn Iterator<Item = PolarsResult<ArrayRef>>>;
 
 impl Direct {
     /// Columns of the result, in the types that plugins read.
     pub(crate) fn fields(&self) -> Vec<Field> {
-        let field = |(name, item): &(String, Item)| {
-            let of = match item {
-                Item::Id(_) => ArrowDataType::Int64,
-                Item::Truth(_) => ArrowDataType::Boolean,
-                Item::Column(_, kind) | Item::Sum(_, _, kind) => match kind {
-                    Kind::I64 | Kind::U32 => ArrowDataType::Int64,
-                    Kind::U64 => ArrowDataType::UInt64,
-                    Kind::F64 => ArrowDataType::Float64,
-                    Kind::Bool => ArrowDataType::Boolean,
-                    Kind::Text => ArrowDataType::LargeUtf8,
-                },
-            };
-            Field::new(name.as_str().into(), of, true)
-        };
-        self.items.iter().map(field).collect()
+        let field = |name: &str, kind: Kind| Field::new(name.into(), arrow_type(kind), true);
+        match &self.output {
+            Output::Rows { items, shown } => items[..*shown]
+                .iter()
+                .map(|(name, item)| field(name, item.kind()))
+                .collect(),
+            Output::Groups(grouping) => grouping
+                .columns()
+                .map(|(name, kind)| field(name, kind))
+                .collect(),
+        }
     }
 
-    /// Its rows, as structs of [`Direct::fields`].
+    /// Its rows, as structs of [`Direct::fields`]; it is one of [`Direct::resolved`].
     ///
     /// # Errors
     /// A column cannot be read; nothing was handed out then.
-    pub(crate) fn batches(
-        self,
-    ) -> Result<impl Iterator<Item = PolarsResult<ArrayRef>> + 'static, String> {
+    pub(crate) fn batches(self) -> Result<Batches, String> {
+        let is_empty = self.filter == Some(Condition::Constant(false));
         let columns = self.columns();
-        let of_columns = self.table.batches(&columns)?;
-        let count = of_columns.first().map_or(0, |batches| batches.len());
+        let of_columns = match is_empty {
+            true => columns.iter().map(|_| Arc::from([])).collect(),
+            false => self.table.batches(&columns)?,
+        };
         let dtype = ArrowDataType::Struct(self.fields());
-        Ok((0..count).filter_map(move |at| {
-            let packed: Vec<&Packed> = of_columns.iter().map(|batches| &batches[at]).collect();
-            let rows = packed.first()?.rows();
-            let batch = Batch {
-                columns: &columns,
-                packed,
-                rows,
-            };
+        let made = match &self.output {
+            Output::Rows { .. } if self.order.is_empty() => None,
+            Output::Rows { items, shown } => {
+                Some((self.rows(items, &columns, &of_columns), *shown))
+            }
+            Output::Groups(grouping) => {
+                let made = self.groups(grouping, &columns, &of_columns)?;
+                let shown = made.len();
+                Some((made, shown))
+            }
+        };
+        if let Some((made, shown)) = made {
+            return Ok(Box::new(self.in_order(made, shown, dtype)?));
+        }
+        let count = of_columns.first().map_or(0, |batches| batches.len());
+        Ok(Box::new((0..count).filter_map(move |at| {
+            let batch = batch_at(&columns, &of_columns, at);
             self.batch(&batch, &dtype).transpose()
-        }))
+        })))
     }
 
-    fn batch(&self, batch: &Batch<'_>, dtype: &ArrowDataType) -> PolarsResult<Option<ArrayRef>> {
-        let chosen = match self.filter.as_ref().map(|filter| filter.truths(batch)) {
-            None | Some(Truths::Same(TRUE)) => None,
-            Some(Truths::Same(_)) => return Ok(None),
+    /// All rows as columns.
+    fn rows(
+        &self,
+        items: &[(String, Item)],
+        columns: &[usize],
+        of_columns: &[Arc<[Packed]>],
+    ) -> Vec<Vector> {
+        let mut made: Vec<Vector> = items
+            .iter()
+            .map(|(_, item)| Vector::new(item.kind()))
+            .collect();
+        let count = of_columns.first().map_or(0, |batches| batches.len());
+        for at in 0..count {
+            let batch = batch_at(columns, of_columns, at);
+            let Some(chosen) = self.chosen(&batch) else {
+                continue;
+            };
+            for (vector, (_, item)) in made.iter_mut().zip(items) {
+                let (values, valid) = item.values(&batch);
+                vector.extend(&values, valid.as_deref(), &chosen);
+            }
+        }
+        made
+    }
+
+    /// The rows of a batch that the condition holds for; `None`: there is none.
+    pub(super) fn chosen(&self, batch: &Batch<'_>) -> Option<Chosen> {
+        if batch.rows == 0 {
+            return None;
+        }
+        match self.filter.as_ref().map(|filter| filter.truths(batch)) {
+            None | Some(Truths::Same(TRUE)) => Some(Chosen::All),
+            Some(Truths::Same(_)) => None,
             Some(Truths::Each(truths)) => {
                 let rows: Vec<u32> = (0..)
                     .zip(truths)
                     .filter_map(|(row, truth)| (truth == TRUE).then_some(row))
                     .collect();
                 match rows.len() {
-                    0 => return Ok(None),
-                    all if all == batch.rows => None,
-                    _ => Some(rows),
+                    0 => None,
+                    all if all == batch.rows => Some(Chosen::All),
+                    _ => Some(Chosen::Some(rows)),
                 }
             }
-        };
-        let chosen = chosen.as_deref();
-        let rows = chosen.map_or(batch.rows, <[u32]>::len);
-        if rows == 0 {
-            return Ok(None);
         }
-        let arrays = self
-            .items
+    }
+
+    fn batch(&self, batch: &Batch<'_>, dtype: &ArrowDataType) -> PolarsResult<Option<ArrayRef>> {
+        let (Some(chosen), Output::Rows { items, shown }) = (self.chosen(batch), &self.output)
+        else {
+            return Ok(None);
+        };
+        let chosen = match &chosen {
+            Chosen::All => None,
+            Chosen::Some(rows) => Some(rows.as_slice()),
+        };
+        let rows = chosen.map_or(batch.rows, <[u32]>::len);
+        let arrays = items[..*shown]
             .iter()
             .map(|(_, item)| self.array(item, batch, chosen));
         let arrays = arrays.collect::<PolarsResult<Vec<_>>>()?;
@@ -121,61 +168,95 @@ impl Direct {
                     Kind::Text => texts(packed, chosen, &self.numbers)?,
                 }
             }
-            Item::Sum(a, b, kind) => sum(batch.column(*a), batch.column(*b), *kind, chosen),
+            Item::Sum(..) | Item::OrElse(..) => {
+                let (values, valid) = item.values(batch);
+                let mut vector = Vector::new(item.kind());
+                let chosen = match chosen {
+                    None => Chosen::All,
+                    Some(rows) => Chosen::Some(rows.to_vec()),
+                };
+                vector.extend(&values, valid.as_deref(), &chosen);
+                vector.array(None, &self.numbers)?
+            }
             Item::Truth(condition) => truths(condition.truths(batch), batch, chosen),
         })
     }
 }
 
+impl Item {
+    /// The values of all rows of a batch as 64 bits, and bits of the rows that hold one; `None`: all do.
+    pub(super) fn values(&self, batch: &Batch<'_>) -> (Vec<u64>, Option<Vec<u8>>) {
+        match self {
+            Self::Column(column, _) | Self::Id(column) => {
+                let packed = batch.column(*column);
+                (values(packed, None), packed.validity())
+            }
+            Self::Sum(a, b) => {
+                let ((mut sums, valid), (others, other_valid)) = (a.values(batch), b.values(batch));
+                // The sum of the bits is the same with a sign and without.
+                for (sum, other) in sums.iter_mut().zip(others) {
+                    *sum = sum.wrapping_add(other);
+                }
+                let valid = match (valid, other_valid) {
+                    (Some(a), Some(b)) => Some(a.into_iter().zip(b).map(|(a, b)| a & b).collect()),
+                    (a, b) => a.or(b),
+                };
+                (sums, valid)
+            }
+            Self::OrElse(item, otherwise) => {
+                let (mut values, valid) = item.values(batch);
+                if let Some(bits) = valid {
+                    for (row, value) in values.iter_mut().enumerate() {
+                        if !is_set(&bits, row) {
+                            *value = *otherwise;
+                        }
+                    }
+                }
+                (values, None)
+            }
+            Self::Truth(condition) => {
+                let truths = match condition.truths(batch) {
+                    Truths::Same(truth) => vec![truth; batch.rows],
+                    Truths::Each(truths) => truths,
+                };
+                let valid = truths.contains(&UNKNOWN).then(|| {
+                    let byte = |eight: &[u8]| {
+                        let bits = eight.iter().rev();
+                        bits.fold(0, |byte, truth| byte << 1 | u8::from(*truth != UNKNOWN))
+                    };
+                    truths.chunks(8).map(byte).collect()
+                });
+                let values = truths.into_iter().map(|truth| u64::from(truth == TRUE));
+                (values.collect(), valid)
+            }
+        }
+    }
+}
+
+/// One batch of each column.
+pub(super) fn batch_at<'a>(
+    columns: &'a [usize],
+    of_columns: &'a [Arc<[Packed]>],
+    at: usize,
+) -> Batch<'a> {
+    let packed: Vec<&Packed> = of_columns.iter().map(|batches| &batches[at]).collect();
+    let rows = packed.first().map_or(0, |packed| packed.rows());
+    Batch {
+        columns,
+        packed,
+        rows,
+    }
+}
+
 impl Batch<'_> {
-    fn column(&self, number: usize) -> &Packed {
+    pub(super) fn column(&self, number: usize) -> &Packed {
         // Every column of the query is among them.
         let at = self.columns.binary_search(&number).unwrap_or(0);
         self.packed[at]
     }
 }
 
-impl Condition {
-    fn truths(&self, batch: &Batch<'_>) -> Truths {
-        match self {
-            Self::Column(column) => batch.column(*column).test(|value| value != 0),
-            Self::Text(column, number) => {
-                let packed = batch.column(*column);
-                match *number {
-                    Some(number) => packed.test(|value| value == number),
-                    None => packed.test(|_| false),
-                }
-            }
-            Self::Integer(column, kind, by, than) => {
-                let packed = batch.column(*column);
-                let than = *than;
-                if *kind == Kind::U64 {
-                    return match by {
-                        Comparison::Equal => packed.test(|value| value == than),
-                        Comparison::Less => packed.test(|value| value < than),
-                        Comparison::LessOrEqual => packed.test(|value| value <= than),
-                        Comparison::Greater => packed.test(|value| value > than),
-                        Comparison::GreaterOrEqual => packed.test(|value| value >= than),
-                    };
-                }
-                let than = than.cast_signed();
-                match by {
-                    Comparison::Equal => packed.test(|value| value.cast_signed() == than),
-                    Comparison::Less => packed.test(|value| value.cast_signed() < than),
-                    Comparison::LessOrEqual => packed.test(|value| value.cast_signed() <= than),
-                    Comparison::Greater => packed.test(|value| value.cast_signed() > than),
-                    Comparison::GreaterOrEqual => packed.test(|value| value.cast_signed() >= than),
-                }
-            }
-            Self::Present(column) => batch.column(*column).presence(),
-            Self::Not(inner) => inner.truths(batch).not(),
-            Self::And(a, b) => a.truths(batch).and(b.truths(batch)),
-            Self::Or(a, b) => a.truths(batch).or(b.truths(batch)),
-        }
-    }
-}
-
-fn values<T: crate::columns::From64>(packed: &Packed, chosen: Option<&[u32]>) -> Vec<T> {
+fn values<T: From64>(packed: &Packed, chosen: Option<&[u32]>) -> Vec<T> {
     let mut values = Vec::with_capacity(packed.rows());
     packed.unpack(&mut values);
     match chosen {
@@ -200,26 +281,6 @@ fn integers(packed: &Packed, chosen: Option<&[u32]>) -> Box<dyn Array> {
     let values: Vec<i64> = values(packed, chosen);
     let valid = validity(packed, chosen);
     PrimitiveArray::new(ArrowDataType::Int64, values.into(), valid).boxed()
-}
-
-fn sum(a: &Packed, b: &Packed, kind: Kind, chosen: Option<&[u32]>) -> Box<dyn Array> {
-    let (left, right): (Vec<u64>, Vec<u64>) = (values(a, chosen), values(b, chosen));
-    // The sum of the bits is the same with a sign and without.
-    let sums = left.into_iter().zip(right).map(|(a, b)| a.wrapping_add(b));
-    let valid = match (validity(a, chosen), validity(b, chosen)) {
-        (Some(a), Some(b)) => Some(&a & &b),
-        (a, b) => a.or(b),
-    };
-    match kind {
-        Kind::I64 => {
-            let sums: Vec<i64> = sums.map(u64::cast_signed).collect();
-            PrimitiveArray::new(ArrowDataType::Int64, sums.into(), valid).boxed()
-        }
-        _ => {
-            let sums: Vec<u64> = sums.collect();
-            PrimitiveArray::new(ArrowDataType::UInt64, sums.into(), valid).boxed()
-        }
-    }
 }
 
 fn truths(truths: Truths, batch: &Batch<'_>, chosen: Option<&[u32]>) -> Box<dyn Array> {
