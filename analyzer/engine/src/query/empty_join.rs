@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 
 use crate::columns::StoredTable;
 
-/// What is to be known of tables.
+/// Facts about tables that a join depends on.
 pub(super) trait Tables {
     fn table(&self, name: &str) -> Option<Arc<StoredTable>>;
 

@@ -257,9 +257,8 @@ fn groups_of_joined_rows_are_as_the_engine_has_them() {
         "SELECT kind, name, COUNT(*) AS n, SUM(dur_ns) AS dur_ns FROM ( \
          SELECT p.kind AS kind, p.name AS name, c.dur_ns AS dur_ns FROM bricks AS c JOIN bricks AS p ON c.parent = p.id \
          WHERE c.thread = p.thread AND c.timing <> 'bound') AS pairs GROUP BY kind, name ORDER BY kind, name",
-        "SELECT b.name AS name, k.name AS kernel, COUNT(*) AS n, MAX(k.start_ns) AS last_ns \
-         FROM kernels AS k INNER JOIN bricks AS b ON b.id = k.brick WHERE k.valid \
-         GROUP BY b.name, k.name ORDER BY name, kernel",
+        "SELECT COUNT(*) AS n, MAX(k.start_ns) AS last_ns \
+         FROM kernels AS k INNER JOIN bricks AS b ON b.id = k.brick WHERE k.valid",
         // Correlations stand there more than once, and are missing.
         "SELECT COUNT(*) AS n FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation",
         "SELECT c.name AS name, COUNT(*) AS n FROM calls AS c JOIN kernels AS k ON c.correlation = k.correlation \

@@ -47,7 +47,7 @@ impl Grouping {
         (is_exact && keys.len() <= MAX_KEYS).then_some(Self { keys, outputs })
     }
 
-    /// What it looks at of a row.
+    /// Values that it looks at of a row.
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
         let of_outputs = self.outputs.iter().filter_map(|(_, output)| match output {
             Aggregate::Of(_, item) => Some(item),
@@ -202,7 +202,7 @@ fn hash(key: &[u64]) -> u64 {
     mixed >> 20
 }
 
-/// What was gathered of each group.
+/// Counts, sums or values of each group.
 enum Gathered {
     Nothing,
     Counts(Vec<u64>),

@@ -11,7 +11,7 @@ use crate::columns::{Kind, Packed, ReadColumns, StoredTable, is_set};
 #[derive(Clone)]
 pub(super) struct Side {
     pub(super) table: Arc<StoredTable>,
-    /// What the query calls it.
+    /// Name by which the query calls it.
     pub(super) called: String,
     /// The column that is compared.
     pub(super) key: usize,

@@ -36,7 +36,7 @@ pub(crate) struct Direct {
     order: Vec<Order>,
 }
 
-/// What a query makes of the rows that its condition holds for.
+/// Result of the rows that the condition of a query holds for.
 #[derive(Clone, Debug, PartialEq)]
 enum Output {
     /// One row each; of the columns only the first `shown` are handed out, the others order them.

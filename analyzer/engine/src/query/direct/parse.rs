@@ -45,7 +45,7 @@ struct Parts {
     order: Vec<OrderByExpr>,
     is_distinct: bool,
     from: From,
-    /// What the query calls its rows.
+    /// Name by which the query calls its rows.
     called: String,
 }
 
@@ -279,6 +279,10 @@ fn form(parts: &Parts, find: Find<'_>, numbers: &Arc<CategoricalMapping>) -> Opt
     let exprs = projection.iter().map(|(expr, _)| *expr);
     let is_aggregate =
         |expr: &Expr| matches!(expr, Expr::Function(call) if function(call).is_some());
+    // There the engine goes by the names of columns without those of their tables.
+    if matches!(parts.from, From::Join(_)) && !(parts.groups.is_empty() && parts.order.is_empty()) {
+        return None;
+    }
     let is_grouped = !parts.groups.is_empty() || exprs.clone().any(is_aggregate);
     let mut output = match (is_grouped, parts.is_distinct) {
         (true, true) => return None,

@@ -15,7 +15,7 @@ use crate::columns::{Kind, StoredTable};
 
 /// Names that an expression may use, and what they stand for.
 pub(super) struct Scope<'a> {
-    /// What a query calls its table; several tables go into the names of their columns.
+    /// Name of its table in the query; those of several go into the names of their columns.
     pub(super) called: Vec<String>,
     pub(super) table: &'a StoredTable,
     /// The columns of a query that is read in the place of the table.
@@ -42,7 +42,7 @@ impl Scope<'_> {
         }
     }
 
-    /// What a name stands for.
+    /// The column or item of a name.
     pub(super) fn named(&self, name: &str) -> Option<Item> {
         if let Some(derived) = &self.derived {
             return derived.get(name).cloned();
