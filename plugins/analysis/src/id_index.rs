@@ -114,9 +114,10 @@ impl<V: Vacant> IdIndex<V> {
     #[inline]
     fn half(&self, id: u64) -> Option<usize> {
         let upper = upper(id);
-        self.halves
-            .binary_search_by_key(&upper, |half| half.upper)
-            .ok()
+        match &self.halves[..] {
+            [half] => (half.upper == upper).then_some(0),
+            halves => halves.binary_search_by_key(&upper, |half| half.upper).ok(),
+        }
     }
 
     /// The slot of an id's value, if the id lies in a list.
@@ -134,33 +135,33 @@ impl<V: Vacant> IdIndex<V> {
         let half = &self.halves[self.half(id)?];
         let at = (id as u32).wrapping_sub(half.min) as usize;
         match half.values.get(at) {
-            Some(value) if *value != V::VACANT => Some(*value),
-            _ if self.sparse.is_empty() => None,
-            _ => self.sparse.get(&id).copied(),
+            Some(value) => Some(*value).filter(|value| *value != V::VACANT),
+            None if self.sparse.is_empty() => None,
+            None => self.sparse.get(&id).copied(),
         }
     }
 
     /// Gives an id a value, if it has none; says whether it had none.
     #[inline]
     pub fn insert_first(&mut self, id: u64, value: V) -> bool {
-        let has_sparse = !self.sparse.is_empty();
         match self.slot(id) {
-            Some(slot) if *slot == V::VACANT && !has_sparse => {
-                *slot = value;
-                true
+            Some(slot) => {
+                let is_vacant = *slot == V::VACANT;
+                if is_vacant {
+                    *slot = value;
+                }
+                is_vacant
             }
-            Some(slot) if *slot != V::VACANT => false,
-            _ => self.insert_beyond(id, value),
+            None => self.insert_beyond(id, value),
         }
     }
 
-    /// Of an id that lies in no list, or could lie beside one.
+    /// Of an id that lies in no list.
     #[cold]
     fn insert_beyond(&mut self, id: u64, value: V) -> bool {
         if self.sparse.contains_key(&id) {
             return false;
         }
-        let lower = id as u32;
         let at = self.halves.partition_point(|half| half.upper < upper(id));
         if self
             .halves
@@ -170,18 +171,31 @@ impl<V: Vacant> IdIndex<V> {
             let half = Half {
                 upper: upper(id),
                 count: 0,
-                min: lower,
-                max: lower,
+                min: 0,
+                max: 0,
                 values: Vec::new(),
             };
             self.halves.insert(at, half);
         }
         let half = &mut self.halves[at];
         half.count += 1;
-        if half.grow_to(lower) {
-            half.values[(lower - half.min) as usize] = value;
-        } else {
-            self.sparse.insert(id, value);
+        self.sparse.insert(id, value);
+        if half.grow_to(id as u32) {
+            let (half, sparse) = (&mut self.halves[at], &mut self.sparse);
+            sparse.retain(|id, value| {
+                let slot = (*id as u32).wrapping_sub(half.min) as usize;
+                match half
+                    .values
+                    .get_mut(slot)
+                    .filter(|_| upper(*id) == half.upper)
+                {
+                    Some(slot) => {
+                        *slot = *value;
+                        false
+                    }
+                    None => true,
+                }
+            });
         }
         true
     }
@@ -205,8 +219,9 @@ impl<V: Vacant> IdIndex<V> {
     #[inline]
     pub fn set(&mut self, id: u64, value: V) {
         match self.slot(id) {
-            Some(slot) if *slot != V::VACANT => *slot = value,
-            _ => {
+            Some(slot) if *slot == V::VACANT => {}
+            Some(slot) => *slot = value,
+            None => {
                 if let Some(slot) = self.sparse.get_mut(&id) {
                     *slot = value;
                 }
@@ -216,30 +231,33 @@ impl<V: Vacant> IdIndex<V> {
 }
 
 impl<V: Vacant> Half<V> {
-    /// Makes the list reach to an id, unless it then were mostly empty; where it has to begin earlier, by half of
-    /// its length, so that ids that count down do not move it each time.
+    /// Makes the list reach to an id, and half as far again, so that it grows a few times only; unless it then
+    /// were mostly empty.
     fn grow_to(&mut self, lower: u32) -> bool {
-        if self.values.is_empty() {
+        let length = self.values.len() as u64;
+        let spare = length / 2 + 64;
+        if length == 0 {
             self.min = lower;
         }
-        let length = self.values.len() as u64;
         let (before, after) = (
-            self.min.saturating_sub(lower),
+            u64::from(self.min.saturating_sub(lower)),
             lower.saturating_sub(self.min),
         );
-        let needed = (length + u64::from(before)).max(u64::from(after) + 1);
-        if needed > self.count * SPARSE + SMALL {
-            return false;
+        let (before, length) = match before {
+            0 => {
+                let needed = (u64::from(after) + 1).max(length) + spare;
+                (0, needed.min((1 << 32) - u64::from(self.min)))
+            }
+            _ => ((before + spare).min(u64::from(self.min)), length),
+        };
+        let is_dense = before + length <= self.count * SPARSE + SMALL;
+        if is_dense {
+            let vacant = std::iter::repeat_n(V::VACANT, before as usize);
+            self.values.splice(0..0, vacant);
+            self.values.resize((before + length) as usize, V::VACANT);
+            self.min -= before as u32;
         }
-        if before > 0 {
-            let room = before.max((length / 2) as u32).min(self.min);
-            self.values
-                .splice(0..0, std::iter::repeat_n(V::VACANT, room as usize));
-            self.min -= room;
-        } else if needed > length {
-            self.values.resize(needed as usize, V::VACANT);
-        }
-        true
+        is_dense
     }
 }
 

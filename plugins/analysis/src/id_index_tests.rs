@@ -9,7 +9,7 @@ proptest! {
     fn ids_that_come_one_by_one(
         known in prop::collection::vec(0..30_u64, 0..9),
         ids in prop::collection::vec(
-            prop_oneof![0..30_u64, 4000..4400_u64, 9000..9100_u64, (1_u64 << 32)..(1 << 32) + 9, any::<u64>()],
+            prop_oneof![0..30_u64, 4000..4400_u64, 9000..9100_u64, (1_u64 << 32)..(1 << 32) + 9, (1_u64 << 32) - 9..1 << 32, any::<u64>()],
             0..80,
         ),
     ) {
