@@ -4,13 +4,14 @@ use trueno_analysis::lanes::{Class, Lanes, Span};
 use trueno_analysis::sweep::{Open, OpenIntervals};
 
 use crate::dependencies::Dependency;
-use crate::segments::{Cut, Mark, NONE, Segments, Want, waits_since};
+use crate::segments::{Cut, Ends, Mark, NONE, Segments, Want, waits_since};
 
 /// The lane in the making.
 pub(crate) struct Cutter<'a> {
     run: &'a Lanes,
     dependencies: &'a [Dependency],
     out: &'a mut Segments,
+    ends: &'a mut Ends,
     /// First segment of the lane.
     first: u32,
     /// Instants still to come.
@@ -28,7 +29,7 @@ impl<'a> Cutter<'a> {
     pub fn new(
         run: &'a Lanes,
         dependencies: &'a [Dependency],
-        out: &'a mut Segments,
+        (out, ends): (&'a mut Segments, &'a mut Ends),
         (cuts, marks): (&'a [Cut], &'a [Mark]),
     ) -> Self {
         let first = out.len() as u32;
@@ -36,6 +37,7 @@ impl<'a> Cutter<'a> {
             run,
             dependencies,
             out,
+            ends,
             first,
             cuts,
             marks,
@@ -47,7 +49,7 @@ impl<'a> Cutter<'a> {
     fn push(&mut self, span: u32, start_ns: i64, end_ns: i64) {
         let segment = self.out.len() as u32;
         self.out.start_ns.push(start_ns);
-        self.out.end_ns.push(end_ns);
+        self.ends.push(segment, start_ns, end_ns);
         self.out.span.push(span);
         self.out.elastic.push(false);
         let ends = &mut self.out.ends;

@@ -76,7 +76,7 @@ fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Op
     let mut all: Vec<(Key, u32)> = Vec::new();
     for (Reverse(free_ns), segment, lane) in candidates.into_iter().take(TRIED) {
         let most_ns = least_ns.saturating_add(wall_ns / EQUAL_PART);
-        let end_ns = segments.end_ns[segment as usize];
+        let end_ns = segments.end_ns(segment as usize);
         let tail_ns = (graph.run.wall_ns - end_ns).max(0);
         if tail_ns > most_ns {
             continue;

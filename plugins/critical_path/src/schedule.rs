@@ -181,7 +181,7 @@ pub fn tail<const K: usize>(
 ) -> [[i64; K]; 2] {
     let (free_ns, end_ns) = (
         graph.segments.free_ns(last as usize),
-        graph.segments.end_ns[last as usize],
+        graph.segments.end_ns(last as usize),
     );
     let after_ns = (graph.run.wall_ns - end_ns).max(0);
     [

@@ -23,6 +23,7 @@ use trueno_analysis::lanes::Lanes;
 use crate::cutter::Cutter;
 use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
+use crate::rank_bitmap::RankBitmap;
 
 /// No segment: a dependency that begins before the first one, or ends after the last.
 pub const NONE: u32 = u32::MAX;
@@ -32,8 +33,10 @@ pub const NONE: u32 = u32::MAX;
 pub struct Segments {
     /// Start.
     pub start_ns: Vec<i64>,
-    /// End; equal to the start for an interval without duration.
-    pub end_ns: Vec<i64>,
+    /// Those that do not end where the next begins: most do, also an interval without duration.
+    apart: RankBitmap,
+    /// Ends of these by rank.
+    ends_apart_ns: Vec<i64>,
     /// Index of its interval in the lane.
     pub span: Vec<u32>,
     /// True if it is the elastic part of a wait.
@@ -60,6 +63,15 @@ impl Segments {
         self.lane_first.partition_point(|first| *first <= segment) - 1
     }
 
+    /// End; equal to the start for an interval without duration.
+    #[inline]
+    pub fn end_ns(&self, segment: usize) -> i64 {
+        match self.apart.rank(segment as u32) {
+            Some(rank) => self.ends_apart_ns[rank],
+            None => self.start_ns[segment + 1],
+        }
+    }
+
     /// Release time: the segment's successors may run from its end on, or from its
     /// start when it is elastic and held up nothing itself.
     #[inline]
@@ -67,7 +79,7 @@ impl Segments {
         if self.elastic[segment] {
             self.start_ns[segment]
         } else {
-            self.end_ns[segment]
+            self.end_ns(segment)
         }
     }
 }
@@ -78,6 +90,7 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     cuts.sort_unstable_by_key(|cut| (cut.span.lane, cut.time_ns, cut.dependency));
     marks.sort_unstable_by_key(|mark| (mark.span, mark.dependency));
     let (mut cuts, mut marks) = (&cuts[..], &marks[..]);
+    let mut ends = Ends::default();
     let mut out = Segments {
         ends: vec![(NONE, NONE); dependencies.len()],
         ..Segments::default()
@@ -89,16 +102,49 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
         let (marks_here, marks_after) =
             marks.split_at(marks.partition_point(|mark| mark.span.lane == number as u32));
         (cuts, marks) = (cuts_after, marks_after);
-        Cutter::new(run, dependencies, &mut out, (cuts_here, marks_here)).cut(&lane.spans);
+        let here = (cuts_here, marks_here);
+        Cutter::new(run, dependencies, (&mut out, &mut ends), here).cut(&lane.spans);
     }
     out.lane_first.push(out.len() as u32);
+    out.apart = RankBitmap::new(out.len(), ends.finish(&mut out.ends_apart_ns));
     join_elastic(&mut out);
     // They are there to the end, and lists that grow are up to twice as long as what they hold.
     out.start_ns.shrink_to_fit();
-    out.end_ns.shrink_to_fit();
     out.span.shrink_to_fit();
     out.elastic.shrink_to_fit();
     out
+}
+
+/// Ends of segments in the making.
+#[derive(Default)]
+pub(crate) struct Ends {
+    /// The segment pushed last, and its end.
+    last: Option<(u32, i64)>,
+    apart: Vec<u32>,
+    apart_ns: Vec<i64>,
+}
+
+impl Ends {
+    /// A segment follows the one before.
+    #[inline]
+    pub fn push(&mut self, segment: u32, start_ns: i64, end_ns: i64) {
+        if let Some((last, last_ns)) = self.last.replace((segment, end_ns))
+            && last_ns != start_ns
+        {
+            self.apart.push(last);
+            self.apart_ns.push(last_ns);
+        }
+    }
+
+    /// The segments that do not end where the next begins, and their ends.
+    fn finish(mut self, ends_ns: &mut Vec<i64>) -> Vec<u32> {
+        if let Some((last, last_ns)) = self.last {
+            self.apart.push(last);
+            self.apart_ns.push(last_ns);
+        }
+        *ends_ns = self.apart_ns;
+        self.apart
+    }
 }
 
 /// Makes one of elastic pieces of a wait that touch, where no dependency leads to the later.
@@ -122,12 +168,13 @@ fn join_elastic(segments: &mut Segments) {
             *end -= gone.partition_point(|other| *other <= *end) as u32;
         }
     }
-    for &segment in gone.iter().rev() {
-        let segment = segment as usize;
-        segments.end_ns[segment - 1] = segments.end_ns[segment];
-    }
+    let after = |segment: u32| gone.partition_point(|other| *other <= segment) as u32;
+    let apart = segments
+        .apart
+        .iter()
+        .map(|segment| segment - after(segment));
+    segments.apart = RankBitmap::new(segments.len() - gone.len(), apart);
     keep(&mut segments.start_ns, &gone);
-    keep(&mut segments.end_ns, &gone);
     keep(&mut segments.span, &gone);
     keep(&mut segments.elastic, &gone);
 }
@@ -139,7 +186,7 @@ fn elastic_again(segments: &Segments) -> Vec<u32> {
         segments.elastic[this]
             && segments.elastic[before]
             && segments.span[this] == segments.span[before]
-            && segments.start_ns[this] == segments.end_ns[before]
+            && segments.start_ns[this] == segments.end_ns(before)
     };
     let lanes = segments.lane_first.windows(2);
     lanes

@@ -99,7 +99,7 @@ impl Timing for Graph<'_> {
     }
 
     fn end_ns(&self, segment: u32) -> i64 {
-        self.segments.end_ns[segment as usize]
+        self.segments.end_ns(segment as usize)
     }
 
     fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)> {

@@ -155,7 +155,7 @@ proptest! {
                 let of_lane = segments.lane_first[number]..segments.lane_first[number + 1];
                 let covering: Vec<usize> = of_lane
                     .map(|segment| segment as usize)
-                    .filter(|segment| segments.start_ns[*segment] <= now && now < segments.end_ns[*segment])
+                    .filter(|segment| segments.start_ns[*segment] <= now && now < segments.end_ns(*segment))
                     .map(|segment| segments.span[segment] as usize)
                     .collect();
                 prop_assert_eq!(covering, innermost.into_iter().collect::<Vec<_>>());
@@ -190,7 +190,7 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let measured = |segment: u32| graph.segments.end_ns[segment as usize] - graph.segments.start_ns[segment as usize];
+        let measured = |segment: u32| graph.segments.end_ns(segment as usize) - graph.segments.start_ns[segment as usize];
         prop_assert_eq!(&retime(&graph, measured), &graph.segments.start_ns);
     }
 
@@ -200,7 +200,7 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let dur_ns = |s: u32| (graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
     }
 
@@ -251,7 +251,7 @@ proptest! {
         let slack = slack(&graph);
         let end_ns = |longer: u32, by_ns: i64| {
             let dur_ns = |s: u32| {
-                segments.end_ns[s as usize] - segments.start_ns[s as usize] + if s == longer { by_ns } else { 0 }
+                segments.end_ns(s as usize) - segments.start_ns[s as usize] + if s == longer { by_ns } else { 0 }
             };
             let starts = retime_slowly(&graph, &dur_ns);
             let free_ns = |s: u32| starts[s as usize] + if segments.elastic[s as usize] { 0 } else { dur_ns(s) };
@@ -314,27 +314,27 @@ proptest! {
             if segments.elastic[source as usize] {
                 continue;
             }
-            let dur_ns = |s: u32| segments.end_ns[s as usize] - segments.start_ns[s as usize] + if s == source { LONGER_NS } else { 0 };
+            let dur_ns = |s: u32| segments.end_ns(s as usize) - segments.start_ns[s as usize] + if s == source { LONGER_NS } else { 0 };
             let later_ns = retime(&graph, dur_ns)[target as usize];
-            prop_assert!(later_ns >= segments.end_ns[source as usize] + LONGER_NS);
+            prop_assert!(later_ns >= segments.end_ns(source as usize) + LONGER_NS);
             match dependency.kind {
                 // From the very end of one to the very start of the other.
                 DependencyKind::DependsOn | DependencyKind::Follows => {
-                    prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
+                    prop_assert_eq!(segments.end_ns(source as usize), from.end_ns);
                     prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
                 }
                 DependencyKind::Joins => {
-                    prop_assert_eq!(segments.end_ns[source as usize], from.end_ns);
+                    prop_assert_eq!(segments.end_ns(source as usize), from.end_ns);
                     prop_assert!(segments.start_ns[target as usize] >= from.end_ns.max(to.start_ns));
                 }
                 DependencyKind::Blocks | DependencyKind::Awaits => {
                     let until_ns = from.end_ns.min(to.end_ns);
-                    prop_assert_eq!(segments.end_ns[source as usize], until_ns);
+                    prop_assert_eq!(segments.end_ns(source as usize), until_ns);
                     prop_assert!(segments.start_ns[target as usize] >= until_ns.max(to.start_ns));
                 }
                 DependencyKind::Launches | DependencyKind::Spawns => {
                     prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
-                    prop_assert!(segments.end_ns[source as usize] <= from.end_ns.min(to.start_ns));
+                    prop_assert!(segments.end_ns(source as usize) <= from.end_ns.min(to.start_ns));
                 }
             }
         }
@@ -372,7 +372,7 @@ proptest! {
         let found = dependencies(&run, &edges(&[(2, 1, 1), (0, 2, 3)]));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
         let half = |s: u32| {
-            let measured = graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize];
+            let measured = graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize];
             if graph.segments.lane(s) == 1 { measured / 2 } else { measured }
         };
         let last = graph.segments.lane_first[1] - 1;
@@ -538,7 +538,7 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let dur_ns = |s: u32| (graph.segments.end_ns[s as usize] - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
         let latest_ns = latest_slowly(&graph);
         let slack = slack(&graph);
