@@ -91,11 +91,15 @@ impl Condenser {
     /// Takes in a piece, in the order of time.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
-        self.longest.add(Candidate {
-            piece: *piece,
-            number: self.pieces,
-            before: self.sums,
-        });
+        // Of equals the earlier are listed: this is asked before anything is copied.
+        let bound = self.longest.bound();
+        if bound.is_none_or(|bound| piece.dur_ns > bound.piece.dur_ns) {
+            self.longest.add(Candidate {
+                piece: *piece,
+                number: self.pieces,
+                before: self.sums,
+            });
+        }
         self.pieces += 1;
         let sum = &mut self.sums[piece.kind as usize];
         *sum = (sum.0 + piece.dur_ns, sum.1 + 1);

@@ -52,6 +52,9 @@ impl<'a> Cutter<'a> {
         self.ends.push(segment, start_ns, end_ns);
         self.out.span.push(span);
         self.out.elastic.push(false);
+        if self.resuming.is_empty() {
+            return;
+        }
         let ends = &mut self.out.ends;
         self.resuming.retain(|&(wait, wait_end_ns, dependency)| {
             let resumed = span == wait || start_ns >= wait_end_ns;

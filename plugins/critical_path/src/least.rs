@@ -18,6 +18,12 @@ impl<T: Ord + Copy> Least<T> {
         }
     }
 
+    /// No row from this on is among the least; `None`: any may be.
+    #[inline]
+    pub fn bound(&self) -> Option<&T> {
+        self.bound.as_ref()
+    }
+
     /// Takes in a row.
     #[inline]
     pub fn add(&mut self, row: T) {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::chains::Chains;
 use crate::graph::Graph;
-use crate::rule::{scaled, stretched};
+use crate::rule::scaled;
 use crate::walk::PieceKind;
 
 /// Remaining shares of the time that sums are made for.
@@ -110,6 +110,9 @@ impl Shortcut {
         let all = &graph.segments;
         let mut free_ns = all.free_ns(segments.start as usize - 1);
         let mut was_elastic = all.elastic[segments.start as usize - 1];
+        // What is left of the time up to an instant: most segments begin where the one before ended.
+        let left_to = |at_ns: i64| LEFT.map(|left| scaled(at_ns, left));
+        let mut last = (free_ns, left_to(free_ns));
         for segment in segments {
             let at = segment as usize;
             let start_ns = all.start_ns[at];
@@ -128,7 +131,12 @@ impl Shortcut {
                 out.needed.push((chain, Scaled::default()));
             }
             let sum = &mut out.needed[place[chain as usize] as usize].1;
-            let left_ns = LEFT.map(|left| stretched(start_ns, free_ns, left));
+            let from = match last.0 == start_ns {
+                true => last.1,
+                false => left_to(start_ns),
+            };
+            last = (free_ns, left_to(free_ns));
+            let left_ns = std::array::from_fn(|k| last.1[k] - from[k]);
             sum.add(free_ns - start_ns, left_ns);
         }
         for (chain, _) in &out.needed {
