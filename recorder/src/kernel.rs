@@ -106,7 +106,37 @@ fn close(
     m: (u64, u64),
     more: (u64, u64),
 ) {
-    let (mut span, mut subject, m) = OpenRow::parts((of, at, subject, m, more));
+    let (mut span, subject, m) = OpenRow::parts((of, at, subject, m, more));
+    if !span.recorder.tables().has_just(TableId::Kernels) || !end_with_launch(&mut span, subject, m)
+    {
+        end_slowly(span, subject, m);
+    }
+}
+
+/// Ends a kernel of which the launch is known and no more, right after the clock was read, with two records. False:
+/// nothing was done.
+#[inline(always)]
+fn end_with_launch(span: &mut Span<'_>, subject: Subject, m: [u64; 4]) -> bool {
+    let (seq, start) = (span.seq(), span.start);
+    let Some(lane) = span.lane() else {
+        return false;
+    };
+    let Some(launch) = lane.just_launch(seq) else {
+        return false;
+    };
+    let Some(parent) = lane.close_with_details(seq) else {
+        return false;
+    };
+    let mut record = Record::new((start, lane.last_ticks()), (seq, parent), subject, m);
+    record.flags |= 1 << 4;
+    // SAFETY: `close_with_details` found room for two just now.
+    unsafe { lane.push_pair(record, launch) };
+    true
+}
+
+#[cold]
+#[inline(never)]
+fn end_slowly(mut span: Span<'_>, mut subject: Subject, m: [u64; 4]) {
     let (recorder, seq, start) = (span.recorder, span.seq(), span.start);
     let details = span.take_details();
     let Some(lane) = span.lane() else { return };

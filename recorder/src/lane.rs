@@ -79,7 +79,7 @@ impl Lane {
             last_ticks: 0,
             next_seq: 1,
             scopes: Vec::with_capacity(16),
-            details: Vec::new(),
+            details: Vec::with_capacity(16),
             context: Context::default(),
             context_unsent: false,
             tile_sampling: shared
@@ -202,15 +202,55 @@ impl Lane {
         unsafe { self.producer.push(record) };
     }
 
+    /// Closes the innermost row, whose details came last, and forgets them, to publish two records of it; gives its
+    /// parent (0: none). `None`: nothing was done, as it is not the innermost one, or no room is known of.
+    #[inline(always)]
+    pub fn close_with_details(&mut self, seq: u32) -> Option<u32> {
+        if self.producer.must_reserve() || !self.producer.has_room(2) {
+            return None;
+        }
+        let parent = self.open.pop_quickly(seq.into(), Parent::Brick)?;
+        self.details.truncate(self.details.len() - 1);
+        Some(parent)
+    }
+
+    /// Publishes a row of two records.
+    ///
+    /// # Safety
+    /// [`Lane::close_with_details`] found room, and nothing was published since.
+    #[inline(always)]
+    pub unsafe fn push_pair(&mut self, record: Record, extension: Record) {
+        // SAFETY: vouched for by the caller.
+        unsafe { self.producer.write(record) };
+        // SAFETY: as above.
+        unsafe { self.producer.push(extension) };
+    }
+
+    /// The launch of the row whose details came last, as a record, if it is `seq` and has no other details.
+    #[inline(always)]
+    pub fn just_launch(&self, seq: u32) -> Option<Record> {
+        let (of, details) = self.details.last()?;
+        (*of == seq && details.is_just_launch()).then(|| details.launch.record())
+    }
+
     /// Details of open row `seq`, to be added to. Whoever has some [takes](Lane::take_details) them when it ends.
+    #[inline]
     pub fn details(&mut self, seq: u32) -> &mut RowDetails {
+        let last = self.details.len().wrapping_sub(1);
+        let at = match self.details.get(last) {
+            Some((of, _)) if *of == seq => last,
+            _ => self.find_or_add_details(seq),
+        };
+        &mut self.details[at].1
+    }
+
+    fn find_or_add_details(&mut self, seq: u32) -> usize {
         let known = self.details.iter().rposition(|(of, _)| *of == seq);
-        let at = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             let _reentrancy = ReentrancyGuard::enter();
             self.details.push((seq, RowDetails::default()));
             self.details.len() - 1
-        });
-        &mut self.details[at].1
+        })
     }
 
     /// Forgets the details of a row, and gives them.

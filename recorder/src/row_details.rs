@@ -18,6 +18,15 @@ pub(crate) struct RowDetails {
 }
 
 impl RowDetails {
+    /// True if the launch is given, and nothing else.
+    #[inline(always)]
+    pub fn is_just_launch(&self) -> bool {
+        self.launch.is_given()
+            && self.backend.is_none()
+            && self.category.is_none()
+            && self.parent == 0
+    }
+
     /// All labels of a row that has `backend` in its record.
     pub fn labels(&self, backend: u16) -> Labels {
         Labels {
