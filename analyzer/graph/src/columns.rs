@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{BooleanChunked, DataFrame, Int64Chunked, UInt64Chunked};
+use polars::prelude::{BooleanChunked, DataFrame, DataType, Int64Chunked, UInt64Chunked};
 use trueno_engine::closed_types::to_closed_types;
 use trueno_engine::query::{Database, collect};
 
@@ -120,17 +120,24 @@ impl Names {
         table: &'static str,
         column: &str,
     ) -> Result<HashMap<i64, u32>, GraphError> {
-        let sql = format!(
-            "SELECT DISTINCT {column}_id AS id, CAST({column} AS VARCHAR) AS name FROM {table} WHERE {column} IS NOT NULL ORDER BY name"
-        );
+        // This form is answered from the run's dictionary, without a text for every row.
+        let sql = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
         let rows = Rows::ask(database, table, &sql)?;
         let ids = rows.numbers("id")?;
         let texts = rows
             .frame
             .column("name")
-            .and_then(|names| names.str().cloned())
+            .and_then(|names| names.cast(&DataType::String)?.str().cloned())
             .map_err(|_| rows.failed(column))?;
-        let number = |(row, text): (usize, Option<&str>)| Some((ids.i64(row)?, self.number(text?)));
-        Ok(texts.iter().enumerate().filter_map(number).collect())
+        let mut sorted: Vec<(&str, i64)> = texts
+            .iter()
+            .enumerate()
+            .filter_map(|(row, text)| Some((text?, ids.i64(row)?)))
+            .collect();
+        sorted.sort_unstable();
+        Ok(sorted
+            .into_iter()
+            .map(|(text, id)| (id, self.number(text)))
+            .collect())
     }
 }

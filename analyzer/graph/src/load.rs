@@ -144,7 +144,11 @@ impl Loader {
         let rows = Rows::ask(database, source.table, source.sql)?;
         let [first, second] = source.names;
         let names = self.names.number_column(database, source.table, first)?;
-        let others = self.names.number_column(database, source.table, second)?;
+        let others = if second == first {
+            HashMap::new()
+        } else {
+            self.names.number_column(database, source.table, second)?
+        };
         let unnamed = self.names.number("?");
         let kinds = match source.class {
             Class::Brick => self.names.number_column(database, source.table, "kind")?,
@@ -262,14 +266,12 @@ impl Loader {
             });
         }
         // The outer first, so that children follow what they lie in.
-        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
-        order.sort_unstable_by_key(|at| {
-            let node = &self.nodes[*at as usize];
-            (node.start_ns, Reverse(node.end_ns()), node.id, *at)
-        });
-        let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
-        all.extend(order.iter().map(|at| {
-            let mut node = self.nodes[*at as usize].clone();
+        let key = |(at, node): (usize, &Node)| (node.start_ns, Reverse(node.end_ns()), node.id, at);
+        let mut order: Vec<_> = self.nodes.iter().enumerate().map(key).collect();
+        order.sort_unstable();
+        let links: Vec<Link> = order.iter().map(|(.., at)| self.links[*at]).collect();
+        all.extend(order.iter().map(|(.., at)| {
+            let mut node = self.nodes[*at].clone();
             node.lane = final_number[node.lane as usize];
             node
         }));
