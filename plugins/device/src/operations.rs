@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::lanes::category_rules;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Batch, Result, Run};
 
 use crate::exposure::Kind;
 
@@ -73,10 +73,14 @@ impl Loaded {
             ..Self::default()
         };
         let categories = category_rules(run)?;
-        let calls = Calls::read(&run.table("calls")?)?;
+        let calls = Calls::read(run)?;
         for (input, is_transfer) in [("kernels", false), ("transfers", true)] {
-            let table = run.table(input)?;
-            out.rows(&table, is_transfer, &calls, &categories)?;
+            // A kernel may be called like a direction: each kind has names of its own.
+            let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+            let mut batches = run.batches(input)?;
+            while let Some(batch) = batches.next_batch()? {
+                out.rows(&batch, is_transfer, &calls, &categories, &mut numbers)?;
+            }
         }
         out.operations
             .sort_unstable_by_key(|o| (o.device, o.stream, o.start_ns, o.end_ns, o.id));
@@ -86,20 +90,19 @@ impl Loaded {
 
     fn rows(
         &mut self,
-        table: &Table,
+        batch: &Batch<'_>,
         is_transfer: bool,
         calls: &Calls,
         categories: &BTreeMap<String, String>,
+        numbers: &mut BTreeMap<String, u32>,
     ) -> Result<()> {
-        // A kernel may be called like a direction: each kind has names of its own.
-        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
-        let (id, name) = (table.u64("id")?, table.text("name")?);
-        let (device, stream) = (table.i64("device")?, table.i64("stream")?);
-        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let (bound, correlation) = (table.bool("is_bound")?, table.u64("correlation")?);
-        let bytes = is_transfer.then(|| table.u64("bytes")).transpose()?;
-        let valid = (!is_transfer).then(|| table.bool("valid")).transpose()?;
-        for row in 0..table.rows() {
+        let (id, name) = (batch.u64("id")?, batch.text("name")?);
+        let (device, stream) = (batch.i64("device")?, batch.i64("stream")?);
+        let (start, dur) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+        let (bound, correlation) = (batch.bool("is_bound")?, batch.u64("correlation")?);
+        let bytes = is_transfer.then(|| batch.u64("bytes")).transpose()?;
+        let valid = (!is_transfer).then(|| batch.bool("valid")).transpose()?;
+        for row in 0..batch.rows() {
             let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
             let (Some(id), Some(text), Some(device), Some(start_ns), Some(dur_ns), true, true) = (
                 id.get(row),
@@ -185,19 +188,20 @@ impl Loaded {
 struct Calls(Vec<(u64, i64, i64)>);
 
 impl Calls {
-    fn read(table: &Table) -> Result<Self> {
-        let correlation = table.u64("correlation")?;
-        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let row = |row: usize| {
-            let dur_ns = dur.get(row).filter(|dur_ns| *dur_ns >= 0)?;
-            let start_ns = start.get(row)?;
-            Some((
-                correlation.get(row)?,
-                start_ns,
-                start_ns.saturating_add(dur_ns),
-            ))
-        };
-        let mut out: Vec<(u64, i64, i64)> = (0..table.rows()).filter_map(row).collect();
+    fn read(run: &mut Run) -> Result<Self> {
+        let mut out: Vec<(u64, i64, i64)> = Vec::new();
+        let mut batches = run.batches("calls")?;
+        while let Some(batch) = batches.next_batch()? {
+            let correlation = batch.u64("correlation")?;
+            let (start, dur) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+            let row = |row: usize| {
+                let dur_ns = dur.get(row).filter(|dur_ns| *dur_ns >= 0)?;
+                let start_ns = start.get(row)?;
+                let of = correlation.get(row)?;
+                Some((of, start_ns, start_ns.saturating_add(dur_ns)))
+            };
+            out.extend((0..batch.rows()).filter_map(row));
+        }
         // Of two that begin together the longer is the outer one.
         out.sort_unstable_by_key(|&(of, start_ns, end_ns)| (of, start_ns, Reverse(end_ns)));
         out.dedup_by_key(|call| call.0);

@@ -113,52 +113,51 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
     let table = run.table("recorder")?;
     out.cost_ns = table.f64("cost_ns_per_span")?.iter().next().flatten();
 
-    let table = run.table("tiles")?;
-    let (id, level_id, thread) = (
-        table.u64("id")?,
-        table.i64("level_id")?,
-        table.i64("thread")?,
-    );
-    let (at_row, at_col) = (table.i64("at_row")?, table.i64("at_col")?);
-    let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-    let (flops, bytes) = (table.u64("flops")?, table.u64("bytes")?);
-    let sampled_every = table.i64("sampled_every")?;
     let small = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
-    for row in 0..table.rows() {
-        let level = *numbers.get(&level_id.value(row)).ok_or_else(|| {
-            Error::bad_input("`tile_levels` does not list all levels of `tiles`".to_owned())
-        })?;
-        let start = start_ns.value(row);
-        let end = start
-            .checked_add(dur_ns.value(row))
-            .filter(|end| *end >= start);
-        let Some(end) = end else {
-            out.left_out += 1;
-            continue;
-        };
-        if let Some(window) = window {
-            if !window.overlaps(start, end) {
-                continue;
-            }
-            if !window.contains(start, end) {
+    let mut batches = run.batches("tiles")?;
+    while let Some(batch) = batches.next_batch()? {
+        let (id, thread) = (batch.u64("id")?, batch.i64("thread")?);
+        let level_id = batch.i64("level_id")?;
+        let (at_row, at_col) = (batch.i64("at_row")?, batch.i64("at_col")?);
+        let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+        let (flops, bytes) = (batch.u64("flops")?, batch.u64("bytes")?);
+        let sampled_every = batch.i64("sampled_every")?;
+        for row in 0..batch.rows() {
+            let level = *numbers.get(&level_id.value(row)).ok_or_else(|| {
+                Error::bad_input("`tile_levels` does not list all levels of `tiles`".to_owned())
+            })?;
+            let start = start_ns.value(row);
+            let end = start
+                .checked_add(dur_ns.value(row))
+                .filter(|end| *end >= start);
+            let Some(end) = end else {
                 out.left_out += 1;
                 continue;
+            };
+            if let Some(window) = window {
+                if !window.overlaps(start, end) {
+                    continue;
+                }
+                if !window.contains(start, end) {
+                    out.left_out += 1;
+                    continue;
+                }
             }
+            out.threads
+                .entry(thread.value(row))
+                .or_default()
+                .push(Tile {
+                    start_ns: start,
+                    end_ns: end,
+                    id: id.value(row),
+                    flops: flops.get(row),
+                    bytes: bytes.get(row),
+                    row: small(at_row.value(row)),
+                    col: small(at_col.value(row)),
+                    level,
+                    weight: sampled_every.get(row).map_or(1, small).max(1),
+                });
         }
-        out.threads
-            .entry(thread.value(row))
-            .or_default()
-            .push(Tile {
-                start_ns: start,
-                end_ns: end,
-                id: id.value(row),
-                flops: flops.get(row),
-                bytes: bytes.get(row),
-                row: small(at_row.value(row)),
-                col: small(at_col.value(row)),
-                level,
-                weight: sampled_every.get(row).map_or(1, small).max(1),
-            });
     }
     Ok(out)
 }
