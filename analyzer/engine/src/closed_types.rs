@@ -188,18 +188,30 @@ pub fn stream_of(
     dtype: ArrowDataType,
 ) -> ArrowArrayStream {
     let field = ArrowField::new(PlSmallStr::EMPTY, dtype, false);
+    let columns = match &field.dtype {
+        ArrowDataType::Struct(columns) => columns.len(),
+        _ => 1,
+    };
+    let mut read_bytes = 0;
     let batches = std::iter::from_fn(move || {
         // A panic here would meet the C function around it, which aborts.
-        catch_unwind(AssertUnwindSafe(|| batches.next())).unwrap_or_else(|_| {
+        let next = catch_unwind(AssertUnwindSafe(|| batches.next())).unwrap_or_else(|_| {
             Some(Err(
                 polars_err!(ComputeError: "the analyzer panicked while laying out a batch"),
             ))
-        })
+        });
+        match &next {
+            Some(Ok(batch)) => read_bytes += batch.len() * columns * size_of::<u64>(),
+            Some(Err(_)) => {}
+            // What little left behind is soon used again.
+            None if read_bytes < GIVE_BACK_BYTES => {}
+            None => {
+                read_bytes = 0;
+                give_back();
+            }
+        }
+        next
     });
-    let batches = batches.chain(std::iter::from_fn(|| {
-        give_back();
-        None
-    }));
     let stream = ffi::export_iterator(Box::new(batches), field);
     // SAFETY: both are the struct that the Arrow C stream interface fixes, repr(C) with the same five
     // fields in the same order; what was one is forgotten by the transmute, so it is released once.

@@ -1,7 +1,7 @@
 //! Named tables that SQL can be run over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use polars::prelude::{
@@ -29,7 +29,19 @@ pub struct Database {
     numbers: Option<Arc<CategoricalMapping>>,
     /// Tables of which lists of texts can be had cheaply.
     numbered: BTreeMap<String, Arc<Numbered>>,
+    /// Queries that were looked at before, as long as the tables whose columns can be read stay the same.
+    known: Arc<Mutex<BTreeMap<String, Known>>>,
 }
+
+/// Results of looking at a query, each once it was asked for.
+#[derive(Clone, Default)]
+struct Known {
+    form: Option<Option<Direct>>,
+    reads: Option<Reads>,
+}
+
+/// Tables and the columns of them that a query reads.
+type Reads = Arc<[(String, Vec<usize>)]>;
 
 impl Database {
     /// A database with no tables.
@@ -46,7 +58,9 @@ impl Database {
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
         self.numbered.remove(name);
-        self.stored.remove(name);
+        if self.stored.remove(name).is_some() {
+            self.known = Arc::default();
+        }
     }
 
     /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
@@ -68,29 +82,41 @@ impl Database {
     /// Reads the columns of a published table from here, where a query needs no more than that.
     pub(crate) fn register_columns(&mut self, name: &str, table: StoredTable) {
         self.stored.insert(name.to_owned(), Arc::new(table));
+        self.known = Arc::default();
     }
 
     /// Lets go of the columns in memory that none of these queries reads.
     pub fn keep_columns_of<'a>(&self, queries: impl Iterator<Item = &'a str>) {
-        let mut wanted: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-        let mut direct: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut wanted: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for sql in queries {
-            match self.columns_of_direct(sql) {
-                Some(columns) => direct.extend(columns),
-                None => {
-                    for (name, _, named) in self.named_columns(sql, MIN_ROWS) {
-                        wanted.entry(name).or_default().extend(named.columns());
-                    }
-                }
+            for (table, columns) in self.reads(sql).iter() {
+                wanted.entry(table.clone()).or_default().extend(columns);
             }
         }
-        for (table, columns) in &direct {
-            wanted.entry(table).or_default().extend(columns);
-        }
         for (name, table) in &self.stored {
-            let columns = wanted.get(name.as_str());
+            let columns = wanted.get(name);
             table.keep(|column| columns.is_some_and(|columns| columns.contains(&column)));
         }
+    }
+
+    /// Tables and columns that a query reads, those in memory.
+    fn reads(&self, sql: &str) -> Reads {
+        let known = |known: &Known| known.reads.clone();
+        if let Some(reads) = self.known().get(sql).and_then(known) {
+            return reads;
+        }
+        let reads = self.columns_of_direct(sql).unwrap_or_else(|| {
+            let named = self.named_columns(sql, MIN_ROWS).into_iter();
+            let named = named.map(|(name, _, named)| (name.to_owned(), named.columns().collect()));
+            named.collect()
+        });
+        let reads: Reads = reads.into();
+        self.known().entry(sql.to_owned()).or_default().reads = Some(Arc::clone(&reads));
+        reads
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tables and columns of a query that is answered from columns.
@@ -104,15 +130,7 @@ impl Database {
         let (name, _) = self.stored.iter().find(|(_, table)| of(table))?;
         let mut all = vec![(name.clone(), direct.columns())];
         for sql in direct.asked() {
-            match self.columns_of_direct(sql) {
-                Some(columns) => all.extend(columns),
-                None => {
-                    let named = self.named_columns(sql, MIN_ROWS).into_iter();
-                    all.extend(
-                        named.map(|(name, _, named)| (name.to_owned(), named.columns().collect())),
-                    );
-                }
-            }
+            all.extend(self.reads(sql).iter().cloned());
         }
         Some(all)
     }
@@ -127,11 +145,13 @@ impl Database {
                 self.stored.insert(as_name, stored.clone());
             }
         }
+        self.known = Arc::default();
     }
 
     /// Keeps the numbers of texts for as long as the database lives.
     pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
         self.numbers = Some(numbers);
+        self.known = Arc::default();
     }
 
     /// Names of all tables, sorted.
@@ -171,9 +191,17 @@ impl Database {
     }
 
     fn form(&self, sql: &str) -> Option<Direct> {
-        rewrite::check(sql).ok()?;
-        let numbers = self.numbers.as_ref()?;
-        direct::query(sql, &|name| self.stored.get(name).cloned(), numbers)
+        let known = |known: &Known| known.form.clone();
+        if let Some(form) = self.known().get(sql).and_then(known) {
+            return form;
+        }
+        let form = (|| {
+            rewrite::check(sql).ok()?;
+            let numbers = self.numbers.as_ref()?;
+            direct::query(sql, &|name| self.stored.get(name).cloned(), numbers)
+        })();
+        self.known().entry(sql.to_owned()).or_default().form = Some(form.clone());
+        form
     }
 
     /// The groups of a query over a large table, in the engine's types; `None`: ask the engine.
