@@ -86,6 +86,7 @@ fn durations_are_held_against_their_distributions() {
             &slow,
             "--format",
             "json",
+            "--single",
             "--fail-on",
             "slower",
         ])
