@@ -93,9 +93,9 @@ pub type LaneKey = (i64, i64);
 pub struct Rows {
     /// Names, categories, backends, precisions.
     pub texts: Texts,
-    /// Labels that [`WorkRow::label`] refers to.
+    /// Labels that [`DeclaredWork::label`] refers to.
     pub labels: Interner<Label>,
-    /// Groups that [`WorkRow::group`] refers to.
+    /// Groups that [`DeclaredWork::group`] refers to.
     pub groups: Interner<Group>,
     /// Lanes by device and stream, or thread.
     pub lanes: BTreeMap<LaneKey, Lane>,
