@@ -37,5 +37,6 @@ mod roofline;
 mod round_trip;
 mod rules;
 mod terminal;
+mod timeline;
 mod victim;
 mod what_if;

@@ -10,6 +10,7 @@ mod lane;
 pub mod panic_guard;
 pub mod query;
 pub mod run;
+pub mod spans;
 pub mod time_order;
 pub mod timeline;
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Topo;
+use trueno_engine::spans::is_computed;
 
 use crate::plugin::Descriptor;
 
@@ -176,6 +177,10 @@ pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
         for name in
             polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()
         {
+            // What the engine itself makes is of no plugin.
+            if is_computed(&name) {
+                continue;
+            }
             if let Some((other, table)) = name.split_once('.') {
                 let optional = found
                     .entry((other.to_owned(), table.to_owned()))

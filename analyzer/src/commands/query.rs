@@ -8,6 +8,7 @@ use trueno_engine::closed_types;
 use trueno_engine::query::output::Format;
 use trueno_engine::query::{Database, collect_in_order, output, tables_of};
 use trueno_engine::run::Run;
+use trueno_engine::spans::is_computed;
 use trueno_host::category_table;
 use trueno_host::plan::Wish;
 use trueno_host::plugin::Registry;
@@ -75,7 +76,9 @@ fn publish(
     let plugins: BTreeSet<&String> = named.iter().map(|(plugin, _)| plugin).collect();
     let known = plugins.into_iter().filter(|id| registry.get(id).is_some());
     let only: Vec<String> = known.cloned().collect();
-    if only.is_empty() {
+    let is_of_engine =
+        |(plugin, table): &(String, String)| is_computed(&format!("{plugin}.{table}"));
+    if only.is_empty() && !named.iter().any(is_of_engine) {
         // The query itself says which table there is not.
         return Ok(());
     }
@@ -85,6 +88,9 @@ fn publish(
     };
     if let Err(why) = category_table::publish(&rules, database) {
         stderr.warn(&format!("names without a category have none: {why}"));
+    }
+    if only.is_empty() {
+        return Ok(());
     }
     let options = options::gather(None, &args.set)?;
     options::check(&options, &registry)?;

@@ -2,9 +2,10 @@
 
 use std::hash::Hash;
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::Result;
 
 use crate::hash::FastMap;
+use crate::source::Source;
 
 /// Numbered things: labels, groups.
 #[derive(Clone, Debug)]
@@ -107,7 +108,11 @@ impl Texts {
     ///
     /// # Errors
     /// The input lacks a column or has it in another type.
-    pub fn read_distinct(&mut self, run: &mut Run, input: &str) -> Result<FastMap<i64, u32>> {
+    pub fn read_distinct(
+        &mut self,
+        run: &mut impl Source,
+        input: &str,
+    ) -> Result<FastMap<i64, u32>> {
         let table = run.table(input)?;
         let (id, text) = (table.i64("id")?, table.text("text")?);
         let mut known = FastMap::default();

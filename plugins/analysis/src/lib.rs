@@ -7,6 +7,7 @@
 //! | [`start_order`] | the order of a lane, restored from the order of ends in one pass |
 //! | [`intervals`] | sets of times or addresses: union, intersection, difference, length |
 //! | [`quantiles`] | medians and percentiles, each by a named definition |
+//! | [`source`] | tables by name: of a plugin's run, or of a program |
 //! | [`window`] | the part of a run that a report is about |
 //! | [`id_index`] | a value for each of many ids |
 //! | [`interner`] | numbers for texts and labels |
@@ -29,6 +30,7 @@ pub mod lanes;
 pub mod name_pattern;
 pub mod quantiles;
 pub mod roofline;
+pub mod source;
 pub mod start_order;
 #[cfg(test)]
 mod start_order_tests;

@@ -3,7 +3,9 @@
 //! A part of a run is the table `report_window`, which plugins read like any other: the interface of
 //! plugins needs no field for it. The loader of lanes counts times from its start; tables add it again.
 
-use trueno_plugin::{Input, Result, Run};
+use trueno_plugin::{Input, Result};
+
+use crate::source::Source;
 
 /// From when (included) to when (not), on the run's timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ impl Window {
     ///
     /// # Errors
     /// The input lacks a column or has it in another type.
-    pub fn read(run: &mut Run) -> Result<Option<Self>> {
+    pub fn read(run: &mut impl Source) -> Result<Option<Self>> {
         let table = run.table(Self::INPUT.name())?;
         let (from_ns, until_ns) = (table.i64("from_ns")?, table.i64("until_ns")?);
         let mut ends = from_ns.iter().flatten().zip(until_ns.iter().flatten());

@@ -79,7 +79,7 @@ impl Table {
     }
 
     /// The table that an optional input reads as when it does not exist.
-    pub(crate) fn missing(name: impl Into<String>) -> Self {
+    pub fn missing(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             columns: Vec::new(),

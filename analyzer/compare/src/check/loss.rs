@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_engine::query::tables_of;
 use trueno_engine::run::Run;
+use trueno_engine::spans::is_computed;
+use trueno_format::schema;
 use trueno_host::REFERENCE;
 use trueno_host::plugin::Registry;
 use trueno_model::{Level, TableFacts};
@@ -89,6 +91,11 @@ impl Reached {
             match name.split_once('.') {
                 Some((plugin, _)) if registry.get(plugin).is_some() => {
                     self.plugin(plugin, registry)?
+                }
+                _ if is_computed(&name) => {
+                    let tables = schema::interval_tables();
+                    self.tables
+                        .extend(tables.map(|table| table.name.to_owned()));
                 }
                 _ => {
                     self.tables.insert(name);

@@ -54,6 +54,26 @@ impl Packed {
         }
     }
 
+    /// Packs values, where `None` stands for a row that holds none; `values` is memory to use again.
+    pub(crate) fn of_rows(rows: impl Iterator<Item = Option<u64>>, values: &mut Vec<u64>) -> Self {
+        values.clear();
+        let mut missing: Vec<usize> = Vec::new();
+        for (row, value) in rows.enumerate() {
+            if value.is_none() {
+                missing.push(row);
+            }
+            values.push(value.unwrap_or(0));
+        }
+        let valid = (!missing.is_empty()).then(|| {
+            let mut bits = vec![0xff; values.len().div_ceil(8)];
+            for row in missing {
+                bits[row / 8] &= !(1 << (row % 8));
+            }
+            bits
+        });
+        Self::pack(values, valid.as_deref())
+    }
+
     /// Packs values; what stands where a row holds none does not matter, and is changed.
     pub(crate) fn pack(values: &mut [u64], valid: Option<&[u8]>) -> Self {
         let rows = values.len();

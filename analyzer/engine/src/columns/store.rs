@@ -24,6 +24,11 @@ pub(crate) trait ReadColumns: Send + Sync {
     /// # Errors
     /// The files are not as they were, or hold what only the query engine reads.
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String>;
+
+    /// True if columns are not read but computed, all of them at once; the query engine cannot read them then.
+    fn is_computed(&self) -> bool {
+        false
+    }
 }
 
 /// A recorded table whose columns can be had without the query engine.
@@ -60,6 +65,11 @@ impl StoredTable {
         self.rows
     }
 
+    /// True if its rows are had from here only.
+    pub(crate) fn is_computed(&self) -> bool {
+        self.reader.is_computed()
+    }
+
     /// Number and type of a column.
     pub(crate) fn column(&self, name: &str) -> Option<(usize, Kind)> {
         let at = self.columns.iter().position(|(other, _)| other == name)?;
@@ -76,6 +86,10 @@ impl StoredTable {
         absent.retain(|column| !kept.contains_key(column));
         absent.sort_unstable();
         absent.dedup();
+        if !absent.is_empty() && self.is_computed() {
+            absent = (0..self.columns.len()).collect();
+            absent.retain(|column| !kept.contains_key(column));
+        }
         if !absent.is_empty() {
             let read = self.reader.read(&absent)?;
             let read = read.into_iter().map(Arc::from);

@@ -81,6 +81,18 @@ impl Named {
         Some(named)
     }
 
+    /// Every column.
+    pub(super) fn all(table: &StoredTable) -> Self {
+        let columns: BTreeSet<usize> = (0..table.columns().len()).collect();
+        let ids = columns.iter().copied();
+        let ids = ids.filter(|column| table.columns()[*column].1 == Kind::Text);
+        Self {
+            ids: ids.collect(),
+            texts: columns.clone(),
+            columns,
+        }
+    }
+
     /// The columns' numbers.
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
         self.columns.iter().copied()

@@ -24,9 +24,9 @@ use crate::panic_guard::guard_panic;
 pub struct Database {
     tables: Arc<BTreeMap<String, LazyFrame>>,
     /// Tables whose columns can be read without the engine.
-    stored: BTreeMap<String, Arc<StoredTable>>,
+    pub(super) stored: BTreeMap<String, Arc<StoredTable>>,
     /// While it lives, the engine numbers texts as it did before.
-    numbers: Option<Arc<CategoricalMapping>>,
+    pub(super) numbers: Option<Arc<CategoricalMapping>>,
     /// Tables of which lists of texts can be had cheaply.
     numbered: BTreeMap<String, Arc<Numbered>>,
     /// Queries that were looked at before, as long as the tables whose columns can be read stay the same.
@@ -61,6 +61,14 @@ impl Database {
         if self.stored.remove(name).is_some() {
             self.known = Arc::default();
         }
+        self.renew_timeline(name);
+    }
+
+    /// Publishes a table no longer.
+    pub(super) fn forget(&mut self, name: &str) {
+        Arc::make_mut(&mut self.tables).remove(name);
+        self.stored.remove(name);
+        self.known = Arc::default();
     }
 
     /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
@@ -174,8 +182,9 @@ impl Database {
     }
 
     pub(super) fn planned_by_engine(&self, sql: &str) -> Result<Planned, QueryError> {
-        let frame = roomy(sql, || self.plan(sql))?;
-        let from_columns = !self.named_columns(sql, MIN_ROWS).is_empty();
+        let frame = roomy(sql, || self.planned_columns(sql))?;
+        let from_columns = self.computed_tables(sql).next().is_some()
+            || !self.named_columns(sql, MIN_ROWS).is_empty();
         Ok(Planned::by_engine(
             sql,
             frame,
@@ -198,7 +207,8 @@ impl Database {
         let form = (|| {
             rewrite::check(sql).ok()?;
             let numbers = self.numbers.as_ref()?;
-            direct::query(sql, &|name| self.stored.get(name).cloned(), numbers)
+            let sql = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
+            direct::query(&sql, &|name| self.stored.get(name).cloned(), numbers)
         })();
         self.known().entry(sql.to_owned()).or_default().form = Some(form.clone());
         form
@@ -208,7 +218,7 @@ impl Database {
     fn groups(&self, sql: &str) -> Option<DataFrame> {
         let direct = self.direct(sql)?;
         (direct.is_grouped() && direct.table().rows() >= MIN_ROWS).then_some(())?;
-        let schema = self.plan(sql).ok()?.collect_schema().ok()?;
+        let schema = self.planned_columns(sql).ok()?.collect_schema().ok()?;
         let found = self.frame(sql).ok()?;
         let columns = found.columns().iter().zip(schema.iter_values());
         let columns = columns.map(|(column, dtype)| column.cast(dtype));
@@ -219,6 +229,41 @@ impl Database {
     pub(super) fn frame(&self, sql: &str) -> Result<DataFrame, QueryError> {
         let frame = self.planned(sql)?.rows()?.into_frame();
         frame.map_err(|error| QueryError::Failed(first_line(&error)))
+    }
+
+    /// Plans a query for its columns: what has to be computed has no rows.
+    fn planned_columns(&self, sql: &str) -> Result<LazyFrame, QueryError> {
+        let computed = self.computed_tables(sql);
+        let computed =
+            computed.filter_map(|(name, _)| Some((name, self.tables.get(name)?.clone())));
+        self.plan_over(sql, &computed.collect())
+    }
+
+    /// Computed tables whose names stand in a query.
+    fn computed_tables(&self, sql: &str) -> impl Iterator<Item = (&str, &StoredTable)> {
+        let tokens = tokens::tokens(sql);
+        let computed = self.stored.iter().filter(|(_, table)| table.is_computed());
+        let computed = computed.map(|(name, table)| (name.as_str(), &**table));
+        computed.filter(move |(name, _)| is_named(&tokens, name))
+    }
+
+    /// The rows of computed tables, but for those that others stand in the place of.
+    fn computed_frames(
+        &self,
+        sql: &str,
+        instead: &BTreeMap<&str, LazyFrame>,
+    ) -> Result<BTreeMap<&str, LazyFrame>, QueryError> {
+        let computed = self.computed_tables(sql);
+        let computed = computed.filter(|(name, _)| !instead.contains_key(name));
+        let frame = |(name, table)| {
+            let named = Named::of(&tokens::tokens(sql), table);
+            let frame = named.unwrap_or_else(|| Named::all(table)).frame(table);
+            match frame {
+                Ok(frame) => Ok((name, frame)),
+                Err(error) => Err(QueryError::Failed(first_line(&error))),
+            }
+        };
+        computed.map(frame).collect()
     }
 
     /// Plans a query; the plan's columns are resolved.
@@ -236,11 +281,14 @@ impl Database {
         let quoted = rewrite::quote_dotted(&rewrite::with_fractions(sql), |name| {
             self.tables.contains_key(name)
         });
+        let computed = self.computed_frames(sql, instead)?;
         let planned = guard_panic(|| {
             // One context a query: the engine keeps names of subqueries in it.
             let mut context = SQLContext::new();
             for (name, table) in self.tables.iter() {
-                let table = instead.get(name.as_str()).unwrap_or(table);
+                let name = name.as_str();
+                let made = instead.get(name).or(computed.get(name));
+                let table = made.unwrap_or(table);
                 context.register(name, table.clone());
             }
             let mut frame = context.execute(&quoted)?;
@@ -291,12 +339,10 @@ impl Database {
     /// the columns that the query may read.
     fn named_columns(&self, sql: &str, min_rows: u64) -> Vec<(&str, &StoredTable, Named)> {
         let tokens = tokens::tokens(sql);
-        let is_named = |name: &str| {
-            let names = tokens.iter().filter_map(|token| token.name.as_deref());
-            names.into_iter().any(|token| token == name)
-        };
         let tables = self.stored.iter();
-        let tables = tables.filter(|(name, table)| table.rows() >= min_rows && is_named(name));
+        let tables = tables.filter(|(name, table)| {
+            (table.rows() >= min_rows || table.is_computed()) && is_named(&tokens, name)
+        });
         tables
             .filter_map(|(name, table)| Some((name.as_str(), &**table, Named::of(&tokens, table)?)))
             .collect()
@@ -402,6 +448,18 @@ impl Database {
     }
 }
 
+/// True if the name of a table, which may be `plugin.table`, stands in a query.
+fn is_named(tokens: &[tokens::Token], table: &str) -> bool {
+    let has = |name: &str| {
+        let mut names = tokens.iter().filter_map(|token| token.name.as_deref());
+        names.any(|token| token == name)
+    };
+    has(table)
+        || table
+            .split_once('.')
+            .is_some_and(|(plugin, table)| has(plugin) && has(table))
+}
+
 impl empty_join::Tables for Database {
     fn table(&self, name: &str) -> Option<Arc<StoredTable>> {
         self.stored.get(name).cloned()
@@ -459,8 +517,8 @@ pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, Que
 }
 
 fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    let mut frame = database.plan(sql)?;
-    let columns = frame
+    let columns = database
+        .planned_columns(sql)?
         .collect_schema()
         .map_err(|error| QueryError::Failed(first_line(&error)))?
         .len();
@@ -471,7 +529,7 @@ fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     match ordered.map(|sql| database.plan(&sql)) {
         Some(Ok(ordered)) => run(ordered, sql),
         // Columns without an order, such as lists.
-        Some(Err(_)) | None => run(frame, sql),
+        Some(Err(_)) | None => run(database.plan(sql)?, sql),
     }
 }
 

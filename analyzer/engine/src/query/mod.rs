@@ -9,6 +9,7 @@ mod error;
 pub mod output;
 mod planned;
 mod rewrite;
+mod timeline_tables;
 mod tokens;
 
 pub use database::{Database, collect, collect_from_columns, collect_in_order, tables_of};

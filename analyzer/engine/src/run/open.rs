@@ -352,6 +352,7 @@ impl Run {
         for (name, frame) in own {
             database.register(name, frame.map_err(|error| plan_error(name, &error))?);
         }
+        database.register_timeline();
         Ok(database)
     }
 

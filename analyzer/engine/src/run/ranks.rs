@@ -151,6 +151,7 @@ impl Ranks {
         for (name, frame) in own {
             database.register(name, frame.map_err(|error| failed(name, error))?);
         }
+        database.register_timeline();
         Ok(database)
     }
 }

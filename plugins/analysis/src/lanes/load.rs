@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_plugin::Result;
 use trueno_plugin::rank::of_key;
-use trueno_plugin::{Result, Run};
 
 use super::categories::{INHERITED, OUTSIDE, RESERVED, WAITING};
 use super::elements::ElementsCache;
@@ -14,6 +14,7 @@ use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Sp
 use crate::hash::FastMap;
 use crate::id_index::IdIndex;
 use crate::interner::Texts;
+use crate::source::Source;
 use crate::start_order::sort_by_start;
 use crate::window::Window;
 
@@ -79,7 +80,7 @@ impl Default for Lanes {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn load(run: &mut Run) -> Result<Lanes> {
+pub fn load(run: &mut impl Source) -> Result<Lanes> {
     let mut loader = Loader {
         rules: Rules::read(run)?,
         window: Window::read(run)?,
@@ -90,15 +91,15 @@ pub fn load(run: &mut Run) -> Result<Lanes> {
         (loader.out.origin_ns, loader.out.is_part) = (window.from_ns, true);
     }
     let bricks = loader.bricks(run)?;
-    for source in &WORK {
-        loader.work(run, source, &bricks)?;
+    for table in &WORK {
+        loader.work(run, table, &bricks)?;
     }
     drop(bricks);
     loader.finish(run)
 }
 
 /// Columns of the tables other than bricks.
-struct Source {
+struct WorkTable {
     input: &'static str,
     texts: &'static str,
     name_id: &'static str,
@@ -106,36 +107,36 @@ struct Source {
     class: Class,
 }
 
-const WORK: [Source; 5] = [
-    Source {
+const WORK: [WorkTable; 5] = [
+    WorkTable {
         input: "kernels",
         texts: "kernel_names",
         name_id: "name_id",
         kind: "kernel",
         class: Class::Kernel,
     },
-    Source {
+    WorkTable {
         input: "tiles",
         texts: "tile_levels",
         name_id: "level_id",
         kind: "tile",
         class: Class::Tile,
     },
-    Source {
+    WorkTable {
         input: "syncs",
         texts: "sync_kinds",
         name_id: "kind_id",
         kind: "sync",
         class: Class::Wait,
     },
-    Source {
+    WorkTable {
         input: "calls",
         texts: "call_names",
         name_id: "name_id",
         kind: "call",
         class: Class::Call,
     },
-    Source {
+    WorkTable {
         input: "transfers",
         texts: "transfer_directions",
         name_id: "direction_id",
@@ -157,7 +158,7 @@ struct Loader {
 
 impl Loader {
     /// Books the bricks, and gives the category of each by its id.
-    fn bricks(&mut self, run: &mut Run) -> Result<IdIndex<u32>> {
+    fn bricks(&mut self, run: &mut impl Source) -> Result<IdIndex<u32>> {
         let kinds = self.out.texts.read_distinct(run, "brick_kinds")?;
         let names = self.out.texts.read_distinct(run, "brick_names")?;
         let categories = self.out.texts.read_distinct(run, "brick_categories")?;
@@ -217,22 +218,27 @@ impl Loader {
     }
 
     /// Books the rows of another table; a link that names no row of bricks leaves it to nesting.
-    fn work(&mut self, run: &mut Run, source: &Source, bricks: &IdIndex<u32>) -> Result<()> {
-        let names = self.out.texts.read_distinct(run, source.texts)?;
-        let kind = self.out.texts.number(source.kind);
+    fn work(
+        &mut self,
+        run: &mut impl Source,
+        table: &WorkTable,
+        bricks: &IdIndex<u32>,
+    ) -> Result<()> {
+        let names = self.out.texts.read_distinct(run, table.texts)?;
+        let kind = self.out.texts.number(table.kind);
         let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
         let mut lane = Filler::default();
-        let mut batches = run.batches(source.input)?;
+        let mut batches = run.batches(table.input)?;
         while let Some(batch) = batches.next_batch()? {
             let rows = Rows::read(&batch)?;
-            let name_id = batch.i64(source.name_id)?;
+            let name_id = batch.i64(table.name_id)?;
             let brick = batch.has("brick").then(|| batch.u64("brick")).transpose()?;
             let valid = batch
                 .has("valid")
                 .then(|| batch.bool("valid"))
                 .transpose()?;
             for row in 0..batch.rows() {
-                let around = match (source.class, brick) {
+                let around = match (table.class, brick) {
                     (Class::Wait, _) => WAITING,
                     (_, None) => INHERITED,
                     (_, Some(brick)) => {
@@ -244,16 +250,16 @@ impl Loader {
                 let label = match labels.get(&found) {
                     Some(&label) => label,
                     None => {
-                        let name = self.known(&names, found.0, source.texts)?;
+                        let name = self.known(&names, found.0, table.texts)?;
                         let category = match around {
                             INHERITED => INHERITED,
                             _ => {
                                 let texts = &mut self.out.texts;
-                                self.rules.work_category(source.class, name, around, texts)
+                                self.rules.work_category(table.class, name, around, texts)
                             }
                         };
                         let label = Label {
-                            class: source.class,
+                            class: table.class,
                             kind,
                             name,
                             category,
@@ -266,7 +272,7 @@ impl Loader {
                 let device = rows.device.and_then(|column| column.get(row));
                 let thread = rows.thread.get(row);
                 let key = match device {
-                    Some(device) if source.class != Class::Wait || thread.is_none() => {
+                    Some(device) if table.class != Class::Wait || thread.is_none() => {
                         LaneKey::Stream(device, rows.stream.and_then(|column| column.get(row)))
                     }
                     _ => self.thread(&rows, row),
@@ -340,7 +346,7 @@ impl Loader {
         });
     }
 
-    fn finish(mut self, run: &mut Run) -> Result<Lanes> {
+    fn finish(mut self, run: &mut impl Source) -> Result<Lanes> {
         let threads = run.table("threads")?;
         let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
         let mut thread_names: BTreeMap<i64, String> = BTreeMap::new();

@@ -2,7 +2,8 @@
 //! that ran on it, in the order of their starts.
 //!
 //! [`load`] reads the published tables into [`Lanes`]; a plugin lists [`INPUTS`] as its inputs, or among
-//! them. [`sweep`](crate::sweep) tells, for every instant of a lane, which interval was running:
+//! them. [`Nesting`] tells what lies around each interval, and [`sweep`](crate::sweep), for every instant of
+//! a lane, which interval was running:
 //!
 //! ```text
 //! lane    ├────── layer ──────┤   ├─ layer ─┤
@@ -70,6 +71,7 @@ mod elements;
 mod inherit;
 mod inputs;
 mod load;
+mod nesting;
 mod rows;
 mod rules;
 mod span;
@@ -77,5 +79,6 @@ mod span;
 pub use categories::{INHERITED, OUTSIDE, UNCATEGORISED, WAITING};
 pub use inputs::{CATEGORY_RULES, INPUTS};
 pub use load::{Lanes, LeftOut, load};
+pub use nesting::{NO_INTERVAL, Nesting};
 pub use rules::category_rules;
 pub use span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Span};

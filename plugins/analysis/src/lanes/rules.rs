@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::Result;
 
 use super::categories::{INHERITED, OUTSIDE, UNCATEGORISED, WAITING};
 use super::inputs::CATEGORY_RULES;
 use super::span::Class;
 use crate::interner::Texts;
+use crate::source::Source;
 
 /// Set in a category that a rule gave, until the lanes are sorted: what lies in
 /// such a row prefers a rule on its own name, but keeps a category that was recorded.
@@ -27,7 +28,7 @@ pub(super) fn is_ruled(category: u32) -> bool {
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
-pub fn category_rules(run: &mut Run) -> Result<BTreeMap<String, String>> {
+pub fn category_rules(run: &mut impl Source) -> Result<BTreeMap<String, String>> {
     let table = run.table(CATEGORY_RULES.name())?;
     let (names, categories) = (table.text("name")?, table.text("category")?);
     let both = names.iter().zip(categories.iter());
@@ -43,7 +44,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    pub fn read(run: &mut Run) -> Result<Self> {
+    pub fn read(run: &mut impl Source) -> Result<Self> {
         let by_name = category_rules(run)?;
         Ok(Self { by_name })
     }

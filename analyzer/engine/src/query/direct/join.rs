@@ -82,37 +82,18 @@ impl ReadColumns for Join {
                     true => column.clone(),
                     false => {
                         let of_pairs = pairs.iter().map(|(row, _)| column.get(*row as usize));
-                        packed(of_pairs, &mut values)
+                        Packed::of_rows(of_pairs, &mut values)
                     }
                 });
             }
             for (to, column) in of_second.iter_mut().zip(second) {
                 let of_pairs = pairs.iter();
                 let of_pairs = of_pairs.map(|(_, at)| column[at.batch()].get(at.row()));
-                to.push(packed(of_pairs, &mut values));
+                to.push(Packed::of_rows(of_pairs, &mut values));
             }
         }
         Ok(read)
     }
-}
-
-fn packed(rows: impl Iterator<Item = Option<u64>>, values: &mut Vec<u64>) -> Packed {
-    values.clear();
-    let mut missing: Vec<usize> = Vec::new();
-    for (row, value) in rows.enumerate() {
-        if value.is_none() {
-            missing.push(row);
-        }
-        values.push(value.unwrap_or(0));
-    }
-    let valid = (!missing.is_empty()).then(|| {
-        let mut bits = vec![0xff; values.len().div_ceil(8)];
-        for row in missing {
-            bits[row / 8] &= !(1 << (row % 8));
-        }
-        bits
-    });
-    Packed::pack(values, valid.as_deref())
 }
 
 /// Place of a row: its batch, and its place there.

@@ -1,0 +1,122 @@
+//! The tables of intervals in the order of time, computed when a query asks for them.
+
+use std::sync::{Arc, OnceLock};
+
+use polars::prelude::{CategoricalMapping, DataFrame, DataType, Field, IntoLazy, Schema};
+use trueno_format::schema;
+
+use super::{Database, QueryError};
+use crate::catalog::ID_SUFFIX;
+use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
+use crate::spans::{self, LANES, SPANS};
+
+/// Published tables that lanes depend on, and that a run itself has not.
+const ADDED: [&str; 2] = ["category_rules", "report_window"];
+
+impl Database {
+    /// Publishes the tables of intervals in the order of time, over the tables that are there now.
+    pub(crate) fn register_timeline(&mut self) {
+        let Some(numbers) = self.numbers.clone() else {
+            return;
+        };
+        self.forget(SPANS);
+        self.forget(LANES);
+        let tables = schema::interval_tables().filter_map(|table| self.stored.get(table.name));
+        let rows = tables.map(|table| table.rows()).sum();
+        let base = Arc::new(Timeline {
+            database: self.clone(),
+            numbers,
+            lanes: OnceLock::new(),
+        });
+        for (name, columns) in [
+            (SPANS, spans::span_columns()),
+            (LANES, spans::lane_columns()),
+        ] {
+            self.register_lazy(name, frame_without_rows(&columns).lazy());
+            let reader = Reader {
+                timeline: Arc::clone(&base),
+                is_of_lanes: name == LANES,
+            };
+            // No more rows than this, and no fewer than one as far as is known.
+            let rows = std::cmp::max(rows, 1);
+            self.register_columns(name, StoredTable::new(columns, rows, Box::new(reader)));
+        }
+    }
+
+    /// Computes the tables anew when one that they depend on was published.
+    pub(super) fn renew_timeline(&mut self, published: &str) {
+        if ADDED.contains(&published) && self.stored.contains_key(SPANS) {
+            self.register_timeline();
+        }
+    }
+}
+
+/// The published columns, with companions of texts.
+fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
+    let dtype = |kind: Kind| match kind {
+        Kind::I64 => DataType::Int64,
+        Kind::U64 => DataType::UInt64,
+        Kind::U32 => DataType::UInt32,
+        Kind::F64 => DataType::Float64,
+        Kind::Bool => DataType::Boolean,
+        Kind::Text => DataType::String,
+    };
+    let fields = columns.iter();
+    let fields = fields.map(|(name, kind)| Field::new(name.as_str().into(), dtype(*kind)));
+    let texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
+    let numbers = texts.map(|(name, _)| {
+        let name = format!("{name}{ID_SUFFIX}");
+        Field::new(name.as_str().into(), DataType::Int64)
+    });
+    let schema: Schema = fields.chain(numbers).collect();
+    DataFrame::empty_with_schema(&schema)
+}
+
+/// The tables that both are computed from.
+struct Timeline {
+    database: Database,
+    numbers: Arc<CategoricalMapping>,
+    /// Columns of the lanes, which are few.
+    lanes: OnceLock<Vec<Vec<Packed>>>,
+}
+
+impl Timeline {
+    fn compute(&self) -> Result<Vec<Vec<Packed>>, String> {
+        let ask = |sql: &str| match self.database.planned(sql) {
+            Ok(planned) => Ok(Some(planned.rows().map_err(|error| error.to_string())?)),
+            Err(QueryError::UnknownTable { .. }) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        };
+        let made = spans::tables(&ask, &self.numbers)?;
+        self.lanes.get_or_init(|| made.lanes);
+        Ok(made.spans)
+    }
+}
+
+struct Reader {
+    timeline: Arc<Timeline>,
+    is_of_lanes: bool,
+}
+
+impl ReadColumns for Reader {
+    fn is_computed(&self) -> bool {
+        true
+    }
+
+    fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+        let lanes = &self.timeline.lanes;
+        let spans = match self.is_of_lanes && lanes.get().is_some() {
+            true => Vec::new(),
+            false => self.timeline.compute()?,
+        };
+        let mut made = match self.is_of_lanes {
+            true => lanes.get().cloned().unwrap_or_default(),
+            false => spans,
+        };
+        let taken = columns.iter().map(|column| {
+            let column = made.get_mut(*column).map(std::mem::take);
+            column.ok_or_else(|| "there is no such column".to_owned())
+        });
+        taken.collect()
+    }
+}

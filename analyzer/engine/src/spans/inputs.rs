@@ -1,0 +1,56 @@
+//! Tables of a run as inputs of an analysis in this process.
+
+use trueno_analysis::lanes::INPUTS;
+use trueno_analysis::source::Source;
+use trueno_plugin::arrow::{ArrowArrayStream, read_stream};
+use trueno_plugin::{Batches, Error, Result, Table};
+
+use crate::closed_types::ClosedRows;
+
+/// The rows of a query; `None`: a table of it is not there.
+pub(crate) type Ask<'a> = &'a dyn Fn(&str) -> std::result::Result<Option<ClosedRows>, String>;
+
+/// The inputs of lanes.
+pub(super) struct Inputs<'a> {
+    pub(super) ask: Ask<'a>,
+}
+
+impl Inputs<'_> {
+    /// The rows of a query.
+    pub(super) fn rows(&self, name: &str, sql: &str) -> Result<Option<ArrowArrayStream>> {
+        let rows = (self.ask)(sql);
+        let rows = rows.map_err(|why| Error::bad_input(format!("input {name}: {why}")))?;
+        Ok(rows.map(ClosedRows::into_stream))
+    }
+
+    /// The rows of an input; `None`: it is optional, and not there.
+    fn input(&self, name: &str) -> Result<Option<ArrowArrayStream>> {
+        let input = INPUTS.iter().find(|input| input.name() == name);
+        let input = input.ok_or_else(|| Error::failed(format!("there is no input {name}")))?;
+        match self.rows(name, input.query())? {
+            None if !input.is_optional() => Err(missing(name)),
+            rows => Ok(rows),
+        }
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::bad_input(format!("input {name}: a table of it is not there"))
+}
+
+impl Source for Inputs<'_> {
+    fn table(&mut self, input: &str) -> Result<Table> {
+        match self.input(input)? {
+            // SAFETY: the stream is the engine's own, which obeys the interface; it is moved out.
+            Some(mut stream) => unsafe { read_stream(&mut stream) },
+            None => Ok(Table::missing(input)),
+        }
+    }
+
+    fn batches(&mut self, input: &str) -> Result<Batches> {
+        let stream = self.input(input)?;
+        let mut stream = stream.ok_or_else(|| missing(input))?;
+        // SAFETY: as in `table`.
+        unsafe { Batches::of_stream(&mut stream) }
+    }
+}

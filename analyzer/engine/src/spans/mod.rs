@@ -1,0 +1,20 @@
+//! Intervals in the order of time, with what lies around each: tables that are computed, not recorded.
+//!
+//! [`SPANS`] has a row for each interval of each lane, and [`LANES`] one for each lane. Lanes, nesting and categories
+//! are those of [`trueno_analysis::lanes`], which plugins read them with too. Nothing is computed before a query asks
+//! for it.
+
+mod inputs;
+mod tables;
+
+pub(crate) use tables::{lane_columns, span_columns, tables};
+
+/// Table of intervals.
+pub const SPANS: &str = "timeline.spans";
+/// Table of lanes.
+pub const LANES: &str = "timeline.lanes";
+
+/// True of the name of a table that is computed from the tables with intervals.
+pub fn is_computed(table: &str) -> bool {
+    matches!(table, SPANS | LANES)
+}

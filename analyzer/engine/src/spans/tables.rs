@@ -1,0 +1,218 @@
+//! Columns of the computed tables.
+
+use polars::prelude::CategoricalMapping;
+use trueno_analysis::id_index::{IdIndex, Vacant};
+use trueno_analysis::lanes::{Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load};
+use trueno_plugin::Batches;
+
+use super::inputs::{Ask, Inputs};
+use crate::columns::{Kind, Packed};
+
+/// Rows of a batch at most: times of neighbours are near each other, and take few bytes.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// Tables with rows that may name the brick they belong to.
+const LINKED: [&str; 3] = ["kernels", "calls", "transfers"];
+
+/// Id of a brick.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct BrickId(u64);
+
+impl Vacant for BrickId {
+    const VACANT: Self = Self(u64::MAX);
+}
+
+/// Columns of the table of intervals.
+pub(crate) fn span_columns() -> Vec<(String, Kind)> {
+    named(&[
+        ("id", Kind::U64),
+        ("lane", Kind::Text),
+        ("lane_kind", Kind::Text),
+        ("start_ns", Kind::I64),
+        ("dur_ns", Kind::I64),
+        ("self_ns", Kind::I64),
+        ("parent", Kind::U64),
+        ("depth", Kind::U32),
+        ("kind", Kind::Text),
+        ("name", Kind::Text),
+        ("category", Kind::Text),
+        ("brick", Kind::U64),
+        ("elements", Kind::U64),
+    ])
+}
+
+/// Columns of the table of lanes.
+pub(crate) fn lane_columns() -> Vec<(String, Kind)> {
+    named(&[
+        ("lane", Kind::Text),
+        ("lane_kind", Kind::Text),
+        ("thread", Kind::I64),
+        ("device", Kind::I64),
+        ("stream", Kind::I64),
+        ("spans", Kind::U64),
+        ("busy_ns", Kind::I64),
+        ("first_ns", Kind::I64),
+        ("last_ns", Kind::I64),
+    ])
+}
+
+fn named(columns: &[(&str, Kind)]) -> Vec<(String, Kind)> {
+    let columns = columns.iter();
+    columns
+        .map(|(name, kind)| ((*name).to_owned(), *kind))
+        .collect()
+}
+
+/// The computed tables, column by column, each batch by batch.
+pub(crate) struct Tables {
+    pub(crate) spans: Vec<Vec<Packed>>,
+    pub(crate) lanes: Vec<Vec<Packed>>,
+}
+
+/// Computes both tables.
+///
+/// # Errors
+/// A table of the run cannot be read; the message names it.
+pub(crate) fn tables(ask: Ask<'_>, numbers: &CategoricalMapping) -> Result<Tables, String> {
+    let mut inputs = Inputs { ask };
+    let lanes = load(&mut inputs).map_err(|error| error.to_string())?;
+    let bricks = links(&inputs).map_err(|error| error.to_string())?;
+    let number = |text: &str| {
+        let number = numbers.insert_cat(text);
+        number.map_err(|error| error.to_string())
+    };
+    let texts = lanes.texts.all().iter().map(|text| number(text));
+    let texts = texts.collect::<Result<Vec<u32>, String>>()?;
+    made(lanes, &texts, &bricks, &number)
+}
+
+/// The bricks that rows name, by the rows' ids.
+fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
+    let mut bricks = IdIndex::default();
+    for table in LINKED {
+        let sql = format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL");
+        let Some(mut stream) = inputs.rows(table, &sql)? else {
+            continue;
+        };
+        // SAFETY: the stream is the engine's own, which obeys the interface; it is moved out.
+        let mut batches = unsafe { Batches::of_stream(&mut stream) }?;
+        while let Some(batch) = batches.next_batch()? {
+            let (ids, of) = (batch.u64("id")?, batch.u64("brick")?);
+            for (id, brick) in ids.iter().zip(of.iter()) {
+                if let (Some(id), Some(brick)) = (id, brick) {
+                    bricks.insert_first(id, BrickId(brick));
+                }
+            }
+        }
+    }
+    Ok(bricks)
+}
+
+fn made(
+    mut run: Lanes,
+    texts: &[u32],
+    links: &IdIndex<BrickId>,
+    number: &impl Fn(&str) -> Result<u32, String>,
+) -> Result<Tables, String> {
+    let mut spans = Columns::new(span_columns().len());
+    let mut lanes = Columns::new(lane_columns().len());
+    let text = |number: u32| Some(u64::from(texts[number as usize]));
+    for lane in std::mem::take(&mut run.lanes) {
+        let name = Some(u64::from(number(&lane.name)?));
+        let kind = Some(u64::from(number(lane.kind.name())?));
+        let is_brick = |label| run.labels.get(label).class.is_brick();
+        let nesting = Nesting::new(&lane.spans, is_brick, (0, run.wall_ns));
+        let id_of = |index: u32| (index != NO_INTERVAL).then(|| lane.spans[index as usize].id);
+        for from in (0..lane.spans.len()).step_by(BATCH_ROWS) {
+            let rows = from..lane.spans.len().min(from + BATCH_ROWS);
+            let label = |span: &Span| run.labels.get(span.label);
+            let of = &lane.spans[rows.clone()];
+            let at = || rows.clone().zip(of);
+            spans.push(of.iter().map(|span| Some(span.id)));
+            spans.push(of.iter().map(|_| name));
+            spans.push(of.iter().map(|_| kind));
+            spans.push(of.iter().map(|span| bits(span.start_ns + run.origin_ns)));
+            spans.push(of.iter().map(|span| bits(span.dur_ns())));
+            spans.push(at().map(|(row, _)| bits(nesting.self_ns[row])));
+            spans.push(at().map(|(row, _)| id_of(nesting.parents[row])));
+            spans.push(at().map(|(row, _)| Some(u64::from(nesting.depths[row]))));
+            spans.push(of.iter().map(|span| text(label(span).kind)));
+            spans.push(of.iter().map(|span| text(label(span).name)));
+            spans.push(of.iter().map(|span| text(label(span).category)));
+            spans.push(at().map(|(row, span)| {
+                let link = links.get(span.id).map(|brick| brick.0);
+                link.or_else(|| id_of(nesting.bricks[row]))
+            }));
+            spans.push(of.iter().map(|span| match span.elements {
+                NO_ELEMENTS => None,
+                at => Some(run.elements[at as usize]),
+            }));
+        }
+        let busy_ns = nesting.self_ns.iter().sum();
+        lane_row(&mut lanes, &lane, (name, kind), run.origin_ns, busy_ns);
+    }
+    Ok(Tables {
+        spans: spans.columns,
+        lanes: lanes.columns,
+    })
+}
+
+fn lane_row(
+    to: &mut Columns,
+    lane: &Lane,
+    (name, kind): (Option<u64>, Option<u64>),
+    origin_ns: i64,
+    busy_ns: i64,
+) {
+    let (thread, device, stream) = match lane.key {
+        LaneKey::Thread(thread) => (thread, None, None),
+        LaneKey::ThreadOfRank(_) => (None, None, None),
+        LaneKey::Stream(device, stream) => (None, Some(device), stream),
+    };
+    let life = lane.life.map(|(first_ns, last_ns)| {
+        let counted = |ns: i64| ns.saturating_add(origin_ns);
+        (counted(first_ns), counted(last_ns))
+    });
+    let values = [
+        name,
+        kind,
+        thread.and_then(bits),
+        device.and_then(bits),
+        stream.and_then(bits),
+        Some(lane.spans.len() as u64),
+        bits(busy_ns),
+        life.and_then(|(first_ns, _)| bits(first_ns)),
+        life.and_then(|(_, last_ns)| bits(last_ns)),
+    ];
+    for value in values {
+        to.push([value].into_iter());
+    }
+}
+
+fn bits(value: i64) -> Option<u64> {
+    Some(value.cast_unsigned())
+}
+
+/// Columns that get a batch one after the other.
+struct Columns {
+    columns: Vec<Vec<Packed>>,
+    next: usize,
+    values: Vec<u64>,
+}
+
+impl Columns {
+    fn new(count: usize) -> Self {
+        Self {
+            columns: vec![Vec::new(); count],
+            next: 0,
+            values: Vec::new(),
+        }
+    }
+
+    /// Adds a batch to the column whose turn it is.
+    fn push(&mut self, rows: impl Iterator<Item = Option<u64>>) {
+        let packed = Packed::of_rows(rows, &mut self.values);
+        self.columns[self.next].push(packed);
+        self.next = (self.next + 1) % self.columns.len();
+    }
+}

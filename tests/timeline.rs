@@ -1,0 +1,203 @@
+//! The computed tables `timeline.spans` and `timeline.lanes`, as a user queries them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use trueno_engine::query::{Database, Planned, collect_from_columns, collect_in_order, output};
+use trueno_engine::run::Run;
+
+use crate::harness::{Dir, standard_plugins};
+
+fn dataset(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../datasets")
+        .join(name)
+}
+
+/// Rows of a query with the standard plugins, as objects.
+fn query(dir: &Dir, run: &Path, sql: &str) -> Vec<Value> {
+    let plugins = standard_plugins(dir);
+    let (run, plugins) = (run.to_str().unwrap(), plugins.to_str().unwrap());
+    let args = ["query", run, sql, "--format", "json"];
+    let plugins = ["--no-default-plugins", "--plugin-dir", plugins];
+    let rows = dir.command(&[&args[..], &plugins].concat());
+    rows.exits(0).json().as_array().unwrap().clone()
+}
+
+fn int(row: &Value, column: &str) -> i64 {
+    row[column].as_i64().unwrap()
+}
+
+/// An interval of the recorded tables.
+struct Interval {
+    id: i64,
+    start_ns: i64,
+    end_ns: i64,
+    is_brick: bool,
+}
+
+/// The intervals of each thread, straight from the recorded tables; the run has no device.
+fn recorded(dir: &Dir, run: &Path) -> BTreeMap<i64, Vec<Interval>> {
+    let mut threads: BTreeMap<i64, Vec<Interval>> = BTreeMap::new();
+    for (table, condition) in [
+        ("bricks", "timing <> 'bound'"),
+        ("kernels", "valid AND timing <> 'bound'"),
+        ("tiles", "TRUE"),
+        ("syncs", "TRUE"),
+    ] {
+        let sql = format!("SELECT id, thread, start_ns, dur_ns FROM {table} WHERE {condition}");
+        for row in query(dir, run, &sql) {
+            threads
+                .entry(int(&row, "thread"))
+                .or_default()
+                .push(Interval {
+                    id: int(&row, "id"),
+                    start_ns: int(&row, "start_ns"),
+                    end_ns: int(&row, "start_ns") + int(&row, "dur_ns"),
+                    is_brick: table == "bricks",
+                });
+        }
+    }
+    threads
+}
+
+#[test]
+fn every_row_has_what_lies_around_it_and_what_it_took_itself() {
+    let (dir, run) = (Dir::new(), dataset("tiny/test.run"));
+    let spans = query(&dir, &run, "SELECT * FROM timeline.spans");
+    let spans: BTreeMap<i64, &Value> = spans.iter().map(|row| (int(row, "id"), row)).collect();
+    let threads = recorded(&dir, &run);
+    assert_eq!(spans.len(), threads.values().map(Vec::len).sum::<usize>());
+    for lane in threads.values() {
+        // The latest started; of equals the shorter; then the higher id.
+        let key = |of: &Interval| (of.start_ns, -of.end_ns, of.id);
+        let innermost = |at_ns: i64, before: &dyn Fn(&Interval) -> bool| {
+            let open = lane
+                .iter()
+                .filter(|of| of.start_ns <= at_ns && at_ns < of.end_ns);
+            open.filter(|of| before(of)).max_by_key(|of| key(of))
+        };
+        let parent = |of: &Interval| innermost(of.start_ns, &|other| key(other) < key(of));
+        // Between two neighbouring ends of intervals nothing changes.
+        let mut ends: Vec<i64> = lane
+            .iter()
+            .flat_map(|of| [of.start_ns, of.end_ns])
+            .collect();
+        ends.sort_unstable();
+        let mut self_ns: BTreeMap<i64, i64> = BTreeMap::new();
+        for pair in ends.windows(2) {
+            if let Some(ran) = innermost(pair[0], &|_| true) {
+                *self_ns.entry(ran.id).or_default() += pair[1] - pair[0];
+            }
+        }
+        for of in lane {
+            let row = spans[&of.id];
+            let around = || std::iter::successors(Some(of), |of| parent(of));
+            let id = |of: Option<&Interval>| of.map_or(Value::Null, |of| of.id.into());
+            assert_eq!(row["parent"], id(parent(of)), "{row}");
+            assert_eq!(row["brick"], id(around().find(|of| of.is_brick)), "{row}");
+            assert_eq!(int(row, "depth"), around().count() as i64 - 1, "{row}");
+            assert_eq!(
+                int(row, "self_ns"),
+                self_ns.get(&of.id).copied().unwrap_or(0),
+                "{row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn self_times_are_those_of_the_report_by_category_and_by_lane() {
+    let dir = Dir::new();
+    for run in ["tiny/test.run", "decode/simd.run", "roofline/avx2.run"] {
+        let run = dataset(run);
+        let both = |spans: &str, report: &str| {
+            assert_eq!(
+                query(&dir, &run, spans),
+                query(&dir, &run, report),
+                "{report}"
+            );
+        };
+        both(
+            "SELECT lane_kind, category, SUM(self_ns) AS ns, COUNT(*) AS calls FROM timeline.spans \
+             GROUP BY lane_kind, category ORDER BY lane_kind, category",
+            "SELECT lane_kind, category, SUM(self_ns) AS ns, SUM(calls) AS calls FROM category.by_brick \
+             WHERE calls > 0 GROUP BY lane_kind, category ORDER BY lane_kind, category",
+        );
+        both(
+            "SELECT lane, lane_kind, busy_ns FROM timeline.lanes ORDER BY lane",
+            "SELECT lane, lane_kind, busy_ns FROM category.by_lane ORDER BY lane",
+        );
+        both(
+            "SELECT s.lane, SUM(s.self_ns) AS busy_ns FROM timeline.spans s GROUP BY s.lane ORDER BY s.lane",
+            "SELECT lane, busy_ns FROM timeline.lanes WHERE spans > 0 ORDER BY lane",
+        );
+    }
+}
+
+#[test]
+fn work_belongs_to_the_brick_that_it_names() {
+    let dir = Dir::new();
+    let run = dir.join("device.run");
+    trueno_fixture::sample(&run);
+    let named = "FROM kernels k JOIN timeline.spans s ON s.id = k.id WHERE k.brick IS NOT NULL";
+    let rows = query(
+        &dir,
+        &run,
+        &format!("SELECT k.brick, s.brick AS found {named}"),
+    );
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert_eq!(row["brick"], row["found"]);
+    }
+}
+
+#[test]
+fn rules_on_names_give_categories_here_too() {
+    let dir = Dir::new();
+    let rules = "[[rule]]\ncategory = \"set-up\"\ncontains = [\"make weights\"]\n";
+    std::fs::write(dir.join("mine.toml"), rules).unwrap();
+    let run = dataset("decode/simd.run");
+    let sql = "SELECT DISTINCT category FROM timeline.spans WHERE name = 'make weights'";
+    let args = ["query", run.to_str().unwrap(), sql, "--format", "csv"];
+    let with = [&args[..], &["--categories", "mine.toml"]].concat();
+    dir.command(&args).exits(0).stdout_has("uncategorised");
+    dir.command(&with).exits(0).stdout_has("set-up");
+}
+
+/// The rows as text, in the order they come.
+fn lines(rows: Result<polars::prelude::DataFrame, trueno_engine::query::QueryError>) -> String {
+    let rows = trueno_engine::closed_types::to_closed_types(rows.unwrap()).unwrap();
+    let mut text = Vec::new();
+    output::csv(&rows, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn every_way_to_answer_gives_the_same_rows() {
+    let run = Run::open(&dataset("decode/simd.run")).unwrap();
+    let database: Database = run.sql_context().unwrap();
+    for sql in [
+        "SELECT * FROM timeline.spans ORDER BY id",
+        "SELECT id, name, name_id FROM timeline.spans ORDER BY id",
+        "SELECT name, self_ns FROM timeline.spans WHERE kind = 'brick' AND depth > 1 ORDER BY id",
+        "SELECT category, COUNT(*) AS n, MAX(self_ns) AS most FROM timeline.spans GROUP BY category ORDER BY category",
+        "SELECT s.id, b.iteration FROM timeline.spans s JOIN bricks b ON s.brick = b.id ORDER BY s.id",
+        "SELECT s.id, l.thread FROM timeline.spans s JOIN timeline.lanes l ON s.lane = l.lane ORDER BY s.id",
+        "SELECT MAX(self_ns * 2) AS twice FROM timeline.spans",
+    ] {
+        let expected = lines(collect_in_order(&database, sql));
+        assert!(expected.lines().count() > 1, "{sql}");
+        assert_eq!(
+            lines(collect_from_columns(&database, sql)),
+            expected,
+            "{sql}"
+        );
+        let planned = database.planned(sql).and_then(Planned::rows).unwrap();
+        assert_eq!(lines(Ok(planned.into_frame().unwrap())), expected, "{sql}");
+        // What was let go of is computed again.
+        database.keep_columns_of(std::iter::empty());
+        assert_eq!(lines(collect_in_order(&database, sql)), expected, "{sql}");
+    }
+}
