@@ -6,10 +6,11 @@
 //!
 //! **Release time** of a segment: the time from which its successors may run.
 //!
-//! **Lag.** Of the predecessors of a segment the *binding* one has the latest release time. The
-//! time from there to the start is measured and belongs to the edge, and to those of predecessors with the same
-//! release time, not to one of them that an id picks; all other edges have no lag. So re-timing the graph with the
-//! measured durations gives the measured times back, exactly, and changed durations give a prediction.
+//! **Lag.** Each edge has a least lag, which no program can avoid ([`latencies`](crate::latencies)); most have 0. Of the
+//! predecessors of a segment the *binding* one would have let it begin latest: release time and least lag. The
+//! time from its release to the start is measured and belongs to the edge, and to those of predecessors that would have
+//! let it begin as late, not to one of them that an id picks; all other edges have their least lag. So re-timing the
+//! graph with the measured durations gives the measured times back, exactly, and changed durations give a prediction.
 //!
 //! **Ties** go to the lane that comes first, threads before streams. Ids and the order of rows decide no path, no slack
 //! and no prediction, but for rows of one lane with the very same times, of which only ids tell which came first.
@@ -24,6 +25,7 @@ use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
 use crate::ends;
 use crate::inferred::{Inferred, Rule};
+use crate::latencies::Latencies;
 use crate::rank_bitmap::RankBitmap;
 use crate::segments::{NONE, Segments};
 use crate::wait_functions::only_waits;
@@ -37,7 +39,7 @@ pub enum Link {
     Dependency(DependencyKind),
 }
 
-/// The predecessor with the latest release time.
+/// The predecessor that would have let a segment begin latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     /// The predecessor.
@@ -46,7 +48,23 @@ pub struct Binding {
     pub link: Link,
     /// Time from its release to the start of the segment.
     pub lag_ns: i64,
+    /// The part of it that no program can avoid.
+    pub least_ns: i64,
 }
+
+/// A predecessor of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Predecessor {
+    /// Its segment.
+    pub source: u32,
+    /// Their link.
+    pub link: Link,
+    /// The least time from its release to the start of the segment.
+    pub least_ns: i64,
+}
+
+/// Target, source, kind and number of a dependency.
+pub(crate) type Edge = (u32, u32, DependencyKind, u32);
 
 /// Segments and what connects them.
 pub struct Graph<'a> {
@@ -68,6 +86,7 @@ pub struct Graph<'a> {
     inferred: FastMap<(u32, u32), Rule>,
     /// For each of the targets by rank, the place of its binding dependency or [`LANE`].
     binding: Vec<u32>,
+    latencies: Latencies,
     /// Last segment of the path; see [`ends`](crate::ends).
     last: Option<u32>,
     connected: Vec<usize>,
@@ -83,7 +102,7 @@ const LANE: u32 = u32::MAX;
 impl<'a> Graph<'a> {
     /// Builds the graph. `dependencies` are those the segments were cut for.
     pub fn new(run: &'a Lanes, segments: Segments, dependencies: &[Dependency]) -> Self {
-        let mut edges: Vec<(u32, u32, DependencyKind, u32)> = segments
+        let mut edges: Vec<Edge> = segments
             .ends
             .iter()
             .zip(dependencies)
@@ -108,6 +127,7 @@ impl<'a> Graph<'a> {
             let_go: Vec::new(),
             inferred: FastMap::default(),
             binding: Vec::new(),
+            latencies: Latencies::default(),
             last: None,
             connected: Vec::new(),
             followers: Vec::new(),
@@ -130,6 +150,7 @@ impl<'a> Graph<'a> {
         let lasts = graph.order.iter().map(|stretch| stretch.end - 1);
         let kept = graph.sources.iter().copied().chain(lasts);
         graph.kept = RankBitmap::new(graph.segments.len(), kept);
+        graph.latencies = Latencies::new(&graph, &edges, dependencies);
         graph.bind(&edges);
         graph.connected = ends::connected(&graph, edges.iter().map(|edge| (edge.0, edge.1)));
         drop(edges);
@@ -140,9 +161,9 @@ impl<'a> Graph<'a> {
 
     /// Finds the binding predecessor of every segment that has dependencies.
     ///
-    /// Of several with the same release time, work before waits; then the lane, then the
+    /// Of several that would have let it begin as late, work before waits; then the lane, then the
     /// dependencies in the order of [`DependencyKind`]; then the lane that comes first.
-    fn bind(&mut self, edges: &[(u32, u32, DependencyKind, u32)]) {
+    fn bind(&mut self, edges: &[Edge]) {
         let mut binding = Vec::with_capacity(self.targets.len());
         let mut first = 0;
         for of_target in edges.chunk_by(|a, b| a.0 == b.0) {
@@ -150,19 +171,24 @@ impl<'a> Graph<'a> {
             let lane = self.segments.lane(target);
             let before = self.lane_before(target, lane);
             let last = first + of_target.len();
-            binding.push(self.latest(before.map(|source| (source, lane)), first..last));
+            let rank = binding.len();
+            binding.push(self.latest(rank, before.map(|source| (source, lane)), first..last));
             first = last;
         }
         self.binding = binding;
     }
 
-    fn latest(&self, before: Option<(u32, usize)>, edges: Range<usize>) -> u32 {
+    fn latest(&self, rank: usize, before: Option<(u32, usize)>, edges: Range<usize>) -> u32 {
         let free_ns = |source: u32| self.segments.free_ns(source as usize);
-        let lane_ns = before.map(|(source, _)| free_ns(source));
-        let linked_ns = edges.clone().map(|edge| free_ns(self.sources[edge]));
-        let latest_ns = lane_ns.into_iter().chain(linked_ns).max();
-        let before = before.filter(|(source, _)| Some(free_ns(*source)) == latest_ns);
-        let mut tied = edges.filter(|edge| Some(free_ns(self.sources[*edge])) == latest_ns);
+        let before_ns = |source: u32| free_ns(source) + self.latencies.of_lane(rank);
+        let linked_ns = |edge: usize| free_ns(self.sources[edge]) + self.latencies.of_edge(edge);
+        let lane_ns = before.map(|(source, _)| before_ns(source));
+        let latest_ns = lane_ns
+            .into_iter()
+            .chain(edges.clone().map(linked_ns))
+            .max();
+        let before = before.filter(|(source, _)| Some(before_ns(*source)) == latest_ns);
+        let mut tied = edges.filter(|edge| Some(linked_ns(*edge)) == latest_ns);
         let (first, second) = (tied.next(), tied.next());
         match (before, first, second) {
             (Some(_), None, _) => return LANE,
@@ -185,7 +211,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Takes dependencies sorted by target.
-    fn set_edges(&mut self, edges: &[(u32, u32, DependencyKind, u32)]) {
+    fn set_edges(&mut self, edges: &[Edge]) {
         self.targets = RankBitmap::new(self.segments.len(), edges.iter().map(|edge| edge.0));
         let of_targets = edges.chunk_by(|a, b| a.0 == b.0);
         let mut first = 0;
@@ -302,28 +328,32 @@ impl<'a> Graph<'a> {
         (start_ns, self.segments.free_ns(segment as usize))
     }
 
-    /// Time from a predecessor's release to the start of the segment, if it was released as late as the binding one;
-    /// all others held the segment up by nothing.
+    /// Time from a predecessor's release to the start of the segment, if it would have let it begin as late as the
+    /// binding one; of all others the least time.
     #[inline]
-    pub fn lag_ns(&self, segment: u32, source: u32, binding: &Binding) -> i64 {
-        let free_ns = self.segments.free_ns(source as usize);
-        let start_ns = self.segments.start_ns[segment as usize];
-        if start_ns - free_ns == binding.lag_ns {
-            binding.lag_ns
+    pub fn lag_ns(&self, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
+        let free_ns = self.segments.free_ns(of.source as usize);
+        let lag_ns = self.segments.start_ns[segment as usize] - free_ns;
+        if lag_ns - of.least_ns == binding.lag_ns - binding.least_ns {
+            lag_ns
         } else {
-            0
+            of.least_ns
         }
     }
 
-    /// The predecessor of a segment with the latest release time.
+    /// The predecessor that would have let a segment begin latest.
     #[inline]
     pub fn binding(&self, segment: u32, lane: usize) -> Option<Binding> {
         let rank = self.targets.rank(segment);
-        let (source, link) = match rank.map_or(LANE, |rank| self.binding[rank]) {
-            LANE => (self.lane_before(segment, lane)?, Link::Lane),
+        let (source, link, least_ns) = match rank.map_or(LANE, |rank| self.binding[rank]) {
+            LANE => {
+                let least_ns = rank.map_or(0, |rank| self.latencies.of_lane(rank));
+                (self.lane_before(segment, lane)?, Link::Lane, least_ns)
+            }
             edge => {
                 let edge = edge as usize;
-                (self.sources[edge], Link::Dependency(self.kinds[edge]))
+                let link = Link::Dependency(self.kinds[edge]);
+                (self.sources[edge], link, self.latencies.of_edge(edge))
             }
         };
         Some(Binding {
@@ -331,23 +361,31 @@ impl<'a> Graph<'a> {
             link,
             lag_ns: self.segments.start_ns[segment as usize]
                 - self.segments.free_ns(source as usize),
+            least_ns,
         })
     }
 
     /// The dependencies of a segment, without the order of its lane.
     #[inline]
-    pub fn dependencies(&self, segment: u32) -> impl Iterator<Item = (u32, Link)> {
+    pub fn dependencies(&self, segment: u32) -> impl Iterator<Item = Predecessor> {
         let edges = self.edges(segment);
-        edges.map(|edge| (self.sources[edge], Link::Dependency(self.kinds[edge])))
+        edges.map(|edge| Predecessor {
+            source: self.sources[edge],
+            link: Link::Dependency(self.kinds[edge]),
+            least_ns: self.latencies.of_edge(edge),
+        })
     }
 
     /// All predecessors of a segment.
     #[inline]
-    pub fn predecessors(&self, segment: u32, lane: usize) -> impl Iterator<Item = (u32, Link)> {
-        let lane = self
-            .lane_before(segment, lane)
-            .map(|source| (source, Link::Lane));
-        lane.into_iter().chain(self.dependencies(segment))
+    pub fn predecessors(&self, segment: u32, lane: usize) -> impl Iterator<Item = Predecessor> {
+        let rank = self.targets.rank(segment);
+        let before = self.lane_before(segment, lane).map(|source| Predecessor {
+            source,
+            link: Link::Lane,
+            least_ns: rank.map_or(0, |rank| self.latencies.of_lane(rank)),
+        });
+        before.into_iter().chain(self.dependencies(segment))
     }
 
     /// True if nothing happened in a segment but waiting, for what nobody recorded or for a dependency.

@@ -33,6 +33,7 @@ pub mod host_waits;
 pub mod inferred;
 pub mod iterations;
 mod lag_kind;
+pub mod latencies;
 mod least;
 pub mod opportunity;
 pub mod order;

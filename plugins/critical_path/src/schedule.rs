@@ -133,17 +133,17 @@ fn begin<const K: usize>(
         return [graph.segments.start_ns[segment as usize]; K];
     };
     let mut out = [i64::MIN; K];
-    for (source, link) in graph.predecessors(segment, lane) {
-        let free = free_ns(source, link);
+    for of in graph.predecessors(segment, lane) {
+        let free = free_ns(of.source, of.link);
         // Without a lag there is nothing to look up.
-        let lag_ns = match binding.lag_ns {
-            0 => 0,
-            _ => graph.lag_ns(segment, source, &binding),
+        let lag_ns = match (binding.lag_ns, of.least_ns) {
+            (0, 0) => 0,
+            _ => graph.lag_ns(segment, &of, &binding),
         };
         let at = match lag_ns {
             0 => free,
             lag_ns => {
-                let kind = lag_kind::lag_kind(graph, source, link, segment, lane);
+                let kind = lag_kind::lag_kind(graph, of.source, of.link, segment, lane);
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
@@ -254,11 +254,11 @@ fn follower_ns<const K: usize>(
     let mut now_ns = [0; K];
     for segment in of_lane {
         if let Some(binding) = graph.binding(segment, lane) {
-            for (source, link) in graph.dependencies(segment) {
-                if graph.segments.lane(source) != lane {
-                    let kind = lag_kind::lag_kind(graph, source, link, segment, lane);
-                    let lag_ns = graph.lag_ns(segment, source, &binding);
-                    now_ns = later(now_ns, add(free_ns(source), scenario.lag_ns(kind, lag_ns)));
+            for of in graph.dependencies(segment) {
+                if graph.segments.lane(of.source) != lane {
+                    let kind = lag_kind::lag_kind(graph, of.source, of.link, segment, lane);
+                    let lag_ns = scenario.lag_ns(kind, graph.lag_ns(segment, &of, &binding));
+                    now_ns = later(now_ns, add(free_ns(of.source), lag_ns));
                 }
             }
         }

@@ -90,9 +90,9 @@ fn each_slack(graph: &Graph<'_>, mut tell: impl FnMut(u32, usize, i64)) {
                     late_end_ns = late_end_ns.min(late_start_ns - lag_ns);
                 }
             } else if let Some(binding) = graph.binding(segment, lane) {
-                for (source, link) in graph.predecessors(segment, lane) {
-                    let lag_ns = graph.lag_ns(segment, source, &binding);
-                    match (link, kept.rank(source)) {
+                for of in graph.predecessors(segment, lane) {
+                    let lag_ns = graph.lag_ns(segment, &of, &binding);
+                    match (of.link, kept.rank(of.source)) {
                         (Link::Lane, _) => late_end_ns = late_end_ns.min(late_start_ns - lag_ns),
                         (_, Some(place)) => {
                             latest[place] = latest[place].min(late_start_ns - lag_ns);

@@ -7,7 +7,7 @@
 
 use trueno_analysis::lanes::{Class, Label};
 
-use crate::graph::{Graph, Link};
+use crate::graph::{Graph, Link, Predecessor};
 use crate::lag_kind;
 use crate::ownership::{Own, Ownership};
 use crate::rule::{Change, Rule, Target, stretched};
@@ -223,20 +223,20 @@ impl<S: Scenario<1>> Timing for Predicted<'_, S> {
     fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)> {
         let measured = self.graph.binding(segment, lane)?;
         let start_ns = self.start_ns(segment);
-        let binds = |source: u32, link: Link| {
-            let lag_ns = match self.graph.lag_ns(segment, source, &measured) {
+        let binds = |of: &Predecessor| {
+            let lag_ns = match self.graph.lag_ns(segment, of, &measured) {
                 0 => 0,
                 lag_ns => {
+                    let (source, link) = (of.source, of.link);
                     let kind = lag_kind::lag_kind(self.graph, source, link, segment, lane);
                     self.scenario.lag_ns(kind, lag_ns)[0]
                 }
             };
-            self.free_ns(source) + lag_ns == start_ns
+            self.free_ns(of.source) + lag_ns == start_ns
         };
-        if binds(measured.source, measured.link) {
-            return Some((measured.source, measured.link));
-        }
-        let mut others = self.graph.predecessors(segment, lane);
-        others.find(|&(source, link)| binds(source, link))
+        let all = self.graph.predecessors(segment, lane).filter(binds);
+        let is_other = |of: &Predecessor| (of.source, of.link) != (measured.source, measured.link);
+        let binding = all.min_by_key(is_other);
+        binding.map(|of| (of.source, of.link))
     }
 }

@@ -9,7 +9,7 @@ use trueno_analysis::lanes::{
 use trueno_analysis::start_order::sort_by_start;
 use trueno_plugin_critical_path::dependencies::{dependencies, span};
 use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
-use trueno_plugin_critical_path::graph::{Graph, Link};
+use trueno_plugin_critical_path::graph::{Binding, Graph, Link, Predecessor};
 use trueno_plugin_critical_path::ownership::Ownership;
 use trueno_plugin_critical_path::rule::{Change, Rule, Target};
 use trueno_plugin_critical_path::schedule::{self, Scenario};
@@ -98,6 +98,16 @@ pub fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
     edges
 }
 
+/// All the time to the start for predecessors that would have let it begin as late as the binding one, else the least.
+fn lag_by_definition(graph: &Graph<'_>, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
+    let free_ns = |source: u32| graph.segments.free_ns(source as usize);
+    if free_ns(of.source) + of.least_ns == free_ns(binding.source) + binding.least_ns {
+        graph.segments.start_ns[segment as usize] - free_ns(of.source)
+    } else {
+        of.least_ns
+    }
+}
+
 /// Start of every segment by the definition, repeated until nothing moves.
 fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
     let segments = &graph.segments;
@@ -116,16 +126,10 @@ fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
             start_ns[segment as usize] = match graph.binding(segment, lane) {
                 None => segments.start_ns[segment as usize],
                 Some(binding) => {
-                    let lane_before = graph.lane_before(segment, lane);
-                    let all = lane_before.iter().chain(graph.sources(segment));
-                    all.map(|&source| {
-                        let free_ns = |s: u32| segments.free_ns(s as usize);
-                        let lag_ns = if free_ns(source) == free_ns(binding.source) {
-                            binding.lag_ns
-                        } else {
-                            0
-                        };
-                        before[source as usize] + needed_ns(source) + lag_ns
+                    let all = graph.predecessors(segment, lane);
+                    all.map(|of| {
+                        let lag_ns = lag_by_definition(graph, segment, &of, &binding);
+                        before[of.source as usize] + needed_ns(of.source) + lag_ns
                     })
                     .max()
                     .unwrap()
@@ -515,11 +519,9 @@ fn latest_slowly(graph: &Graph<'_>) -> Vec<i64> {
                 continue;
             };
             let start_ns = latest_ns[segment as usize] - graph.dur_ns(segment);
-            for (source, _) in graph.predecessors(segment, lane) {
-                let binds =
-                    segments.free_ns(source as usize) == segments.free_ns(binding.source as usize);
-                let lag_ns = if binds { binding.lag_ns } else { 0 };
-                let latest = &mut latest_ns[source as usize];
+            for of in graph.predecessors(segment, lane) {
+                let lag_ns = lag_by_definition(graph, segment, &of, &binding);
+                let latest = &mut latest_ns[of.source as usize];
                 *latest = (*latest).min(start_ns - lag_ns);
             }
         }
