@@ -32,6 +32,7 @@ mod perfetto;
 mod plugins;
 mod ranks;
 mod recover;
+mod replay;
 mod report;
 mod roofline;
 mod round_trip;

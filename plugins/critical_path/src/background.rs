@@ -30,9 +30,7 @@ pub fn background(graph: &Graph<'_>) -> Option<Background> {
     let own = graph.segments.lane(graph.last()?);
     let mut best: Option<(i64, usize)> = None;
     for lane in (0..graph.run.lanes.len()).filter(|lane| !graph.are_connected(*lane, own)) {
-        let busy_ns: i64 = works(graph, lane)
-            .map(|segment| graph.dur_ns(segment))
-            .sum();
+        let busy_ns = busy_ns(graph, lane);
         if busy_ns > best.map_or(0, |best| best.0) {
             best = Some((busy_ns, lane));
         }
@@ -56,6 +54,42 @@ pub fn background(graph: &Graph<'_>) -> Option<Background> {
         id: span.id,
         self_ns,
     })
+}
+
+/// Lanes that the path never goes along: threads in the background, and devices whose work nothing waited for long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffPath {
+    /// The lane.
+    pub lane: usize,
+    /// Time of its own work, waits left out.
+    pub busy_ns: i64,
+    /// The number of its rows.
+    pub rows: u64,
+    /// True if dependencies connect it with the path, directly or through others.
+    pub is_connected: bool,
+}
+
+/// Finds them, the busiest first.
+pub fn off_path(graph: &Graph<'_>, on_path: &[bool]) -> Vec<OffPath> {
+    let own = graph.last().map(|last| graph.segments.lane(last));
+    let lanes = (0..graph.run.lanes.len()).filter(|lane| !on_path[*lane]);
+    let lanes = lanes.filter(|lane| !graph.run.lanes[*lane].spans.is_empty());
+    let mut out: Vec<OffPath> = lanes
+        .map(|lane| OffPath {
+            lane,
+            busy_ns: busy_ns(graph, lane),
+            rows: graph.run.lanes[lane].spans.len() as u64,
+            is_connected: own.is_some_and(|own| graph.are_connected(lane, own)),
+        })
+        .collect();
+    out.sort_by_key(|lane| Reverse(lane.busy_ns));
+    out
+}
+
+fn busy_ns(graph: &Graph<'_>, lane: usize) -> i64 {
+    works(graph, lane)
+        .map(|segment| graph.dur_ns(segment))
+        .sum()
 }
 
 fn works<'g>(graph: &'g Graph<'_>, lane: usize) -> impl Iterator<Item = u32> + 'g {

@@ -165,7 +165,7 @@ fn calls_that_may_wait(run: &Lanes, streams: &Streams, found: &mut Found) {
             let rank = of_key(call.id) as i64;
             let own = streams.all.iter();
             let own = own.filter(|stream| of_place(stream.device).0 == rank);
-            if let Some((work, _)) = held.last_work(run, own) {
+            for work in held.last_works(run, own) {
                 found.infer(work, call.id, DependencyKind::Awaits, Rule::BlockingCall);
             }
         }

@@ -181,9 +181,10 @@ fn waited(
     if ends_ns.iter().any(|ns| held.is_explained_by(*ns)) {
         return;
     }
-    match held.last_work(run, own()) {
-        Some((work, _)) => found.infer(work, wait.id, DependencyKind::Joins, Rule::Wait),
-        None => found.unclear_waits += u64::from(!is_stated),
+    let works = held.last_works(run, own());
+    found.unclear_waits += u64::from(!is_stated && works.is_empty());
+    for work in works {
+        found.infer(work, wait.id, DependencyKind::Joins, Rule::Wait);
     }
 }
 

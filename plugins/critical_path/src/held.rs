@@ -13,6 +13,9 @@ use crate::streams::Stream;
 /// and clocks agree within microseconds.
 const WAKE_UP_NS: i64 = 50_000;
 
+/// Ends of work on several streams that are no further apart are not told apart: clocks and time stamps step by as much.
+const AGREEMENT_NS: i64 = 1_000;
+
 /// Nothing is inferred for a stretch this short that may have an explanation of its own: it may be chance that work
 /// ended meanwhile.
 pub const MIN_HELD_NS: i64 = 10_000;
@@ -39,6 +42,23 @@ impl Held {
             && self.end_ns - work_end_ns <= tolerance_ns
     }
 
+    /// Ids of the work that explains it: what ended last, and what ended so little before that clocks do not tell.
+    pub fn last_works<'s>(
+        &self,
+        run: &Lanes,
+        streams: impl Iterator<Item = &'s Stream> + Clone,
+    ) -> Vec<u64> {
+        let own = streams.clone();
+        let own = own.filter(|stream| stream.launchers.contains(&self.lane));
+        let mut ends = self.ends(run, own);
+        if ends.is_empty() {
+            ends = self.ends(run, streams);
+        }
+        let last_ns = ends.iter().map(|end| end.0).max();
+        let is_last = |end: &&(i64, u64)| last_ns.is_some_and(|ns| ns - end.0 <= AGREEMENT_NS);
+        ends.iter().filter(is_last).map(|end| end.1).collect()
+    }
+
     /// Id and end of the work that explains it, of several the last to end.
     pub fn last_work<'s>(
         &self,
@@ -56,6 +76,12 @@ impl Held {
         run: &Lanes,
         streams: impl Iterator<Item = &'s Stream>,
     ) -> Option<(u64, i64)> {
+        let last = self.ends(run, streams).into_iter().max();
+        last.map(|(end_ns, id)| (id, end_ns))
+    }
+
+    /// End and id of the work of each stream that explains it.
+    fn ends<'s>(&self, run: &Lanes, streams: impl Iterator<Item = &'s Stream>) -> Vec<(i64, u64)> {
         let ends = streams.filter_map(|stream| {
             let (mut at, _) = stream.last_ended(self.end_ns)?;
             let spans = &run.lanes[stream.lane].spans;
@@ -70,6 +96,6 @@ impl Held {
                 at = at.checked_sub(1)?;
             }
         });
-        ends.max().map(|(end_ns, id)| (id, end_ns))
+        ends.collect()
     }
 }

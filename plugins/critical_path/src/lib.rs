@@ -27,6 +27,7 @@ pub mod drained_device;
 pub mod edges;
 pub mod ends;
 pub mod findings;
+pub mod full_queues;
 pub mod graph;
 pub mod held;
 pub mod host_waits;
@@ -214,6 +215,10 @@ impl Plugin for CriticalPath {
         if let Some(serial) = serial {
             run.emit(tables::serial_work(&graph, &serial.finish()))?;
         }
+        let off_path = background::off_path(&graph, &sums.lanes);
+        if !off_path.is_empty() {
+            run.emit(tables::off_path(&graph, &off_path))?;
+        }
         let path_inferred = sums.inferred_ns;
         run.emit(tables::path(&graph, &rows.into_rows()))?;
         drop(path);
@@ -286,6 +291,7 @@ fn of_devices(
     let skews = clock_skew::correct(lanes, &rows, &mut streams, waits, &read.blocking);
     let mut found = device::device(lanes, &rows, &streams, waits, events, legacy);
     blocking_calls::blocking_calls(lanes, &rows, &streams, &read.blocking, &mut found);
+    full_queues::full_queues(lanes, &streams, &mut found);
     stream_follows::stream_follows(lanes, &streams, &mut found);
     let mut host_waits = thread_waits::thread_waits(lanes, &streams);
     host_waits.extend(drained_device::drained_device(lanes, &streams));

@@ -19,6 +19,8 @@ pub struct PathSums<'g> {
     gap: Sum,
     /// By the rule that inferred why a piece is on the path, in the order of [`Rule::ALL`].
     pub inferred_ns: [i64; Rule::ALL.len()],
+    /// By lane, true if a piece is on it.
+    pub lanes: Vec<bool>,
 }
 
 impl<'g> PathSums<'g> {
@@ -29,6 +31,7 @@ impl<'g> PathSums<'g> {
             by_label: vec![[(0, 0); KINDS]; graph.run.labels.all().len()],
             gap: (0, 0),
             inferred_ns: [0; Rule::ALL.len()],
+            lanes: vec![false; graph.run.lanes.len()],
         }
     }
 
@@ -43,6 +46,9 @@ impl<'g> PathSums<'g> {
             }
         };
         *sum = (sum.0 + piece.dur_ns, sum.1 + 1);
+        if let Some(is_on_path) = self.lanes.get_mut(piece.lane as usize) {
+            *is_on_path = true;
+        }
         if let Some(rule) = piece.inferred {
             self.inferred_ns[rule as usize] += piece.dur_ns;
         }

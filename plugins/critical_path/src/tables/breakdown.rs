@@ -1,4 +1,4 @@
-//! Tables of iterations, and of serial work.
+//! Tables of iterations, of serial work, and of lanes that the path leaves out.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
+use crate::background::OffPath;
 use crate::graph::Graph;
 use crate::iterations::Iteration;
 use crate::walk::PieceKind;
@@ -53,4 +54,19 @@ pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBui
             "wall_share",
             rows.iter().map(|row| share(row.0.0, run.wall_ns)),
         )
+}
+
+/// Table `off_path`: lanes that the path never goes along, the busiest first: `busy_ns` of their own work, the number of
+/// their `rows`, and true in `is_connected` if dependencies connect them with the path.
+pub fn off_path(graph: &Graph<'_>, lanes: &[OffPath]) -> TableBuilder {
+    let run = graph.run;
+    Table::build("off_path")
+        .text("lane", lanes.iter().map(|of| &run.lanes[of.lane].name))
+        .i64("busy_ns", lanes.iter().map(|of| of.busy_ns))
+        .f64(
+            "wall_share",
+            lanes.iter().map(|of| share(of.busy_ns, run.wall_ns)),
+        )
+        .u64("rows", lanes.iter().map(|of| of.rows))
+        .bool("is_connected", lanes.iter().map(|of| of.is_connected))
 }

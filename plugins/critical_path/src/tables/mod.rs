@@ -5,7 +5,7 @@ mod gain;
 mod path;
 mod slack;
 
-pub use breakdown::{by_iteration, serial_work};
+pub use breakdown::{by_iteration, off_path, serial_work};
 pub use gain::{Prediction, at_roof, opportunity, what_if};
 pub use path::{by_category, by_kind, by_name, path};
 pub use slack::slack;

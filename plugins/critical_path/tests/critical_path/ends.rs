@@ -1,6 +1,6 @@
 //! The end of the path.
 
-use trueno_analysis::testing::{Row, RunFixture, interval};
+use trueno_analysis::testing::{Row, RunFixture, interval, lines};
 
 use crate::linked::{Linked, path, slack};
 
@@ -37,6 +37,11 @@ fn a_watchdog_that_ends_last_does_not_hold_the_path() {
     );
     // Nothing after the path's end is known to hang on it, and all of it is critical.
     assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 0", "4 | 0"]);
+    let columns = ["lane", "busy_ns", "rows", "is_connected"];
+    assert_eq!(
+        lines(out.table("off_path"), &columns),
+        ["thread 1 | 0 | 1 | false"]
+    );
 }
 
 #[test]

@@ -91,6 +91,45 @@ fn a_wait_that_names_no_stream_waited_for_what_ended_last_before_it_did() {
     );
 }
 
+/// Work of two streams ends within the microsecond that clocks may differ: both may be what the wait was for.
+#[test]
+fn a_wait_that_names_no_stream_waited_for_all_that_ended_at_that_time() {
+    let predicted_ns = |first_end_ns: i64, second_end_ns: i64| {
+        let run = Linked {
+            fixture: RunFixture {
+                wall_ns: Some(110_000),
+                calls: vec![
+                    interval(1, "", "launch", 0, 1_000),
+                    interval(2, "", "launch", 1_000, 2_000),
+                ],
+                kernels: vec![
+                    interval(3, "", "first", 5_000, first_end_ns).stream(0, 7),
+                    interval(4, "", "second", 6_000, second_end_ns).stream(0, 8),
+                ],
+                syncs: vec![interval(30, "", "stream", 2_000, 101_000)],
+                bricks: vec![interval(5, "brick", "after", 101_000, 110_000)],
+                ..RunFixture::default()
+            },
+            launches: vec![(1, 3), (2, 4)],
+            waits: vec![Waiting {
+                id: 30,
+                kind: "stream",
+                device: Some(0),
+                start_ns: 2_000,
+                ..Waiting::default()
+            }],
+            ..Linked::default()
+        };
+        let out = run.analyse_with(r#"{"what_if": ["first=0"]}"#);
+        let predicted = out.table("what_if").i64("predicted_ns").unwrap();
+        predicted.value(0)
+    };
+    // From the end of the later to that of the run.
+    assert_eq!(predicted_ns(100_000, 99_500), 109_500);
+    // It ended too early, and nothing else is known to hold the host: not even the end of its own stream.
+    assert_eq!(predicted_ns(100_000, 90_000), 90_000);
+}
+
 #[test]
 fn a_wait_that_names_no_stream_and_outlasts_all_work_stays_unexplained() {
     let mut run = stream_sync("stream", None);

@@ -298,3 +298,39 @@ fn work_launched_long_before_waited_for_the_other_stream() {
         ]
     );
 }
+
+/// 300 kernels of 100 µs each, of which a queue holds 128: later calls return 2 µs after a kernel has ended; or, if the
+/// queue is not full, all at once.
+fn deep_queue(depth: usize) -> Linked {
+    let mut run = Linked::default();
+    let (mut now_us, mut ends_us) = (0, Vec::<i64>::new());
+    for number in 0..300_usize {
+        let start_us = now_us;
+        now_us += 5;
+        if let Some(before) = number.checked_sub(depth) {
+            now_us = now_us.max(ends_us[before] + 2);
+        }
+        let from_us = ends_us.last().map_or(10, |end_us| end_us + 1);
+        ends_us.push(from_us + 100);
+        let id = 2 * number as u64 + 1;
+        let calls = &mut run.fixture.calls;
+        calls.push(row(id, "", "cudaLaunchKernel", start_us, now_us));
+        let kernel = row(id + 1, "", "k", from_us, from_us + 100).stream(0, 7);
+        run.fixture.kernels.push(kernel);
+        run.launches.push((id, id + 1));
+    }
+    run.fixture.wall_ns = ends_us.last().map(|end_us| us(*end_us));
+    run
+}
+
+#[test]
+fn launches_into_a_full_queue_wait_for_the_device() {
+    let rule = r#"{"what_if": ["k=0.5"]}"#;
+    for depth in [128, 1_000] {
+        let out = deep_queue(depth).analyse_with(rule);
+        let wall_us = 10 + 300 * 101;
+        assert!((predicted_us(&out) - (wall_us - 300 * 50)).abs() < 10);
+        let is_inferred = codes(&out).contains(&"dependencies_inferred");
+        assert_eq!(is_inferred, depth == 128);
+    }
+}
