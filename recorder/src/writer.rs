@@ -130,18 +130,17 @@ impl Writer {
         let shared = &self.shared;
         let mut at = 0;
         while at < self.lanes.len() {
-            let take = |origin: &Origin, place: RowOrigin, group: &[Record]| {
-                let Some(number) = group[0].table() else {
-                    return;
+            let take = |origin: &Origin, place: RowOrigin, records: &[Record]| {
+                let left_out = 1 + records[0].extensions();
+                let Some(number) = records[0].table() else {
+                    return left_out;
                 };
                 // The whole group at once: a batch on disk never holds part of one.
-                let Some((columns, texts)) = tables.room(number, group[0].rows(), files) else {
-                    return;
+                let Some((columns, texts)) = tables.room(number, records[0].rows(), files) else {
+                    return left_out;
                 };
                 columns.set_origin(place);
-                for nth in 0..group[0].rows() {
-                    rows.add(number, origin, group, nth, columns, texts);
-                }
+                rows.add(number, origin, records, columns, texts)
             };
             let ended = self.lanes[at].drain(take, |ring| shared.give_back(ring));
             if ended {

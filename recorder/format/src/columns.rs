@@ -3,6 +3,10 @@
 //! Most columns of most batches hold one value all through. A value is stored only from the
 //! first one on that differs: until then the column is its first value and the count of rows.
 
+mod likeness;
+
+pub use likeness::RowsLikeLast;
+
 use crate::mapping::Mapping;
 use crate::schema::{CellSink, Table, TableRow};
 use crate::segment::{BATCH_ROWS, BatchView, Cells};
@@ -59,6 +63,23 @@ impl Columns {
     #[inline(always)]
     pub fn set_origin(&mut self, origin: RowOrigin) {
         self.origin = origin;
+    }
+
+    /// The origin of the rows that follow.
+    #[inline]
+    pub(crate) fn origin(&self) -> RowOrigin {
+        self.origin
+    }
+
+    #[cfg(test)]
+    pub(crate) fn origin_of(&self, row: usize) -> RowOrigin {
+        self.waiting.origin_of(row)
+    }
+
+    /// Rows that there is still room for.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        BATCH_ROWS - self.rows
     }
 
     /// Rows that wait.

@@ -1,5 +1,6 @@
 //! Groups of records to rows of tables.
 
+mod brick_run;
 mod device;
 mod fixed_texts;
 pub mod run_facts;
@@ -64,17 +65,22 @@ impl Rows {
         (start, end - start)
     }
 
-    /// Adds row `nth` of a group (only joins make several) to its table, which must have room.
+    /// Adds the rows of the first group of `records`, to its table, which must have room for them; and those of
+    /// records that follow and make rows like it, as far as there is room. Gives how many records these were.
     #[inline(always)]
     pub fn add(
         &mut self,
         table: TableId,
         origin: &Origin,
-        group: &[Record],
-        nth: usize,
+        records: &[Record],
         to: &mut Columns,
         texts: &mut dyn Texts,
-    ) {
+    ) -> usize {
+        if table == TableId::Bricks {
+            return self.bricks(origin, records, to, texts);
+        }
+        let length = 1 + records[0].extensions();
+        let group = &records[..length];
         match table {
             TableId::Kernels if group[0].kind == kind::DEVICE_WORK => {
                 self.device_work(origin, group, to, texts)
@@ -82,17 +88,20 @@ impl Rows {
             TableId::Syncs if group[0].kind == kind::DEVICE_WAIT => {
                 self.device_wait(origin, &group[0], to)
             }
-            TableId::Bricks => self.brick(origin, group, to, texts),
             TableId::Kernels => self.kernel(origin, group, to, texts),
             TableId::Tiles => self.tile(origin, &group[0], to),
             TableId::Transfers => self.transfer(origin, group, to),
             TableId::Syncs => self.wait(origin, &group[0], to),
-            TableId::Edges => self.edge(origin, &group[0], nth, to),
+            TableId::Edges => {
+                // Only joins make several rows.
+                (0..group[0].rows()).for_each(|nth| self.edge(origin, &group[0], nth, to));
+            }
             TableId::Checksums => self.checksum(origin, group, to),
             TableId::Allocations => self.allocation(origin, &group[0], to),
             TableId::Counters => self.counter(origin, &group[0], to),
-            // Their rows do not come through rings.
-            TableId::Calls
+            // Above; or their rows do not come through rings.
+            TableId::Bricks
+            | TableId::Calls
             | TableId::DeviceEvents
             | TableId::Ceilings
             | TableId::Ptx
@@ -101,6 +110,7 @@ impl Rows {
             | TableId::Diagnostics
             | TableId::Streams => {}
         }
+        length
     }
 
     /// Out of line: most rows of most runs come through here, and alone it keeps its values in

@@ -186,6 +186,15 @@ impl Table {
         self.columns.iter().find(|c| c.name == name)
     }
 
+    /// The place of the column of that name, which there must be: for constants, so that a wrong name does not compile.
+    pub(crate) const fn position(&self, name: &str) -> usize {
+        let mut at = 0;
+        while !is_same(self.columns[at].name, name) {
+            at += 1;
+        }
+        at
+    }
+
     /// True if its rows last: they have `start_ns` and `dur_ns`.
     pub fn is_interval(&self) -> bool {
         self.time_column() == Some("start_ns") && self.column("dur_ns").is_some()
@@ -201,6 +210,15 @@ impl Table {
     pub fn label(&self) -> Option<&'static str> {
         self.labels.first().copied()
     }
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// A row of a table, made from the schema: a field for each column.

@@ -54,6 +54,7 @@ pub const fn rows_words(columns: usize) -> usize {
 pub struct RowOrigin(u64);
 
 const POSITION_BITS: u32 = 44;
+const POSITION_MASK: u64 = (1 << POSITION_BITS) - 1;
 /// One bit short, so that no row of a ring looks like one of the writer's own.
 const RING_MASK: u64 = (1 << 19) - 1;
 
@@ -64,10 +65,16 @@ impl RowOrigin {
     /// The record at a position of a ring.
     #[inline]
     pub fn ring(ring: u32, position: u64) -> Self {
-        Self(
-            ((u64::from(ring) & RING_MASK) + 1) << POSITION_BITS
-                | position & ((1 << POSITION_BITS) - 1),
-        )
+        Self(((u64::from(ring) & RING_MASK) + 1) << POSITION_BITS | position & POSITION_MASK)
+    }
+
+    /// The record so many places behind this one in the ring; the writer's own stays so.
+    #[inline]
+    pub fn plus(self, records: u64) -> Self {
+        match self {
+            Self::OWN => self,
+            Self(word) => Self(word & !POSITION_MASK | (word + records) & POSITION_MASK),
+        }
     }
 
     /// The value as it stands in the file.
@@ -79,7 +86,7 @@ impl RowOrigin {
     /// Ring and position of the record, unless the row is the writer's own. `word` is not 0.
     pub fn record_of(word: u64) -> Option<(u32, u64)> {
         let ring = (word >> POSITION_BITS).wrapping_sub(1) as u32;
-        (word != u64::MAX).then_some((ring, word & ((1 << POSITION_BITS) - 1)))
+        (word != u64::MAX).then_some((ring, word & POSITION_MASK))
     }
 }
 
@@ -163,6 +170,11 @@ impl WaitingRows {
             .store(origin.word(), Ordering::Release);
     }
 
+    #[cfg(test)]
+    pub(crate) fn origin_of(&self, row: usize) -> RowOrigin {
+        RowOrigin(self.origin(row).load(Ordering::Acquire))
+    }
+
     #[inline]
     fn origin(&self, row: usize) -> &AtomicU64 {
         // SAFETY: the origins come first behind the header; the row is below `BATCH_ROWS`.
@@ -192,5 +204,7 @@ mod tests {
             assert_eq!(RowOrigin::record_of(word), Some((ring, position)));
         }
         assert_eq!(RowOrigin::record_of(RowOrigin::OWN.word()), None);
+        assert_eq!(RowOrigin::ring(7, 5).plus(3), RowOrigin::ring(7, 8));
+        assert_eq!(RowOrigin::OWN.plus(3), RowOrigin::OWN);
     }
 }

@@ -27,7 +27,7 @@ impl LaneReader {
     #[inline]
     pub fn drain(
         &mut self,
-        take: impl FnMut(&Origin, RowOrigin, &[Record]),
+        take: impl FnMut(&Origin, RowOrigin, &[Record]) -> usize,
         leave: impl FnMut(Arc<Ring>),
     ) -> bool {
         let closed = &self.thread.closed;

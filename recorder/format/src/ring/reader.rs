@@ -40,16 +40,17 @@ impl RingReader {
         }
     }
 
-    /// Gives every group published until now to `take`, and rings that were left behind to
-    /// `leave`. `ended` says whether the thread is gone; it is asked before the records are looked for.
-    /// True: the thread has ended and everything of it was read.
+    /// Gives every group published until now to `take`, with what follows it in memory, and rings that were left
+    /// behind to `leave`. `take` says how many records it took: the group, and maybe further ones that are no
+    /// contexts and have no extensions. `ended` says whether the thread is gone; it is asked before the records are
+    /// looked for. True: the thread has ended and everything of it was read.
     ///
     /// A record belongs to its ring until `take` has returned: only then the tail passes it.
     #[inline]
     pub fn drain(
         &mut self,
         ended: impl Fn() -> bool,
-        mut take: impl FnMut(&Origin, RowOrigin, &[Record]),
+        mut take: impl FnMut(&Origin, RowOrigin, &[Record]) -> usize,
         mut leave: impl FnMut(Arc<Ring>),
     ) -> bool {
         loop {
@@ -72,19 +73,19 @@ impl RingReader {
         &mut self,
         ring: &Ring,
         head: u64,
-        take: &mut impl FnMut(&Origin, RowOrigin, &[Record]),
+        take: &mut impl FnMut(&Origin, RowOrigin, &[Record]) -> usize,
     ) {
         let positions = &ring.header().positions;
         let mut at = positions.tail();
         while at < head {
             let mut records = ring.readable(at, head);
             while let Some(first) = records.first() {
-                let length = 1 + first.extensions();
+                let mut length = 1 + first.extensions();
                 if first.kind == kind::CONTEXT {
                     self.origin.context = Context::load(first);
                     ring.header().set_context(self.origin.context);
-                } else if let Some(group) = records.get(..length) {
-                    take(&self.origin, RowOrigin::ring(ring.number(), at), group);
+                } else if length <= records.len() {
+                    length = take(&self.origin, RowOrigin::ring(ring.number(), at), records);
                 } else {
                     self.copy_cut_group(ring, at, length, head);
                     take(&self.origin, RowOrigin::ring(ring.number(), at), &self.cut);

@@ -31,20 +31,18 @@ pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut Salvage
             two[0].set_next(two[1].clone());
         }
         let thread = place(&chain[0]).0;
-        let take = |origin: &Origin, _: RowOrigin, group: &[Record]| {
-            let Some(number) = group[0].table() else {
-                damaged += 1;
-                return;
-            };
-            if !is_sound(group, &mut tables.texts) {
-                damaged += 1;
-                return;
-            }
-            for nth in 0..group[0].rows() {
-                if let Some((columns, texts)) = tables.room(number as usize, 1) {
-                    rows.add(number, origin, group, nth, columns, texts);
+        let take = |origin: &Origin, _: RowOrigin, records: &[Record]| {
+            let length = records.len().min(1 + records[0].extensions());
+            let group = &records[..length];
+            match group[0].table() {
+                Some(number) if is_sound(group, &mut tables.texts) => {
+                    if let Some((columns, texts)) = tables.room(number as usize, group[0].rows()) {
+                        rows.add(number, origin, group, columns, texts);
+                    }
                 }
+                _ => damaged += 1,
             }
+            length
         };
         RingReader::new(thread, chain[0].clone()).drain(|| true, take, drop);
     }

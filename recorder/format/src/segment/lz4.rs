@@ -16,6 +16,7 @@ const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
 const FRAME_END: [u8; 4] = [0; 4];
 /// Bytes of a block before compression at most.
 const BLOCK_BYTES: usize = 64 << 10;
+const WORD_BYTES: usize = size_of::<u64>();
 /// The shortest match.
 const MATCH_BYTES: usize = 4;
 /// Literals at the end of a block, at least ...
@@ -38,10 +39,22 @@ pub(super) trait Value: Copy + Eq + Into<u64> {
             .wrapping_add(next.into().wrapping_mul(0xC2B2_AE3D_27D4_EB4F));
         (sum >> (64 - HASH_BITS)) as usize
     }
+
+    /// The values where they are 64 bits. Narrower ones that differ share no [`MATCH_BYTES`] with a neighbour.
+    fn words(values: &[Self]) -> Option<&[u64]>;
 }
 
-impl Value for u32 {}
-impl Value for u64 {}
+impl Value for u32 {
+    fn words(_: &[Self]) -> Option<&[u64]> {
+        None
+    }
+}
+
+impl Value for u64 {
+    fn words(values: &[Self]) -> Option<&[u64]> {
+        Some(values)
+    }
+}
 
 /// The bytes of the values, in order.
 fn bytes<V: Value>(values: &[V]) -> &[u8] {
@@ -81,10 +94,10 @@ impl Compressor {
         debug_assert!(plain.len() <= BLOCK_BYTES);
         if plain.len() >= MIN_BYTES && plain.len() <= BLOCK_BYTES {
             let mut block = Block::new(&mut self.block);
-            if values.is_sorted_by(|a, b| (*a).into() < (*b).into()) {
-                compress_rising(values, &mut block);
-            } else {
+            if !is_rising(values) {
                 compress(values, &mut self.places, &mut block);
+            } else if let Some(words) = V::words(values) {
+                compress_rising(words, &mut block);
             }
             self.used = block.used();
         }
@@ -177,29 +190,36 @@ fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &
     block.literals(&plain[pending..]);
 }
 
-/// As [`compress`] of values each of which is larger than the one before, so that no value comes again: ids, starts,
+/// As [`compress`] of words each of which is larger than the one before, so that none comes again: ids, starts,
 /// numbers of a loop. All that neighbours share are high bytes, and nothing has to be looked up.
-fn compress_rising<V: Value>(values: &[V], block: &mut Block<'_>) {
-    let width = size_of::<V>();
-    let plain = bytes(values);
-    let end = first_of_last_literals(values);
+fn compress_rising(words: &[u64], block: &mut Block<'_>) {
+    let plain = bytes(words);
+    let end = first_of_last_literals(words);
     let mut pending = 0;
-    for (before, pair) in values[..end].windows(2).enumerate() {
-        let at = (before + 1) * width;
-        let length = same_high_bytes(pair[0], pair[1]);
-        if length < MATCH_BYTES {
-            continue;
+    let mut at = 1;
+    while at < end {
+        let length = same_high_bytes(words[at], words[at - 1]);
+        at += 1;
+        if length >= MATCH_BYTES {
+            let start = at * WORD_BYTES - length;
+            block.sequence(&plain[pending..start], WORD_BYTES, length);
+            at += block.neighbours(&words[at - 1..end]);
+            pending = at * WORD_BYTES;
         }
-        let changed_bytes = width - length;
-        if pending == at {
-            let ahead: u64 = pair[1].into();
-            block.short_sequence(ahead.to_le_bytes(), changed_bytes, width, length);
-        } else {
-            block.sequence(&plain[pending..at + changed_bytes], width, length);
-        }
-        pending = at + width;
     }
     block.literals(&plain[pending..]);
+}
+
+/// True if each value is larger than the one before.
+fn is_rising<V: Value>(values: &[V]) -> bool {
+    // Without a way out of the inner loop, which so takes less for each of its values.
+    let falls = |two: &[V]| u64::from(two[1].into() <= two[0].into());
+    let blocks = values.windows(64 + 1).step_by(64);
+    let rest = (values.len() - 1) / 64 * 64;
+    blocks
+        .clone()
+        .all(|block| block.windows(2).map(falls).sum::<u64>() == 0)
+        && values[rest..].windows(2).map(falls).sum::<u64>() == 0
 }
 
 /// From this value on all stay literals, which keeps both rules of a block's end.

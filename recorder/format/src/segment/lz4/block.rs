@@ -1,6 +1,6 @@
 //! Sequences of a block: literals, then a match.
 
-use super::MATCH_BYTES;
+use super::{MATCH_BYTES, WORD_BYTES, same_high_bytes};
 
 /// A block being written. Not a part of what compresses: so its length stays in a register.
 pub(super) struct Block<'a> {
@@ -35,6 +35,51 @@ impl<'a> Block<'a> {
         let word = token | kept << 8 | (offset as u64) << (8 + bits);
         self.bytes[self.used..self.used + 8].copy_from_slice(&word.to_le_bytes());
         self.used += 3 + literals;
+    }
+
+    /// Sequences of the words behind the first one, each of its low bytes and a match with the high bytes of the word
+    /// before, as long as neighbours share enough. Gives how many words that are.
+    #[inline(always)]
+    pub fn neighbours(&mut self, words: &[u64]) -> usize {
+        let mut before = 0;
+        loop {
+            while let Some(nine) = words[before..].first_chunk::<9>()
+                && self.eight_neighbours(nine)
+            {
+                before += 8;
+            }
+            for _ in 0..8 {
+                let Some([word, next]) = words[before..].first_chunk::<2>() else {
+                    return before;
+                };
+                let length = same_high_bytes(*word, *next);
+                if length < MATCH_BYTES {
+                    return before;
+                }
+                self.short_sequence(next.to_le_bytes(), WORD_BYTES - length, WORD_BYTES, length);
+                before += 1;
+            }
+        }
+    }
+
+    /// Sequences of eight words that differ in their lowest byte only, from one another and from the first; false: they
+    /// do not. Four bytes each, so that all of them are made at once.
+    #[inline(always)]
+    fn eight_neighbours(&mut self, words: &[u64; 9]) -> bool {
+        let [before, words @ ..] = words;
+        if words[7] ^ before > 0xff
+            || words.iter().fold(0, |bits, word| bits | (word ^ before)) > 0xff
+        {
+            return false;
+        }
+        let token = (1 << 4 | (WORD_BYTES - 1 - MATCH_BYTES)) as u32;
+        let sequence = token | (WORD_BYTES as u32) << 16;
+        let bytes = &mut self.bytes[self.used..self.used + 32];
+        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+            *bytes = (sequence | (*word as u32 & 0xff) << 8).to_le_bytes();
+        }
+        self.used += 32;
+        true
     }
 
     /// Literals and a match of `length` bytes, `offset` back.
