@@ -132,6 +132,11 @@ impl Column {
         }
     }
 
+    /// True if hardly a value comes again in other rows than the next one: ids of rows, and times.
+    pub(crate) fn is_distinct(&self) -> bool {
+        self.name == "id" || self.scope == Scope::Time
+    }
+
     /// The thing that its values refer to.
     pub fn scope(&self) -> Scope {
         self.scope

@@ -1,15 +1,18 @@
 //! Spans to count, and less than a span beside them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use trueno_format::journal::chunk_hash;
 use trueno_recorder::{BrickId, Name, Recorder, TileLevel};
 
+use super::writer::Writer;
+
 /// In the order of the table.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 21] = [
     "the loop alone",
     "floor: two clock readings, 64 bytes stored",
     "bare span: thread-local, parent, head",
@@ -24,7 +27,17 @@ pub const NAMES: [&str; 14] = [
     "brick, recorder disabled",
     "brick with metrics, recorder disabled",
     "brick kept in memory, recorder disabled",
+    "brick with metrics, tiles sampled",
+    "kernel with metrics, tiles sampled",
+    "tile, all kept, those of another level sampled",
+    "writer: records to rows, one by one",
+    "writer: records to rows, together",
+    "writer: likewise, and rows to a batch",
+    "writer: likewise, and its hash",
 ];
+
+/// The beginning of the names of what the writer thread does.
+pub const OF_WRITER: &str = "writer: ";
 
 const LINES: usize = 4096;
 
@@ -37,7 +50,11 @@ struct Line([u64; 8]);
 /// Gives `measure` the candidate: what makes so many spans.
 pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
-    let on = Recorder::create(&folder)?;
+    let builder = Recorder::builder(&folder);
+    let on = match name.ends_with("sampled") {
+        true => builder.tiles_every(TileLevel::Macro, 10).create()?,
+        false => builder.create()?,
+    };
     let off = Recorder::disabled();
     let gemv = Name::new("gemv");
     let at = NAMES.iter().position(|other| *other == name);
@@ -53,7 +70,7 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
             BARE.set(ptr::null_mut());
         }
         4 => measure(&|spans| each(spans, |_| drop(on.brick(BrickId::QkvProjection)))),
-        5 => measure(&|spans| each(spans, |i| brick(&on, i))),
+        5 | 14 => measure(&|spans| each(spans, |i| brick(&on, i))),
         6 => measure(&|spans| {
             each(spans, |i| {
                 let _brick = on.brick(BrickId::QkvProjection);
@@ -61,7 +78,7 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
             });
         }),
         7 => measure(&|spans| each(spans, |_| drop(on.kernel(gemv)))),
-        8 => measure(&|spans| {
+        8 | 15 => measure(&|spans| {
             each(spans, |i| {
                 let mut kernel = on.kernel(gemv);
                 kernel.elements(i).flops(i << 1).bytes(i << 2);
@@ -74,21 +91,36 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
                 kernel.grid(i as u32, 1, 1).block(64, 1, 1);
             });
         }),
-        10 => measure(&|spans| {
+        10 | 16 => measure(&|spans| {
             each(spans, |i| drop(on.tile(TileLevel::Micro, i as u32, 0)));
         }),
         11 => measure(&|spans| each(spans, |_| drop(off.brick(BrickId::QkvProjection)))),
         12 => measure(&|spans| each(spans, |i| brick(&off, i))),
-        _ => measure(&|spans| {
+        13 => measure(&|spans| {
             each(spans, |_| {
                 drop(black_box(off.brick(BrickId::QkvProjection)))
             });
         }),
+        step => {
+            let writer = RefCell::new(Writer::new());
+            measure(&|spans| write(&mut writer.borrow_mut(), spans, step - 17));
+        }
     }
     drop(on);
     // What is left there is of no use to anyone.
     let _ = std::fs::remove_dir_all(&folder);
     Ok(())
+}
+
+/// The writer's steps, each with those before it.
+fn write(writer: &mut Writer, spans: u64, last_step: usize) {
+    writer.take(spans, last_step > 0);
+    if last_step > 1 {
+        let bytes = writer.encode();
+        if last_step > 2 {
+            black_box(chunk_hash(bytes));
+        }
+    }
 }
 
 #[inline(always)]

@@ -7,7 +7,7 @@ use super::bits::{self, Bits, Presence, Present};
 use super::lz4::{Compressor, Value};
 use super::metadata::{self, Block, Builder, Header, Pair};
 use super::{BATCH_ROWS, END_OF_STREAM, MESSAGE_ALIGNMENT, PREFIX_BYTES};
-use crate::schema::{ColumnType, Table};
+use crate::schema::{Column, ColumnType, Table};
 
 /// Buffers in a body are padded to this many bytes.
 const BUFFER_ALIGNMENT: usize = 8;
@@ -103,7 +103,7 @@ impl BatchEncoder {
                         self.one_value(column.ty, value, batch.rows);
                     }
                     Cells::Each(values) => {
-                        self.values(column.ty, &values[..batch.rows], None, key_here)
+                        self.values(column, &values[..batch.rows], None, key_here)
                     }
                 },
                 Presence::Some(_) => {
@@ -116,7 +116,7 @@ impl BatchEncoder {
                     for (at, word) in words.iter_mut().enumerate() {
                         *word &= 0u64.wrapping_sub(u64::from(bits::is_set(&bits, at)));
                     }
-                    self.values(column.ty, &words, Some(&bits), key_here);
+                    self.values(column, &words, Some(&bits), key_here);
                     self.words = words;
                 }
             }
@@ -158,14 +158,19 @@ impl BatchEncoder {
     /// A column of several values; zeros where `present` says that there is none.
     fn values(
         &mut self,
-        ty: ColumnType,
+        column: &Column,
         values: &[u64],
         present: Option<&Bits>,
         mut key: impl FnMut(u64) -> i32,
     ) {
         let mut halves = std::mem::take(&mut self.halves);
         halves.clear();
-        match ty {
+        match column.ty {
+            ColumnType::U64 | ColumnType::I64 | ColumnType::F64 if column.is_distinct() => {
+                let start = self.message.len();
+                self.compressor.append_distinct(values, &mut self.message);
+                self.end_buffer(start);
+            }
             ColumnType::U64 | ColumnType::I64 | ColumnType::F64 => self.buffer(values),
             ColumnType::U32 => {
                 halves.extend(values.iter().map(|value| *value as u32));

@@ -85,6 +85,28 @@ impl Compressor {
     /// Appends a buffer of an IPC body: its length, then a frame, or the bytes as they are
     /// where a frame is not smaller. At most 64 KiB.
     pub fn append<V: Value>(&mut self, values: &[V], body: &mut Vec<u8>) {
+        match V::words(values) {
+            _ if !is_rising(values) => self.append_by(values, body, |values, places, block| {
+                compress(values, places, block);
+            }),
+            Some(words) => self.append_distinct(words, body),
+            None => self.finish(bytes(values), body),
+        }
+    }
+
+    /// As [`Compressor::append`], of words of which hardly any comes again but right after itself.
+    pub fn append_distinct(&mut self, words: &[u64], body: &mut Vec<u8>) {
+        self.append_by(words, body, |words, _, block| {
+            compress_distinct(words, block)
+        });
+    }
+
+    fn append_by<V: Value>(
+        &mut self,
+        values: &[V],
+        body: &mut Vec<u8>,
+        compress: impl FnOnce(&[V], &mut [u16; 1 << HASH_BITS], &mut Block<'_>),
+    ) {
         let plain = bytes(values);
         if let Some(first) = values.first()
             && values.iter().all(|value| value == first)
@@ -94,11 +116,7 @@ impl Compressor {
         debug_assert!(plain.len() <= BLOCK_BYTES);
         if plain.len() >= MIN_BYTES && plain.len() <= BLOCK_BYTES {
             let mut block = Block::new(&mut self.block);
-            if !is_rising(values) {
-                compress(values, &mut self.places, &mut block);
-            } else if let Some(words) = V::words(values) {
-                compress_rising(words, &mut block);
-            }
+            compress(values, &mut self.places, &mut block);
             self.used = block.used();
         }
         self.finish(plain, body);
@@ -190,9 +208,9 @@ fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &
     block.literals(&plain[pending..]);
 }
 
-/// As [`compress`] of words each of which is larger than the one before, so that none comes again: ids, starts,
-/// numbers of a loop. All that neighbours share are high bytes, and nothing has to be looked up.
-fn compress_rising(words: &[u64], block: &mut Block<'_>) {
+/// As [`compress`] of words none of which comes again: ids, starts, numbers of a loop. All that neighbours share are
+/// high bytes, and nothing has to be looked up.
+fn compress_distinct(words: &[u64], block: &mut Block<'_>) {
     let plain = bytes(words);
     let end = first_of_last_literals(words);
     let mut pending = 0;
@@ -214,11 +232,9 @@ fn compress_rising(words: &[u64], block: &mut Block<'_>) {
 fn is_rising<V: Value>(values: &[V]) -> bool {
     // Without a way out of the inner loop, which so takes less for each of its values.
     let falls = |two: &[V]| u64::from(two[1].into() <= two[0].into());
-    let blocks = values.windows(64 + 1).step_by(64);
-    let rest = (values.len() - 1) / 64 * 64;
-    blocks
-        .clone()
-        .all(|block| block.windows(2).map(falls).sum::<u64>() == 0)
+    let mut blocks = values.windows(64 + 1).step_by(64);
+    let rest = values.len().saturating_sub(1) / 64 * 64;
+    blocks.all(|block| block.windows(2).map(falls).sum::<u64>() == 0)
         && values[rest..].windows(2).map(falls).sum::<u64>() == 0
 }
 
