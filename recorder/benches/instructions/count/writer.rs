@@ -1,4 +1,4 @@
-//! What the writer thread does for a span, step by step: here on a thread that is stepped through.
+//! Steps of the writer thread for a span: here on a thread that is stepped through.
 
 use trueno_format::columns::Columns;
 use trueno_format::record::{Context, Record, kind};

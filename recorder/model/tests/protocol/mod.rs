@@ -112,7 +112,8 @@ struct Consumer<W> {
 }
 
 impl<W: AtomicWord> Consumer<W> {
-    /// As `RingReader::drain`, which gives back group by group. True: the producer has ended and everything was read.
+    /// As `RingReader::drain`, which gives back up to 64 groups at a time; here it is one. True: the producer has
+    /// ended and everything was read.
     fn drain(&mut self) -> bool {
         loop {
             let ring = self.ring.clone();
