@@ -9,6 +9,7 @@ use crate::clock_skew::Skew;
 use crate::dependencies::Dependencies;
 use crate::device::Found;
 use crate::edges::Edge;
+use crate::host_over_device::HostTime;
 use crate::inferred::Rule;
 use crate::opportunity::Opportunity;
 use crate::window::Cut;
@@ -19,6 +20,8 @@ const NAMED_CYCLES: usize = 10;
 const FRAME: f64 = 0.9;
 /// Half the time of the best name has to gain so much of the window to be worth a word.
 const MIN_GAIN: f64 = 0.005;
+/// Host time on the path while a device is busy is worth a word from so much of the window on.
+const MIN_OVER_DEVICE: f64 = 0.03;
 /// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
@@ -42,6 +45,8 @@ pub struct Facts<'a> {
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
     pub background: Option<Background>,
+    /// Host time on the path while a device is busy.
+    pub over_device: Option<HostTime>,
     /// Most names that get a prediction.
     pub predicted_names: usize,
     /// Rows of slack that are listed, and all.
@@ -164,6 +169,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out.extend(inferred(facts));
     out.extend(lever(facts));
     out.extend(bounded(facts));
+    out.extend(over_device(facts));
     let computed = |row: &&Opportunity| row.gains_ns.is_some();
     let asked_for = |row: &&Opportunity| computed(row) || row.is_bounded;
     if !facts.opportunities.iter().all(|row| asked_for(&row)) {
@@ -378,6 +384,37 @@ fn bounded(facts: &Facts<'_>) -> Option<Finding> {
                 "record what it waits for (a dependency, or a wait), or record without that lane",
             )
             .evidence(vec![background.id]),
+    )
+}
+
+/// Finding on a host that holds the path while a device is busy.
+fn over_device(facts: &Facts<'_>) -> Option<Finding> {
+    let of = facts.over_device.as_ref()?;
+    if (of.all_ns as f64) < MIN_OVER_DEVICE * facts.wall_ns as f64 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let title = format!(
+        "the path lies on the host for {:.1} % of the {} while a device is busy",
+        percent(of.all_ns),
+        facts.window()
+    );
+    let name = match &of.name {
+        Some(name) => format!("in `{name}` itself"),
+        None => "between rows".to_owned(),
+    };
+    let detail = format!(
+        "the work that came next began with its launch, on a stream that had drained, or nothing recorded ties it to \
+         other work: with shorter kernels it would begin no sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
+        percent(of.most_ns),
+        facts.window(),
+        of.lane
+    );
+    Some(
+        Finding::new("host_over_device", Severity::Info, title)
+            .detail(detail)
+            .suggestion("the column `slack_ns` says how near the device's work comes")
+            .evidence("SELECT * FROM critical_path.slack"),
     )
 }
 

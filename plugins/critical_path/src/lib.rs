@@ -30,6 +30,7 @@ pub mod findings;
 pub mod full_queues;
 pub mod graph;
 pub mod held;
+pub mod host_over_device;
 pub mod host_waits;
 pub mod inferred;
 pub mod iterations;
@@ -67,6 +68,7 @@ use trueno_analysis::lanes::{self, Lane, LaneKind, Lanes};
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
 use crate::clock_skew::Skew;
+use crate::host_over_device::HostOverDevice;
 
 /// The plugin.
 pub struct CriticalPath;
@@ -183,6 +185,7 @@ impl Plugin for CriticalPath {
         let mut iterations = iterations::Iterations::new(&lanes);
         let is_one = lanes.lanes.len() < 2;
         let mut serial = (!is_one).then(|| serial_work::SerialWork::new(&graph));
+        let mut over_device = HostOverDevice::new(&graph);
         path.each(|piece| {
             sums.add(&piece);
             times.add(&piece);
@@ -190,6 +193,9 @@ impl Plugin for CriticalPath {
             iterations.add(&piece);
             if let Some(serial) = &mut serial {
                 serial.add(&piece);
+            }
+            if let Some(over_device) = &mut over_device {
+                over_device.add(&piece);
             }
         });
         run.emit(tables::by_kind("by_kind", &sums, wall_ns))?;
@@ -215,6 +221,7 @@ impl Plugin for CriticalPath {
         if let Some(serial) = serial {
             run.emit(tables::serial_work(&graph, &serial.finish()))?;
         }
+        let over_device = over_device.and_then(HostOverDevice::finish);
         let off_path = background::off_path(&graph, &sums.lanes);
         if !off_path.is_empty() {
             run.emit(tables::off_path(&graph, &off_path))?;
@@ -239,6 +246,7 @@ impl Plugin for CriticalPath {
             path: &path_inferred,
             opportunities: &opportunities,
             background,
+            over_device,
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
             is_part: lanes.is_part,
