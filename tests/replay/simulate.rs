@@ -48,6 +48,7 @@ struct Replay<'r> {
     ends_ns: Vec<Option<i64>>,
     /// Of each stream the shortest times from call to start, and from end to start.
     shortest: BTreeMap<StreamKey, (i64, i64)>,
+    /// Work before each on its stream.
     before: Vec<Option<usize>>,
 }
 
@@ -92,15 +93,12 @@ impl<'r> Replay<'r> {
                 .filter(|host| **host == from)
                 .for_each(|host| *host = to);
         }
-        let mut before: Vec<Option<usize>> = vec![None; run.work.len()];
-        for at in 0..run.work.len() {
-            // The last to end of those before: streams of a device may overlap in what is recorded.
-            let of_stream = (0..at)
-                .rev()
-                .take(4_000)
-                .filter(|&b| stream(&run.work[b]) == stream(&run.work[at]));
-            before[at] = of_stream.take(8).max_by_key(|&b| run.work[b].end_ns);
-        }
+        let before = (0..run.work.len()).map(|at| {
+            // Work of a stream may overlap in what is recorded: the last to end of those before.
+            let own = |before: &usize| stream(&run.work[*before]) == stream(&run.work[at]);
+            let of_stream = (0..at).rev().filter(own).take(8);
+            of_stream.max_by_key(|before| run.work[*before].end_ns)
+        });
         let mut out = Self {
             run,
             scale,
@@ -108,7 +106,7 @@ impl<'r> Replay<'r> {
             clocks: BTreeMap::new(),
             ends_ns: vec![None; run.work.len()],
             shortest: BTreeMap::new(),
-            before,
+            before: before.collect(),
         };
         out.measure();
         out

@@ -504,6 +504,25 @@ fn larger_runs() -> impl Strategy<Value = Raw> {
     (rows, edges)
 }
 
+/// A host that launches to a stream: each call and its work, which begins some time after both the call and the work
+/// before it.
+fn launched_runs() -> impl Strategy<Value = Raw> {
+    let launch = (0..3_i64, 0..2_i64, 1..4_i64, 0..4_i64, 1..3_i64);
+    prop::collection::vec(launch, 10..20).prop_map(|launches| {
+        let (mut rows, mut raw) = (Vec::new(), Vec::new());
+        let (mut now_ns, mut free_ns) = (0, 0);
+        for (idle_ns, call_ns, launch_ns, work_ns, next_ns) in launches {
+            let called_ns = now_ns + idle_ns;
+            let start_ns = (called_ns + launch_ns).max(free_ns + next_ns);
+            raw.push((rows.len() as u64, rows.len() as u64 + 1, 2));
+            rows.push((0, 0, called_ns, call_ns));
+            rows.push((2, 0, start_ns, work_ns));
+            (now_ns, free_ns) = (called_ns + call_ns, start_ns + work_ns);
+        }
+        (rows, raw)
+    })
+}
+
 /// Latest ends by the definition, repeated until nothing moves.
 fn latest_slowly(graph: &Graph<'_>) -> Vec<i64> {
     let segments = &graph.segments;
@@ -535,7 +554,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn larger_graphs_have_the_times_of_the_definition((rows, raw) in larger_runs(), scale in prop::collection::vec(0..4_i64, 1..9)) {
+    fn larger_graphs_have_the_times_of_the_definition((rows, raw) in prop_oneof![larger_runs(), launched_runs()], scale in prop::collection::vec(0..4_i64, 1..9)) {
         let mut run = lanes(&rows);
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
