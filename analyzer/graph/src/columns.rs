@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{BooleanChunked, DataFrame, DataType, Int64Chunked, UInt64Chunked};
-use trueno_engine::closed_types::to_closed_types;
-use trueno_engine::query::{Database, collect};
+use polars::prelude::{BooleanChunked, DataFrame, DataType};
+use polars_arrow::array::{Array, PrimitiveArray};
+use polars_arrow::types::NativeType;
+use trueno_engine::query::{Database, Planned};
 
 use super::GraphError;
 
@@ -16,8 +17,8 @@ pub(super) struct Rows {
 
 /// A column of integers.
 pub(super) enum Numbers {
-    Signed(Int64Chunked),
-    Unsigned(UInt64Chunked),
+    Signed(PrimitiveArray<i64>),
+    Unsigned(PrimitiveArray<u64>),
     /// The query did not ask for it.
     Missing,
 }
@@ -32,8 +33,11 @@ impl Rows {
         sql: &str,
     ) -> Result<Rows, GraphError> {
         let failed = |why: String| GraphError::Table { table, why };
-        let frame = collect(database, sql).map_err(|error| failed(error.to_string()))?;
-        let mut frame = to_closed_types(frame).map_err(failed)?;
+        let rows = database.planned(sql).and_then(Planned::rows);
+        let rows = rows.map_err(|error| failed(error.to_string()))?;
+        let mut frame = rows
+            .into_frame()
+            .map_err(|error| failed(error.to_string()))?;
         frame.rechunk_mut();
         Ok(Rows { frame, table })
     }
@@ -54,9 +58,14 @@ impl Rows {
             return Ok(Numbers::Missing);
         };
         let series = found.as_materialized_series();
+        // One array: the frame was put together.
         match (series.i64(), series.u64()) {
-            (Ok(numbers), _) => Ok(Numbers::Signed(numbers.rechunk().into_owned())),
-            (_, Ok(numbers)) => Ok(Numbers::Unsigned(numbers.rechunk().into_owned())),
+            (Ok(numbers), _) => Ok(Numbers::Signed(
+                numbers.rechunk().downcast_as_array().clone(),
+            )),
+            (_, Ok(numbers)) => Ok(Numbers::Unsigned(
+                numbers.rechunk().downcast_as_array().clone(),
+            )),
             _ => Err(self.failed(column)),
         }
     }
@@ -74,19 +83,24 @@ impl Rows {
 impl Numbers {
     pub(super) fn i64(&self, row: usize) -> Option<i64> {
         match self {
-            Numbers::Signed(numbers) => numbers.get(row),
-            Numbers::Unsigned(numbers) => numbers.get(row).and_then(|n| i64::try_from(n).ok()),
+            Numbers::Signed(numbers) => value(numbers, row),
+            Numbers::Unsigned(numbers) => value(numbers, row).and_then(|n| i64::try_from(n).ok()),
             Numbers::Missing => None,
         }
     }
 
     pub(super) fn u64(&self, row: usize) -> Option<u64> {
         match self {
-            Numbers::Signed(numbers) => numbers.get(row).and_then(|n| u64::try_from(n).ok()),
-            Numbers::Unsigned(numbers) => numbers.get(row),
+            Numbers::Signed(numbers) => value(numbers, row).and_then(|n| u64::try_from(n).ok()),
+            Numbers::Unsigned(numbers) => value(numbers, row),
             Numbers::Missing => None,
         }
     }
+}
+
+#[inline]
+fn value<T: NativeType>(numbers: &PrimitiveArray<T>, row: usize) -> Option<T> {
+    numbers.is_valid(row).then(|| numbers.value(row))
 }
 
 impl Truths {

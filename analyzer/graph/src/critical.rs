@@ -13,9 +13,6 @@ use trueno_model::{Section, SectionStatus};
 use super::{Graph, sums};
 
 const PLUGIN: &str = "critical_path";
-/// Pieces and rows asked for one by one; what is shorter stands in sums.
-const ROWS: u64 = 1_000_000;
-
 /// The critical path, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Critical {
@@ -23,35 +20,37 @@ pub struct Critical {
     pub path_ns: i64,
     /// Time of the pieces of rows of this graph.
     pub marked_ns: i64,
-    /// Of gaps, in which nothing is known to have run. What remains is in pieces too short to be listed.
+    /// Of gaps, in which nothing is known to have run.
     pub gap_ns: i64,
 }
 
-/// Marks the rows on the critical path, and with their slack if asked for: it takes as long again.
+/// The critical path of a run, to be marked in its graph.
+pub struct Path {
+    section: Section,
+}
+
+/// Finds the critical path, and the slack of rows if asked for.
 ///
 /// # Errors
-/// The reason for not marking them, for people.
-pub fn critical(
-    graph: &mut Graph,
-    run: &Run,
-    registry: &Registry,
-    slack: bool,
-) -> Result<Critical, String> {
+/// The reason for not finding it, for people.
+pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String> {
     if registry.get(PLUGIN).is_none() {
         return Err(format!(
             "there is no plugin {PLUGIN} (hint: `trueno-analyze plugins list` says where it was looked for)"
         ));
     }
-    let rows = |key: &str, rows: u64| (key.to_owned(), Value::from(rows));
-    let slack_rows = if slack { ROWS } else { 0 };
+    let none = |key: &str| (key.to_owned(), Value::from(0));
+    let by_id = |key: &str, is_wanted: bool| (key.to_owned(), Value::from(is_wanted));
     // Gains are not shown, and take the longest; nor is what only they need.
     let unneeded = ["roofline"]
         .into_iter()
         .filter(|id| registry.get(id).is_some());
     let options = [
-        rows("path_rows", ROWS),
-        rows("slack_rows", slack_rows),
-        rows("opportunity_names", 0),
+        none("path_rows"),
+        none("slack_rows"),
+        none("opportunity_names"),
+        by_id("path_by_id", true),
+        by_id("slack_by_id", slack),
     ];
     let options: Map<String, Value> = options.into_iter().collect();
     let report = build(&Request {
@@ -69,17 +68,20 @@ pub fn critical(
         before_each: &|_| {},
     })
     .map_err(|error| error.to_string())?;
-    let section = report.sections.first().ok_or("the plugin gave nothing")?;
+    let section = report.sections.into_iter().next();
+    let section = section.ok_or("the plugin gave nothing")?;
     if section.status != SectionStatus::Ok {
-        return Err(section
-            .message
-            .clone()
-            .unwrap_or_else(|| "it failed".into()));
+        return Err(section.message.unwrap_or_else(|| "it failed".into()));
     }
-    mark(graph, section)
+    Ok(Path { section })
 }
 
-fn mark(graph: &mut Graph, section: &Section) -> Result<Critical, String> {
+/// Marks the rows on the critical path, and their slack where it was asked for.
+///
+/// # Errors
+/// The reason for not marking them, for people.
+pub fn mark(graph: &mut Graph, path: &Path) -> Result<Critical, String> {
+    let section = &path.section;
     let table = |name: &str| {
         let table = section.tables.iter().find(|table| table.name() == name);
         table.ok_or_else(|| format!("it gave no table {name}"))
@@ -88,23 +90,26 @@ fn mark(graph: &mut Graph, section: &Section) -> Result<Critical, String> {
     let path = table("path")?;
     let mut critical = Critical::default();
     let durations = path.i64("dur_ns").map_err(wrong)?;
-    critical.path_ns = durations.iter().flatten().sum();
-    if !path.has("id") {
-        return Err("its table path does not say which rows the pieces are of (column id)".into());
-    }
-    let ids = path.u64("id").map_err(wrong)?;
     let kinds = path.text("kind").map_err(wrong)?;
-    for (row, (id, dur_ns)) in ids.iter().zip(durations.iter()).enumerate() {
+    for (row, dur_ns) in durations.iter().enumerate() {
+        let dur_ns = dur_ns.unwrap_or(0);
+        critical.path_ns += dur_ns;
         if kinds.get(row) == Some("gap") {
-            critical.gap_ns += dur_ns.unwrap_or(0);
-        } else if let (Some(at), Some(dur_ns)) = (id.and_then(|id| graph.find(id)), dur_ns) {
+            critical.gap_ns += dur_ns;
+        }
+    }
+    let by_id = table("path_by_id")?;
+    let ids = by_id.u64("id").map_err(wrong)?;
+    let durations = by_id.i64("dur_ns").map_err(wrong)?;
+    for (id, dur_ns) in ids.iter().zip(durations.iter()) {
+        if let (Some(at), Some(dur_ns)) = (id.and_then(|id| graph.find(id)), dur_ns) {
             let at = graph.shown(at);
             graph.nodes[at as usize].path_self_ns += dur_ns;
             critical.marked_ns += dur_ns;
         }
     }
     sums::add_up_path(graph);
-    if let Ok(slack) = table("slack") {
+    if let Ok(slack) = table("slack_by_id") {
         let ids = slack.u64("id").map_err(wrong)?;
         let values = slack.i64("slack_ns").map_err(wrong)?;
         for (id, slack_ns) in ids.iter().zip(values.iter()) {

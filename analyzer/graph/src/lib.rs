@@ -26,7 +26,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 
-pub use critical::{Critical, critical};
+pub use critical::{Critical, Path, mark, path};
 pub use detail::{Detail, Launch};
 pub use filter::Filter;
 pub use group::{Group, Totals};

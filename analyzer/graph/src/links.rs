@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use trueno_analysis::id_index::IdIndex;
 use trueno_engine::query::Database;
 
 use super::columns::{Names, Rows};
@@ -61,12 +62,11 @@ pub(super) fn thread_names(database: &Database) -> Result<BTreeMap<u64, String>,
 /// hangs below that of the call that launched it.
 pub(super) fn hang(graph: &mut Graph, links: &[Link], around: &[u32], edges: &[Edge]) {
     let first = graph.lanes.len();
-    graph.ids = graph.nodes[first..]
-        .iter()
-        .enumerate()
-        .map(|(at, node)| (node.id, (first + at) as u32))
-        .collect();
-    graph.ids.sort_unstable();
+    // Of one id the last of the list counts: from the back, so the first node.
+    graph.ids = IdIndex::new(|| {
+        let nodes = graph.nodes.iter().enumerate().skip(first).rev();
+        nodes.map(|(at, node)| (node.id, at as u32))
+    });
     let mut launched = Vec::new();
     for at in first..graph.nodes.len() {
         let node = &graph.nodes[at];

@@ -1,8 +1,8 @@
 //! From the tables of a run to the graph.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use trueno_analysis::start_order::{Interval, sort_by_start, start_key};
 use trueno_engine::Lane;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
@@ -255,29 +255,26 @@ impl Loader {
         let count = self.lanes.len();
         let mut lanes = Vec::with_capacity(count);
         let mut final_number = vec![0_u32; count];
-        let mut all = Vec::with_capacity(self.nodes.len() + count);
+        let mut lane_nodes = Vec::with_capacity(count);
         for (at, (lane, met)) in self.lanes.iter().enumerate() {
             final_number[*met as usize] = at as u32;
             let name = lane.name(&threads, of_ranks);
-            all.push(lane_node(at as u32, self.names.number(&name)));
+            lane_nodes.push(lane_node(at as u32, self.names.number(&name)));
             lanes.push(LaneInfo {
                 name,
                 is_device: matches!(lane, Lane::Stream(..)),
             });
         }
         // The outer first, so that children follow what they lie in.
-        let key = |(at, node): (usize, &Node)| (node.start_ns, Reverse(node.end_ns()), node.id, at);
-        let mut order: Vec<_> = self.nodes.iter().enumerate().map(key).collect();
-        order.sort_unstable();
-        let links: Vec<Link> = order.iter().map(|(.., at)| self.links[*at]).collect();
-        all.extend(order.iter().map(|(.., at)| {
-            let mut node = self.nodes[*at].clone();
+        let order = in_order(&self.nodes);
+        let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
+        put_in_order(&mut self.nodes, order);
+        for node in &mut self.nodes {
             node.lane = final_number[node.lane as usize];
-            node
-        }));
-        drop(order);
+        }
+        self.nodes.splice(0..0, lane_nodes);
         let mut graph = Graph {
-            nodes: all,
+            nodes: self.nodes,
             lanes,
             names: self.names.names,
             details: self.details,
@@ -293,6 +290,55 @@ impl Loader {
         sums::index(&mut graph);
         sums::add_up(&mut graph);
         Ok(graph)
+    }
+}
+
+/// Times of a node, and its place.
+#[derive(Clone, Copy)]
+struct Times {
+    start_ns: i64,
+    end_ns: i64,
+    id: u64,
+    at: u32,
+}
+
+impl Interval for Times {
+    #[inline]
+    fn times(&self) -> (i64, i64, u64) {
+        (self.start_ns, self.end_ns, self.id)
+    }
+}
+
+/// Places of the nodes in the order of their starts, the outer first; those that nothing tells apart stay in theirs.
+fn in_order(nodes: &[Node]) -> Vec<u32> {
+    let times = (0..).zip(nodes).map(|(at, node)| Times {
+        start_ns: node.start_ns,
+        end_ns: node.end_ns(),
+        id: node.id,
+        at,
+    });
+    let mut order: Vec<Times> = times.collect();
+    sort_by_start(&mut order);
+    for same in order.chunk_by_mut(|a, b| start_key(a) == start_key(b)) {
+        if same.len() > 1 {
+            same.sort_unstable_by_key(|times| times.at);
+        }
+    }
+    order.into_iter().map(|times| times.at).collect()
+}
+
+/// Moves each node to where the order has its place: there may be too many for a second list of them.
+fn put_in_order(nodes: &mut [Node], mut order: Vec<u32>) {
+    for first in 0..order.len() {
+        let mut to = first;
+        loop {
+            let from = std::mem::replace(&mut order[to], to as u32) as usize;
+            if from == first {
+                break;
+            }
+            nodes.swap(to, from);
+            to = from;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! The nodes and how they are kept: one array, in the order of time.
 
+use trueno_analysis::id_index::IdIndex;
+
 use super::Detail;
 
 /// No node, no detail.
@@ -163,8 +165,8 @@ pub struct Graph {
     pub circles: u64,
     /// Tells whether tiles are on no list of children; their time is then that of what they lie in.
     pub(super) without_tiles: bool,
-    /// Ids of rows and their nodes, sorted.
-    pub(super) ids: Vec<(u64, u32)>,
+    /// Nodes by the ids of their rows.
+    pub(super) ids: IdIndex<u32>,
     pub(super) offsets: Vec<u32>,
     pub(super) children: Vec<u32>,
 }
@@ -199,11 +201,7 @@ impl Graph {
 
     /// The node of a row; of several with one id, which a damaged run may hold, the first.
     pub fn find(&self, id: u64) -> Option<u32> {
-        let at = self.ids.partition_point(|(other, _)| *other < id);
-        self.ids
-            .get(at)
-            .filter(|found| found.0 == id)
-            .map(|found| found.1)
+        self.ids.get(id)
     }
 
     /// The lanes that something hangs below.

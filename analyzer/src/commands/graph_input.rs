@@ -33,14 +33,23 @@ impl GraphInput {
         let registry = Registry::gather(&search(&args.plugins))?;
         let run = Run::open(&args.run)?;
         let tiles = args.tiles;
+        let edges = want.edges;
         stderr.step("reading the rows");
-        let mut graph = trueno_graph::load(
-            &run,
-            Content {
-                tiles,
-                edges: want.edges,
-            },
-        )?;
+        if !args.no_path {
+            stderr.step("running critical_path");
+        }
+        // Neither needs the other before the path is marked.
+        let (graph, path) = std::thread::scope(|scope| {
+            let path = (!args.no_path)
+                .then(|| scope.spawn(|| trueno_graph::path(&run, &registry, want.slack)));
+            let graph = trueno_graph::load(&run, Content { tiles, edges });
+            let path = path.map(|path| {
+                let panicked = |_| Err("it panicked".to_owned());
+                path.join().unwrap_or_else(panicked)
+            });
+            (graph, path)
+        });
+        let mut graph = graph?;
         if graph.circles > 0 {
             stderr.warn(&format!(
                 "{}, by some way round: shown below {}",
@@ -53,9 +62,8 @@ impl GraphInput {
             ));
         }
         let mut critical = None;
-        if !args.no_path && graph.rows() > 0 {
-            stderr.step("running critical_path");
-            match trueno_graph::critical(&mut graph, &run, &registry, want.slack) {
+        if let Some(path) = path.filter(|_| graph.rows() > 0) {
+            match path.and_then(|path| trueno_graph::mark(&mut graph, &path)) {
                 Ok(found) => critical = Some(found),
                 Err(why) => stderr.warn(&format!("the critical path is not marked: {why}")),
             }

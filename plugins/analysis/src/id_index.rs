@@ -23,6 +23,7 @@ const SPARSE: u64 = 8;
 const SMALL: u64 = 1 << 12;
 
 /// Ids of one upper half.
+#[derive(Clone, Debug)]
 struct Half<V> {
     upper: u32,
     count: u64,
@@ -41,6 +42,7 @@ struct Half<V> {
 /// let rows: IdIndex<u32> = IdIndex::new(|| ids.iter().copied().zip(0..));
 /// assert_eq!((rows.get(9), rows.get(8)), (Some(1), None));
 /// ```
+#[derive(Clone, Debug)]
 pub struct IdIndex<V> {
     /// Sorted by upper half.
     halves: Vec<Half<V>>,

@@ -84,6 +84,10 @@ pub struct Options {
     /// Names that gains are predicted for, those with the most time on the path. In large runs they are fewer,
     /// so that it takes no longer than the rest.
     pub opportunity_names: usize,
+    /// Gives the time on the path of every row as well, in a table of ids.
+    pub path_by_id: bool,
+    /// Gives the slack of every row as well, in a table of ids.
+    pub slack_by_id: bool,
     /// Assumptions, each as `TARGET=VALUE`; see [`rule`].
     pub what_if: Vec<String>,
 }
@@ -94,6 +98,8 @@ impl Default for Options {
             path_rows: 100_000,
             slack_rows: 100_000,
             opportunity_names: 20,
+            path_by_id: false,
+            slack_by_id: false,
             what_if: Vec::new(),
         }
     }
@@ -183,6 +189,7 @@ impl Plugin for CriticalPath {
         let mut times = path_time_by_name::PathTimes::new(&graph, &chains);
         let mut rows = condense::Condenser::new(options.path_rows);
         let mut iterations = iterations::Iterations::new(&lanes);
+        let mut by_id = options.path_by_id.then(tables::PathById::default);
         let is_one = lanes.lanes.len() < 2;
         let mut serial = (!is_one).then(|| serial_work::SerialWork::new(&graph));
         let mut over_device = HostOverDevice::new(&graph);
@@ -191,6 +198,9 @@ impl Plugin for CriticalPath {
             times.add(&piece);
             rows.add(&piece);
             iterations.add(&piece);
+            if let Some(by_id) = &mut by_id {
+                by_id.add(&graph, &piece);
+            }
             if let Some(serial) = &mut serial {
                 serial.add(&piece);
             }
@@ -228,12 +238,19 @@ impl Plugin for CriticalPath {
         }
         let path_inferred = sums.inferred_ns;
         run.emit(tables::path(&graph, &rows.into_rows()))?;
+        if let Some(by_id) = by_id {
+            run.emit(by_id.into_table())?;
+        }
         drop(path);
         let background = background::background(&graph);
         let least = slack::least_of_spans(&graph);
         drop(graph);
-        let (slack, by_name, spans) = tables::slack(&lanes, least, options.slack_rows);
+        let (rows, is_by_id) = (options.slack_rows, options.slack_by_id);
+        let (slack, by_name, by_id, spans) = tables::slack(&lanes, least, rows, is_by_id);
         run.emit(by_name)?;
+        if let Some(by_id) = by_id {
+            run.emit(by_id)?;
+        }
         run.emit(slack)?;
 
         let facts = findings::Facts {

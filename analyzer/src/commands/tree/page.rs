@@ -162,7 +162,7 @@ fn head(look: &GraphInput) -> Vec<String> {
             time(critical.gap_ns),
             match critical.path_ns - critical.marked_ns - critical.gap_ns {
                 0 => String::new(),
-                ns => format!(", {} in pieces too short to be listed", time(ns)),
+                ns => format!(", {} in waits that were inferred", time(ns)),
             }
         ));
     }

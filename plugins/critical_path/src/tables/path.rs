@@ -13,7 +13,7 @@ use crate::host_waits::is_inferred;
 use crate::inferred::Rule;
 use crate::path_sums::{PathSums, Sum};
 use crate::segments::NONE;
-use crate::walk::PieceKind;
+use crate::walk::{Piece, PieceKind};
 
 /// Table `path`: the pieces in the order of time; `dur_ns` adds up to the window.
 ///
@@ -56,6 +56,36 @@ pub fn path(graph: &Graph<'_>, rows: &[Row]) -> TableBuilder {
             "inferred",
             rows.iter().map(|row| row.inferred.map(Rule::name)),
         )
+}
+
+/// Table `path_by_id`: the time on the path of each row, in the order of the path; `id`, `dur_ns`. A row that the
+/// path comes back to is there again.
+#[derive(Default)]
+pub struct PathById {
+    rows: Vec<(u64, i64)>,
+}
+
+impl PathById {
+    /// Takes in a piece, in the order of time.
+    #[inline]
+    pub fn add(&mut self, graph: &Graph<'_>, piece: &Piece) {
+        if piece.kind == PieceKind::Gap || piece.segment == NONE {
+            return;
+        }
+        let id = graph.span(piece.segment, piece.lane as usize).id;
+        match self.rows.last_mut() {
+            Some((last, dur_ns)) if *last == id => *dur_ns += piece.dur_ns,
+            _ if is_inferred(id) => {}
+            _ => self.rows.push((id, piece.dur_ns)),
+        }
+    }
+
+    /// The table.
+    pub fn into_table(self) -> TableBuilder {
+        Table::build("path_by_id")
+            .u64("id", self.rows.iter().map(|row| row.0))
+            .i64("dur_ns", self.rows.iter().map(|row| row.1))
+    }
 }
 
 /// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.

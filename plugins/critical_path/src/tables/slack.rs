@@ -15,6 +15,8 @@ use crate::slack::settle_covered;
 /// begin later without moving the last end. Least first, of equals the longer.
 /// Beyond `limit` intervals the rest is not listed; the second value counts all.
 ///
+/// Table `slack_by_id`, where `is_by_id`: `id` and `slack_ns` of all of them.
+///
 /// Table `slack_by_name`: for each name and kind of row how many there are, and their least and
 /// median slack (the lower of two in the middle); names with the least median first.
 ///
@@ -23,9 +25,11 @@ pub fn slack(
     run: &Lanes,
     least: Vec<Vec<i64>>,
     limit: usize,
-) -> (TableBuilder, TableBuilder, usize) {
+    is_by_id: bool,
+) -> (TableBuilder, TableBuilder, Option<TableBuilder>, usize) {
     let mut rows = Least::new(limit);
     let mut all = 0;
+    let mut of_all: Vec<(u64, i64)> = Vec::new();
     let labels = run.labels.all().len();
     let mut rows_of_label = vec![0; labels];
     for span in run.lanes.iter().flat_map(|lane| &lane.spans) {
@@ -42,6 +46,9 @@ pub fn slack(
                 continue;
             }
             by_label[span.label as usize].push(slack_ns);
+            if is_by_id {
+                of_all.push((span.id, slack_ns));
+            }
             let dur_ns = Reverse(span.dur_ns());
             rows.add((slack_ns, dur_ns, span.id, lane as u32, span.label));
         }
@@ -57,7 +64,12 @@ pub fn slack(
             rows.iter().map(|row| &run.lanes[row.3 as usize].name),
         )
         .i64("slack_ns", rows.iter().map(|row| row.0));
-    (table, by_name(run, by_label), all)
+    let by_id = is_by_id.then(|| {
+        Table::build("slack_by_id")
+            .u64("id", of_all.iter().map(|row| row.0))
+            .i64("slack_ns", of_all.iter().map(|row| row.1))
+    });
+    (table, by_name(run, by_label), by_id, all)
 }
 
 fn by_name(run: &Lanes, by_label: Vec<Vec<i64>>) -> TableBuilder {
