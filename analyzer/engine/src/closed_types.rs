@@ -8,7 +8,7 @@ use polars_arrow::array::StructArray;
 use polars_arrow::datatypes::{ArrowDataType, Field as ArrowField};
 use polars_arrow::ffi;
 use trueno_plugin::arrow::ArrowArrayStream;
-use trueno_plugin::{Column as PluginColumn, Table};
+use trueno_plugin::{Batches, Column as PluginColumn, Table};
 
 /// Casts every column to one of the five types of the plugin interface: all
 /// integers to `i64`, but `u64` stays; floats to `f64`; text as it is.
@@ -141,6 +141,16 @@ impl ClosedRows {
             Ok(Series::try_from((name, chunks))?.into_column())
         });
         DataFrame::new(height, columns.collect::<PolarsResult<Vec<Column>>>()?)
+    }
+
+    /// A reader of them, as plugins have it.
+    ///
+    /// # Errors
+    /// A column is of a type that plugins cannot read.
+    pub fn into_reader(self) -> trueno_plugin::Result<Batches> {
+        let mut stream = self.into_stream();
+        // SAFETY: the stream is our own and obeys the interface; it is moved out.
+        unsafe { Batches::of_stream(&mut stream) }
     }
 
     /// A stream of them.

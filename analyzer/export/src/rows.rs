@@ -5,12 +5,15 @@
 
 mod merged;
 
+use std::collections::BTreeMap;
+
 use polars::prelude::DataFrame;
 use trueno_engine::catalog;
 use trueno_engine::frame::{bool_at, i64_at, text_at, u64_at};
-use trueno_engine::query::{Database, QueryError, collect, collect_in_order};
+use trueno_engine::query::{Database, Planned, QueryError, collect, collect_in_order};
 use trueno_engine::run::Run;
 use trueno_format::schema::{TableId, interval_tables};
+use trueno_plugin::Batch;
 
 use crate::error::ExportError;
 
@@ -87,6 +90,42 @@ impl<'a> Source<'a> {
     /// Rows of a query.
     pub(super) fn ask(&self, table: &str, sql: &str) -> Result<DataFrame, ExportError> {
         collect(&self.database, sql).map_err(|source| failed(table, source))
+    }
+
+    /// The texts of a column by their numbers.
+    pub(super) fn texts(
+        &self,
+        table: &str,
+        column: &str,
+    ) -> Result<BTreeMap<i64, String>, ExportError> {
+        let sql = format!("SELECT DISTINCT {column}_id AS number, {column} AS text FROM {table}");
+        let frame = self.ask(table, &sql)?;
+        let texts = (0..frame.height()).filter_map(|row| {
+            let text = text_at(&frame, "text", row)?;
+            Some((i64_at(&frame, "number", row)?, text.to_owned()))
+        });
+        Ok(texts.collect())
+    }
+
+    /// Hands out the rows of a query as they lie, batch by batch.
+    pub(super) fn batches(
+        &self,
+        table: &str,
+        sql: &str,
+        mut take: impl FnMut(&Batch<'_>) -> trueno_plugin::Result<()>,
+    ) -> Result<(), ExportError> {
+        let rows = self.database.planned(sql).and_then(Planned::rows);
+        let rows = rows.map_err(|source| failed(table, source))?;
+        let each = || {
+            let mut batches = rows.into_reader()?;
+            while let Some(batch) = batches.next_batch()? {
+                take(&batch)?;
+            }
+            Ok(())
+        };
+        each().map_err(|error: trueno_plugin::Error| {
+            failed(table, QueryError::Failed(error.to_string()))
+        })
     }
 
     /// Hands out the rows of `table`, in parts: by start, by time, or else as they were written.

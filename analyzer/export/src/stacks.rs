@@ -8,14 +8,11 @@
 //! A line of a stack names every frame of it: written out, a recursion of many levels would take the square of their
 //! number. So what lies deeper than [`DEEPEST`] intervals is summed up in one frame.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use trueno_analysis::sweep::{Open, OpenIntervals};
-use trueno_engine::Lane;
-use trueno_engine::frame::{i64_at, u64_at};
+use trueno_engine::spans::SPANS;
 
-use super::rows::{self, Source};
+use super::rows::Source;
 use crate::error::ExportError;
 
 /// Deepest nesting of intervals with a frame of its own.
@@ -46,46 +43,43 @@ pub(super) struct Stacks {
     numbers: HashMap<String, usize>,
 }
 
-#[derive(Clone, Copy)]
-struct Span {
-    start_ns: i64,
-    end_ns: i64,
-    id: u64,
-    name: usize,
-}
-
 /// Folds all lanes of a run.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let mut stacks = Stacks::empty();
-    let mut lanes: BTreeMap<Lane, Vec<Span>> = BTreeMap::new();
-    for table in source.interval_tables() {
-        source.each(&table, |frame| {
-            for row in 0..frame.height() {
-                let (start, dur) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
-                let (None, Some(start_ns), Some(dur_ns)) = (rows::untimed(frame, row), start, dur)
-                else {
-                    continue;
-                };
-                let span = Span {
-                    start_ns,
-                    end_ns: start_ns + dur_ns,
-                    id: u64_at(frame, "id", row).unwrap_or_default(),
-                    name: stacks.number(&rows::span_name(&table.name, frame, row)),
-                };
-                let lane = Lane::from_row(&table.name, frame, row);
-                lanes.entry(lane).or_default().push(span);
+    let (lanes, names) = (source.texts(SPANS, "lane")?, source.texts(SPANS, "name")?);
+    // Numbers of a text in the run, and here.
+    let mut known: HashMap<i64, usize> = HashMap::new();
+    for (number, name) in &names {
+        known.insert(*number, stacks.number(name));
+    }
+    let mut branch = Branch::default();
+    let mut last = None;
+    let sql = format!("SELECT lane_id, name_id, depth, self_ns FROM {SPANS}");
+    source.batches(SPANS, &sql, |batch| {
+        let (lane, name) = (batch.i64("lane_id")?, batch.i64("name_id")?);
+        let (depth, self_ns) = (batch.i64("depth")?, batch.i64("self_ns")?);
+        for row in 0..batch.rows() {
+            if last != Some(lane.value(row)) {
+                last = Some(lane.value(row));
+                let name = lanes.get(&lane.value(row)).map_or("?", String::as_str);
+                let name = stacks.number(name);
+                branch.top = stacks.child(ROOT, name);
             }
-            Ok(())
-        })?;
-    }
-    let threads = rows::thread_names(source)?;
-    for (lane, mut spans) in lanes {
-        spans.sort_unstable_by_key(|s| (s.start_ns, Reverse(s.end_ns), s.id));
-        let name = stacks.number(&lane.name(&threads, source.is_of_ranks()));
-        let top = stacks.child(ROOT, name);
-        stacks.fold(top, &spans);
-    }
+            let name = known.get(&name.value(row)).copied().unwrap_or(0);
+            let depth = usize::try_from(depth.value(row)).unwrap_or(0);
+            stacks.add(&mut branch, depth, name, self_ns.value(row));
+        }
+        Ok(())
+    })?;
     Ok(stacks)
+}
+
+/// Nodes of the intervals that lie around one another, the outermost first.
+#[derive(Default)]
+struct Branch {
+    /// Node of the lane.
+    top: usize,
+    nodes: Vec<usize>,
 }
 
 impl Stacks {
@@ -126,34 +120,21 @@ impl Stacks {
         child
     }
 
-    /// Adds one sorted lane below `top`.
-    fn fold(&mut self, top: usize, spans: &[Span]) {
-        let deeper = self.number(DEEPER);
-        let mut open: OpenIntervals<usize> = OpenIntervals::default();
-        for span in spans {
-            open.advance(span.start_ns, |stack, from_ns, to_ns| {
-                self.book(stack, from_ns, to_ns);
-            });
-            let under = open.innermost().unwrap_or(top);
-            let depth = open.stack().len();
-            let node = match depth {
-                DEEPEST => self.child(under, deeper),
-                0..DEEPEST => self.child(under, span.name),
-                _ => under,
-            };
-            self.deeper += u64::from(depth >= DEEPEST);
-            open.open(span.end_ns, node);
-        }
-        open.advance(i64::MAX, |stack, from_ns, to_ns| {
-            self.book(stack, from_ns, to_ns);
-        });
-    }
-
-    /// Books a stretch of time to the innermost node.
-    fn book(&mut self, stack: &[Open<usize>], from_ns: i64, to_ns: i64) {
-        if let Some(innermost) = stack.last() {
-            self.nodes[innermost.item].self_ns += to_ns - from_ns;
-        }
+    /// Adds an interval that lies in so many others, those before it in the order of starts.
+    fn add(&mut self, branch: &mut Branch, depth: usize, name: usize, self_ns: i64) {
+        branch.nodes.truncate(depth);
+        let under = branch.nodes.last().copied().unwrap_or(branch.top);
+        let node = match depth {
+            DEEPEST => {
+                let deeper = self.number(DEEPER);
+                self.child(under, deeper)
+            }
+            0..DEEPEST => self.child(under, name),
+            _ => under,
+        };
+        self.deeper += u64::from(depth >= DEEPEST);
+        self.nodes[node].self_ns += self_ns;
+        branch.nodes.push(node);
     }
 
     /// Self time of a node and of all below it; children come after their parent.
@@ -175,16 +156,13 @@ mod tests {
     fn nested(levels: i64) -> (Stacks, Vec<String>) {
         let mut stacks = Stacks::empty();
         let (lane, name) = (stacks.number("lane"), stacks.number("f"));
-        let top = stacks.child(ROOT, lane);
-        let spans: Vec<Span> = (0..levels)
-            .map(|level| Span {
-                start_ns: level,
-                end_ns: 2 * levels - level,
-                id: level as u64,
-                name,
-            })
-            .collect();
-        stacks.fold(top, &spans);
+        let mut branch = Branch {
+            top: stacks.child(ROOT, lane),
+            ..Branch::default()
+        };
+        for level in 0..levels {
+            stacks.add(&mut branch, level as usize, name, 2);
+        }
         let mut text = Vec::new();
         folded::write(&stacks, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();

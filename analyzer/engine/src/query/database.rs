@@ -68,6 +68,7 @@ impl Database {
     pub(super) fn forget(&mut self, name: &str) {
         Arc::make_mut(&mut self.tables).remove(name);
         self.stored.remove(name);
+        self.numbered.remove(name);
         self.known = Arc::default();
     }
 

@@ -31,7 +31,8 @@ pub(super) struct Asked {
 /// Tells whether a query is one for a list of texts and nothing else; `suffix` ends the names of companions.
 pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
     let tokens = tokens(sql);
-    if tokens.len() != 11 {
+    let is_dotted = tokens.len() == 13 && tokens[11].kind == Kind::Mark('.');
+    if tokens.len() != 11 && !is_dotted {
         return None;
     }
     let word = |at: usize, word: &str| tokens[at].is(word);
@@ -43,8 +44,12 @@ pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
         && word(7, "as")
         && word(9, "from");
     let column = name(6)?;
+    let table = match is_dotted {
+        true => format!("{}.{}", name(10)?, name(12)?),
+        false => name(10)?,
+    };
     (is_form && name(2)? == format!("{column}{suffix}")).then_some(Asked {
-        table: name(10)?,
+        table,
         column,
         number_as: name(4)?,
         text_as: name(8)?,
@@ -114,6 +119,8 @@ mod tests {
             text_as: "text".into(),
         };
         assert_eq!(found, Some(expected));
+        let dotted = asked("SELECT DISTINCT name_id AS id, name AS text FROM timeline.spans");
+        assert_eq!(dotted.unwrap().table, "timeline.spans");
         for sql in [
             "SELECT DISTINCT name_id AS id, kind AS text FROM bricks",
             "SELECT DISTINCT name AS text, name_id AS id FROM bricks",

@@ -32,7 +32,9 @@ impl Database {
             (SPANS, spans::span_columns()),
             (LANES, spans::lane_columns()),
         ] {
-            self.register_lazy(name, frame_without_rows(&columns).lazy());
+            let texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
+            let texts = texts.map(|(name, _)| name.as_str());
+            self.register_numbered(name, frame_without_rows(&columns).lazy(), texts);
             let reader = Reader {
                 timeline: Arc::clone(&base),
                 is_of_lanes: name == LANES,

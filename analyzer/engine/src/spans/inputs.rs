@@ -2,7 +2,7 @@
 
 use trueno_analysis::lanes::INPUTS;
 use trueno_analysis::source::Source;
-use trueno_plugin::arrow::{ArrowArrayStream, read_stream};
+use trueno_plugin::arrow::read_stream;
 use trueno_plugin::{Batches, Error, Result, Table};
 
 use crate::closed_types::ClosedRows;
@@ -17,14 +17,13 @@ pub(super) struct Inputs<'a> {
 
 impl Inputs<'_> {
     /// The rows of a query.
-    pub(super) fn rows(&self, name: &str, sql: &str) -> Result<Option<ArrowArrayStream>> {
+    pub(super) fn rows(&self, name: &str, sql: &str) -> Result<Option<ClosedRows>> {
         let rows = (self.ask)(sql);
-        let rows = rows.map_err(|why| Error::bad_input(format!("input {name}: {why}")))?;
-        Ok(rows.map(ClosedRows::into_stream))
+        rows.map_err(|why| Error::bad_input(format!("input {name}: {why}")))
     }
 
     /// The rows of an input; `None`: it is optional, and not there.
-    fn input(&self, name: &str) -> Result<Option<ArrowArrayStream>> {
+    fn input(&self, name: &str) -> Result<Option<ClosedRows>> {
         let input = INPUTS.iter().find(|input| input.name() == name);
         let input = input.ok_or_else(|| Error::failed(format!("there is no input {name}")))?;
         match self.rows(name, input.query())? {
@@ -41,16 +40,17 @@ fn missing(name: &str) -> Error {
 impl Source for Inputs<'_> {
     fn table(&mut self, input: &str) -> Result<Table> {
         match self.input(input)? {
-            // SAFETY: the stream is the engine's own, which obeys the interface; it is moved out.
-            Some(mut stream) => unsafe { read_stream(&mut stream) },
+            Some(rows) => {
+                let mut stream = rows.into_stream();
+                // SAFETY: the stream is the engine's own, which obeys the interface; it is moved out.
+                unsafe { read_stream(&mut stream) }
+            }
             None => Ok(Table::missing(input)),
         }
     }
 
     fn batches(&mut self, input: &str) -> Result<Batches> {
-        let stream = self.input(input)?;
-        let mut stream = stream.ok_or_else(|| missing(input))?;
-        // SAFETY: as in `table`.
-        unsafe { Batches::of_stream(&mut stream) }
+        let rows = self.input(input)?;
+        rows.ok_or_else(|| missing(input))?.into_reader()
     }
 }

@@ -2,8 +2,9 @@
 
 use polars::prelude::CategoricalMapping;
 use trueno_analysis::id_index::{IdIndex, Vacant};
-use trueno_analysis::lanes::{Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load};
-use trueno_plugin::Batches;
+use trueno_analysis::lanes::{
+    Class, Label, Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load,
+};
 
 use super::inputs::{Ask, Inputs};
 use crate::columns::{Kind, Packed};
@@ -77,13 +78,14 @@ pub(crate) fn tables(ask: Ask<'_>, numbers: &CategoricalMapping) -> Result<Table
     let mut inputs = Inputs { ask };
     let lanes = load(&mut inputs).map_err(|error| error.to_string())?;
     let bricks = links(&inputs).map_err(|error| error.to_string())?;
+    let waits = names_of_waits(&inputs).map_err(|error| error.to_string())?;
     let number = |text: &str| {
         let number = numbers.insert_cat(text);
         number.map_err(|error| error.to_string())
     };
     let texts = lanes.texts.all().iter().map(|text| number(text));
     let texts = texts.collect::<Result<Vec<u32>, String>>()?;
-    made(lanes, &texts, &bricks, &number)
+    made(lanes, &texts, (&bricks, &waits), &number)
 }
 
 /// The bricks that rows name, by the rows' ids.
@@ -91,11 +93,10 @@ fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
     let mut bricks = IdIndex::default();
     for table in LINKED {
         let sql = format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL");
-        let Some(mut stream) = inputs.rows(table, &sql)? else {
+        let Some(rows) = inputs.rows(table, &sql)? else {
             continue;
         };
-        // SAFETY: the stream is the engine's own, which obeys the interface; it is moved out.
-        let mut batches = unsafe { Batches::of_stream(&mut stream) }?;
+        let mut batches = rows.into_reader()?;
         while let Some(batch) = batches.next_batch()? {
             let (ids, of) = (batch.u64("id")?, batch.u64("brick")?);
             for (id, brick) in ids.iter().zip(of.iter()) {
@@ -108,20 +109,50 @@ fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
     Ok(bricks)
 }
 
+/// The names that the program gave to waits, by the rows' ids: lanes call a wait by its kind.
+fn names_of_waits(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<u32>> {
+    let mut names = IdIndex::default();
+    let sql = "SELECT id, name_id FROM syncs WHERE name IS NOT NULL";
+    if let Some(rows) = inputs.rows("syncs", sql)? {
+        let mut batches = rows.into_reader()?;
+        while let Some(batch) = batches.next_batch()? {
+            let (ids, of) = (batch.u64("id")?, batch.i64("name_id")?);
+            for (id, name) in ids.iter().zip(of.iter()) {
+                let name = name.and_then(|name| u32::try_from(name).ok());
+                if let (Some(id), Some(name)) = (id, name) {
+                    names.insert_first(id, name);
+                }
+            }
+        }
+    }
+    Ok(names)
+}
+
 fn made(
     mut run: Lanes,
     texts: &[u32],
-    links: &IdIndex<BrickId>,
+    (links, waits): (&IdIndex<BrickId>, &IdIndex<u32>),
     number: &impl Fn(&str) -> Result<u32, String>,
 ) -> Result<Tables, String> {
     let mut spans = Columns::new(span_columns().len());
     let mut lanes = Columns::new(lane_columns().len());
     let text = |number: u32| Some(u64::from(texts[number as usize]));
+    let name_of = |span: &Span, label: Label| match label.class {
+        Class::Wait => waits
+            .get(span.id)
+            .map(u64::from)
+            .or_else(|| text(label.name)),
+        _ => text(label.name),
+    };
+    let ends_ns = match run.is_part {
+        true => (0, run.wall_ns),
+        false => (i64::MIN, i64::MAX),
+    };
     for lane in std::mem::take(&mut run.lanes) {
         let name = Some(u64::from(number(&lane.name)?));
         let kind = Some(u64::from(number(lane.kind.name())?));
         let is_brick = |label| run.labels.get(label).class.is_brick();
-        let nesting = Nesting::new(&lane.spans, is_brick, (0, run.wall_ns));
+        let nesting = Nesting::new(&lane.spans, is_brick, ends_ns);
         let id_of = |index: u32| (index != NO_INTERVAL).then(|| lane.spans[index as usize].id);
         for from in (0..lane.spans.len()).step_by(BATCH_ROWS) {
             let rows = from..lane.spans.len().min(from + BATCH_ROWS);
@@ -137,7 +168,7 @@ fn made(
             spans.push(at().map(|(row, _)| id_of(nesting.parents[row])));
             spans.push(at().map(|(row, _)| Some(u64::from(nesting.depths[row]))));
             spans.push(of.iter().map(|span| text(label(span).kind)));
-            spans.push(of.iter().map(|span| text(label(span).name)));
+            spans.push(of.iter().map(|span| name_of(span, label(span))));
             spans.push(of.iter().map(|span| text(label(span).category)));
             spans.push(at().map(|(row, span)| {
                 let link = links.get(span.id).map(|brick| brick.0);
