@@ -10,6 +10,9 @@ use super::search::search;
 use super::stderr::Stderr;
 use crate::cli::GraphArgs;
 
+/// Rows of a run from on which memory is dearer than time: graph and path are made one after the other.
+const SIDE_BY_SIDE_ROWS: u64 = 4_000_000;
+
 /// The graph of a run, and what is known of it.
 pub struct GraphInput {
     pub run: Run,
@@ -38,17 +41,21 @@ impl GraphInput {
         if !args.no_path {
             stderr.step("running critical_path");
         }
-        // Neither needs the other before the path is marked.
-        let (graph, path) = std::thread::scope(|scope| {
-            let path = (!args.no_path)
-                .then(|| scope.spawn(|| trueno_graph::path(&run, &registry, want.slack)));
-            let graph = trueno_graph::load(&run, Content { tiles, edges });
-            let path = path.map(|path| {
+        let load = || trueno_graph::load(&run, Content { tiles, edges });
+        let find = || trueno_graph::path(&run, &registry, want.slack);
+        let (graph, path) = if args.no_path {
+            (load(), None)
+        } else if run.facts().intervals() > SIDE_BY_SIDE_ROWS {
+            (load(), Some(find()))
+        } else {
+            // Neither needs the other before the path is marked.
+            std::thread::scope(|scope| {
+                let path = scope.spawn(find);
+                let graph = load();
                 let panicked = |_| Err("it panicked".to_owned());
-                path.join().unwrap_or_else(panicked)
-            });
-            (graph, path)
-        });
+                (graph, Some(path.join().unwrap_or_else(panicked)))
+            })
+        };
         let mut graph = graph?;
         if graph.circles > 0 {
             stderr.warn(&format!(
