@@ -5,6 +5,7 @@
 pub mod catalog;
 pub mod closed_types;
 mod columns;
+pub mod cores;
 pub mod frame;
 mod lane;
 pub mod panic_guard;

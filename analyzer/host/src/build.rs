@@ -1,6 +1,7 @@
 //! Makes a report: plan, run each plugin, gather what it gave.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
 
 use serde_json::{Map, Value};
 use trueno_engine::closed_types;
@@ -13,7 +14,8 @@ use trueno_plugin::{Column, Table};
 use crate::category_table;
 use crate::coverage::coverage;
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan};
-use crate::plugin::{Entry, Outcome, Plugin, Registry, Sources, Status, Taken, run};
+use crate::plugin::{Entry, Outcome, Plugin, Registry, Status, Taken};
+use crate::side_by_side::{self, Databases, Watch};
 use crate::window::{self, Wanted, WindowError};
 
 /// Prefix of the names of a third run's tables.
@@ -108,9 +110,30 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
         Some(wanted) => Some(wanted.find(&database, wall_ns)?),
         None => None,
     };
-    let mut header = header(request.run, &database, &mut problems);
+    let of_run = database.clone();
+    if let Some(window) = &window {
+        window::publish(window, &mut database).map_err(WindowError::Query)?;
+    }
+
+    let mut sections = Sections {
+        request,
+        steps: &steps,
+        plugins,
+        made: steps.iter().map(|_| None).collect(),
+    };
+    let databases = Databases {
+        subject: &mut database,
+        baseline: baseline.as_ref(),
+    };
+    let coverage = thread::scope(|scope| {
+        let coverage =
+            scope.spawn(|| coverage(&of_run, wall_ns).map_err(|error| error.to_string()));
+        side_by_side::run_all(&steps, plugins, databases, &mut sections);
+        let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
+        coverage.join().unwrap_or_else(panicked)
+    });
+    let mut header = header(request.run, coverage, &mut problems);
     if let Some(window) = window {
-        window::publish(&window, &mut database).map_err(WindowError::Query)?;
         let reads = |step: &&Step| plugins[step.plugin].descriptor.reads(window::TABLE);
         let shown = steps.iter().filter(|step| step.shown);
         header.window = Some(HeaderWindow {
@@ -118,43 +141,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
             plugins: shown.filter(reads).map(|step| step.id.clone()).collect(),
         });
     }
-
-    let mut sections = Vec::new();
-    let mut statuses: BTreeMap<&str, SectionStatus> = BTreeMap::new();
-    for (i, step) in steps.iter().enumerate() {
-        let plugin = &plugins[step.plugin];
-        keep_columns(&steps[i..], plugins, &database, baseline.as_ref());
-        let section = match why_not(step, &statuses) {
-            Some((status, message)) => empty_section(plugin, status, message),
-            None => {
-                (request.before_each)(&step.id);
-                let options = request.options.get(&step.id).map_or_else(
-                    || "{}".to_owned(),
-                    |keys| Value::Object(keys.clone()).to_string(),
-                );
-                let sources = Sources {
-                    subject: &database,
-                    baseline: baseline.as_ref(),
-                };
-                let outcome = run(plugin, sources, &options);
-                problems.extend(wrote(&step.id, &outcome));
-                section(plugin, outcome)
-            }
-        };
-        statuses.insert(&step.id, section.status);
-        if section.status == SectionStatus::Ok {
-            publish(&section, &steps[i + 1..], &mut database, &mut problems);
-        }
-        if step.shown {
-            problems.extend(
-                section
-                    .tables
-                    .iter()
-                    .filter_map(|table| not_a_number(&section.plugin, table)),
-            );
-            sections.push(section);
-        }
-    }
+    let sections = sections.in_order(&mut problems);
     Ok(Report {
         header,
         sections,
@@ -162,30 +149,91 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     })
 }
 
-/// Lets go of columns in memory that no plugin reads any more.
-fn keep_columns(
-    steps: &[Step],
-    plugins: &[Plugin],
-    subject: &Database,
-    baseline: Option<&Database>,
-) {
-    let inputs = || {
-        let plugins = steps.iter().map(|step| &plugins[step.plugin]);
-        plugins.flat_map(|plugin| &plugin.descriptor.inputs)
-    };
-    let of = |baseline: bool| {
-        let inputs = inputs().filter(move |input| input.baseline == baseline);
-        inputs.map(|input| input.sql.as_str())
-    };
-    subject.keep_columns_of(of(false));
-    if let Some(baseline) = baseline {
-        baseline.keep_columns_of(of(true));
+/// Sections in the making.
+struct Sections<'a> {
+    request: &'a Request<'a>,
+    steps: &'a [Step],
+    plugins: &'a [Plugin],
+    /// By step: a section, and what is to be said of it.
+    made: Vec<Option<(Section, Vec<Problem>)>>,
+}
+
+impl Watch for Sections<'_> {
+    fn begin(&mut self, step: usize) -> Option<String> {
+        let of = &self.steps[step];
+        if let Some((status, message)) = self.why_not(of) {
+            let section = empty_section(&self.plugins[of.plugin], status, message);
+            self.made[step] = Some((section, Vec::new()));
+            return None;
+        }
+        (self.request.before_each)(&of.id);
+        let options = self.request.options.get(&of.id);
+        Some(options.map_or_else(
+            || "{}".to_owned(),
+            |keys| Value::Object(keys.clone()).to_string(),
+        ))
+    }
+
+    fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
+        let of = &self.steps[step];
+        let mut problems: Vec<Problem> = wrote(&of.id, &outcome).into_iter().collect();
+        let section = section(&self.plugins[of.plugin], outcome);
+        if section.status == SectionStatus::Ok {
+            publish(&section, self.steps, database, &mut problems);
+        }
+        self.made[step] = Some((section, problems));
     }
 }
 
-fn header(run: &Run, database: &Database, problems: &mut Vec<Problem>) -> Header {
+impl Sections<'_> {
+    /// The reason why a step cannot run: the plan says so, or something it needs has failed since.
+    fn why_not(&self, step: &Step) -> Option<(SectionStatus, String)> {
+        match &step.blocked {
+            Some(Blocked::Cycle(why)) => return Some((SectionStatus::Failed, why.clone())),
+            Some(Blocked::Missing(why)) => return Some((SectionStatus::Skipped, why.clone())),
+            None => {}
+        }
+        let status = |id: &str| {
+            let place = self.steps.iter().position(|step| step.id == id)?;
+            let (section, _) = self.made[place].as_ref()?;
+            Some(section.status)
+        };
+        let mut needs = step.needs.iter().filter(|need| !need.optional);
+        needs.find_map(|need| {
+            let became = match status(&need.plugin)? {
+                SectionStatus::Ok => return None,
+                SectionStatus::Failed => "failed",
+                SectionStatus::Skipped => "was skipped",
+            };
+            let message = format!(
+                "it reads {}.{}, and {} {became}",
+                need.plugin, need.table, need.plugin
+            );
+            Some((SectionStatus::Skipped, message))
+        })
+    }
+
+    /// Those that are shown, in the order of the plan, and what is to be said of all.
+    fn in_order(self, problems: &mut Vec<Problem>) -> Vec<Section> {
+        let mut sections = Vec::new();
+        for (step, made) in self.steps.iter().zip(self.made) {
+            let Some((section, own)) = made else {
+                continue;
+            };
+            problems.extend(own);
+            if step.shown {
+                let tables = section.tables.iter();
+                problems.extend(tables.filter_map(|table| not_a_number(&section.plugin, table)));
+                sections.push(section);
+            }
+        }
+        sections
+    }
+}
+
+fn header(run: &Run, coverage: Result<Option<f64>, String>, problems: &mut Vec<Problem>) -> Header {
     let facts = run.facts().clone();
-    let coverage = coverage(database, facts.wall_ns).unwrap_or_else(|error| {
+    let coverage = coverage.unwrap_or_else(|error| {
         let text = format!("how much of the wall time is covered is not known: {error}");
         problems.push(Problem {
             severity: Level::Warning,
@@ -200,33 +248,6 @@ fn header(run: &Run, database: &Database, problems: &mut Vec<Problem>) -> Header
         coverage,
         window: None,
     }
-}
-
-/// The reason why a step cannot run: the plan says so, or something it needs has failed since.
-fn why_not(
-    step: &Step,
-    statuses: &BTreeMap<&str, SectionStatus>,
-) -> Option<(SectionStatus, String)> {
-    match &step.blocked {
-        Some(Blocked::Cycle(why)) => return Some((SectionStatus::Failed, why.clone())),
-        Some(Blocked::Missing(why)) => return Some((SectionStatus::Skipped, why.clone())),
-        None => {}
-    }
-    step.needs
-        .iter()
-        .filter(|need| !need.optional)
-        .find_map(|need| {
-            let became = match statuses.get(need.plugin.as_str())? {
-                SectionStatus::Ok => return None,
-                SectionStatus::Failed => "failed",
-                SectionStatus::Skipped => "was skipped",
-            };
-            let message = format!(
-                "it reads {}.{}, and {} {became}",
-                need.plugin, need.table, need.plugin
-            );
-            Some((SectionStatus::Skipped, message))
-        })
 }
 
 fn empty_section(plugin: &Plugin, status: SectionStatus, message: String) -> Section {
@@ -274,14 +295,14 @@ fn section(plugin: &Plugin, outcome: Outcome) -> Section {
     section
 }
 
-/// Registers the tables that later plugins read, as `plugin.table`.
+/// Registers the tables that other plugins read, as `plugin.table`.
 fn publish(
     section: &Section,
-    later: &[Step],
+    steps: &[Step],
     database: &mut Database,
     problems: &mut Vec<Problem>,
 ) {
-    let needs = later
+    let needs = steps
         .iter()
         .flat_map(|step| &step.needs)
         .filter(|need| need.plugin == section.plugin);

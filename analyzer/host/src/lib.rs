@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod plan;
 pub mod plugin;
 pub mod scaffold;
+mod side_by_side;
 pub mod window;
 
 pub use build::{BuildError, REFERENCE, Request, build};

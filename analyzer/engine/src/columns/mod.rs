@@ -4,8 +4,10 @@
 //! neighbouring rows are near each other, so a column takes two to four bytes a row, not eight. Texts are the numbers
 //! that the query engine gives them too, so no text is looked at for a row.
 
+mod frame;
 mod packed;
 mod store;
 
+pub(crate) use frame::of_frame;
 pub(crate) use packed::{FALSE, From64, Packed, TRUE, Truths, UNKNOWN, is_set};
 pub(crate) use store::{Kind, ReadColumns, StoredTable};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Packed;
+use crate::catalog::ID_SUFFIX;
 
 /// Type of a published column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub(crate) struct StoredTable {
     columns: Vec<(String, Kind)>,
     rows: u64,
     reader: Box<dyn ReadColumns>,
+    is_numbered: bool,
     /// Those in memory, by number.
     kept: Mutex<BTreeMap<usize, Arc<[Packed]>>>,
 }
@@ -51,8 +53,22 @@ impl StoredTable {
             columns,
             rows,
             reader,
+            is_numbered: true,
             kept: Mutex::default(),
         }
+    }
+
+    /// The same without companions of text columns.
+    pub(crate) fn without_numbers(self) -> Self {
+        Self {
+            is_numbered: false,
+            ..self
+        }
+    }
+
+    /// True if text columns have companions with the numbers of their texts.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.is_numbered
     }
 
     /// Names and types of its columns.
@@ -74,6 +90,17 @@ impl StoredTable {
     pub(crate) fn column(&self, name: &str) -> Option<(usize, Kind)> {
         let at = self.columns.iter().position(|(other, _)| other == name)?;
         Some((at, self.columns[at].1))
+    }
+
+    /// Number of the text column that a column of this name is the companion of: it has the number of each text.
+    pub(crate) fn text_of_companion(&self, name: &str) -> Option<usize> {
+        if !self.is_numbered || self.column(name).is_some() {
+            return None;
+        }
+        match self.column(name.strip_suffix(ID_SUFFIX)?)? {
+            (column, Kind::Text) => Some(column),
+            _ => None,
+        }
     }
 
     /// The batches of some columns; those that are not in memory are read at once.

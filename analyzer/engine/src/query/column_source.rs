@@ -62,13 +62,13 @@ impl Named {
             texts: BTreeSet::new(),
             ids: BTreeSet::new(),
         };
-        for (at, (name, kind)) in table.columns().iter().enumerate() {
+        for (at, (name, _)) in table.columns().iter().enumerate() {
             if names.contains(name.as_str()) {
                 named.columns.insert(at);
                 named.texts.insert(at);
             }
             let id = format!("{name}{ID_SUFFIX}");
-            if *kind == Kind::Text && names.contains(id.as_str()) && table.column(&id).is_none() {
+            if names.contains(id.as_str()) && table.text_of_companion(&id).is_some() {
                 named.columns.insert(at);
                 named.ids.insert(at);
             }

@@ -1,7 +1,7 @@
 //! Named tables that SQL can be run over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use polars::prelude::{
@@ -16,13 +16,13 @@ use super::error::{Missing, missing, nearest, same_names};
 use super::planned::Planned;
 use super::{QueryError, empty_join, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
-use crate::columns::{Kind, StoredTable};
+use crate::columns::{self, Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
 /// Named tables, lazily read, that SQL can be run over.
 #[derive(Clone, Default)]
 pub struct Database {
-    tables: Arc<BTreeMap<String, LazyFrame>>,
+    pub(super) tables: Arc<BTreeMap<String, LazyFrame>>,
     /// Tables whose columns can be read without the engine.
     pub(super) stored: BTreeMap<String, Arc<StoredTable>>,
     /// While it lives, the engine numbers texts as it did before.
@@ -30,18 +30,18 @@ pub struct Database {
     /// Tables of which lists of texts can be had cheaply.
     numbered: BTreeMap<String, Arc<Numbered>>,
     /// Queries that were looked at before, as long as the tables whose columns can be read stay the same.
-    known: Arc<Mutex<BTreeMap<String, Known>>>,
+    pub(super) known: Arc<Mutex<BTreeMap<String, Known>>>,
 }
 
 /// Results of looking at a query, each once it was asked for.
 #[derive(Clone, Default)]
-struct Known {
-    form: Option<Option<Direct>>,
-    reads: Option<Reads>,
+pub(super) struct Known {
+    form: Option<Option<Arc<Direct>>>,
+    pub(super) reads: Option<Reads>,
 }
 
 /// Tables and the columns of them that a query reads.
-type Reads = Arc<[(String, Vec<usize>)]>;
+pub(super) type Reads = Arc<[(String, Vec<usize>)]>;
 
 impl Database {
     /// A database with no tables.
@@ -51,17 +51,27 @@ impl Database {
 
     /// Publishes `table` as `name`, which may be `plugin.table`; replaces what had that name.
     pub fn register(&mut self, name: &str, table: DataFrame) {
-        self.register_lazy(name, table.lazy());
+        let numbers = self.numbers.as_ref();
+        let stored = numbers.map(|numbers| columns::of_frame(&table, numbers));
+        self.publish(name, table.lazy());
+        if let Some(stored) = stored {
+            self.register_columns(name, stored);
+        }
+        self.renew_timeline(name);
     }
 
     /// Publishes a table that is read when a query asks for it.
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
+        self.publish(name, table);
+        self.renew_timeline(name);
+    }
+
+    fn publish(&mut self, name: &str, table: LazyFrame) {
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
         self.numbered.remove(name);
         if self.stored.remove(name).is_some() {
-            self.known = Arc::default();
+            self.forget_queries(name);
         }
-        self.renew_timeline(name);
     }
 
     /// Publishes a table no longer.
@@ -69,7 +79,7 @@ impl Database {
         Arc::make_mut(&mut self.tables).remove(name);
         self.stored.remove(name);
         self.numbered.remove(name);
-        self.known = Arc::default();
+        self.forget_queries(name);
     }
 
     /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
@@ -91,57 +101,15 @@ impl Database {
     /// Reads the columns of a published table from here, where a query needs no more than that.
     pub(crate) fn register_columns(&mut self, name: &str, table: StoredTable) {
         self.stored.insert(name.to_owned(), Arc::new(table));
-        self.known = Arc::default();
+        self.forget_queries(name);
     }
 
-    /// Lets go of the columns in memory that none of these queries reads.
-    pub fn keep_columns_of<'a>(&self, queries: impl Iterator<Item = &'a str>) {
-        let mut wanted: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-        for sql in queries {
-            for (table, columns) in self.reads(sql).iter() {
-                wanted.entry(table.clone()).or_default().extend(columns);
-            }
-        }
-        for (name, table) in &self.stored {
-            let columns = wanted.get(name);
-            table.keep(|column| columns.is_some_and(|columns| columns.contains(&column)));
-        }
-    }
-
-    /// Tables and columns that a query reads, those in memory.
-    fn reads(&self, sql: &str) -> Reads {
-        let known = |known: &Known| known.reads.clone();
-        if let Some(reads) = self.known().get(sql).and_then(known) {
-            return reads;
-        }
-        let reads = self.columns_of_direct(sql).unwrap_or_else(|| {
-            let named = self.named_columns(sql, MIN_ROWS).into_iter();
-            let named = named.map(|(name, _, named)| (name.to_owned(), named.columns().collect()));
-            named.collect()
-        });
-        let reads: Reads = reads.into();
-        self.known().entry(sql.to_owned()).or_default().reads = Some(Arc::clone(&reads));
-        reads
-    }
-
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tables and columns of a query that is answered from columns.
-    fn columns_of_direct(&self, sql: &str) -> Option<Vec<(String, Vec<usize>)>> {
-        if let Some(asked) = dictionary_lookup::asked(sql, ID_SUFFIX) {
-            let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
-            return Some(vec![(asked.table, vec![column])]);
-        }
-        let direct = self.form(sql)?;
-        let of = |table: &Arc<StoredTable>| direct.is_of(table);
-        let (name, _) = self.stored.iter().find(|(_, table)| of(table))?;
-        let mut all = vec![(name.clone(), direct.columns())];
-        for sql in direct.asked() {
-            all.extend(self.reads(sql).iter().cloned());
-        }
-        Some(all)
+    /// Forgets the queries in which that table may be named; those who have a copy of this database do not.
+    fn forget_queries(&mut self, table: &str) {
+        let name = table.rsplit('.').next().unwrap_or(table);
+        let mut known = self.known().clone();
+        known.retain(|sql, _| !name.contains('"') && !sql.contains(name));
+        self.known = Arc::new(Mutex::new(known));
     }
 
     /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
@@ -174,33 +142,37 @@ impl Database {
     /// Names that are not there, and SQL that does not parse, as far as that shows before the query runs.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
         if let Some(list) = self.list_of_texts(sql) {
-            return Ok(Planned::by_engine(sql, list.lazy(), None));
+            return Ok(Planned::made(sql, list));
         }
         match self.direct(sql) {
-            Some(direct) => Ok(Planned::direct(sql, direct, self)),
+            Some(direct) => Ok(Planned::direct(sql, Direct::clone(&direct), self)),
             None => self.planned_by_engine(sql),
         }
     }
 
     pub(super) fn planned_by_engine(&self, sql: &str) -> Result<Planned, QueryError> {
         let frame = roomy(sql, || self.planned_columns(sql))?;
-        let from_columns = self.computed_tables(sql).next().is_some()
-            || !self.named_columns(sql, MIN_ROWS).is_empty();
-        Ok(Planned::by_engine(
-            sql,
-            frame,
-            from_columns.then(|| self.clone()),
-        ))
+        Ok(Planned::by_engine(sql, frame, self))
+    }
+
+    /// True if it is known without the engine that a query gives no rows.
+    pub(super) fn gives_no_rows(&self, sql: &str) -> bool {
+        empty_join::gives_no_rows(&self.quoted(sql), self)
+    }
+
+    /// A query with names such as `plugin.table` as one name each.
+    pub(super) fn quoted(&self, sql: &str) -> String {
+        rewrite::quote_dotted(sql, |name| self.tables.contains_key(name))
     }
 
     /// A query that needs no more than columns of one table, if it is one; what it asks besides can be planned.
-    fn direct(&self, sql: &str) -> Option<Direct> {
+    fn direct(&self, sql: &str) -> Option<Arc<Direct>> {
         let direct = self.form(sql)?;
         let mut asked = direct.asked().into_iter();
         asked.all(|sql| self.planned(sql).is_ok()).then_some(direct)
     }
 
-    fn form(&self, sql: &str) -> Option<Direct> {
+    pub(super) fn form(&self, sql: &str) -> Option<Arc<Direct>> {
         let known = |known: &Known| known.form.clone();
         if let Some(form) = self.known().get(sql).and_then(known) {
             return form;
@@ -208,8 +180,8 @@ impl Database {
         let form = (|| {
             rewrite::check(sql).ok()?;
             let numbers = self.numbers.as_ref()?;
-            let sql = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
-            direct::query(&sql, &|name| self.stored.get(name).cloned(), numbers)
+            let sql = self.quoted(sql);
+            direct::query(&sql, &|name| self.stored.get(name).cloned(), numbers).map(Arc::new)
         })();
         self.known().entry(sql.to_owned()).or_default().form = Some(form.clone());
         form
@@ -279,18 +251,17 @@ impl Database {
         instead: &BTreeMap<&str, LazyFrame>,
     ) -> Result<LazyFrame, QueryError> {
         rewrite::check(sql).map_err(QueryError::Sql)?;
-        let quoted = rewrite::quote_dotted(&rewrite::with_fractions(sql), |name| {
-            self.tables.contains_key(name)
-        });
+        let quoted = self.quoted(&rewrite::with_fractions(sql));
         let computed = self.computed_frames(sql, instead)?;
         let planned = guard_panic(|| {
             // One context a query: the engine keeps names of subqueries in it.
             let mut context = SQLContext::new();
             for (name, table) in self.tables.iter() {
-                let name = name.as_str();
-                let made = instead.get(name).or(computed.get(name));
-                let table = made.unwrap_or(table);
-                context.register(name, table.clone());
+                if may_name(&quoted, name) {
+                    let name = name.as_str();
+                    let made = instead.get(name).or(computed.get(name));
+                    context.register(name, made.unwrap_or(table).clone());
+                }
             }
             let mut frame = context.execute(&quoted)?;
             frame.collect_schema()?;
@@ -307,7 +278,7 @@ impl Database {
     fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
         let mut frames = BTreeMap::new();
         let named = self.named_columns(sql, min_rows);
-        if !named.is_empty() && empty_join::is_empty(sql, self) {
+        if !named.is_empty() && empty_join::is_empty(&self.quoted(sql), self) {
             return self.plan_over(sql, &self.without_rows(&named));
         }
         for (name, table, named) in named {
@@ -338,7 +309,11 @@ impl Database {
 
     /// Tables whose names stand in a query, those that can be read without the engine and have so many rows, and
     /// the columns that the query may read.
-    fn named_columns(&self, sql: &str, min_rows: u64) -> Vec<(&str, &StoredTable, Named)> {
+    pub(super) fn named_columns(
+        &self,
+        sql: &str,
+        min_rows: u64,
+    ) -> Vec<(&str, &StoredTable, Named)> {
         let tokens = tokens::tokens(sql);
         let tables = self.stored.iter();
         let tables = tables.filter(|(name, table)| {
@@ -492,11 +467,16 @@ pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> 
     if let Some(groups) = database.groups(sql) {
         return Ok(groups);
     }
-    roomy(sql, || run(database.plan_from_columns(sql, MIN_ROWS)?, sql))
+    roomy(sql, || match database.has_few_rows(sql) {
+        // Its streams and their threads take longer to start than such a query.
+        true => run_on(Engine::InMemory, database.plan_from_columns(sql, 0)?, sql),
+        false => run(database.plan_from_columns(sql, MIN_ROWS)?, sql),
+    })
 }
 
-/// Tables of fewer rows are read by the engine itself.
-const MIN_ROWS: u64 = 1 << 16;
+/// Tables of fewer rows, and those of which not all columns can be had from here, are read by the engine itself where
+/// it streams.
+pub(super) const MIN_ROWS: u64 = 1 << 16;
 
 /// As [`collect`], from columns in memory wherever that can be done.
 ///
@@ -534,13 +514,26 @@ fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     }
 }
 
-pub(super) fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
-    let run = || count_without_wide_sums(frame)?.collect_with_engine(Engine::Streaming);
+fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
+    run_on(Engine::Streaming, frame, sql)
+}
+
+fn run_on(engine: Engine, frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
+    let run = || count_without_wide_sums(frame)?.collect_with_engine(engine);
     match guard_panic(run) {
         Ok(Ok(result)) => Ok(result.unwrap_single()),
         Ok(Err(error)) => Err(QueryError::Failed(first_line(&error))),
         Err(panic) => Err(QueryError::Failed(gave_up(&panic, sql))),
     }
+}
+
+/// False if a query does not name a table, nor asks for all of them.
+fn may_name(sql: &str, table: &str) -> bool {
+    let is_of_rows = ["select", "with", "("].iter().any(|word| {
+        let start = sql.trim_start().get(..word.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+    });
+    !is_of_rows || table.contains('"') || sql.contains(table)
 }
 
 /// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: they cannot be told.

@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use sqlparser::ast::{
-    Expr, JoinOperator, Query, Select, SetExpr, SetOperator, Statement, TableFactor, TableWithJoins,
+    Expr, GroupByExpr, JoinOperator, Query, Select, SetExpr, SetOperator, Statement, TableFactor,
+    TableWithJoins,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
+use super::tokens::{Kind, tokens};
 use crate::columns::StoredTable;
 
 /// Facts about tables that a join depends on.
@@ -23,13 +25,53 @@ pub(super) trait Tables {
 
 /// True if a query reads nothing but joins without rows.
 pub(super) fn is_empty(sql: &str, tables: &dyn Tables) -> bool {
-    let Ok(mut statements) = Parser::parse_sql(&GenericDialect, sql) else {
-        return false;
-    };
+    parsed(sql).is_some_and(|query| of_query(&query, tables))
+}
+
+/// True if a query reads nothing but joins without rows, and makes no row of nothing.
+pub(super) fn gives_no_rows(sql: &str, tables: &dyn Tables) -> bool {
+    parsed(sql).is_some_and(|query| !makes_rows(&query.body) && of_query(&query, tables))
+}
+
+fn parsed(sql: &str) -> Option<Query> {
+    let mut statements = Parser::parse_sql(&GenericDialect, sql).ok()?;
     match (statements.pop(), statements.is_empty()) {
-        (Some(Statement::Query(query)), true) => of_query(&query, tables),
-        _ => false,
+        (Some(Statement::Query(query)), true) => Some(*query),
+        _ => None,
     }
+}
+
+/// Functions of a row.
+const OF_ROW: [&str; 6] = ["abs", "cast", "coalesce", "lower", "try_cast", "upper"];
+
+/// True if there may be a row of no rows: that of sums over all of them.
+fn makes_rows(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => {
+            let is_grouped = match &select.group_by {
+                GroupByExpr::Expressions(keys, _) => !keys.is_empty(),
+                GroupByExpr::All(_) => false,
+            };
+            !is_grouped
+                && select
+                    .projection
+                    .iter()
+                    .any(|item| calls(&item.to_string()))
+        }
+        SetExpr::Query(query) => makes_rows(&query.body),
+        SetExpr::SetOperation { left, right, .. } => makes_rows(left) || makes_rows(right),
+        _ => true,
+    }
+}
+
+/// True if an expression calls a function that is not known to be one of a row.
+fn calls(expression: &str) -> bool {
+    let tokens = tokens(expression);
+    tokens.windows(2).any(|pair| {
+        pair[0].name.is_some()
+            && pair[1].kind == Kind::Mark('(')
+            && !OF_ROW.iter().any(|function| pair[0].is(function))
+    })
 }
 
 fn of_query(query: &Query, tables: &dyn Tables) -> bool {
@@ -85,20 +127,29 @@ fn of_join(from: &TableWithJoins, condition: Option<&Expr>, tables: &dyn Tables)
         return false;
     };
     // A condition on the first table chooses of its rows before they are joined.
-    let is_first = |condition: &&Expr| {
-        let column = match condition {
-            Expr::IsNull(column) | Expr::IsNotNull(column) => Some(column),
-            _ => None,
-        };
-        column.is_some_and(|column| match &**column {
-            Expr::CompoundIdentifier(parts) => parts.len() == 2 && parts[0].value == called,
-            _ => false,
-        })
-    };
+    let is_first = |condition: &&Expr| is_of_table(&condition.to_string(), &called);
     let mut all = condition.map(conjuncts).unwrap_or_default();
     all.retain(is_first);
     let mut all = all.iter();
     all.any(|condition| tables.has_none(&table, &called, &condition.to_string()))
+}
+
+/// Words of conditions that stand for no column.
+const OF_CONDITIONS: [&str; 9] = [
+    "and", "false", "in", "is", "like", "not", "null", "or", "true",
+];
+
+/// True of a condition that names no column but those of one table, which is called so.
+fn is_of_table(condition: &str, called: &str) -> bool {
+    let tokens = tokens(condition);
+    let is_dot = |at: usize| tokens.get(at).is_some_and(|t| t.kind == Kind::Mark('.'));
+    let fits = |at: usize| match &tokens[at].name {
+        None => true,
+        Some(name) if is_dot(at + 1) => name == called,
+        Some(_) if at > 0 && is_dot(at - 1) => true,
+        Some(_) => OF_CONDITIONS.iter().any(|word| tokens[at].is(word)),
+    };
+    (0..tokens.len()).all(fits)
 }
 
 /// Conditions that all have to hold.

@@ -8,6 +8,7 @@ mod empty_join;
 mod error;
 pub mod output;
 mod planned;
+mod reads;
 mod rewrite;
 mod timeline_tables;
 mod tokens;

@@ -2,7 +2,7 @@
 
 use polars::prelude::{DataFrame, LazyFrame};
 
-use super::database::{collect, first_line, roomy, run};
+use super::database::{collect, first_line};
 use super::direct::Direct;
 use super::{Database, QueryError};
 use crate::closed_types::{self, ClosedRows};
@@ -17,23 +17,28 @@ pub struct Planned {
 enum By {
     /// Columns of a table are handed out; the database is for a table that turns out to be damaged.
     Columns(Direct, Database),
-    /// The engine, over columns of the database in memory where one is given.
-    Engine(Box<LazyFrame>, Option<Database>),
+    /// Rows that are there.
+    Rows(DataFrame),
+    /// The engine, which knows the columns of that frame, over the database.
+    Engine(Box<LazyFrame>, Database),
 }
 
 impl Planned {
     pub(super) fn direct(sql: &str, direct: Direct, database: &Database) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            by: By::Columns(direct, database.clone()),
-        }
+        Self::new(sql, By::Columns(direct, database.clone()))
     }
 
-    pub(super) fn by_engine(sql: &str, frame: LazyFrame, database: Option<Database>) -> Self {
-        Self {
-            sql: sql.to_owned(),
-            by: By::Engine(Box::new(frame), database),
-        }
+    pub(super) fn made(sql: &str, rows: DataFrame) -> Self {
+        Self::new(sql, By::Rows(rows))
+    }
+
+    pub(super) fn by_engine(sql: &str, frame: LazyFrame, database: &Database) -> Self {
+        Self::new(sql, By::Engine(Box::new(frame), database.clone()))
+    }
+
+    fn new(sql: &str, by: By) -> Self {
+        let sql = sql.to_owned();
+        Self { sql, by }
     }
 
     /// Its columns in the types that plugins read, without rows.
@@ -43,11 +48,8 @@ impl Planned {
     pub fn columns(&mut self) -> Result<ClosedRows, QueryError> {
         match &mut self.by {
             By::Columns(direct, _) => Ok(ClosedRows::without_rows(direct.fields())),
-            By::Engine(frame, _) => {
-                let schema = frame.collect_schema();
-                let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
-                closed(DataFrame::empty_with_schema(&schema))
-            }
+            By::Rows(rows) => closed(rows.clear()),
+            By::Engine(frame, _) => closed(without_rows(frame)?),
         }
     }
 
@@ -66,10 +68,19 @@ impl Planned {
                     Err(_) => database.planned_by_engine(&sql)?.rows(),
                 }
             }
-            By::Engine(_, Some(database)) => closed(collect(&database, &sql)?),
-            By::Engine(frame, None) => closed(roomy(&sql, || run(*frame, &sql))?),
+            By::Rows(rows) => closed(rows),
+            By::Engine(mut frame, database) => closed(match database.gives_no_rows(&sql) {
+                true => without_rows(&mut frame)?,
+                false => collect(&database, &sql)?,
+            }),
         }
     }
+}
+
+fn without_rows(frame: &mut LazyFrame) -> Result<DataFrame, QueryError> {
+    let schema = frame.collect_schema();
+    let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
+    Ok(DataFrame::empty_with_schema(&schema))
 }
 
 fn closed(frame: DataFrame) -> Result<ClosedRows, QueryError> {

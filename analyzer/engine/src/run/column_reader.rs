@@ -16,6 +16,7 @@ use polars::prelude::CategoricalMapping;
 
 use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
 use crate::columns::{Kind, Packed, ReadColumns};
+use crate::cores;
 
 /// The segments of one table.
 pub(super) struct ColumnReader {
@@ -165,7 +166,7 @@ impl ReadColumns for ColumnReader {
                     .insert(at, columns);
             }
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = cores::count();
         let threads = threads.min(batches.len());
         if threads < 2 {
             work()?;

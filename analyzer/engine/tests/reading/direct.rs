@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use polars::df;
 use polars::prelude::{DataFrame, DataType};
 use proptest::prelude::*;
 use trueno_engine::closed_types::to_closed_types;
-use trueno_engine::query::{Database, Planned, collect};
+use trueno_engine::query::{Database, Planned, collect, collect_in_order};
 use trueno_engine::run::Run;
 
 /// Runs of the datasets, most of them small.
@@ -271,6 +272,82 @@ fn groups_of_joined_rows_are_as_the_engine_has_them() {
         let database = run.sql_context().unwrap();
         for sql in queries {
             assert_same(&database, sql);
+        }
+    }
+}
+
+#[test]
+fn tables_of_plugins_are_as_the_engine_has_them() {
+    let rows = df![
+        "name" => [Some("decode"), None, Some("no such brick"), Some("")],
+        "count" => [Some(1_i64), Some(-1), None, Some(i64::MAX)],
+        "bytes" => [Some(1_u64), None, Some(u64::MAX), Some(0)],
+        "thread" => [Some(0_u32), Some(1), None, Some(u32::MAX)],
+        "share" => [Some(0.5), None, Some(-0.0), Some(f64::INFINITY)],
+        "is_bound" => [Some(true), None, Some(false), Some(true)],
+        "day" => [Some(1_i16), None, Some(2), Some(3)],
+    ]
+    .unwrap();
+    let queries = [
+        "SELECT name, count, bytes, thread, share, is_bound FROM plugin.rows",
+        "SELECT name, share FROM plugin.rows WHERE is_bound ORDER BY share DESC, name",
+        "SELECT r.name AS name FROM plugin.rows AS r WHERE r.name = 'decode' OR r.count < 0",
+        "SELECT name FROM plugin.rows WHERE name IN (SELECT name FROM bricks) ORDER BY name",
+        "SELECT name, COUNT(*) AS n, SUM(count) AS sum FROM plugin.rows GROUP BY name ORDER BY name",
+        "SELECT id, thread FROM bricks WHERE thread IN (SELECT thread FROM plugin.rows WHERE thread IS NOT NULL)",
+        "SELECT COUNT(*) AS n, MAX(b.start_ns) AS last_ns FROM bricks AS b JOIN plugin.rows AS r ON b.name = r.name",
+        // What columns in memory do not have, or the engine knows better.
+        "SELECT day FROM plugin.rows",
+        "SELECT name_id FROM plugin.rows",
+        "SELECT DISTINCT name_id AS id, name AS text FROM plugin.rows",
+        "SELECT b.name_id AS id, COUNT(*) AS n FROM bricks AS b JOIN plugin.rows AS r ON b.name = r.name GROUP BY b.name_id",
+        "SELECT nothing FROM plugin.rows",
+        "SELECT name FROM plugin.other",
+    ];
+    for run in runs() {
+        let run = Run::open(&run).unwrap();
+        let mut database = run.sql_context().unwrap();
+        database.register("plugin.rows", rows.clone());
+        for sql in queries {
+            assert_same(&database, sql);
+        }
+        let count = "SELECT COUNT(*) AS n FROM plugin.rows";
+        database.register("plugin.rows", rows.head(Some(1)));
+        let one = by_plan(&database, count).unwrap();
+        assert!(
+            one.equals(&df!["n" => [1_i64]].unwrap()),
+            "the later table stands"
+        );
+    }
+}
+
+#[test]
+fn joins_are_the_same_in_memory_and_as_streams() {
+    let queries = [
+        "SELECT b.id AS id, p.name AS name FROM bricks AS b LEFT JOIN bricks AS p ON b.parent = p.id ORDER BY id, name",
+        "SELECT c.name AS tensor, b.name AS name FROM checksums AS c JOIN bricks AS b ON c.span = b.id \
+         WHERE b.kind <> 'run' ORDER BY tensor, name",
+        // Of these a run may have none.
+        "SELECT s.id AS id, c.start_ns AS called_ns FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation \
+         WHERE s.kind <> 'join' ORDER BY id, called_ns",
+        "SELECT k.id AS id FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation UNION ALL \
+         SELECT t.id AS id FROM transfers AS t JOIN calls AS c ON t.correlation = c.correlation ORDER BY id",
+        "SELECT COUNT(*) AS n, SUM(k.dur_ns) AS dur_ns FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation \
+         JOIN bricks AS b ON b.id = k.brick ORDER BY n",
+        "SELECT MAX(n) AS most FROM (SELECT k.id AS n FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation) AS x \
+         ORDER BY most",
+    ];
+    for run in runs() {
+        let run = Run::open(&run).unwrap();
+        let database = run.sql_context().unwrap();
+        for sql in queries {
+            let found = by_plan(&database, sql);
+            let expected = collect_in_order(&database, sql).and_then(|frame| {
+                to_closed_types(frame).map_err(trueno_engine::query::QueryError::Failed)
+            });
+            let same = found.as_ref().zip(expected.as_ref().ok());
+            let same = same.is_some_and(|(a, b)| a.equals_missing(b) && a.schema() == b.schema());
+            assert!(same, "{sql}\nfound {found:?}\nexpected {expected:?}");
         }
     }
 }

@@ -10,6 +10,7 @@ use super::result::Vector;
 use super::rows::{Batch, Chosen, batch_at};
 use super::{Direct, Item};
 use crate::columns::{Kind, Packed, is_set};
+use crate::cores;
 
 /// Most keys of a group.
 pub(super) const MAX_KEYS: usize = 16;
@@ -100,7 +101,7 @@ impl Direct {
             }
             groups
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let threads = cores::count();
         let share = count.div_ceil(threads).max(MIN_BATCHES);
         let mut groups = thread::scope(|scope| {
             let work = &work;

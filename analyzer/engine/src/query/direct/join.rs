@@ -28,11 +28,12 @@ pub(super) fn joined(first: Side, second: Side) -> Option<StoredTable> {
         columns.map(|(name, kind)| (format!("{}.{name}", side.called), *kind))
     });
     let (columns, rows) = (columns.collect(), first.table.rows());
-    Some(StoredTable::new(
-        columns,
-        rows,
-        Box::new(Join { first, second }),
-    ))
+    let is_numbered = first.table.is_numbered() && second.table.is_numbered();
+    let table = StoredTable::new(columns, rows, Box::new(Join { first, second }));
+    Some(match is_numbered {
+        true => table,
+        false => table.without_numbers(),
+    })
 }
 
 struct Join {

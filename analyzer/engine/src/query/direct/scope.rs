@@ -10,7 +10,6 @@ use sqlparser::ast::{
 };
 
 use super::{Comparison, Condition, Item, TextTest, ValueType};
-use crate::catalog::ID_SUFFIX;
 use crate::columns::{Kind, StoredTable};
 
 /// Names that an expression may use, and what they stand for.
@@ -50,8 +49,7 @@ impl Scope<'_> {
         if let Some((column, kind)) = self.table.column(name) {
             return Some(Item::Column(column, kind));
         }
-        let (column, kind) = self.table.column(name.strip_suffix(ID_SUFFIX)?)?;
-        (kind == Kind::Text).then_some(Item::Id(column))
+        self.table.text_of_companion(name).map(Item::Id)
     }
 
     fn column(&self, expr: &Expr) -> Option<(usize, Kind)> {
@@ -150,7 +148,10 @@ impl Scope<'_> {
             } => {
                 let (column, value) = match self.named(&self.name(expr)?)? {
                     Item::Column(column, Kind::Text) => (column, ValueType::Text),
-                    Item::Column(column, Kind::I64) | Item::Id(column) => (column, ValueType::I64),
+                    // Plugins get 32 bits as 64 with a sign.
+                    Item::Column(column, Kind::I64 | Kind::U32) | Item::Id(column) => {
+                        (column, ValueType::I64)
+                    }
                     Item::Column(column, Kind::U64) => (column, ValueType::U64),
                     _ => return None,
                 };

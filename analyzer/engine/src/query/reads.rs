@@ -1,0 +1,108 @@
+//! Tables and columns that queries read, and what of them stays in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::column_source::Named;
+use super::database::{Known, MIN_ROWS, Reads};
+use super::{Database, dictionary_lookup, tokens};
+use crate::catalog::ID_SUFFIX;
+use crate::columns::StoredTable;
+
+impl Database {
+    /// Bytes that a query reads of the tables that are named in it, their values unpacked; `None`: not known before
+    /// they are read. A table that is not there yet has none, and neither have tables that are all small.
+    pub fn bytes_of(&self, sql: &str) -> Option<u64> {
+        const VALUE_BYTES: u64 = 8;
+        if self.is_small() {
+            return Some(0);
+        }
+        let tokens = tokens::tokens(&self.quoted(sql));
+        let names: BTreeSet<&str> = tokens.iter().filter_map(|t| t.name.as_deref()).collect();
+        let of_table = |name: &String| match self.stored.get(name) {
+            Some(table) => {
+                let named = Named::of(&tokens, table).map(|named| named.columns().count());
+                let columns = named.unwrap_or_else(|| table.columns().len());
+                Some(table.rows() * columns as u64 * VALUE_BYTES)
+            }
+            None => None,
+        };
+        let tables = self
+            .tables
+            .keys()
+            .filter(|name| names.contains(name.as_str()));
+        tables.map(of_table).sum()
+    }
+
+    /// Lets go of the columns in memory that none of these queries reads.
+    pub fn keep_columns_of<'a>(&self, queries: impl Iterator<Item = &'a str>) {
+        if self.is_small() {
+            return;
+        }
+        let mut wanted: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for sql in queries {
+            for (table, columns) in self.reads(sql).iter() {
+                wanted.entry(table.clone()).or_default().extend(columns);
+            }
+        }
+        for (name, table) in &self.stored {
+            let columns = wanted.get(name);
+            table.keep(|column| columns.is_some_and(|columns| columns.contains(&column)));
+        }
+    }
+
+    /// True if its tables are so small that no memory is won by looking at queries.
+    fn is_small(&self) -> bool {
+        let rows: u64 = self.stored.values().map(|table| table.rows()).sum();
+        self.stored.len() == self.tables.len() && rows < MIN_ROWS
+    }
+
+    /// Tables and columns that a query reads, those in memory.
+    fn reads(&self, sql: &str) -> Reads {
+        let known = |known: &Known| known.reads.clone();
+        if let Some(reads) = self.known().get(sql).and_then(known) {
+            return reads;
+        }
+        let reads = self.columns_of_direct(sql).unwrap_or_else(|| {
+            let named = self.named_columns(sql, MIN_ROWS).into_iter();
+            let named = named.map(|(name, _, named)| (name.to_owned(), named.columns().collect()));
+            named.collect()
+        });
+        let reads: Reads = reads.into();
+        self.known().entry(sql.to_owned()).or_default().reads = Some(Arc::clone(&reads));
+        reads
+    }
+
+    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tables and columns of a query that is answered from columns.
+    fn columns_of_direct(&self, sql: &str) -> Option<Vec<(String, Vec<usize>)>> {
+        if let Some(asked) = dictionary_lookup::asked(sql, ID_SUFFIX) {
+            let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
+            return Some(vec![(asked.table, vec![column])]);
+        }
+        let direct = self.form(sql)?;
+        let of = |table: &Arc<StoredTable>| direct.is_of(table);
+        let (name, _) = self.stored.iter().find(|(_, table)| of(table))?;
+        let mut all = vec![(name.clone(), direct.columns())];
+        for sql in direct.asked() {
+            all.extend(self.reads(sql).iter().cloned());
+        }
+        Some(all)
+    }
+
+    /// True if the tables that a query names have few rows together, and can be read without the engine.
+    pub(super) fn has_few_rows(&self, sql: &str) -> bool {
+        let tokens = tokens::tokens(&self.quoted(sql));
+        let names: BTreeSet<&str> = tokens.iter().filter_map(|t| t.name.as_deref()).collect();
+        let named = self
+            .tables
+            .keys()
+            .filter(|name| names.contains(name.as_str()));
+        let rows = named.map(|name| Some(self.stored.get(name)?.rows()));
+        rows.sum::<Option<u64>>()
+            .is_some_and(|rows| rows < MIN_ROWS)
+    }
+}

@@ -1,0 +1,288 @@
+//! Runs the plugins of a plan, those that do not wait for each other side by side.
+//!
+//! What they give does not depend on it: a plugin sees the tables of those it reads, which are through by then, and
+//! results are put together in the order of the plan. Plugins run beside others only while their inputs together are
+//! no more than the largest inputs of a plugin of the plan: a report then needs no more memory than one after the other.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::thread;
+
+use trueno_engine::cores;
+use trueno_engine::query::Database;
+
+use crate::plan::Step;
+use crate::plugin::{Outcome, Plugin, Sources, run};
+
+/// Room for the calls of a plugin, as a main thread has it.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Databases of a report.
+pub(crate) struct Databases<'a> {
+    /// The run's; tables of plugins are published in it.
+    pub(crate) subject: &'a mut Database,
+    /// The baseline's.
+    pub(crate) baseline: Option<&'a Database>,
+}
+
+/// What a report does with plugins that begin and end; called on one thread, one after the other.
+pub(crate) trait Watch {
+    /// What keeps a plugin whose needs are through from running; `None`: its options, a JSON object.
+    fn begin(&mut self, step: usize) -> Option<String>;
+
+    /// Takes what it gave; publishes the tables that others read.
+    fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database);
+}
+
+/// Runs all steps.
+pub(crate) fn run_all(
+    steps: &[Step],
+    plugins: &[Plugin],
+    databases: Databases<'_>,
+    watch: &mut dyn Watch,
+) {
+    let Databases { subject, baseline } = databases;
+    let sizes: Vec<Option<u64>> = steps
+        .iter()
+        .map(|step| input_bytes(&plugins[step.plugin], subject, baseline))
+        .collect();
+    let mut queue = Queue::new(steps, sizes, cores::count());
+    thread::scope(|scope| {
+        let (send, receive) = mpsc::channel();
+        loop {
+            while let Some(step) = queue.next() {
+                keep_columns(queue.not_through(), plugins, subject, baseline);
+                let Some(options) = watch.begin(step) else {
+                    queue.end(step);
+                    continue;
+                };
+                let plugin = &plugins[steps[step].plugin];
+                let (tables, send) = (subject.clone(), send.clone());
+                let work = move || {
+                    let sources = Sources {
+                        subject: &tables,
+                        baseline,
+                    };
+                    let outcome = run(plugin, sources, &options);
+                    // Somebody waits for as long as a plugin runs.
+                    let _ = send.send((step, outcome));
+                };
+                let thread = thread::Builder::new().name(steps[step].id.clone());
+                let started = thread.stack_size(STACK_BYTES).spawn_scoped(scope, work);
+                if let Err(error) = started {
+                    let message = format!("no thread can be had for it: {error}");
+                    watch.end(step, Outcome::Skipped { message }, subject);
+                    queue.end(step);
+                }
+            }
+            if !queue.is_running() {
+                return;
+            }
+            let Ok((step, outcome)) = receive.recv() else {
+                return;
+            };
+            watch.end(step, outcome, subject);
+            queue.end(step);
+        }
+    });
+}
+
+/// Steps by how far they are.
+struct Queue<'a> {
+    steps: &'a [Step],
+    places: BTreeMap<&'a str, usize>,
+    states: Vec<State>,
+    sizes: Vec<Option<u64>>,
+    most_bytes: u64,
+    most_threads: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waits,
+    Runs,
+    Through,
+}
+
+impl<'a> Queue<'a> {
+    fn new(steps: &'a [Step], sizes: Vec<Option<u64>>, most_threads: usize) -> Self {
+        let places = steps
+            .iter()
+            .enumerate()
+            .map(|(at, step)| (step.id.as_str(), at));
+        Self {
+            steps,
+            places: places.collect(),
+            states: vec![State::Waits; steps.len()],
+            most_bytes: sizes.iter().flatten().copied().max().unwrap_or(0),
+            sizes,
+            most_threads,
+        }
+    }
+
+    /// The first that may begin, in the order of the plan; it then runs.
+    fn next(&mut self) -> Option<usize> {
+        let all = 0..self.steps.len();
+        let ready = all.clone().find(|&step| self.may_begin(step));
+        // Whatever the plan says, a step runs once nothing else does.
+        let any = || match self.is_running() {
+            true => None,
+            false => all
+                .into_iter()
+                .find(|&step| self.states[step] == State::Waits),
+        };
+        let step = ready.or_else(any)?;
+        self.states[step] = State::Runs;
+        Some(step)
+    }
+
+    fn may_begin(&self, step: usize) -> bool {
+        let is_through = |need: &crate::plan::Need| {
+            let place = self.places.get(need.plugin.as_str());
+            place.is_none_or(|&place| self.states[place] == State::Through)
+        };
+        let needs = &self.steps[step].needs;
+        self.states[step] == State::Waits
+            && (self.steps[step].blocked.is_some() || needs.iter().all(is_through))
+            && self.has_room(step)
+    }
+
+    /// One of which it is not known how much it reads runs alone.
+    fn has_room(&self, step: usize) -> bool {
+        let running = (0..self.steps.len()).filter(|&other| self.states[other] == State::Runs);
+        let running: Vec<Option<u64>> = running.map(|other| self.sizes[other]).collect();
+        if running.is_empty() || self.steps[step].blocked.is_some() {
+            return true;
+        }
+        let all = running.iter().chain([&self.sizes[step]]);
+        let sum = all.copied().sum::<Option<u64>>();
+        running.len() < self.most_threads && sum.is_some_and(|sum| sum <= self.most_bytes)
+    }
+
+    fn end(&mut self, step: usize) {
+        self.states[step] = State::Through;
+    }
+
+    fn is_running(&self) -> bool {
+        self.states.contains(&State::Runs)
+    }
+
+    fn not_through(&self) -> impl Iterator<Item = &'a Step> + '_ {
+        let steps = self.steps.iter().zip(&self.states);
+        steps.filter_map(|(step, state)| (*state != State::Through).then_some(step))
+    }
+}
+
+/// Bytes of what a plugin reads; `None`: not known before it is read.
+fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>) -> Option<u64> {
+    let inputs = plugin.descriptor.inputs.iter();
+    let of = inputs.map(|input| match (input.baseline, baseline) {
+        (false, _) => subject.bytes_of(&input.sql),
+        (true, Some(baseline)) => baseline.bytes_of(&input.sql),
+        (true, None) => Some(0),
+    });
+    of.sum()
+}
+
+/// Lets go of columns in memory that no plugin reads any more.
+fn keep_columns<'a>(
+    steps: impl Iterator<Item = &'a Step>,
+    plugins: &[Plugin],
+    subject: &Database,
+    baseline: Option<&Database>,
+) {
+    let inputs: Vec<_> = steps
+        .flat_map(|step| &plugins[step.plugin].descriptor.inputs)
+        .collect();
+    let of = |of_baseline: bool| {
+        let inputs = inputs
+            .iter()
+            .filter(move |input| input.baseline == of_baseline);
+        inputs.map(|input| input.sql.as_str())
+    };
+    subject.keep_columns_of(of(false));
+    if let Some(baseline) = baseline {
+        baseline.keep_columns_of(of(true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Need;
+
+    fn step(id: &str, needs: &[&str]) -> Step {
+        let need = |plugin: &&str| Need {
+            plugin: (*plugin).to_owned(),
+            table: "rows".to_owned(),
+            optional: true,
+        };
+        Step {
+            plugin: 0,
+            id: id.to_owned(),
+            shown: true,
+            needs: needs.iter().map(need).collect(),
+            blocked: None,
+        }
+    }
+
+    /// Those that begin before any other ends.
+    fn begun(queue: &mut Queue<'_>) -> Vec<String> {
+        let mut begun = Vec::new();
+        while let Some(step) = queue.next() {
+            begun.push(queue.steps[step].id.clone());
+        }
+        begun
+    }
+
+    fn end(queue: &mut Queue<'_>, id: &str) {
+        queue.end(queue.places[id]);
+    }
+
+    #[test]
+    fn a_plugin_waits_for_those_it_reads_and_others_do_not() {
+        let steps = [
+            step("lanes", &[]),
+            step("path", &["lanes"]),
+            step("memory", &[]),
+            step("answer", &["path", "memory"]),
+        ];
+        let mut queue = Queue::new(&steps, vec![Some(1), Some(4), Some(1), Some(1)], 4);
+        assert_eq!(begun(&mut queue), ["lanes", "memory"]);
+        end(&mut queue, "lanes");
+        assert_eq!(begun(&mut queue), [] as [&str; 0], "it has no room");
+        end(&mut queue, "memory");
+        assert_eq!(begun(&mut queue), ["path"]);
+        end(&mut queue, "path");
+        assert_eq!(begun(&mut queue), ["answer"]);
+        end(&mut queue, "answer");
+        assert!(!queue.is_running());
+    }
+
+    #[test]
+    fn no_more_is_read_at_once_than_the_largest_reads_alone() {
+        let steps = ["large", "half", "third", "unknown"].map(|id| step(id, &[]));
+        let sizes = vec![Some(10), Some(6), Some(4), None];
+        let mut queue = Queue::new(&steps, sizes.clone(), 4);
+        assert_eq!(begun(&mut queue), ["large"]);
+        end(&mut queue, "large");
+        assert_eq!(begun(&mut queue), ["half", "third"]);
+        end(&mut queue, "half");
+        assert_eq!(begun(&mut queue), [] as [&str; 0], "its size is not known");
+        end(&mut queue, "third");
+        assert_eq!(begun(&mut queue), ["unknown"]);
+        let mut queue = Queue::new(&steps, sizes, 1);
+        assert_eq!(begun(&mut queue), ["large"]);
+        end(&mut queue, "large");
+        assert_eq!(begun(&mut queue), ["half"], "there is one core");
+    }
+
+    #[test]
+    fn plugins_that_wait_for_each_other_run_even_so() {
+        let steps = [step("one", &["other"]), step("other", &["one"])];
+        let mut queue = Queue::new(&steps, vec![Some(1), Some(1)], 2);
+        assert_eq!(begun(&mut queue), ["one"]);
+        end(&mut queue, "one");
+        assert_eq!(begun(&mut queue), ["other"]);
+    }
+}
