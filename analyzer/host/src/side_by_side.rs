@@ -25,9 +25,9 @@ pub(crate) struct Databases<'a> {
     pub(crate) baseline: Option<&'a Database>,
 }
 
-/// What a report does with plugins that begin and end; called on one thread, one after the other.
+/// Told of plugins that begin and end, on one thread, one after the other.
 pub(crate) trait Watch {
-    /// What keeps a plugin whose needs are through from running; `None`: its options, a JSON object.
+    /// The options of a plugin whose needs are through, a JSON object; `None`: it does not run.
     fn begin(&mut self, step: usize) -> Option<String>;
 
     /// Takes what it gave; publishes the tables that others read.

@@ -10,8 +10,9 @@
  *   - Text is UTF-8 with a length and no NUL at its end.
  *   - Nothing unwinds or jumps across a call, either way.
  *   - Structs grow at their end only; struct_size is the sizeof of the writer.
- *   - The host calls run on one thread, one run at a time, and the plugin calls
- *     back on that thread only. No thread of the plugin's outlives run.
+ *   - The host calls run on one thread, one run of a plugin at a time, and the
+ *     plugin calls back on that thread only. Other plugins may run beside it on
+ *     other threads. No thread of the plugin's outlives run.
  *   - The host never unloads a plugin.
  *
  * For small plugins in C, trueno_table.h reads and writes the streams.
