@@ -22,6 +22,7 @@
 //! | `cuda_sync` | syncs, at the times that the host's call took; a stream that waits for an event has no thread |
 //! | event record a wait refers to | device_events; its time is not known; an `edges` row `joins` to the wait |
 //! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
+//! | `Sequence number` and `Fwd thread id`, without flows `fwdbwd` | edges `depends_on` from forward to backward operators |
 //! | `C` | counters, declared; one that several processes have is named with its process |
 //! | `[memory]` | allocations; its totals of a device: counters `gpu0 allocated` and `gpu0 reserved`, measured |
 //!
@@ -32,6 +33,7 @@
 //! that were exported, not by this table. Where the mark stands behind the events it is met at
 //! the end only, and the file is read once more.
 
+mod autograd;
 mod category;
 mod collector;
 mod decimal;
@@ -155,6 +157,7 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
     let links = collector.take_links()?;
     linker::link(&mut collector, &texts, links, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;
+    autograd::link(&mut collector, &texts, swept.nodes)?;
     for (kind, count) in collector.categories.counts() {
         *collector.notes.read.entry(kind).or_default() += count;
     }

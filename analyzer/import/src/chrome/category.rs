@@ -90,6 +90,11 @@ impl Categories {
         number
     }
 
+    /// True if an event had that category.
+    pub fn has(&self, category: &str) -> bool {
+        self.numbers.contains_key(category.as_bytes())
+    }
+
     /// Numbers of events by kind, such as `X cpu_op`.
     pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
         self.all.iter().flat_map(|category| {

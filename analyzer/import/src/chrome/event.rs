@@ -52,6 +52,9 @@ pub(super) struct Arguments {
     pub block: Option<[u32; 3]>,
     pub graph_node: Option<u64>,
     pub flops: Option<u64>,
+    /// Number of a node of autograd's graph, and the thread that made it; 0 in the forward pass.
+    pub sequence: Option<u64>,
+    pub forward_thread: Option<u64>,
     pub wait_stream: Option<i64>,
     pub wait_correlation: Option<i64>,
     pub wait_event: Option<i64>,
@@ -169,6 +172,8 @@ impl Arguments {
             b"shared memory" => self.shared_memory = true,
             b"graph node id" => self.graph_node = identity(value),
             b"flops" => self.flops = identity(value),
+            b"Sequence number" => self.sequence = identity(value),
+            b"Fwd thread id" => self.forward_thread = identity(value),
             b"wait_on_stream" => self.wait_stream = signed(),
             b"wait_on_cuda_event_record_corr_id" => self.wait_correlation = signed(),
             b"wait_on_cuda_event_id" => self.wait_event = signed(),

@@ -1,5 +1,7 @@
 //! Records of events, kept until all are read: words of 64 bits that sort as the rows are written.
 
+use super::event::Arguments;
+
 /// Sorts as the number does.
 pub(super) fn rising(time_ns: i64) -> u64 {
     time_ns.cast_unsigned() ^ 1 << 63
@@ -75,6 +77,8 @@ pub(super) struct Host {
     /// Place in the file.
     pub order: u64,
     pub name: u32,
+    /// Node of autograd's graph that an operator is about.
+    pub node: Option<Node>,
     /// Iteration: its number. Operator: its operations. Call: its correlation.
     /// Allocation: bytes. Flow: its id. Counter, total: bits of the value.
     pub a: u64,
@@ -90,7 +94,7 @@ impl Host {
             rising(self.start_ns),
             !rising(self.end_ns),
             (self.what as u64) << 56 | self.order,
-            u64::from(self.name),
+            pair(Node::word(self.node), self.name),
             self.a,
             self.b,
         ]
@@ -104,6 +108,7 @@ impl Host {
             what: WHATS[(order >> 56) as usize % WHATS.len()],
             order: order << 8 >> 8,
             name: low(name),
+            node: Node::from_word(high(name)),
             a,
             b,
         }
@@ -234,5 +239,55 @@ impl Operator {
             id,
             thread: low(thread),
         }
+    }
+}
+
+/// A node of autograd's graph, as an operator states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    /// Its number, below 2³¹ − 1.
+    sequence: u32,
+    is_backward: bool,
+}
+
+const NO_NODE: u32 = u32::MAX;
+
+pub(super) const NODE_WORDS: usize = 5;
+
+impl Node {
+    /// The node that an operator with these arguments is about.
+    pub fn of(arguments: &Arguments) -> Option<Self> {
+        let sequence = u32::try_from(arguments.sequence?).ok()?;
+        let is_backward = arguments.forward_thread? != 0;
+        (sequence < NO_NODE >> 1).then_some(Self {
+            sequence,
+            is_backward,
+        })
+    }
+
+    /// Half a word that holds one, or none.
+    pub fn word(node: Option<Self>) -> u32 {
+        node.map_or(NO_NODE, |node| {
+            node.sequence << 1 | u32::from(node.is_backward)
+        })
+    }
+
+    /// Back from [`word`](Self::word).
+    pub fn from_word(word: u32) -> Option<Self> {
+        (word != NO_NODE).then_some(Self {
+            sequence: word >> 1,
+            is_backward: word & 1 == 1,
+        })
+    }
+
+    /// A record of an operator that sorts by node and time.
+    pub fn words(self, brick: u64, start_ns: i64, end_ns: i64) -> [u64; NODE_WORDS] {
+        [
+            self.sequence.into(),
+            rising(start_ns),
+            brick,
+            rising(end_ns),
+            self.is_backward.into(),
+        ]
     }
 }

@@ -2,8 +2,9 @@
 
 use trueno_format::schema::{AllocationRow, BrickRow, CallRow, CounterRow, ThreadRow};
 
+use super::autograd;
 use super::collector::{Collector, Step};
-use super::record::{Host, Link, NO_ID, NONE, Operator, Part, What, pair, rising};
+use super::record::{Host, Link, NO_ID, NODE_WORDS, NONE, Operator, Part, What, pair, rising};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -32,6 +33,8 @@ struct Thread {
 pub(super) struct Swept {
     /// Points of flows: the flow, its time and phase, the brick and its times.
     pub flows: Sorter<FLOW_WORDS>,
+    /// Operators by their node of autograd's graph; none where flows say it.
+    pub nodes: Sorter<NODE_WORDS>,
 }
 
 struct Sweep<'g, 'a> {
@@ -39,6 +42,8 @@ struct Sweep<'g, 'a> {
     texts: &'g RowTexts,
     origin_ns: i64,
     flows: Sorter<FLOW_WORDS>,
+    nodes: Sorter<NODE_WORDS>,
+    has_backward_flows: bool,
     thread: Option<Thread>,
     lane: Option<u32>,
     threads: u32,
@@ -58,11 +63,17 @@ pub(super) fn sweep(
     collector.steps.sort_unstable();
     let path = collector.host.path().to_owned();
     let flows = Sorter::new(collector.into.path().join("import.flows"));
+    let nodes = Sorter::small(collector.into.path().join("import.nodes"));
+    let has_backward_flows = autograd::FLOWS
+        .iter()
+        .any(|category| collector.categories.has(category));
     let mut sweep = Sweep {
         collector,
         texts,
         origin_ns,
         flows,
+        nodes,
+        has_backward_flows,
         thread: None,
         lane: None,
         threads: 0,
@@ -80,7 +91,10 @@ pub(super) fn sweep(
             "{count} intervals overlap another of their thread without nesting; they are kept, inside what contains them whole"
         ));
     }
-    Ok(Swept { flows: sweep.flows })
+    Ok(Swept {
+        flows: sweep.flows,
+        nodes: sweep.nodes,
+    })
 }
 
 impl Sweep<'_, '_> {
@@ -204,6 +218,11 @@ impl Sweep<'_, '_> {
                 id,
                 thread,
             })?;
+        }
+        if let Some(node) = record.node.filter(|_| !self.has_backward_flows) {
+            let words = node.words(id, record.start_ns, record.end_ns);
+            let done = self.nodes.push(words);
+            done.map_err(|e| Error::io(self.nodes.path(), "write it", e))?;
         }
         let open = Open {
             id,

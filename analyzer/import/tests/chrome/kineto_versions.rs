@@ -33,3 +33,66 @@ fn copies_and_fills_without_a_size_are_kept() {
         ["d2d - 4000", "memset - 5000", "unknown 8 6000"]
     );
 }
+
+/// An operator with the node of autograd's graph that it states.
+fn operator(name: &str, thread: u32, (ts, dur): (u32, u32), sequence: i32, forward: u32) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 7, "tid": {thread}, "ts": {ts}, "dur": {dur}, "args": {{"Sequence number": {sequence}, "Fwd thread id": {forward}}}}}"#
+    )
+}
+
+/// Edges as names of their ends.
+fn edges(run: &crate::support::Imported) -> Vec<String> {
+    let bricks = rows(run, "bricks", &["id", "name"]);
+    let name = |id: &str| {
+        let of_id = bricks.iter().filter_map(|row| row.split_once(' '));
+        of_id
+            .filter(|of| of.0 == id)
+            .map(|of| of.1)
+            .collect::<String>()
+    };
+    let edges = rows(run, "edges", &["from", "to", "kind"]);
+    edges
+        .iter()
+        .map(|row| {
+            let cells: Vec<&str> = row.split(' ').collect();
+            format!("{} {} {}", name(cells[0]), cells[2], name(cells[1]))
+        })
+        .collect()
+}
+
+#[test]
+fn sequence_numbers_join_backward_to_forward_operators() {
+    let pass = [
+        // Of one number the last to begin made the node, also where clocks of a microsecond do not tell.
+        operator("linear", 1, (10, 20), 3, 0),
+        operator("addmm", 1, (10, 15), 3, 0),
+        operator("relu", 1, (40, 5), 4, 0),
+        operator("evaluate: Relu", 2, (60, 9), 4, 1),
+        operator("ReluBackward", 2, (61, 7), 4, 1),
+        operator("evaluate: Addmm", 2, (70, 9), 3, 1),
+        operator("AddmmBackward", 2, (70, 9), 3, 1),
+        // Before the trace began, or of a number that none is.
+        operator("TBackward", 2, (80, 2), 2, 1),
+        operator("AccumulateGrad", 2, (85, 2), -1, 1),
+        // Which of the threads went forward is not told.
+        operator("mul", 1, (50, 1), 9, 0),
+        operator("mul", 3, (50, 1), 9, 0),
+        operator("MulBackward", 2, (90, 1), 9, 1),
+    ];
+    let run = import(trace(&pass)).unwrap();
+    let expected = [
+        "addmm depends_on AddmmBackward",
+        "relu depends_on ReluBackward",
+    ];
+    assert_eq!(edges(&run), expected);
+
+    // Flows say it themselves.
+    let flows = [
+        r#"{"ph": "s", "cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 7, "tid": 1, "ts": 40}"#,
+        r#"{"ph": "f", "cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 7, "tid": 2, "ts": 61, "bp": "e"}"#,
+    ];
+    let with_flows = [&pass[..], &flows.map(str::to_owned)].concat();
+    let run = import(trace(&with_flows)).unwrap();
+    assert_eq!(edges(&run), expected[1..]);
+}

@@ -63,6 +63,7 @@ impl Collector<'_> {
             what: What::Task,
             order: open.order,
             name: open.name,
+            node: None,
             a: NO_ID,
             b: 0,
         })

@@ -21,6 +21,7 @@ impl Collector<'_> {
             what,
             order: self.order,
             name,
+            node: None,
             a,
             b,
         })

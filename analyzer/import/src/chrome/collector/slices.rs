@@ -7,7 +7,7 @@ use crate::chrome::category::Class;
 use crate::chrome::decimal::{is_in_range, nanoseconds};
 use crate::chrome::event::Event;
 use crate::chrome::open_intervals::Open;
-use crate::chrome::record::{Host, NO_ID, What};
+use crate::chrome::record::{Host, NO_ID, Node, What};
 use crate::cuda::call_kind::without_version;
 
 impl Collector<'_> {
@@ -62,6 +62,10 @@ impl Collector<'_> {
                     _ => (arguments.flops, arguments.external),
                 };
                 let known = [a, b].map(|word| word.unwrap_or(NO_ID));
+                let node = match class {
+                    Class::Operator => Node::of(arguments),
+                    _ => None,
+                };
                 let open = Open {
                     start_ns,
                     name,
@@ -69,14 +73,20 @@ impl Collector<'_> {
                     class,
                     order: self.order,
                 };
-                self.slice(open, start_ns + dur_ns, known)
+                self.slice(open, start_ns + dur_ns, known, node)
             }
         }
     }
 
     /// An interval of a host thread; known of it are its flops or its correlation, and its
-    /// external id.
-    fn slice(&mut self, open: Open, end_ns: i64, [a, b]: [u64; 2]) -> Result<(), Error> {
+    /// external id; and the node of autograd's graph that an operator is about.
+    fn slice(
+        &mut self,
+        open: Open,
+        end_ns: i64,
+        [a, b]: [u64; 2],
+        node: Option<Node>,
+    ) -> Result<(), Error> {
         let Open {
             start_ns,
             name,
@@ -115,6 +125,7 @@ impl Collector<'_> {
             what,
             order,
             name,
+            node,
             a,
             b,
         })
@@ -162,6 +173,6 @@ impl Collector<'_> {
                 "some E have another name than the B they end; the innermost open B was taken",
             );
         }
-        self.slice(open, end_ns, [NO_ID; 2])
+        self.slice(open, end_ns, [NO_ID; 2], None)
     }
 }
