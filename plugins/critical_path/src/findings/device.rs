@@ -1,0 +1,104 @@
+//! Open questions of the records of devices, and answers that were inferred instead.
+
+use trueno_plugin::{Finding, Severity, agreeing, counted};
+
+use super::Facts;
+use crate::device::Found;
+use crate::inferred::Rule;
+
+/// Host time on the path while a device is busy is worth a word from so much of the window on.
+const MIN_OVER_DEVICE: f64 = 0.03;
+
+/// Findings on what the device's records leave open.
+pub fn device(found: &Found) -> Vec<Finding> {
+    let mut out = Vec::new();
+    if found.unclear_waits > 0 {
+        let title = counted(
+            found.unclear_waits,
+            "wait does not say for what, and stands as sync_wait",
+            "waits do not say for what, and stand as sync_wait",
+        );
+        out.push(
+            Finding::new("wait_unexplained", Severity::Info, title)
+                .detail("they name no stream or event, or the event's record was not recorded"),
+        );
+    }
+    let (unlaunched, all) = found.unlaunched;
+    if unlaunched > 0 {
+        let title = format!(
+            "{unlaunched} of {} on streams {} no recorded launch",
+            counted(all, "row", "rows"),
+            agreeing(unlaunched, "has", "have")
+        );
+        out.push(
+            Finding::new("launch_not_recorded", Severity::Info, title)
+                .detail("only the order of their stream holds them; the call came before the recording, or was not recorded"),
+        );
+    }
+    out
+}
+
+/// Dependencies that are inferred.
+pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
+    let inferred = &facts.device.inferred;
+    let rules = Rule::ALL.into_iter().zip(facts.path);
+    let rules: Vec<String> = rules
+        .filter(|(rule, _)| inferred.count(*rule) > 0)
+        .map(|(rule, path_ns)| {
+            let share = match facts.wall_ns {
+                0 => 0.0,
+                wall_ns => 100.0 * *path_ns as f64 / wall_ns as f64,
+            };
+            format!(
+                "{}: {} (rule `{}`), for which {share:.1} % of the {} are on the path",
+                rule.evidence(),
+                counted(inferred.count(rule), "time", "times"),
+                rule.name(),
+                facts.window()
+            )
+        })
+        .collect();
+    let count: usize = Rule::ALL.iter().map(|rule| inferred.count(*rule)).sum();
+    (count > 0).then(|| {
+        let title = format!(
+            "{} inferred from times: no record states {}",
+            counted(count, "dependency is", "dependencies are"),
+            agreeing(count as u64, "it", "them")
+        );
+        Finding::new("dependencies_inferred", Severity::Info, title)
+            .detail(rules.join("; "))
+            .suggestion("pieces of the path that rest on one have the rule in column `inferred`")
+            .evidence("SELECT inferred, COUNT(*) AS pieces, SUM(dur_ns) AS dur_ns FROM critical_path.path GROUP BY inferred")
+    })
+}
+
+/// Finding on a host that holds the path while a device is busy.
+pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
+    let of = facts.over_device.as_ref()?;
+    if (of.all_ns as f64) < MIN_OVER_DEVICE * facts.wall_ns as f64 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let title = format!(
+        "the path lies on the host for {:.1} % of the {} while a device is busy",
+        percent(of.all_ns),
+        facts.window()
+    );
+    let name = match &of.name {
+        Some(name) => format!("in `{name}` itself"),
+        None => "between rows".to_owned(),
+    };
+    let detail = format!(
+        "the work that came next began with its launch, on a stream that had drained, or nothing recorded ties it to \
+         other work: with shorter kernels it would begin no sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
+        percent(of.most_ns),
+        facts.window(),
+        of.lane
+    );
+    Some(
+        Finding::new("host_over_device", Severity::Info, title)
+            .detail(detail)
+            .suggestion("the column `slack_ns` says how near the device's work comes")
+            .evidence("SELECT * FROM critical_path.slack"),
+    )
+}

@@ -1,0 +1,97 @@
+//! Predicted gains: the best lever, and names of which none can be told.
+
+use trueno_plugin::{Finding, Severity, counted};
+
+use super::Facts;
+use crate::opportunity::Opportunity;
+
+/// A name that holds more of the window than this is a frame around the program's work.
+const FRAME: f64 = 0.9;
+/// Half the time of the best name has to gain so much of the window to be worth a word.
+const MIN_GAIN: f64 = 0.005;
+
+/// The name that buys most.
+pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
+    // A frame around everything, and time that nothing explains, are no levers.
+    let is_lever = |row: &&Opportunity| {
+        !row.name.starts_with("kind:") && (row.path_ns as f64) < FRAME * facts.wall_ns as f64
+    };
+    let best = facts.opportunities.iter().find(is_lever)?;
+    let [_, half_ns, all_ns] = best.gains_ns?;
+    if facts.wall_ns == 0 || (half_ns as f64) < MIN_GAIN * facts.wall_ns as f64 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let own = match best.path_ns - best.own_ns {
+        0 => String::new(),
+        others_ns => format!(
+            "; of its {:.1} % of the path {:.1} % are its own, {:.1} % what is nested in it, or what it launched or spawned",
+            percent(best.path_ns),
+            percent(best.own_ns),
+            percent(others_ns)
+        ),
+    };
+    let title = format!(
+        "half the time of `{}` would make the {} {:.1} % shorter, none of it {:.1} %",
+        best.name,
+        facts.window(),
+        percent(half_ns),
+        percent(all_ns)
+    );
+    Some(
+        Finding::new("largest_opportunity", Severity::Info, title)
+            .detail(format!("predicted by re-timing the graph with all that belongs to it{own}; gains of several names do not add up"))
+            .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
+            .evidence("SELECT * FROM critical_path.opportunity"),
+    )
+}
+
+/// Finding on names whose gain cannot be predicted.
+pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
+    let background = facts.background.as_ref()?;
+    let rows = facts.opportunities.iter().filter(|row| row.is_bounded);
+    let count = rows.count();
+    if count == 0 || facts.wall_ns == 0 {
+        return None;
+    }
+    let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
+    let title = format!(
+        "what less time would buy cannot be told for {}: `{}` is busy for {:.1} % of the {}, and nothing recorded connects it with the path",
+        counted(count, "name or kind", "names and kinds"),
+        background.lane,
+        percent(background.busy_ns),
+        facts.window(),
+    );
+    let detail = format!(
+        "most of it, {:.1} % of the {}, is `{}` itself (id {}); whether that works or waits for others is not recorded, so no prediction is shorter",
+        percent(background.self_ns),
+        facts.window(),
+        background.name,
+        background.id
+    );
+    Some(
+        Finding::new("prediction_bounded", Severity::Info, title)
+            .detail(detail)
+            .suggestion(
+                "record what it waits for (a dependency, or a wait), or record without that lane",
+            )
+            .evidence(vec![background.id]),
+    )
+}
+
+/// Finding on names that no gain was predicted for.
+pub fn cut(opportunities: &[Opportunity]) -> Option<Finding> {
+    let computed = |row: &&Opportunity| row.gains_ns.is_some();
+    let asked_for = |row: &&Opportunity| computed(row) || row.is_bounded;
+    let is_cut = !opportunities.iter().all(|row| asked_for(&row));
+    is_cut.then(|| {
+        let title = format!(
+            "gains are predicted for {} of {} names and kinds on the path, those with the most time",
+            opportunities.iter().filter(asked_for).count(),
+            opportunities.len()
+        );
+        Finding::new("opportunity_cut", Severity::Info, title).suggestion(
+                "ask for one with --what-if, or set the option opportunity_names of critical_path",
+            )
+    })
+}

@@ -1,0 +1,84 @@
+//! Findings: the best lever, and what was left out of the graph, with the reasons.
+
+mod dependencies;
+mod device;
+mod gains;
+mod rows;
+
+use trueno_analysis::lanes::LeftOut;
+use trueno_plugin::{Finding, Severity, counted};
+
+use crate::background::Background;
+use crate::clock_skew::Skew;
+use crate::dependencies::Dependencies;
+use crate::device::Found;
+use crate::host_over_device::HostTime;
+use crate::opportunity::Opportunity;
+use crate::window::Cut;
+
+/// Facts that findings are made of.
+pub struct Facts<'a> {
+    /// Dependencies, good and bad.
+    pub dependencies: &'a Dependencies,
+    /// Rows of `edges` of a kind that means nothing here.
+    pub unknown_kinds: u64,
+    /// Rows that the window cut.
+    pub cut: Cut,
+    /// Rows that became no interval.
+    pub left_out: LeftOut,
+    /// Dependencies from waits and events.
+    pub device: &'a Found,
+    /// Skews of the clocks of devices, which were corrected.
+    pub skews: &'a [Skew],
+    /// Time on the path by the rule that inferred why.
+    pub path: &'a [i64],
+    /// Gains of less time.
+    pub opportunities: &'a [Opportunity],
+    /// The busiest lane that nothing connects with the path.
+    pub background: Option<Background>,
+    /// Host time on the path while a device is busy.
+    pub over_device: Option<HostTime>,
+    /// Most names that get a prediction.
+    pub predicted_names: usize,
+    /// Rows of slack that are listed, and all.
+    pub slack_rows: (usize, usize),
+    /// True if the window is a part of the run.
+    pub is_part: bool,
+    /// Length of the window.
+    pub wall_ns: i64,
+}
+
+impl Facts<'_> {
+    /// Word for the window.
+    fn window(&self) -> &'static str {
+        if self.is_part { "window" } else { "run" }
+    }
+}
+
+/// The best lever, then everything that kept a row or an edge out, the worst first.
+pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut out = dependencies::dependencies(facts);
+    out.extend(rows::outside(facts.cut, facts.is_part));
+    out.extend(rows::left_out(facts.left_out));
+    out.extend(facts.skews.iter().map(rows::skew));
+    out.extend(device::device(facts.device));
+    out.extend(device::inferred(facts));
+    out.extend(gains::lever(facts));
+    out.extend(gains::bounded(facts));
+    out.extend(device::over_device(facts));
+    out.extend(gains::cut(facts.opportunities));
+    out.extend(slack_cut(facts.slack_rows));
+    out
+}
+
+/// Finding on a list of slack that is not whole.
+fn slack_cut((listed, all): (usize, usize)) -> Option<Finding> {
+    (all > listed).then(|| {
+        let title = format!(
+            "slack lists the {} with the least of {all}",
+            counted(listed, "row", "rows")
+        );
+        Finding::new("slack_cut", Severity::Info, title)
+            .suggestion("set the option slack_rows of critical_path to see more")
+    })
+}

@@ -1,0 +1,84 @@
+//! Rows that are no part of the graph, or only in part, and clocks that were moved.
+
+use trueno_analysis::lanes::LeftOut;
+use trueno_plugin::rank::of_place;
+use trueno_plugin::{Finding, Severity, counted};
+
+use crate::clock_skew::Skew;
+use crate::window::Cut;
+
+/// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
+pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let beyond = match is_part {
+        false if cut.outside + cut.shortened > 0 => Some(format!(
+            "{} outside the recording, {} in part",
+            counted(cut.outside, "row lies", "rows lie"),
+            cut.shortened
+        )),
+        true if cut.beyond > 0 => Some(counted(
+            cut.beyond,
+            "row in the window reaches beyond the recording",
+            "rows in the window reach beyond the recording",
+        )),
+        _ => None,
+    };
+    if let Some(title) = beyond {
+        out.push(
+            Finding::new("outside_recording", Severity::Warning, title)
+                .detail("they begin before the recording did, or end after it; of such a row the path takes what lies between")
+                .suggestion("run with `sanity` for what else is wrong with the times"),
+        );
+    }
+    if is_part && cut.outside + cut.shortened > 0 {
+        let title = format!(
+            "{} outside the window that was asked for, {} in part",
+            counted(cut.outside, "row lies", "rows lie"),
+            cut.shortened
+        );
+        out.push(
+            Finding::new("outside_window", Severity::Info, title).detail(
+                "the path takes of every row what lies in that window; shares are of its length",
+            ),
+        );
+    }
+    out
+}
+
+/// Rows that became no interval.
+pub fn left_out(left_out: LeftOut) -> Option<Finding> {
+    let rows = left_out.bound + left_out.invalid + left_out.impossible;
+    (rows > 0).then(|| {
+        let title = counted(
+            rows,
+            "row has no times to build on and is left out",
+            "rows have no times to build on and are left out",
+        );
+        let detail = format!(
+            "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
+            counted(left_out.bound, "bound row", "bound rows"),
+            counted(left_out.invalid, "kernel", "kernels"),
+            counted(left_out.impossible, "row", "rows")
+        );
+        Finding::new("left_out", Severity::Info, title).detail(detail)
+    })
+}
+
+/// The skew of a device's clock.
+pub fn skew(skew: &Skew) -> Finding {
+    let direction = if skew.shift_ns > 0 {
+        "behind"
+    } else {
+        "ahead of"
+    };
+    let title = format!(
+        "the clock of device {} is {:.1} µs {direction} that of the host; its times are moved by that on the path",
+        of_place(skew.device).1,
+        skew.shift_ns.abs() as f64 / 1e3
+    );
+    let detail = format!(
+        "estimated: no work begins before its launch, no wait returns before its work. As recorded {} of {} such facts are contradicted, moved {}; the shift is the least that leaves no fewer",
+        skew.contradicted, skew.facts, skew.left
+    );
+    Finding::new("clock_skew", Severity::Info, title).detail(detail)
+}
