@@ -4,11 +4,28 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use polars::prelude::*;
-use polars_arrow::array::StructArray;
+use polars_arrow::array::{StructArray, new_empty_array};
 use polars_arrow::datatypes::{ArrowDataType, Field as ArrowField};
 use polars_arrow::ffi;
 use trueno_plugin::arrow::ArrowArrayStream;
 use trueno_plugin::{Batches, Column as PluginColumn, Table};
+
+/// A frame of these columns without rows.
+///
+/// polars makes one of a buffer of 8 MiB of zeros that it fills when it is first asked for, which takes longer than
+/// the analyses of a small run.
+pub(crate) fn frame_without_rows(schema: &Schema) -> DataFrame {
+    let columns = schema.iter().map(|(name, dtype)| {
+        let physical = dtype.is_primitive_numeric() || dtype.is_bool() || dtype.is_string();
+        let array = physical.then(|| new_empty_array(dtype.to_arrow(CompatLevel::newest())));
+        let series = array.and_then(|array| Series::try_from((name.clone(), array)).ok());
+        match series {
+            Some(series) => series.into_column(),
+            None => Column::new_empty(name.clone(), dtype),
+        }
+    });
+    DataFrame::new(0, columns.collect()).unwrap_or_else(|_| DataFrame::empty_with_schema(schema))
+}
 
 /// Casts every column to one of the five types of the plugin interface: all
 /// integers to `i64`, but `u64` stays; floats to `f64`; text as it is.
@@ -25,41 +42,56 @@ pub fn to_closed_types(frame: DataFrame) -> Result<DataFrame, String> {
     DataFrame::new(height, columns).map_err(|error| error.to_string())
 }
 
+/// The columns that [`to_closed_types`] makes of these.
+///
+/// # Errors
+/// As [`to_closed_types`].
+pub(crate) fn fields_of(schema: &Schema) -> Result<Vec<ArrowField>, String> {
+    let fields = schema.iter().map(|(name, dtype)| {
+        let dtype = closed_type(name, dtype)?;
+        Ok(Field::new(name.clone(), dtype).to_arrow(CompatLevel::oldest()))
+    });
+    fields.collect()
+}
+
 fn to_closed_type(column: Column) -> Result<Column, String> {
-    let name = column.name().clone();
+    let target = closed_type(column.name(), column.dtype())?;
+    if *column.dtype() == target {
+        return Ok(column);
+    }
+    column
+        .cast(&target)
+        .map_err(|error| format!("column {}: {error}", column.name()))
+}
+
+fn closed_type(name: &PlSmallStr, dtype: &DataType) -> Result<DataType, String> {
     if name.contains('\0') {
         return Err(format!(
             "the column name {:?} holds a NUL byte",
             name.as_str()
         ));
     }
-    let target = match column.dtype() {
-        DataType::Int64
-        | DataType::UInt64
-        | DataType::Float64
-        | DataType::Boolean
-        | DataType::String => {
-            return Ok(column);
-        }
+    Ok(match dtype {
+        DataType::UInt64 => DataType::UInt64,
+        DataType::Boolean => DataType::Boolean,
         DataType::Int8
         | DataType::Int16
         | DataType::Int32
+        | DataType::Int64
         | DataType::UInt8
         | DataType::UInt16
         | DataType::UInt32 => DataType::Int64,
-        DataType::Float32 => DataType::Float64,
+        DataType::Float32 | DataType::Float64 => DataType::Float64,
         // A column of nothing but nulls: no value contradicts any type.
         DataType::Null => DataType::Int64,
+        DataType::String => DataType::String,
         other if other.is_categorical() || other.is_enum() => DataType::String,
         other => {
             return Err(format!(
                 "column {name} is of type {other}, which plugins cannot read (hint: cast it in the query to an integer, a double, a boolean or text)"
             ));
         }
-    };
-    column
-        .cast(&target)
-        .map_err(|error| format!("column {name}: {error}"))
+    })
 }
 
 /// Rows in the closed types, batch by batch.
@@ -133,10 +165,10 @@ impl ClosedRows {
                 chunks.push(column.clone());
             }
         }
-        let columns = self.fields.iter().zip(chunks).map(|(field, chunks)| {
+        let columns = self.fields.iter().zip(chunks).map(|(field, mut chunks)| {
             let name = field.name.clone();
             if chunks.is_empty() {
-                return Ok(Column::new_empty(name, &DataType::from_arrow_field(field)));
+                chunks.push(new_empty_array(field.dtype.clone()));
             }
             Ok(Series::try_from((name, chunks))?.into_column())
         });
@@ -166,9 +198,9 @@ fn slices(mut frame: DataFrame) -> impl Iterator<Item = DataFrame> {
     frame.align_chunks_par();
     let chunks: Vec<DataFrame> = match frame.height() {
         0 => Vec::new(),
+        _ if frame.max_n_chunks() < 2 => vec![frame],
         _ => frame.split_chunks().collect(),
     };
-    drop(frame);
     chunks.into_iter().flat_map(|chunk| {
         let starts = (0..chunk.height()).step_by(BATCH_ROWS);
         starts.map(move |from| chunk.slice(from as i64, BATCH_ROWS))

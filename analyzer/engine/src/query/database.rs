@@ -16,6 +16,7 @@ use super::error::{Missing, missing, nearest, same_names};
 use super::planned::Planned;
 use super::{QueryError, empty_join, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
+use crate::closed_types::frame_without_rows;
 use crate::columns::{self, Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
@@ -301,7 +302,7 @@ impl Database {
         let of_table = |name: &'a str| {
             let schema = guard_panic(|| self.tables.get(name)?.clone().collect_schema().ok());
             let schema = schema.ok().flatten()?;
-            Some((name, DataFrame::empty_with_schema(&schema).lazy()))
+            Some((name, frame_without_rows(&schema).lazy()))
         };
         let names = named.iter().map(|(name, ..)| *name);
         names.filter_map(of_table).collect()

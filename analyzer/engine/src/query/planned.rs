@@ -1,6 +1,6 @@
 //! Queries that are planned now and run later, or never.
 
-use polars::prelude::{DataFrame, LazyFrame};
+use polars::prelude::{DataFrame, LazyFrame, Schema, SchemaRef};
 
 use super::database::{collect, first_line};
 use super::direct::Direct;
@@ -48,8 +48,8 @@ impl Planned {
     pub fn columns(&mut self) -> Result<ClosedRows, QueryError> {
         match &mut self.by {
             By::Columns(direct, _) => Ok(ClosedRows::without_rows(direct.fields())),
-            By::Rows(rows) => closed(rows.clear()),
-            By::Engine(frame, _) => closed(without_rows(frame)?),
+            By::Rows(rows) => without_rows(rows.schema()),
+            By::Engine(frame, _) => without_rows(&*schema_of(frame)?),
         }
     }
 
@@ -69,18 +69,22 @@ impl Planned {
                 }
             }
             By::Rows(rows) => closed(rows),
-            By::Engine(mut frame, database) => closed(match database.gives_no_rows(&sql) {
-                true => without_rows(&mut frame)?,
-                false => collect(&database, &sql)?,
-            }),
+            By::Engine(mut frame, database) => match database.gives_no_rows(&sql) {
+                true => without_rows(&*schema_of(&mut frame)?),
+                false => closed(collect(&database, &sql)?),
+            },
         }
     }
 }
 
-fn without_rows(frame: &mut LazyFrame) -> Result<DataFrame, QueryError> {
+fn schema_of(frame: &mut LazyFrame) -> Result<SchemaRef, QueryError> {
     let schema = frame.collect_schema();
-    let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
-    Ok(DataFrame::empty_with_schema(&schema))
+    schema.map_err(|error| QueryError::Failed(first_line(&error)))
+}
+
+fn without_rows(schema: &Schema) -> Result<ClosedRows, QueryError> {
+    let fields = closed_types::fields_of(schema).map_err(QueryError::Failed)?;
+    Ok(ClosedRows::without_rows(fields))
 }
 
 fn closed(frame: DataFrame) -> Result<ClosedRows, QueryError> {

@@ -88,7 +88,7 @@ pub(super) fn check(sql: &str) -> Result<(), String> {
 pub(super) fn with_fractions(sql: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
-    for token in tokens(sql) {
+    for token in tokens(sql).iter() {
         let text = token.text(sql);
         let Some(at) = text
             .find(['e', 'E'])

@@ -7,6 +7,7 @@ use trueno_format::schema;
 
 use super::{Database, QueryError};
 use crate::catalog::ID_SUFFIX;
+use crate::closed_types;
 use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
 use crate::spans::{self, LANES, SPANS};
 
@@ -71,7 +72,7 @@ fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
         Field::new(name.as_str().into(), DataType::Int64)
     });
     let schema: Schema = fields.chain(numbers).collect();
-    DataFrame::empty_with_schema(&schema)
+    closed_types::frame_without_rows(&schema)
 }
 
 /// The tables that both are computed from.

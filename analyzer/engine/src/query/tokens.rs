@@ -1,6 +1,9 @@
 //! Tokens of a query with their places in its text, as the engine's own parser sees them.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::rc::Rc;
 
 use sqlparser::dialect::GenericDialect;
 use sqlparser::tokenizer::{Location, Token as Parsed, Tokenizer};
@@ -43,7 +46,25 @@ impl Token {
 
 /// The tokens of a query; white space and comments are left out, and so is what follows a string,
 /// a name or a comment that is never closed: the engine says so of the whole query.
-pub(super) fn tokens(sql: &str) -> Vec<Token> {
+///
+/// Those of the texts asked for last are kept: a query is looked at ten times before it is run.
+pub(super) fn tokens(sql: &str) -> Rc<[Token]> {
+    const KEPT: usize = 8;
+    thread_local! {
+        static RECENT: RefCell<VecDeque<(String, Rc<[Token]>)>> = const { RefCell::new(VecDeque::new()) };
+    }
+    RECENT.with_borrow_mut(|recent| {
+        if let Some((_, tokens)) = recent.iter().find(|(text, _)| text == sql) {
+            return Rc::clone(tokens);
+        }
+        let tokens: Rc<[Token]> = read(sql).into();
+        recent.truncate(KEPT - 1);
+        recent.push_front((sql.to_owned(), Rc::clone(&tokens)));
+        tokens
+    })
+}
+
+fn read(sql: &str) -> Vec<Token> {
     let mut parsed = Vec::new();
     let _ = Tokenizer::new(&GenericDialect, sql).tokenize_with_location_into_buf(&mut parsed);
     let mut place = Place::new(sql);
@@ -125,7 +146,7 @@ mod tests {
         #[test]
         fn tokens_of_any_text_follow_one_another(text in any::<String>()) {
             let mut end = 0;
-            for token in tokens(&text) {
+            for token in tokens(&text).iter() {
                 prop_assert!(token.range.start >= end && token.range.end > token.range.start);
                 prop_assert!(text.get(token.range.clone()).is_some());
                 end = token.range.end;

@@ -283,11 +283,17 @@ fn integers(packed: &Packed, chosen: Option<&[u32]>) -> Box<dyn Array> {
     PrimitiveArray::new(ArrowDataType::Int64, values.into(), valid).boxed()
 }
 
+/// Not polars's own, whose zeros are 8 MiB that it fills when the first are asked for.
+fn same_bit(bit: bool, rows: usize) -> Bitmap {
+    let byte = if bit { u8::MAX } else { 0 };
+    Bitmap::from_u8_vec(vec![byte; rows.div_ceil(8)], rows)
+}
+
 fn truths(truths: Truths, batch: &Batch<'_>, chosen: Option<&[u32]>) -> Box<dyn Array> {
     let rows = chosen.map_or(batch.rows, <[u32]>::len);
     let (values, valid) = match truths {
-        Truths::Same(UNKNOWN) => (Bitmap::new_zeroed(rows), Some(Bitmap::new_zeroed(rows))),
-        Truths::Same(truth) => (Bitmap::new_with_value(truth == TRUE, rows), None),
+        Truths::Same(UNKNOWN) => (same_bit(false, rows), Some(same_bit(false, rows))),
+        Truths::Same(truth) => (same_bit(truth == TRUE, rows), None),
         Truths::Each(mut truths) => {
             if let Some(rows) = chosen {
                 truths = rows.iter().map(|row| truths[*row as usize]).collect();
