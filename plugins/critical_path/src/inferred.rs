@@ -16,17 +16,20 @@ pub enum Rule {
     Threads,
     /// A thread launched each time right after the device had drained, and did nothing recorded before that.
     DrainedDevice,
+    /// A thread's first row came when work had ended that was launched before the recording.
+    CutOffWait,
     /// A stream went on when work of another had ended.
     Streams,
 }
 
 impl Rule {
     /// All, in the order of reports.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Wait,
         Self::BlockingCall,
         Self::Threads,
         Self::DrainedDevice,
+        Self::CutOffWait,
         Self::Streams,
     ];
 
@@ -37,6 +40,7 @@ impl Rule {
             Self::BlockingCall => "blocking_call",
             Self::Threads => "threads",
             Self::DrainedDevice => "drained_device",
+            Self::CutOffWait => "cut_off_wait",
             Self::Streams => "streams",
         }
     }
@@ -51,6 +55,9 @@ impl Rule {
             }
             Self::DrainedDevice => {
                 "a thread that did nothing recorded launched each time right after the device had drained"
+            }
+            Self::CutOffWait => {
+                "a thread's first row came right after work had ended that was launched before the recording began"
             }
             Self::Streams => "a stream went on right after work of another had ended",
         }

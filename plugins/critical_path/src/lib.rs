@@ -20,6 +20,7 @@ pub mod blocking_calls;
 pub mod chains;
 pub mod clock_skew;
 pub mod condense;
+pub mod cut_off_waits;
 mod cutter;
 pub mod dependencies;
 pub mod device;
@@ -320,6 +321,7 @@ fn of_devices(
     stream_follows::stream_follows(lanes, &streams, &mut found);
     let mut host_waits = thread_waits::thread_waits(lanes, &streams);
     host_waits.extend(drained_device::drained_device(lanes, &streams));
+    host_waits.extend(cut_off_waits::cut_off_waits(lanes, &streams));
     host_waits::insert(lanes, &host_waits, &mut found);
     (found, skews)
 }

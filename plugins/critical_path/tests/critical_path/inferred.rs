@@ -158,6 +158,48 @@ fn launches_right_after_a_drained_device_wait_for_it() {
     assert_eq!(predicted_us(&out), wall_us - 20 * 650 / 2);
 }
 
+/// ```text
+/// main                             ├ step ┤├ launch ┤
+/// stream 7  ├ a ┤├────── b ──────┤                   ├ c ┤   a and b were launched before the recording
+/// ```
+#[test]
+fn a_thread_whose_first_row_comes_when_its_stream_has_drained_waited_for_it() {
+    let mut run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(6_000)),
+            bricks: vec![row(1, "function", "step", 5_009, 5_500)],
+            calls: vec![row(2, "", "cudaLaunchKernel", 5_500, 5_505)],
+            kernels: vec![
+                row(3, "", "a", 0, 1_000).stream(0, 7),
+                row(4, "", "b", 1_002, 5_000).stream(0, 7),
+                row(5, "", "c", 5_506, 6_000).stream(0, 7),
+            ],
+            ..RunFixture::default()
+        },
+        launches: vec![(2, 5)],
+        ..Linked::default()
+    };
+    let out = run.analyse_with(r#"{"what_if": ["b=0.5"]}"#);
+    assert_eq!(
+        path_with_rules(&out)[..5],
+        [
+            "work a 0-1000000 | -",
+            "gap - 1000000-1002000 | -",
+            "work b 1002000-5000000 | cut_off_wait",
+            "sync_wait step 5000000-5009000 | cut_off_wait",
+            "work step 5009000-5500000 | -",
+        ]
+    );
+    assert_eq!(predicted_us(&out), 6_000 - 3_998 / 2);
+    let is_inferred = |run: &Linked| codes(&run.analyse()).contains(&"dependencies_inferred");
+    assert!(is_inferred(&run));
+    // It went on long after, or while the stream still worked.
+    run.fixture.bricks[0] = row(1, "function", "step", 5_100, 5_500);
+    assert!(!is_inferred(&run));
+    run.fixture.bricks[0] = row(1, "function", "step", 4_990, 5_500);
+    assert!(!is_inferred(&run));
+}
+
 #[test]
 fn launches_at_any_time_after_the_device_had_drained_wait_for_nothing() {
     let out = drained(|n| 300 + 40 * (n % 7)).analyse();
