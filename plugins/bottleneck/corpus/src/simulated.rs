@@ -143,8 +143,8 @@ impl Machine {
         end_ns
     }
 
-    /// Copies; from or to pageable memory the host waits for the end.
-    pub fn copy(&mut self, way: Way, stream: i64, bytes: i64, pinned: bool) {
+    /// Copies; from or to pageable memory the host waits for the end. When it will have ended.
+    pub fn copy(&mut self, way: Way, stream: i64, bytes: i64, pinned: bool) -> i64 {
         let per_ns = if pinned {
             self.speed.pinned
         } else {
@@ -176,6 +176,7 @@ impl Machine {
             self.correlation, self.device
         );
         self.event("gpu_memcpy", &name, stream, (start_ns, end_ns), &args);
+        end_ns
     }
 
     /// The host waits for all streams.

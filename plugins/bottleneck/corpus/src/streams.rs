@@ -114,6 +114,59 @@ pub fn scalar_read_back() -> String {
     )
 }
 
+/// `item()` of a framework after each step: an asynchronous copy to pinned memory, and a wait for it at once.
+pub fn item_each_step() -> String {
+    repeated(
+        |m, _| {
+            m.launch("step", 7, 25 * US, MANY);
+            m.launch("loss", 7, 6 * US, MANY);
+            let end_ns = m.copy(Way::Down, 7, 4, true);
+            m.host("aten::item", 4 * US);
+            m.wait_until("cudaStreamSynchronize", end_ns);
+        },
+        300,
+    )
+}
+
+/// One read-back, behind all of a long queue.
+pub fn one_long_read_back() -> String {
+    repeated(
+        |m, number| {
+            for _ in 0..200 {
+                m.launch("step", 7, 40 * US, MANY);
+            }
+            if number == 0 {
+                m.copy(Way::Down, 7, 4, false);
+            }
+        },
+        2,
+    )
+}
+
+/// A number to log, read back after fifty launches.
+pub fn logged_now_and_then() -> String {
+    repeated(
+        |m, _| {
+            for _ in 0..50 {
+                m.launch("step", 7, 100 * US, MANY);
+            }
+            m.copy(Way::Down, 7, 4, false);
+        },
+        20,
+    )
+}
+
+/// Results go to pinned memory, and nobody waits for them.
+pub fn copied_back_beside() -> String {
+    repeated(
+        |m, _| {
+            m.launch("step", 7, 40 * US, MANY);
+            m.copy(Way::Down, 9, 4_096, true);
+        },
+        300,
+    )
+}
+
 /// One wait where the result is needed.
 pub fn wait_at_the_end() -> String {
     repeated(|m, _| _ = m.launch("step", 7, 30 * US, MANY), 500)

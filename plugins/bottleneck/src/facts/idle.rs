@@ -21,6 +21,11 @@ use trueno_plugin::rank;
 use super::device::device_name;
 use super::{Bricks, Device, Window};
 
+/// A wait that began so soon after the call of a copy waited for that copy.
+const AT_ONCE_NS: i64 = 20_000;
+/// Calls of other ranks that may lie between the two.
+const RANKS_BESIDE: usize = 64;
+
 /// Times and sizes in the table of the module.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the table of the module says it")]
@@ -74,8 +79,8 @@ pub struct Gap {
     pub held_ns: i64,
     /// The wait that held the host, where there was one.
     pub wait: Option<u64>,
-    /// True if that wait was a copy.
-    pub by_copy: bool,
+    /// The copy that the host waited for: the wait itself, or what it waited for at once.
+    pub copy: Option<u64>,
     /// The work it went on with.
     pub next: u64,
     /// True if that was a transfer.
@@ -166,16 +171,42 @@ impl Idle {
     }
 }
 
-/// Waits and copies that hold the host, by end: start, end, row, whether a copy.
-fn holds(device: &Device) -> Vec<(i64, i64, u64, bool)> {
+/// A wait or a copy that holds the host: start, end, row, and the copy that it is or waits for.
+type Hold = (i64, i64, u64, Option<u64>);
+
+/// All of them, by end.
+fn holds(device: &Device) -> Vec<Hold> {
+    let mut asked: Vec<(i64, &super::Work)> = Vec::new();
+    asked.extend(
+        device
+            .work
+            .iter()
+            .filter_map(|work| Some((work.launch?.0, work))),
+    );
+    asked.sort_by_key(|(from, work)| (*from, work.id));
+    // What the host had asked for last, if it was a copy from or to it, and just now.
+    let copy_before = |wait: &super::Wait| {
+        let rank = rank::of_key(wait.id);
+        let before = &asked[..asked.partition_point(|(from, _)| *from < wait.start_ns)];
+        let of_rank = |of: &&&(i64, &super::Work)| rank::of_key(of.1.id) == rank;
+        let (_, last) = before
+            .iter()
+            .rev()
+            .take(RANKS_BESIDE)
+            .find(|of| of_rank(&of))?;
+        let (_, returned_ns) = last.launch?;
+        let is_copy = matches!(device.name(last), "h2d" | "d2h") && !last.is_kernel();
+        let is_now = wait.start_ns.saturating_sub(returned_ns) <= AT_ONCE_NS;
+        (is_copy && is_now).then_some(last.id)
+    };
     let waits = device.waits.iter().filter(|wait| !wait.is_join);
-    let waits = waits.map(|wait| (wait.start_ns, wait.end_ns, wait.id, false));
+    let waits = waits.map(|wait| (wait.start_ns, wait.end_ns, wait.id, copy_before(wait)));
     let copies = device.work.iter().filter_map(|work| {
         let (from, to) = work
             .launch
             .filter(|_| work.copy.is_some_and(|copy| copy.blocks))?;
         // A call that came back before the copy ended held nobody.
-        (to >= work.end_ns).then_some((from, to, work.id, true))
+        (to >= work.end_ns).then_some((from, to, work.id, Some(work.id)))
     });
     let mut out: Vec<_> = waits.chain(copies).collect();
     out.sort_by_key(|hold| (hold.1, hold.0, hold.2));
@@ -186,7 +217,7 @@ fn gap(
     device: i64,
     (start_ns, end_ns): (i64, i64),
     next: &super::Work,
-    holds: &[(i64, i64, u64, bool)],
+    holds: &[Hold],
     loaders: &IntervalSet<i64>,
     limits: &Limits,
 ) -> Gap {
@@ -197,7 +228,7 @@ fn gap(
         cause: Cause::Unknown,
         held_ns: 0,
         wait: None,
-        by_copy: false,
+        copy: None,
         next: next.id,
         next_is_copy: !next.is_kernel(),
     };
@@ -216,7 +247,7 @@ fn gap(
     let hold = before.last().filter(|_| was_held);
     let free_ns = hold.map_or(start_ns, |hold| hold.1);
     if let Some(hold) = hold {
-        (out.held_ns, out.wait, out.by_copy) =
+        (out.held_ns, out.wait, out.copy) =
             (free_ns.saturating_sub(start_ns), Some(hold.2), hold.3);
     }
     let loading = loaders.within_ns(start_ns, asked_ns);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
 use super::draft::Draft;
-use super::gaps::{SHOWN, gaps, gaps_sql};
+use super::gaps::{SHOWN, gaps, gaps_of_waits, gaps_sql};
 use super::{Options, Rule, serial, small_batches, sync, transfer};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
 use crate::options::thresholds;
@@ -83,11 +83,14 @@ fn parts<'a>(facts: &'a Facts, options: &Options, whole: &Bottleneck) -> Parts<'
             .into_iter()
             .find(|device| Idle::device_name(*device) == whole.scope)
     };
-    let of_gaps = |cause| device().map_or_else(Parts::new, |device| by_gaps(facts, device, cause));
+    let of_gaps = |gaps: &dyn Fn(i64) -> Vec<&'a Gap>| {
+        device().map_or_else(Parts::new, |device| by_gaps(facts, gaps(device)))
+    };
     match whole.code {
-        "launch_bound" => of_gaps(Cause::Launch),
-        "device_waits" => of_gaps(Cause::Sync),
-        "host_prepares" => of_gaps(Cause::Host),
+        "launch_bound" => of_gaps(&|device| gaps(facts, device, Cause::Launch).0),
+        "device_waits" => of_gaps(&|device| gaps_of_waits(facts, device, false)),
+        "blocking_copies" => of_gaps(&|device| gaps_of_waits(facts, device, true)),
+        "host_prepares" => of_gaps(&|device| gaps(facts, device, Cause::Host).0),
         "transfer_bound" => by_copies(facts, options, &whole.scope),
         "small_grids" => {
             device().map_or_else(Parts::new, |device| by_grids(facts, options, device))
@@ -98,13 +101,13 @@ fn parts<'a>(facts: &'a Facts, options: &Options, whole: &Bottleneck) -> Parts<'
     }
 }
 
-fn by_gaps(facts: &Facts, device: i64, cause: Cause) -> Parts<'_> {
+fn by_gaps<'a>(facts: &'a Facts, gaps: Vec<&'a Gap>) -> Parts<'a> {
     let works = facts.device.work.iter();
     let of_work: BTreeMap<(u64, bool), &str> = works
         .filter_map(|work| Some(((work.id, work.is_kernel()), facts.category(work)?)))
         .collect();
     let mut out = Parts::new();
-    for gap in gaps(facts, device, cause).0 {
+    for gap in gaps {
         let category = of_work.get(&(gap.next, !gap.next_is_copy));
         let part = out.entry(category.copied().unwrap_or("")).or_default();
         part.n += 1;
@@ -226,6 +229,7 @@ fn tell(
     let what = match whole.code {
         "launch_bound" => format!("{of} waits {took} for its launches ({})", n("gap")),
         "device_waits" => format!("{of} idles {took} before it after waits ({})", n("gap")),
+        "blocking_copies" => format!("{of} idles {took} before it behind copies ({})", n("gap")),
         "host_prepares" => format!(
             "{of} idles {took} while the host prepares it ({})",
             n("gap")

@@ -92,7 +92,18 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
 pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> (Vec<&Gap>, Vec<&Gap>) {
     let gaps = facts.idle.gaps.iter();
     let of_cause = gaps.filter(|gap| gap.device == device && gap.cause == cause);
-    let mut recurring: Vec<&Gap> = of_cause.collect();
+    patterns(of_cause.collect())
+}
+
+/// Recurring gaps of cause `sync`: those behind a copy, or all others.
+pub fn gaps_of_waits(facts: &Facts, device: i64, is_behind_copy: bool) -> Vec<&Gap> {
+    let gaps = facts.idle.gaps.iter();
+    let of_waits = gaps.filter(|gap| gap.device == device && gap.cause == Cause::Sync);
+    let of_waits = of_waits.filter(|gap| gap.copy.is_some() == is_behind_copy);
+    patterns(of_waits.collect()).0
+}
+
+fn patterns(mut recurring: Vec<&Gap>) -> (Vec<&Gap>, Vec<&Gap>) {
     recurring.sort_by_key(|gap| (gap.dur_ns(), gap.start_ns));
     let mut left_ns = total_ns(&recurring);
     let mut single = Vec::new();

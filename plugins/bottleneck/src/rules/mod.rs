@@ -3,6 +3,7 @@
 //! A rule is a struct of its thresholds that implements [`Rule`], and a line in `registry!`. What several rules share stands
 //! beside them: `draft` and `phases` make findings, `gaps`, `linear_fit` and `roofs` weigh evidence.
 
+mod blocking_copies;
 mod by_category;
 mod category;
 mod communication;
@@ -93,6 +94,7 @@ registry![
     redundant::RedundantTransfers,
     growth::MemoryGrowth,
     fragments::Fragmentation,
+    blocking_copies::BlockingCopies,
     sync::SyncBound,
     serial::Serialisation,
     set_up::SetUp,

@@ -31,8 +31,11 @@ struct Trips {
 }
 
 /// The same bytes back and forth.
-pub const CLASS: Class =
-    Class::new("redundant_transfers", 15).explaining(&["transfer_bound", "sync_bound"]);
+pub const CLASS: Class = Class::new("redundant_transfers", 15).explaining(&[
+    "transfer_bound",
+    "blocking_copies",
+    "sync_bound",
+]);
 
 thresholds! {
     /// Number and pace of round trips.

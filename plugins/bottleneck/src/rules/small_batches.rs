@@ -24,8 +24,12 @@ use crate::wording::{count, percent, quoted, short, time};
 const FEWER: f64 = 8.0;
 
 /// Calls too small for their fixed cost, or for the device.
-pub const CLASS: Class =
-    Class::new("small_batches", 9).explaining(&["launch_bound", "latency_bound", "sync_bound"]);
+pub const CLASS: Class = Class::new("small_batches", 9).explaining(&[
+    "launch_bound",
+    "latency_bound",
+    "blocking_copies",
+    "sync_bound",
+]);
 
 thresholds! {
     /// Sizes of grids and shares of fixed cost.

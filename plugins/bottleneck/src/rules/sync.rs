@@ -1,8 +1,8 @@
 //! Sync-bound: waits after which there is nothing to do, and waits that take longer than what they wait for.
 //!
 //! Evidence, one of:
-//! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon. Gain:
-//!   those gaps, no more than the path spends on the host.
+//! - at least `least_gaps` gaps of cause `sync`: the host waited for the device, and launched only afterwards, soon; those
+//!   behind copies are [`blocking_copies`](super::blocking_copies). Gain: those gaps, no more than the path spends on the host.
 //! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
 //!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
 //!   that has most of it.
@@ -16,7 +16,9 @@ use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
-use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
+use super::gaps::{
+    gap_confidence, gaps_of_waits, gaps_sql, host_path_ns, other_causes, times, total_ns,
+};
 use super::{Options, Rule, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task};
@@ -48,19 +50,13 @@ impl Rule for SyncBound {
 }
 
 fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
-    let (gaps, _) = gaps(facts, device, Cause::Sync);
+    let gaps = gaps_of_waits(facts, device, false);
     let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
     if n < options.gaps.least_gaps {
         return;
     }
     let name = Idle::device_name(device);
     let during = times(&gaps);
-    let copies = gaps.iter().filter(|gap| gap.by_copy).count() as u64;
-    let how = if copies * 2 > n {
-        "copies that block"
-    } else {
-        "waits"
-    };
     Draft {
         class: CLASS,
         code: "device_waits",
@@ -68,16 +64,12 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         scope: name.clone(),
         place: name.clone(),
         confidence: gap_confidence(facts, n, options),
-        lead: format!("{name} falls idle after {} {how} of the host", count(n)),
+        lead: format!("{name} falls idle after {} waits of the host", count(n)),
         fix: "waiting less often".into(),
         evidence: gaps_sql(gaps),
         assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
         considered: other_causes(facts, device, Cause::Sync),
-        suggestion: if copies * 2 > n {
-            "copy asynchronously from pinned memory, and wait once, where the data is used".into()
-        } else {
-            "wait for an event where the result is used, not after each launch; let streams and events order device work".into()
-        },
+        suggestion: "wait for an event where the result is used, not after each launch; let streams and events order device work".into(),
     }
     .during(facts, &during)
     .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);

@@ -42,7 +42,8 @@ pub fn held(facts: &Facts, copy: &Work) -> (i64, i64) {
 }
 
 /// Copies between host and device, beside which nothing is computed.
-pub const CLASS: Class = Class::new("transfer_bound", 4).explaining(&["sync_bound"]);
+pub const CLASS: Class =
+    Class::new("transfer_bound", 4).explaining(&["blocking_copies", "sync_bound"]);
 
 thresholds! {
     /// Size of copies that count.

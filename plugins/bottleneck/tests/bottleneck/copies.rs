@@ -1,8 +1,8 @@
 //! Copies, and what runs beside them on the device.
 
 use crate::inputs::{US, Work, blocking, facts, gains, kernels, path, texts, transfers};
-use trueno_plugin::TableBuilder;
 use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
 /// Ten rounds of 100 µs: a kernel of `kernel_us`, then a copy of 50 µs for which the host calls as soon as the kernel is launched.
@@ -52,5 +52,62 @@ fn copies_beside_kernels_are_counted_by_the_devices_times() {
     assert!(
         said.starts_with("200 µs of copies run beside kernels and cost nothing; 200 µs of kernels have no copy beside them"),
         "{said}"
+    );
+}
+
+/// Rounds of 100 µs: a kernel of 60 µs, a copy of 2 µs behind it, and the next launch when the host has seen the copy end.
+/// Either the copy's call lasts to its end, or a wait does that begins so much after the call has returned.
+fn read_back(rounds: i64, wait_after_us: Option<i64>) -> Output {
+    let kernel = |n: i64| Work {
+        called_us: Some(n * 100 - 20),
+        ..Work::at("step", n * 100, 60)
+    };
+    let copy = |n: i64| Work {
+        called_us: Some(n * 100 + 1),
+        ..Work::at("d2h", n * 100 + 60, 2)
+    };
+    let steps: Vec<Work> = (0..rounds).map(kernel).collect();
+    let copies: Vec<Work> = (0..rounds).map(copy).collect();
+    let copies = match wait_after_us {
+        None => blocking(&copies),
+        Some(_) => transfers(&copies),
+    };
+    let waits = (0..rounds).filter_map(|n| Some((n, n * 100 + 6 + wait_after_us?)));
+    let waits: Vec<(i64, i64)> = waits.collect();
+    let waits = Table::build("waits")
+        .u64("id", waits.iter().map(|wait| 1_000 + wait.0 as u64))
+        .text("kind", waits.iter().map(|_| "stream"))
+        .i64("thread", waits.iter().map(|_| 0_i64))
+        .i64("start_ns", waits.iter().map(|wait| wait.1 * US))
+        .i64(
+            "dur_ns",
+            waits.iter().map(|wait| (wait.0 * 100 + 65 - wait.1) * US),
+        );
+    let path = path(&[("work", 100 * rounds)]);
+    let inputs = [facts(100 * rounds), kernels(&steps), copies, waits, path];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn copies_that_the_host_waits_in_are_told_from_other_waits() {
+    let said = |rounds, wait_after_us| {
+        let output = read_back(rounds, wait_after_us);
+        let classes = texts(&output, "bottlenecks", "class");
+        let confidences = texts(&output, "bottlenecks", "confidence");
+        classes.into_iter().zip(confidences).collect::<Vec<_>>()
+    };
+    let both = |class: &str, confidence: &str| vec![(class.to_owned(), confidence.to_owned())];
+    assert_eq!(said(150, None), both("blocking_copies", "high"));
+    assert_eq!(said(20, None), both("blocking_copies", "medium"));
+    // `item()`: an asynchronous copy, and a wait at once.
+    assert_eq!(said(150, Some(10)), both("blocking_copies", "high"));
+    assert_eq!(said(150, Some(40)), both("sync_bound", "high"));
+    // Few are no pattern.
+    assert_eq!(said(10, None), []);
+    let sentence = &texts(&read_back(20, None), "bottlenecks", "sentence")[0];
+    assert_eq!(
+        sentence,
+        "gpu0 falls idle behind 19 copies that block the host (19.0 MB in all), 36 % of the wall; \
+         copying without a wait saves up to 722 µs (36 %)"
     );
 }

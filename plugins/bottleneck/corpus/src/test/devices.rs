@@ -87,6 +87,15 @@ pub fn three_and_wait() -> String {
     })
 }
 
+pub fn log_each_hundred() -> String {
+    device_steps(MIDDLE, 12, |m, _| {
+        for _ in 0..100 {
+            m.launch("update", 11, 50 * US, 900);
+        }
+        m.copy(Way::Down, 11, 256, false);
+    })
+}
+
 pub fn norm_read_back() -> String {
     device_steps(OLD, 260, |m, _| {
         m.launch("residual norm", 4, 60 * US, 640);

@@ -126,6 +126,28 @@ pub fn flag_polled() -> String {
     })
 }
 
+/// A token is chosen on the host: a few numbers down, a few up, before each pass.
+pub fn token_by_token() -> String {
+    device_steps(NEW, 250, |m, _| {
+        m.copy(Way::Up, 5, 2 * KB, false);
+        for _ in 0..4 {
+            m.launch("decode layer", 5, 18 * US, 1_024);
+        }
+        m.copy(Way::Down, 5, 64, false);
+        m.host("sample", 20 * US);
+    })
+}
+
+/// Labels from pageable memory, little beside the work.
+pub fn labels_uploaded() -> String {
+    device_steps(OLD, 60, |m, _| {
+        m.copy(Way::Up, 20, 40 * KB, false);
+        for _ in 0..8 {
+            m.launch("resnet block", 20, 400 * US, 2_048);
+        }
+    })
+}
+
 /// Five waits in all.
 pub fn sync_each_epoch() -> String {
     device_steps(OLD, 5, |m, _| {

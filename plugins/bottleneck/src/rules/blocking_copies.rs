@@ -1,0 +1,103 @@
+//! Blocking copies: the host stands still in a copy, and the device has nothing to do when it is done, again and again.
+//!
+//! Evidence: at least `least_gaps` gaps of cause `sync` (see [`idle`](crate::facts::Idle)) whose wait was a copy: one that is
+//! synchronous or of pageable memory and whose call lasted to its end, or one that the host waited for at once, as
+//! `item()` does. Gain: those gaps, no more than the path spends on the host. One copy, however long, is no pattern.
+
+use std::collections::BTreeSet;
+
+use super::draft::Draft;
+use super::gaps::{
+    SHOWN, gap_confidence, gaps_of_waits, host_path_ns, other_causes, times, total_ns,
+};
+use super::{Options, Rule};
+use crate::class::Class;
+use crate::facts::{Cause, Facts, Gap, Idle, Work};
+use crate::options::thresholds;
+use crate::verdict::Verdicts;
+use crate::wording::{bytes, count, percent};
+
+/// The host waits in copies, and launches only afterwards.
+pub const CLASS: Class =
+    Class::new("blocking_copies", 5).explaining(&["sync_bound", "launch_bound", "serialisation"]);
+
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct BlockingCopies {
+    }
+}
+
+impl Rule for BlockingCopies {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        for device in facts.device.devices() {
+            let gaps = gaps_of_waits(facts, device, true);
+            behind_copies(facts, options, device, &gaps, verdicts);
+        }
+    }
+}
+
+fn behind_copies(
+    facts: &Facts,
+    options: &Options,
+    device: i64,
+    gaps: &[&Gap],
+    verdicts: &mut Verdicts,
+) {
+    let copies: BTreeSet<u64> = gaps.iter().filter_map(|gap| gap.copy).collect();
+    let (n, ns) = (copies.len() as u64, total_ns(gaps));
+    if n < options.gaps.least_gaps {
+        return;
+    }
+    let work = facts.device.work.iter();
+    let copied = work.filter(|work| !work.is_kernel() && copies.contains(&work.id));
+    let copied: Vec<&Work> = copied.collect();
+    let of_copies = || copied.iter().filter_map(|work| work.copy);
+    let moved = of_copies()
+        .filter_map(|copy| copy.bytes)
+        .fold(0, u64::saturating_add);
+    let pageable = of_copies().filter(|copy| copy.is_pageable).count() as u64;
+    let name = Idle::device_name(device);
+    let is_back = |work: &&&Work| facts.device.name(work) == "d2h";
+    let back = copied.iter().filter(is_back).count() as u64;
+    let mut longest: Vec<&&Gap> = gaps.iter().collect();
+    longest.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
+    let ids = longest.iter().filter_map(|gap| gap.copy).take(SHOWN);
+    let ids: Vec<String> = ids.map(|id| id.to_string()).collect();
+    Draft {
+        class: CLASS,
+        code: "blocking_copies",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: gap_confidence(facts, n, options),
+        lead: format!(
+            "{name} falls idle behind {} copies that block the host ({} in all), {} of the wall",
+            count(n),
+            bytes(moved as f64),
+            percent(facts.share(ns))
+        ),
+        fix: "copying without a wait".into(),
+        evidence: format!(
+            "SELECT id, direction, bytes, src_kind, dst_kind, is_async, start_ns, dur_ns, correlation FROM transfers \
+             WHERE id IN ({}) ORDER BY start_ns",
+            ids.join(", ")
+        ),
+        assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
+        considered: format!(
+            "{} of the copies are to the host, {} of pageable memory; the copies themselves are no part of the gain; {}",
+            count(back),
+            count(pageable),
+            other_causes(facts, device, Cause::Sync)
+        ),
+        suggestion: match 2 * back > n {
+            true => "keep on the device what only decides or is logged (`item()`, `cpu()`, `tolist()` wait), and read it back seldom, asynchronously and into pinned memory".into(),
+            false => "copy asynchronously from pinned memory (`pin_memory`, `non_blocking`), ahead of the work that uses it".into(),
+        },
+    }
+    .during(facts, &times(gaps))
+    .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);
+}
