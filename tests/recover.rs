@@ -61,7 +61,11 @@ fn wherever_it_is_stopped_it_can_be_done_again() {
         let run = Run::open(&path).unwrap();
         killed::same_rows(&expected, &killed::everything(&run), &what);
         assert_eq!(run.facts().state, RunState::Recovered, "{what}");
-        assert!(run.facts().complete, "{what}: {:?}", run.problems());
+        assert!(
+            run.facts().complete == Some(true),
+            "{what}: {:?}",
+            run.problems()
+        );
         let left: Vec<_> = fs::read_dir(dir.path())
             .unwrap()
             .map(|e| e.unwrap().file_name())
@@ -200,7 +204,7 @@ fn what_needs_no_recovery_or_cannot_have_one_stays_as_it_is() {
         .exits(0)
         .stdout_has("finished, nothing to recover");
     dir.report(&run, &["--json", "-"]).exits(0);
-    assert!(Run::open(&run).unwrap().facts().complete);
+    assert!(Run::open(&run).unwrap().facts().complete == Some(true));
 
     let rec = Recorder::create(dir.join("now.run")).unwrap();
     drop(rec.brick("a"));
@@ -212,7 +216,7 @@ fn what_needs_no_recovery_or_cannot_have_one_stays_as_it_is() {
         .exits(0)
         .stdout_has("is still recording");
     drop(rec);
-    assert!(Run::open(&dir.join("now.run")).unwrap().facts().complete);
+    assert!(Run::open(&dir.join("now.run")).unwrap().facts().complete == Some(true));
 
     dir.folder("empty");
     dir.command(&["recover", "empty"])
@@ -299,7 +303,7 @@ fn a_damaged_batch_is_lost_and_stays_reported() {
         let after = Run::open(&path).unwrap();
         killed::same_rows(&rows, &killed::everything(&after), "damaged");
         assert_eq!(after.facts().rows_lost, lost);
-        assert!(!after.facts().complete);
+        assert!(after.facts().complete == Some(false));
         let named = |p: &trueno_model::Problem| {
             p.severity == Level::Error && p.text.contains(&line.segment)
         };

@@ -154,9 +154,9 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
             (
                 "complete",
                 "bool",
-                false,
+                true,
                 "computed",
-                "finished, nothing dropped or lost, all of it verified",
+                "finished, nothing dropped or lost, all of it verified; null: drops are not known",
             ),
             (
                 "clean_end",
@@ -267,9 +267,9 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
             (
                 "complete",
                 "bool",
-                false,
+                true,
                 "computed",
-                "whether it is complete by itself",
+                "whether it is complete by itself; null: not known",
             ),
             (
                 "offset_ns",

@@ -11,8 +11,8 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::{Finding, Header, HeaderWindow, Level, Problem, Report, Section, SectionStatus};
 use trueno_plugin::{Column, Table};
 
-use crate::category_table;
 use crate::coverage::coverage;
+use crate::name_tables;
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan};
 use crate::plugin::{Entry, Outcome, Plugin, Registry, Status, Taken};
 use crate::side_by_side::{self, Databases, Watch};
@@ -93,17 +93,12 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 
     let mut problems: Vec<Problem> = request.run.problems().to_vec();
     problems.extend(request.registry.entries.iter().filter_map(from_entry));
-    for database in [Some(&mut database), baseline.as_mut()]
-        .into_iter()
-        .flatten()
-    {
-        if let Err(why) = category_table::publish(request.categories, database) {
-            problems.push(Problem {
-                severity: Level::Warning,
-                code: "category_rules_not_applied".into(),
-                text: format!("names without a category have none: {why}"),
-            });
-        }
+    if let Err(why) = name_tables::publish(request.categories, &mut database, baseline.as_mut()) {
+        problems.push(Problem {
+            severity: Level::Warning,
+            code: "category_rules_not_applied".into(),
+            text: format!("names without a category have none: {why}"),
+        });
     }
     let wall_ns = request.run.facts().wall_ns;
     let window = match &request.window {

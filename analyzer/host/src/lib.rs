@@ -3,10 +3,10 @@
 //! Nothing here shows a report: what comes out is data of `trueno-model`.
 
 mod build;
-pub mod category_table;
 pub mod conformance;
 pub mod coverage;
 pub mod evidence;
+pub mod name_tables;
 pub mod plan;
 pub mod plugin;
 pub mod scaffold;

@@ -16,6 +16,8 @@ pub struct Notes {
     pub kept: BTreeMap<&'static str, u64>,
     /// Records that became no row, by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// Records that say again what a row says already, such as the arrow from a call to its kernel.
+    pub repeated: BTreeMap<String, u64>,
     /// Facts that a user must know about the result, in words; each once.
     pub warnings: Vec<String>,
 }
@@ -41,6 +43,11 @@ impl Notes {
     /// A record became no row.
     pub fn leave_out(&mut self, reason: &str) {
         add(&mut self.left_out, reason);
+    }
+
+    /// A record says again what a row says.
+    pub fn repeat(&mut self, what: &str) {
+        add(&mut self.repeated, what);
     }
 
     /// Says something once.

@@ -131,8 +131,9 @@ pub struct RunFacts {
     pub state: RunState,
     /// Tells whether the recorder ended as it should: finished, with nothing left open.
     pub clean_end: bool,
-    /// Finished or recovered, nothing dropped, nothing left open, nothing lost, every segment verified.
-    pub complete: bool,
+    /// Finished or recovered, nothing dropped, nothing left open, nothing lost, every segment verified;
+    /// `None`: nothing speaks against it, but how many rows were dropped is not known.
+    pub complete: Option<bool>,
     /// Wall time of the run, nanoseconds; see `wall_source`.
     pub wall_ns: Option<i64>,
     /// Source of `wall_ns`.
@@ -196,8 +197,8 @@ pub struct RankFacts {
     pub label: Option<String>,
     /// State of its recording.
     pub state: RunState,
-    /// Tells whether it is complete by itself.
-    pub complete: bool,
+    /// Tells whether it is complete by itself; `None`: not known.
+    pub complete: Option<bool>,
     /// Its time 0 on the timeline of the whole, nanoseconds.
     pub offset_ns: i64,
     /// Its time 0, nanoseconds since the Unix epoch; `None`: not known, and `offset_ns` a guess.

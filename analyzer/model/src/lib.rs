@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod exit;
 mod facts;
 mod format_ranks;
+pub mod name_groups;
 mod problem;
 mod report;
 pub mod timeline;

@@ -243,15 +243,11 @@ pub enum Completeness {
 
 /// Judges whether the run holds all that happened.
 pub fn completeness(report: &Report) -> Completeness {
-    let facts = &report.header.facts;
-    if facts.complete {
-        return Completeness::Complete;
+    match report.header.facts.complete {
+        Some(true) => Completeness::Complete,
+        Some(false) => Completeness::Incomplete(incomplete(report)),
+        None => Completeness::NotKnown(DROPS_NOT_KNOWN.to_owned()),
     }
-    let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
-    if ended && facts.dropped.is_none() && facts.rows_lost == 0 && report.problems.is_empty() {
-        return Completeness::NotKnown(DROPS_NOT_KNOWN.to_owned());
-    }
-    Completeness::Incomplete(incomplete(report))
 }
 
 const DROPS_NOT_KNOWN: &str = "how many events were dropped is not known";

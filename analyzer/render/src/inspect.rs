@@ -121,11 +121,7 @@ fn some(text: String) -> Option<String> {
 }
 
 fn state(facts: &RunFacts) -> String {
-    let complete = match facts.dropped {
-        _ if facts.complete => "complete",
-        None if facts.clean_end && facts.rows_lost == 0 => "completeness not known",
-        _ => "not complete",
-    };
+    let complete = completeness(facts.complete);
     let clean = if facts.clean_end {
         ""
     } else {
@@ -140,6 +136,14 @@ fn state(facts: &RunFacts) -> String {
         facts.state.as_str(),
         facts.rows_lost
     )
+}
+
+fn completeness(complete: Option<bool>) -> &'static str {
+    match complete {
+        Some(true) => "complete",
+        Some(false) => "not complete",
+        None => "completeness not known",
+    }
 }
 
 fn clock(facts: &RunFacts) -> Option<String> {
@@ -204,15 +208,7 @@ fn ranks_of(facts: &RunFacts, page: &mut Page) {
             number(rank.wall_ns.map(|ns| ns.to_string())),
             rank.rows.to_string(),
             number(rank.dropped.map(|rows| rows.to_string())),
-            format!(
-                "{}, {}",
-                rank.state.as_str(),
-                match (rank.complete, rank.dropped) {
-                    (true, _) => "complete",
-                    (false, None) => "completeness not known",
-                    (false, Some(_)) => "not complete",
-                }
-            ),
+            format!("{}, {}", rank.state.as_str(), completeness(rank.complete)),
         ]
     });
     let headings = ["rank", "offset_ns", "wall_ns", "rows", "dropped", "state"];

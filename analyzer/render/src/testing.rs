@@ -17,7 +17,7 @@ pub fn report(sections: Vec<Section>) -> Report {
         label: Some("decode".into()),
         state: RunState::Finished,
         clean_end: true,
-        complete: true,
+        complete: Some(true),
         wall_ns: Some(1_000_000_000),
         wall_source: WallSource::Recorded,
         dropped: Some(0),

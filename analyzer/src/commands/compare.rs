@@ -1,12 +1,13 @@
 //! `trueno-analyze compare`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use trueno_compare::golden::Opened;
 use trueno_compare::runs::{self, Comparison, Member, Options, render};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
+use trueno_model::name_groups::NameGroups;
 use trueno_render::style::Palette;
 
 use super::charts;
@@ -60,23 +61,32 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
     // A library that was named must be one, whether or not it is needed.
     let registry = Registry::gather(&search(&args.plugins))?;
     let registry = (!args.no_path).then_some(&registry);
-    let read = |path: &Path| -> anyhow::Result<Member> {
+    let bases: Vec<&PathBuf> = std::iter::once(&args.base).chain(&args.baseline).collect();
+    let mut opened: Vec<Opened> = Vec::new();
+    let mut groups = NameGroups::default();
+    for path in bases.iter().copied().chain(&args.runs) {
+        stderr.step(&format!("opening {}", path.display()));
+        let one = Opened::open(path)?;
+        // What holds ids on one side does so on the other, however few of them it has.
+        groups.merge(&one.name_groups()?);
+        opened.push(one);
+    }
+    let read = |(path, opened): (&PathBuf, &Opened)| -> anyhow::Result<Member> {
         let shown = path.display().to_string();
         stderr.step(&format!("reading {shown}"));
-        let opened = Opened::open(path)?;
         // A golden file has no times of its own, so no path either.
         let registry = registry.filter(|_| !opened.is_golden());
         let warn = |text: &str| stderr.warn(text);
         let run = opened.run();
-        let mut member = runs::read(&shown, run, &rules, registry, &options, &warn)?;
+        let mut member = runs::read(&shown, run, &rules, &groups, registry, &options, &warn)?;
         opened.complete(&mut member, &options);
         Ok(member)
     };
-    let side = |paths: &mut dyn Iterator<Item = &PathBuf>| -> anyhow::Result<Vec<Member>> {
-        paths.map(|path| read(path)).collect()
-    };
-    let base = side(&mut std::iter::once(&args.base).chain(&args.baseline))?;
-    let run = side(&mut args.runs.iter())?;
+    let (of_base, of_run) = opened.split_at(bases.len());
+    let base = bases.into_iter().zip(of_base).map(read);
+    let base = base.collect::<anyhow::Result<Vec<Member>>>()?;
+    let run = args.runs.iter().zip(of_run).map(read);
+    let run = run.collect::<anyhow::Result<Vec<Member>>>()?;
     stderr.step("comparing");
     let comparison = runs::compare(&base, &run, &options);
     let text = match args.format {

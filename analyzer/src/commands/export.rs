@@ -59,7 +59,7 @@ pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
 
 fn open(args: &ExportArgs, stderr: &Stderr) -> anyhow::Result<Run> {
     let run = Run::open(&args.run)?;
-    if !run.facts().complete {
+    if run.facts().complete == Some(false) {
         stderr.warn(&format!(
             "{}: the run is not complete, and so is its export (hint: see `trueno-analyze info`)",
             args.run.display()

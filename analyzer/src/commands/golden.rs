@@ -43,7 +43,7 @@ fn save(args: &GoldenSaveArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         stderr.warn("the run holds nothing to compare with later: no golden file was written");
         return Ok(exit::NOT_MEASURABLE);
     }
-    if !golden.source.complete {
+    if golden.source.complete == Some(false) {
         stderr.warn("rows are missing from the run, or its end: its counts are no good example");
     }
     let text = golden.text();

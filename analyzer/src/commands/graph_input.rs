@@ -3,7 +3,7 @@
 use trueno_engine::run::Run;
 use trueno_graph::{self, Content, Critical, Filter, Graph};
 use trueno_host::plugin::Registry;
-use trueno_model::{RunFacts, RunState};
+use trueno_model::RunFacts;
 use trueno_plugin::{agreeing, counted};
 
 use super::search::search;
@@ -107,14 +107,10 @@ impl GraphInput {
 
     /// Text behind the number of rows.
     pub fn completeness(&self) -> &'static str {
-        let facts = self.facts();
-        let ended = matches!(facts.state, RunState::Finished | RunState::Recovered);
-        if facts.complete {
-            ""
-        } else if ended && facts.dropped.is_none() && facts.rows_lost == 0 {
-            "; whether that is all is not known"
-        } else {
-            "; the run is not complete (hint: see `trueno-analyze info`)"
+        match self.facts().complete {
+            Some(true) => "",
+            None => "; whether that is all is not known",
+            Some(false) => "; the run is not complete (hint: see `trueno-analyze info`)",
         }
     }
 

@@ -9,7 +9,7 @@ use trueno_engine::query::output::Format;
 use trueno_engine::query::{Database, collect_in_order, output, tables_of};
 use trueno_engine::run::Run;
 use trueno_engine::spans::is_computed;
-use trueno_host::category_table;
+use trueno_host::name_tables;
 use trueno_host::plan::Wish;
 use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
@@ -28,15 +28,19 @@ use crate::cli::{QueryArgs, QueryFormat};
 pub fn query(args: &QueryArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.output.as_deref())?;
     let run = Run::open(&args.run)?;
-    if !run.facts().complete {
+    if run.facts().complete == Some(false) {
         stderr.warn(&format!(
             "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
             args.run.display()
         ));
     }
     let mut database = run.sql_context()?;
-    let named = tables_of_plugins(&args.sql);
-    if !named.is_empty() {
+    let tables = tables_of(&args.sql).unwrap_or_default();
+    let named = tables_of_plugins(&tables);
+    let is_of_names = |table: &str| matches!(table, name_tables::CATEGORIES | name_tables::GROUPS);
+    if named.is_empty() && tables.iter().any(|table| is_of_names(table)) {
+        publish_names(args, &mut database, stderr)?;
+    } else if !named.is_empty() {
         publish(args, &run, &named, &mut database, stderr)?;
     } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
         stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
@@ -54,14 +58,28 @@ pub fn query(args: &QueryArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     Ok(exit::FINE)
 }
 
-/// Plugin and name of the tables of a query that have a dot; none of one that cannot be
-/// parsed, which fails by itself when it is asked.
-fn tables_of_plugins(sql: &str) -> BTreeSet<(String, String)> {
-    let tables = tables_of(sql).unwrap_or_default();
+/// Plugin and name of the tables that have a dot.
+fn tables_of_plugins(tables: &BTreeSet<String>) -> BTreeSet<(String, String)> {
     let parts = tables.iter().filter_map(|table| table.split_once('.'));
     parts
         .map(|(plugin, table)| (plugin.to_owned(), table.to_owned()))
         .collect()
+}
+
+/// Publishes the tables about names, and gives the rules.
+fn publish_names(
+    args: &QueryArgs,
+    database: &mut Database,
+    stderr: &Stderr,
+) -> anyhow::Result<CategoryRules> {
+    let rules = match &args.categories {
+        Some(file) => CategoryRules::read(file)?,
+        None => CategoryRules::default(),
+    };
+    if let Err(why) = name_tables::publish(&rules, database, None) {
+        stderr.warn(&format!("names without a category have none: {why}"));
+    }
+    Ok(rules)
 }
 
 /// Runs the plugins of those tables, and what they read, and publishes what they make.
@@ -82,13 +100,7 @@ fn publish(
         // The query itself says which table there is not.
         return Ok(());
     }
-    let rules = match &args.categories {
-        Some(file) => CategoryRules::read(file)?,
-        None => CategoryRules::default(),
-    };
-    if let Err(why) = category_table::publish(&rules, database) {
-        stderr.warn(&format!("names without a category have none: {why}"));
-    }
+    let rules = publish_names(args, database, stderr)?;
     if only.is_empty() {
         return Ok(());
     }

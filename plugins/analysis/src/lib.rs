@@ -13,6 +13,7 @@
 //! | [`interner`] | numbers for texts and labels |
 //! | [`hash`] | a fast hash for ids and numbers |
 //! | [`roofline`] | ceilings of a machine, the instruction set of a backend, the roofline model |
+//! | [`name_groups`] | names that hold ids, as the groups that the host formed of them |
 //! | [`name_pattern`] | names by `*` and `?` |
 //! | [`testing`] | runs written by hand, as inputs of [`lanes::load`] |
 //!
@@ -27,6 +28,7 @@ mod id_index_tests;
 pub mod interner;
 pub mod intervals;
 pub mod lanes;
+pub mod name_groups;
 pub mod name_pattern;
 pub mod quantiles;
 pub mod roofline;

@@ -1,6 +1,7 @@
 //! Queries over the run and the other plugins. All of them are optional: what is not there is a
 //! measurement that is missing, and table `not_measurable` says so.
 
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
@@ -9,9 +10,10 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 31] = [
+pub const INPUTS: [Input; 32] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     Window::INPUT,
+    NameGroups::INPUT,
     may("ranks", "SELECT rank FROM ranks"),
     // What other plugins say.
     may(

@@ -1,6 +1,7 @@
 //! The queries to the run, and the same to the baseline.
 
 use trueno_analysis::lanes::CATEGORY_RULES;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
@@ -28,7 +29,7 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 24] = [
+pub const INPUTS: [Input; 25] = [
     Input::sql("bricks", BRICKS),
     Input::sql("tasks", TASKS),
     Input::sql("brick_names", BRICK_NAMES),
@@ -41,6 +42,7 @@ pub const INPUTS: [Input; 24] = [
     Input::sql("counters", COUNTERS),
     CEILINGS,
     CATEGORY_RULES,
+    NameGroups::INPUT,
     Window::INPUT,
     baseline("baseline_bricks", BRICKS),
     baseline("baseline_tasks", TASKS),

@@ -29,6 +29,7 @@ pub mod summary;
 pub mod tables;
 
 use serde::Deserialize;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::ceilings;
 use trueno_plugin::{Chart, Error, Input, Plugin, Result, Run, Scale, export};
 
@@ -78,8 +79,9 @@ impl Plugin for Roofline {
             )));
         }
         let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
-        let baseline = baseline_entries(run, &options)?;
-        let mut rows = rows::load(run, "")?;
+        let name_groups = NameGroups::read(run)?;
+        let baseline = baseline_entries(run, &options, &name_groups)?;
+        let mut rows = rows::load(run, "", &name_groups)?;
         run.check_cancelled()?;
         let standing = nesting::nesting(&mut rows);
         let points = points::points(&mut rows, &standing, &limits, &options);
@@ -137,10 +139,14 @@ impl Plugin for Roofline {
 }
 
 /// The baseline's entries, against its own ceilings; none without a baseline.
-fn baseline_entries(run: &mut Run, options: &Options) -> Result<Vec<backends::Entry>> {
+fn baseline_entries(
+    run: &mut Run,
+    options: &Options,
+    name_groups: &NameGroups,
+) -> Result<Vec<backends::Entry>> {
     let input = ceilings::BASELINE_CEILINGS.name();
     let limits = ceilings::Ceilings::read(run, input, options.nominal)?;
-    let mut rows = rows::load(run, "baseline_")?;
+    let mut rows = rows::load(run, "baseline_", name_groups)?;
     let standing = nesting::nesting(&mut rows);
     let points = points::points(&mut rows, &standing, &limits, options);
     Ok(backends::entries(&rows, &standing, &points, None))

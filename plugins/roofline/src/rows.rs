@@ -12,6 +12,7 @@ use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::{Interner, Texts};
 use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_analysis::lanes::category_rules;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::instruction_set::{Backend, backend};
 use trueno_analysis::roofline::model::{Reason, Work, achieved};
 use trueno_analysis::start_order::Interval;
@@ -113,6 +114,7 @@ pub struct Rows {
     pub several_threads: FastSet<u64>,
     window: Option<Window>,
     rules: BTreeMap<String, String>,
+    name_groups: NameGroups,
     /// For each backend's text: true if it is an accelerator.
     accelerators: FastMap<u32, bool>,
     /// By name, where kernels without a brick are booked.
@@ -123,12 +125,15 @@ pub struct Rows {
 /// Category of what has none.
 pub const UNCATEGORISED: &str = "uncategorised";
 
-/// Reads the inputs whose names begin with `prefix`.
+/// Reads the inputs whose names begin with `prefix`; names that hold ids go by their group.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn load(run: &mut Run, prefix: &str) -> Result<Rows> {
-    let mut rows = Rows::default();
+pub fn load(run: &mut Run, prefix: &str, name_groups: &NameGroups) -> Result<Rows> {
+    let mut rows = Rows {
+        name_groups: name_groups.clone(),
+        ..Rows::default()
+    };
     if prefix.is_empty() {
         rows.read_settings(run)?;
     }

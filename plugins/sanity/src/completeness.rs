@@ -33,6 +33,12 @@ const COVERAGE: Spec = Spec {
     severity: Severity::Error,
     suggestion: "record bricks, functions or kernels around the work; a value above 1 means times outside the run",
 };
+const TOGETHER: Spec = Spec {
+    name: "one_timeline",
+    expected: "holes of at least 10 minutes take less than 99 % of wall",
+    severity: Severity::Error,
+    suggestion: "some times are probably of another clock or another recording: shares of the wall mean nothing; look at one group of rows with --from and --to",
+};
 const COST: Spec = Spec {
     name: "recorder_cost",
     expected: "at most 5 % of wall",
@@ -89,7 +95,8 @@ pub fn coverage(facts: &Facts, scan: &Scan) -> Check {
     };
     let share = covered_ns as f64 / wall_ns as f64;
     let found = format!("{share:.4}");
-    if share > 0.0 && share <= 1.0 {
+    // Less would be shown as 0.0000.
+    if (0.000_05..=1.0).contains(&share) {
         COVERAGE.pass(
             found,
             "share of wall in which recorded work was running on any lane",
@@ -101,6 +108,39 @@ pub fn coverage(facts: &Facts, scan: &Scan) -> Check {
             "recorded work takes none, or more than all, of the wall time",
         )
     }
+}
+
+/// Smallest share of the wall that holes between groups of times have together.
+const HOLES_SHARE: f64 = 0.99;
+
+/// Groups of times that lie so far apart that the run is no stretch of one program.
+pub fn one_timeline(facts: &Facts, scan: &Scan) -> Check {
+    let Some(wall_ns) = facts.wall_ns.filter(|_| scan.covered_ns.is_some()) else {
+        return TOGETHER.not_measurable("nothing was recorded that tells when work ran");
+    };
+    let Some(longest) = scan.holes.iter().max_by_key(|(from, to)| to - from) else {
+        return TOGETHER.pass("0", "holes of at least 10 minutes without recorded work");
+    };
+    let holes_ns: i64 = scan.holes.iter().map(|(from, to)| to - from).sum();
+    let share = holes_ns as f64 / wall_ns as f64;
+    let seconds = |ns: i64| ns as f64 / 1e9;
+    let count = counted(scan.holes.len() as u64, "hole", "holes");
+    let found = format!("{count}, {:.2} % of wall", 100.0 * share);
+    let (from_ns, to_ns) = *longest;
+    let detail = format!(
+        "{:.0} s without recorded work; the longest from {:.3} s to {:.3} s",
+        seconds(holes_ns),
+        seconds(from_ns),
+        seconds(to_ns)
+    );
+    if share < HOLES_SHARE {
+        return TOGETHER.pass(found, detail);
+    }
+    let check = TOGETHER.fail(found, scan.holes.len() as u64, detail);
+    check.evidence(format!(
+        "SELECT 'bricks' AS \"table\", id, start_ns, dur_ns FROM bricks WHERE start_ns >= {to_ns} \
+         UNION ALL SELECT 'kernels', id, start_ns, dur_ns FROM kernels WHERE start_ns >= {to_ns}"
+    ))
 }
 
 /// Estimated share of the wall time that recording took: measured cost of a span times rows

@@ -29,6 +29,7 @@ impl Plugin for Sanity {
         let scan = scan::Scan::read(run, &facts)?;
         let mut checks = completeness::ending(&facts).to_vec();
         checks.push(completeness::coverage(&facts, &scan));
+        checks.push(completeness::one_timeline(&facts, &scan));
         checks.extend(times::bounds(&facts, &scan));
         checks.extend(times::links(run, &facts, &scan)?);
         checks.extend(device::checks(run, &scan)?);

@@ -59,6 +59,8 @@ pub struct Scan {
     pub ids: IdIndex<u32>,
     /// Time in which recorded work was running on any lane; `None`: no row tells.
     pub covered_ns: Option<i64>,
+    /// Stretches of the run, each of at least ten minutes, in which no recorded work was running.
+    pub holes: Vec<(i64, i64)>,
 }
 
 impl Scan {
@@ -75,7 +77,7 @@ impl Scan {
             scanner.table(run, facts, table)?;
             run.check_cancelled()?;
         }
-        Ok(scanner.finish())
+        Ok(scanner.finish(facts.wall_ns))
     }
 
     /// Rows of all tables.
@@ -194,7 +196,7 @@ impl Scanner {
         }
     }
 
-    fn finish(mut self) -> Scan {
+    fn finish(mut self, wall_ns: Option<i64>) -> Scan {
         for link in std::mem::take(&mut self.unsettled) {
             self.out.nesting.linked += 1;
             let parent = link
@@ -216,8 +218,25 @@ impl Scanner {
             Some((table, id?))
         });
         self.out.twice = self.twice.len() as u64;
-        let covered_ns = self.work.finish().total_ns();
-        self.out.covered_ns = self.tells_of_work.then_some(covered_ns);
+        let covered = self.work.finish();
+        self.out.covered_ns = self.tells_of_work.then_some(covered.total_ns());
+        if let Some(wall_ns) = wall_ns.filter(|_| self.tells_of_work) {
+            self.out.holes = holes(covered.ranges(), wall_ns);
+        }
         self.out
     }
+}
+
+/// Shortest time without work that may lie between times of two clocks.
+const HOLE_NS: i64 = 600_000_000_000;
+
+/// Stretches of `[0, wall_ns)`, of at least [`HOLE_NS`], outside sorted, disjoint ranges.
+fn holes(ranges: &[(i64, i64)], wall_ns: i64) -> Vec<(i64, i64)> {
+    let ends = [0].into_iter().chain(ranges.iter().map(|range| range.1));
+    let starts = ranges.iter().map(|range| range.0).chain([wall_ns]);
+    let holes = ends.zip(starts.map(|start| start.min(wall_ns)));
+    let holes = holes.map(|(from, to)| (from.max(0), to));
+    holes
+        .filter(|(from, to)| to.saturating_sub(*from) >= HOLE_NS)
+        .collect()
 }

@@ -8,6 +8,7 @@ use trueno_plugin_sanity::Sanity;
 type Row = (u64, Option<u64>, i64, i64, i64);
 
 /// A sane run of 1000 ns: a layer with a brick, in it a kernel; an edge, a checksum, steady clocks.
+#[derive(Clone)]
 struct Made {
     clean_end: bool,
     dropped: Option<u64>,
@@ -159,6 +160,7 @@ fn a_sane_run_fails_nothing_and_says_what_it_could_not_tell() {
         "nothing_dropped",
         "all_rows_read",
         "coverage",
+        "one_timeline",
         "durations",
         "inside_the_run",
         "unique_ids",
@@ -329,6 +331,39 @@ fn coverage_and_cost_need_what_they_divide_by() {
         ..sane()
     };
     not_measurable(&scopes, "coverage");
+}
+
+#[test]
+fn times_that_are_days_apart_are_said() {
+    let days = 13 * 86_400_000_000_000_i64;
+    let apart = Made {
+        wall_ns: Some(days + 900),
+        bricks: vec![(1, None, 0, 0, 900), (2, None, 0, days, 900)],
+        kernels: vec![(3, Some(2), 0, days + 200, 300)],
+        edges: vec![],
+        ..sane()
+    };
+    fails(&apart, "one_timeline", 1);
+    fails(&apart, "coverage", 1);
+    // Three groups of which no hole is most of the run.
+    let three = Made {
+        bricks: vec![
+            (1, None, 0, 0, 900),
+            (2, None, 0, days, 900),
+            (4, None, 0, days / 2, 9_000_000_000_000),
+        ],
+        ..apart.clone()
+    };
+    fails(&three, "one_timeline", 2);
+    // A program that slept for a while is sane.
+    let slept = Made {
+        wall_ns: Some(500_000_000_900),
+        bricks: vec![(1, None, 0, 0, 900), (2, None, 0, 500_000_000_000, 900)],
+        kernels: vec![(3, Some(2), 0, 500_000_000_200, 300)],
+        ..apart
+    };
+    let output = slept.output();
+    assert_eq!(verdict(&output, "one_timeline").0, "pass");
 }
 
 #[test]

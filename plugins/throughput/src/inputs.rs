@@ -1,10 +1,11 @@
 //! Queries over the run.
 
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 8] = [
+pub const INPUTS: [Input; 9] = [
     Input::sql(
         "iterations",
         "SELECT id, thread, iteration, start_ns, dur_ns, timing = 'bound' AS is_bound FROM bricks \
@@ -33,6 +34,7 @@ pub const INPUTS: [Input; 8] = [
         "brick_names",
         "SELECT DISTINCT name_id AS id, name AS text FROM bricks",
     ),
+    NameGroups::INPUT,
     // Only there where the report is about a part of the run.
     Window::INPUT,
     // Only there where the run holds ranks; threads then hold their rank.

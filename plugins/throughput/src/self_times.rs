@@ -6,6 +6,7 @@
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::{Interner, Texts};
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run};
 
 use crate::outlier_cause::Names;
@@ -33,7 +34,8 @@ struct Sums {
 pub fn load(run: &mut Run) -> Result<Names> {
     let mut texts = Texts::default();
     let kinds = texts.read_distinct(run, "brick_kinds")?;
-    let names = texts.read_distinct(run, "brick_names")?;
+    let mut names = texts.read_distinct(run, "brick_names")?;
+    NameGroups::read(run)?.apply(&mut names, &mut texts);
     let mut sums = Sums::default();
     let mut batches = run.batches("bricks")?;
     while let Some(batch) = batches.next_batch()? {

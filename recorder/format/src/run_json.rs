@@ -141,8 +141,8 @@ pub struct ExportedFrom {
     pub by: Producer,
     /// State of the source; null: its `run.json` could not be read.
     pub state: Option<State>,
-    /// The source was complete: nothing dropped or lost, all of it verified.
-    pub complete: bool,
+    /// The source was complete: nothing dropped or lost, all of it verified; `None`: not known.
+    pub complete: Option<bool>,
     /// Its recorder ended as it should.
     pub clean_end: bool,
     /// Length of the source.

@@ -1,6 +1,9 @@
 //! `regression`: nothing may be slower than in the golden run.
 
 use serde::Deserialize;
+use trueno_engine::query::QueryError;
+use trueno_host::name_tables;
+use trueno_model::name_groups::NameGroups;
 use trueno_model::units;
 
 use super::loss::Tables;
@@ -63,8 +66,16 @@ impl Condition for Regression {
             return Ok(Found::not_measurable(expected, why, "medians of names"));
         };
         let place = format!("medians of names, against {shown}");
+        let groups = || -> Result<NameGroups, QueryError> {
+            let database = subject.run.sql_context();
+            let database = database.map_err(|error| QueryError::Failed(error.to_string()))?;
+            name_tables::learn(&database)
+        };
+        let mut groups = groups().map_err(|error| error.to_string())?;
+        let of_golden = golden.name_groups().map_err(|error| error.to_string())?;
+        groups.merge(&of_golden);
         let read = |shown: &str, run| {
-            runs::read(shown, run, subject.rules, None, &options, &|_| {})
+            runs::read(shown, run, subject.rules, &groups, None, &options, &|_| {})
                 .map_err(|error| error.to_string())
         };
         let (mut base, mut run) = (

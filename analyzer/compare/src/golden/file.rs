@@ -49,8 +49,8 @@ pub struct Source {
     pub clock_resolution_ns: Option<f64>,
     /// Name and version.
     pub recorder: Option<String>,
-    /// Nothing was dropped or lost, and the end was clean.
-    pub complete: bool,
+    /// Nothing was dropped or lost, and the end was clean; `None`: not known.
+    pub complete: Option<bool>,
     pub values: BTreeMap<String, String>,
 }
 

@@ -13,7 +13,7 @@ fn sample() -> Golden {
         source: Source {
             label: Some("nightly".to_owned()),
             program: vec!["decode".to_owned(), "--layers=2".to_owned()],
-            complete: true,
+            complete: Some(true),
             ..Source::default()
         },
         backends: vec!["avx512".to_owned()],

@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::Context;
 use trueno_engine::run::Run;
 
+use trueno_host::name_tables;
+use trueno_model::name_groups::{NameCounts, NameGroups};
+
 use super::file::Golden;
 use crate::runs::{Member, Options};
 
@@ -62,6 +65,21 @@ impl Opened {
     /// Tells a golden file from a run.
     pub fn is_golden(&self) -> bool {
         self.golden.is_some()
+    }
+
+    /// Groups of its names that hold ids.
+    ///
+    /// # Errors
+    /// Its names cannot be read.
+    pub fn name_groups(&self) -> anyhow::Result<NameGroups> {
+        let Some(golden) = &self.golden else {
+            return Ok(name_tables::learn(&self.run.sql_context()?)?);
+        };
+        let mut counts = NameCounts::default();
+        for row in &golden.names {
+            counts.add(&row.name.name, row.count);
+        }
+        Ok(counts.groups())
     }
 
     /// Puts what a golden file says in place of what was read of the run made of it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_engine::run::{Run, RunError};
+use trueno_host::name_tables;
 use trueno_model::categories::CategoryRules;
 
 use super::distribution::Distribution;
@@ -49,12 +50,14 @@ impl Golden {
                 run: shown.to_owned(),
             });
         }
-        let member = runs::read(shown, run, rules, None, &Options::default(), &|_| {})?;
         let database = run.sql_context()?;
         let wrong = |error| ReduceError::Query {
             run: shown.to_owned(),
             error,
         };
+        let groups = name_tables::learn(&database).map_err(wrong)?;
+        let options = Options::default();
+        let member = runs::read(shown, run, rules, &groups, None, &options, &|_| {})?;
         let names = member.names.into_iter().map(|(name, sampled)| NameRow {
             name,
             count: sampled.count,

@@ -80,7 +80,9 @@ impl Golden {
                 resolution_ns: of.clock_resolution_ns,
                 ..Clock::default()
             },
-            dropped: u64::from(!of.complete),
+            dropped: u64::from(of.complete == Some(false)),
+            // Of an imported run it is not known what was dropped.
+            imported: of.complete.is_none(),
             values: of.values,
             ..RunJson::default()
         }

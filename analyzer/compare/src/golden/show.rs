@@ -47,7 +47,12 @@ impl Golden {
         fact("backends", self.backends.join(" "));
         fact(
             "complete",
-            if of.complete { "yes" } else { "no" }.to_owned(),
+            match of.complete {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "not known",
+            }
+            .to_owned(),
         );
         let values: Vec<String> = of.values.iter().map(|(k, v)| format!("{k}={v}")).collect();
         fact("values", values.join(" "));

@@ -178,14 +178,13 @@ fn doubt(
 }
 
 fn completeness(facts: &RunFacts) -> (Standing, String) {
-    if facts.complete {
-        return (Standing::Same, "complete".to_owned());
+    match facts.complete {
+        Some(true) => return (Standing::Same, "complete".to_owned()),
+        None => return (Standing::Unknown, "not known".to_owned()),
+        Some(false) => {}
     }
-    let Some(dropped) = facts.dropped else {
-        return (Standing::Unknown, "not known".to_owned());
-    };
     let mut words = Vec::new();
-    if dropped > 0 {
+    if let Some(dropped) = facts.dropped.filter(|rows| *rows > 0) {
         words.push(format!("{} dropped", counted(dropped, "row", "rows")));
     }
     if facts.open > 0 {

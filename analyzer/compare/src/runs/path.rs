@@ -9,14 +9,19 @@ use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
 use trueno_model::SectionStatus;
 use trueno_model::categories::CategoryRules;
+use trueno_model::name_groups::NameGroups;
 
 const PLUGIN: &str = "critical_path";
 
-/// Durations of the pieces by kind and name, nanoseconds.
+/// Durations of the pieces by kind and name, nanoseconds; groups stand in the place of the names in them.
 ///
 /// # Errors
 /// The reason for there being none, for people.
-pub fn path(run: &Run, registry: &Registry) -> Result<BTreeMap<(String, String), i64>, String> {
+pub fn path(
+    run: &Run,
+    groups: &NameGroups,
+    registry: &Registry,
+) -> Result<BTreeMap<(String, String), i64>, String> {
     if registry.get(PLUGIN).is_none() {
         return Err(format!(
             "there is no plugin {PLUGIN} (hint: `trueno-analyze plugins list` says where it was looked for)"
@@ -64,7 +69,8 @@ pub fn path(run: &Run, registry: &Registry) -> Result<BTreeMap<(String, String),
     let mut path = BTreeMap::new();
     for row in 0..table.rows() {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        let key = (text(kinds.get(row)), text(names.get(row)));
+        let name = text(names.get(row));
+        let key = (text(kinds.get(row)), groups.group(&name).unwrap_or(name));
         *path.entry(key).or_default() += durations.get(row).unwrap_or(0);
     }
     Ok(path)

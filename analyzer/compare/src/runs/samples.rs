@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
+use trueno_model::name_groups::NameGroups;
 use trueno_statistics::{Kind, Name, Random, Sampled};
 
 /// Tables of each kind: the kind, its table, the column of its names, and a condition on rows.
@@ -24,12 +25,13 @@ const SOURCES: [(Kind, &str, &str, &str); 9] = [
     (Kind::Call, "calls", "name", "start_ns IS NOT NULL"),
 ];
 
-/// All names of a run, with at most `cap` samples each.
+/// All names of a run, and groups in the place of those in them, with at most `cap` samples each.
 ///
 /// # Errors
 /// The engine could not run a query.
 pub fn sampled(
     database: &Database,
+    groups: &NameGroups,
     cap: usize,
     seed: u64,
 ) -> Result<BTreeMap<Name, Sampled>, QueryError> {
@@ -48,7 +50,8 @@ pub fn sampled(
         if frame.height() == 0 {
             continue;
         }
-        let names = names(database, table, column)?;
+        let mut names = names(database, table, column)?;
+        let firsts = grouped(&mut names, groups);
         let rows = Rows::new(&frame);
         let (number, start, dur) = (
             rows.i64("name")?,
@@ -57,6 +60,7 @@ pub fn sampled(
         );
         let mut by_number: HashMap<Option<i64>, (Sampled, Random)> = HashMap::new();
         for ((number, start), dur) in number.iter().zip(start.iter()).zip(dur.iter()) {
+            let number = number.map(|number| firsts.get(&number).copied().unwrap_or(number));
             let (sampled, random) = by_number.entry(number).or_insert_with(|| {
                 let name = number.and_then(|n| names.get(&n));
                 let purpose = format!("sample {} {}", kind.word(), name.map_or("", String::as_str));
@@ -76,6 +80,25 @@ pub fn sampled(
         }
     }
     Ok(all)
+}
+
+/// Puts groups in the place of the names in them; gives, by the number of such a name, the least number that has its
+/// group.
+fn grouped(names: &mut HashMap<i64, String>, groups: &NameGroups) -> HashMap<i64, i64> {
+    for name in names.values_mut() {
+        if let Some(group) = groups.group(name) {
+            *name = group;
+        }
+    }
+    let mut first_of: HashMap<&str, i64> = HashMap::new();
+    for (number, name) in &*names {
+        let first = first_of.entry(name).or_insert(*number);
+        *first = (*first).min(*number);
+    }
+    let firsts = names
+        .iter()
+        .map(|(number, name)| (*number, first_of[name.as_str()]));
+    firsts.filter(|(number, first)| number != first).collect()
 }
 
 /// Texts of a column by their numbers.

@@ -8,6 +8,7 @@ use trueno_engine::run::{Run, RunError};
 use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_model::categories::CategoryRules;
+use trueno_model::name_groups::NameGroups;
 
 use super::samples::sampled;
 use super::totals::{self, Total};
@@ -50,7 +51,8 @@ pub enum ReadError {
     },
 }
 
-/// Reads a run; with a registry, its critical path too. What cannot be had of that is told to `warn`.
+/// Reads a run, with the names of `groups` in the place of those in them; with a registry, its critical path
+/// too. What cannot be had of that is told to `warn`.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -58,6 +60,7 @@ pub fn read(
     shown: &str,
     run: &Run,
     rules: &CategoryRules,
+    groups: &NameGroups,
     registry: Option<&Registry>,
     options: &Options,
     warn: &dyn Fn(&str),
@@ -67,11 +70,11 @@ pub fn read(
         run: shown.to_owned(),
         error,
     };
-    let mut names = sampled(&database, options.cap, options.seed).map_err(wrong)?;
+    let mut names = sampled(&database, groups, options.cap, options.seed).map_err(wrong)?;
     names.extend(categories::categories(&database, rules).map_err(wrong)?);
     let facts = run.facts().clone();
     let mut totals = totals::totals(&database, &facts).map_err(wrong)?;
-    let found = registry.map(|registry| path::path(run, registry));
+    let found = registry.map(|registry| path::path(run, groups, registry));
     let path = match found {
         Some(Ok(path)) => {
             for ((kind, _), ns) in &path {

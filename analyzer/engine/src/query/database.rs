@@ -12,6 +12,7 @@ use polars::sql::SQLContext;
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
+use super::distinct_names::with_distinct_names;
 use super::error::{Missing, missing, nearest, same_names};
 use super::planned::Planned;
 use super::{QueryError, empty_join, rewrite, tokens};
@@ -206,7 +207,7 @@ impl Database {
     }
 
     /// Plans a query for its columns: what has to be computed has no rows.
-    fn planned_columns(&self, sql: &str) -> Result<LazyFrame, QueryError> {
+    pub(super) fn planned_columns(&self, sql: &str) -> Result<LazyFrame, QueryError> {
         let computed = self.computed_tables(sql);
         let computed =
             computed.filter_map(|(name, _)| Some((name, self.tables.get(name)?.clone())));
@@ -383,7 +384,10 @@ impl Database {
                     columns,
                 }
             }
-            None => QueryError::Sql(same_names(error).unwrap_or_else(|| first_line(error))),
+            None => match same_names(error) {
+                Some(name) => QueryError::SameNames { name },
+                None => QueryError::Sql(first_line(error)),
+            },
         }
     }
 
@@ -489,13 +493,19 @@ pub fn collect_from_columns(database: &Database, sql: &str) -> Result<DataFrame,
 }
 
 /// As [`collect`], with the same rows in the same order each time: where the
-/// query leaves the order open, rows are ordered by their columns from left to right.
+/// query leaves the order open, rows are ordered by their columns from left to right. Columns
+/// that would have one name get distinct ones.
 ///
 /// # Errors
 ///
 /// As [`collect`].
 pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    roomy(sql, || in_order(database, sql))
+    roomy(sql, || match in_order(database, sql) {
+        Err(QueryError::SameNames { .. }) => {
+            in_order(database, &with_distinct_names(database, sql))
+        }
+        answer => answer,
+    })
 }
 
 fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {

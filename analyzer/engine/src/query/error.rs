@@ -27,6 +27,14 @@ pub enum QueryError {
     /// The text is not SQL, or asks for what the dialect does not have.
     #[error("the query cannot be planned: {0}")]
     Sql(String),
+    /// Two columns of the answer have one name.
+    #[error(
+        "two columns of the answer are called {name} (hint: give each a name of its own, such as AVG({name}) AS mean)"
+    )]
+    SameNames {
+        /// The name.
+        name: String,
+    },
     /// The query was planned, and failed while it ran.
     #[error("the query failed: {0}")]
     Failed(String),
@@ -52,18 +60,13 @@ fn columns_hint(nearest: &[String], columns: &[String]) -> String {
     format!(" (hint: {guess}there are {})", columns.join(", "))
 }
 
-/// Message on two columns of an answer with one name; the engine's advice is for its own interface.
+/// The name that two columns of an answer have.
 pub(super) fn same_names(error: &PolarsError) -> Option<String> {
     match error {
         PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => {
             same_names(error)
         }
-        PolarsError::Duplicate(text) => {
-            let name = quoted(text)?;
-            Some(format!(
-                "two columns of the answer are called {name} (hint: give each a name of its own, such as AVG({name}) AS mean)"
-            ))
-        }
+        PolarsError::Duplicate(text) => quoted(text).map(str::to_owned),
         _ => None,
     }
 }

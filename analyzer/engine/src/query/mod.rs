@@ -4,6 +4,7 @@ mod column_source;
 mod database;
 mod dictionary_lookup;
 mod direct;
+mod distinct_names;
 mod empty_join;
 mod error;
 pub mod output;

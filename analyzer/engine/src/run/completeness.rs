@@ -128,11 +128,16 @@ pub(super) fn fill(
     let recovered = facts.state == RunState::Recovered
         && run.is_some_and(|run| run.problems.is_empty())
         && segments.iter().all(|s| s.state != SegmentState::Open);
-    facts.complete = (facts.clean_end || recovered)
-        && facts.dropped == Some(0)
+    let all_there = (facts.clean_end || recovered)
+        && facts.dropped.is_none_or(|rows| rows == 0)
         && facts.open == 0
         && facts.tables.iter().all(|t| t.rows_lost == Some(0))
         && segments.iter().all(Segment::is_whole);
+    // A trace of another tool mostly does not say what it lost.
+    facts.complete = match facts.dropped {
+        None if all_there => None,
+        _ => Some(all_there),
+    };
     if facts.wall_ns.is_none() && last_end_ns.is_some() {
         facts.wall_ns = last_end_ns;
         facts.wall_source = WallSource::LastEvent;

@@ -95,7 +95,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         label: run.label,
         state,
         clean_end: false,
-        complete: false,
+        complete: Some(false),
         wall_ns: run.wall_ns,
         wall_source: match run.wall_ns {
             Some(_) if state == RunState::Recovered || run.imported => WallSource::LastEvent,

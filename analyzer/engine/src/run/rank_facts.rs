@@ -5,7 +5,7 @@
 //! | wall | from the first start to the last end on the common timeline; recorded only if that of every rank is |
 //! | rows, lost, bytes, segments | summed |
 //! | dropped | summed; not known if that of one rank is not |
-//! | complete | if all ranks are there and are so |
+//! | complete | if all ranks are there and are so; not known if that of one rank is not |
 //! | clean end | if that of all ranks that are there is |
 //! | state | the worst: unknown, failed, recording, recovered, finished |
 //! | cost of a span | mean over the spans of all ranks; not known if that of one rank is not |
@@ -60,7 +60,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         label: texts(&|facts| facts.label.clone()),
         state: state(&all),
         clean_end: all.iter().all(|facts| facts.clean_end),
-        complete: is_whole && lost == 0 && all.iter().all(|facts| facts.complete),
+        complete: complete(&all, is_whole && lost == 0),
         wall_ns,
         wall_source,
         dropped: all
@@ -105,6 +105,14 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         joined: all.iter().flat_map(|facts| facts.joined.clone()).collect(),
         ranks: members.iter().map(rank).collect(),
     }
+}
+
+fn complete(all: &[&RunFacts], is_whole: bool) -> Option<bool> {
+    let is_lacking = all.iter().any(|facts| facts.complete == Some(false));
+    if !is_whole || is_lacking {
+        return Some(false);
+    }
+    all.iter().try_fold(true, |_, facts| facts.complete)
 }
 
 fn rank(member: &Member) -> RankFacts {

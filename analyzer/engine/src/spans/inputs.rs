@@ -1,6 +1,7 @@
 //! Tables of a run as inputs of an analysis in this process.
 
 use trueno_analysis::lanes::INPUTS;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::source::Source;
 use trueno_plugin::arrow::read_stream;
 use trueno_plugin::{Batches, Error, Result, Table};
@@ -24,6 +25,10 @@ impl Inputs<'_> {
 
     /// The rows of an input; `None`: it is optional, and not there.
     fn input(&self, name: &str) -> Result<Option<ClosedRows>> {
+        // A row of the table keeps its own name.
+        if name == NameGroups::INPUT.name() {
+            return Ok(None);
+        }
         let input = INPUTS.iter().find(|input| input.name() == name);
         let input = input.ok_or_else(|| Error::failed(format!("there is no input {name}")))?;
         match self.rows(name, input.query())? {

@@ -58,7 +58,7 @@ fn an_export_is_the_same_run_in_other_files() {
         let export = exported(&source, group_rows, part_groups);
         let run = export.open();
         same_run(&source.open(), &run);
-        assert!(run.facts().complete);
+        assert!(run.facts().complete == Some(true));
         let count = "SELECT COUNT(*) AS n FROM segments WHERE \"table\" = 'edges' AND verified";
         assert_eq!(
             rows(&run.sql_context().unwrap(), count),
@@ -138,7 +138,7 @@ fn what_was_wrong_with_the_source_is_said_of_its_export() {
     fs::write(garbage.path("edges/000001.arrow"), b"nothing").unwrap();
     for source in [cut, flipped, unlisted, unsealed(), nameless, garbage] {
         let run = source.open();
-        assert!(!run.facts().complete && !run.problems().is_empty());
+        assert!(run.facts().complete == Some(false) && !run.problems().is_empty());
         let export = exported(&source, 4, 2);
         same_run(&run, &export.open());
         same_run(&run, &exported(&export, 5, 1).open());
@@ -155,7 +155,7 @@ fn open_damaged(export: &Sample) -> Run {
     }
     let count: usize = read.values().map(Vec::len).sum();
     assert_eq!(count as u64, run.facts().rows);
-    assert!(!run.facts().complete);
+    assert!(run.facts().complete == Some(false));
     run
 }
 
@@ -306,7 +306,7 @@ fn sources_of_kernels_and_what_a_run_says_of_itself_come_along() {
     assert_eq!(before.clock, after.clock);
     assert_eq!(before.values, after.values);
     let from = after.exported_from.unwrap();
-    assert_eq!((from.run_id, from.complete), (before.run_id, true));
+    assert_eq!((from.run_id, from.complete), (before.run_id, Some(true)));
     assert_eq!(from.format, Some(before.format));
     let bricks = fs::metadata(export.path("bricks/000000.parquet"))
         .unwrap()

@@ -132,7 +132,7 @@ fn what_leaves_no_room_for_the_rank_is_left_out_and_counted() {
     );
     assert_eq!(
         (whole.facts().rows_lost, whole.facts().complete),
-        (4, false)
+        (4, Some(false))
     );
     let ids = "SELECT COUNT(*) AS n FROM bricks WHERE id >= 562949953421312";
     assert_eq!(

@@ -21,7 +21,7 @@ fn a_recorded_run_is_complete_and_verified() {
     recorder.finish().unwrap();
     let run = Run::open(&dir).unwrap();
     assert_eq!(problem_texts(&run), [""; 0]);
-    assert!(run.facts().complete, "{:?}", run.facts());
+    assert!(run.facts().complete == Some(true), "{:?}", run.facts());
     let database = run.sql_context().unwrap();
     assert_eq!(
         rows(
@@ -54,7 +54,10 @@ fn rows_that_were_open_at_the_end_make_it_incomplete() {
     recorder.finish().unwrap();
     let run = Run::open(&dir).unwrap();
     let facts = run.facts();
-    assert!(!facts.complete && facts.clean_end, "{facts:?}");
+    assert!(
+        facts.complete == Some(false) && facts.clean_end,
+        "{facts:?}"
+    );
     assert_eq!(
         (facts.open, facts.dropped, facts.rows_lost),
         (2, Some(0), 0)

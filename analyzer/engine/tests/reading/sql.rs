@@ -148,7 +148,8 @@ fn what_is_no_query_is_an_error_of_one_line() {
         &format!("SELECT {}1", "1+".repeat(5000)),
     ] {
         let error = collect(&database, sql).expect_err(sql);
-        assert!(matches!(error, QueryError::Sql(_)), "{sql}: {error:?}");
+        let is_told = matches!(error, QueryError::Sql(_) | QueryError::SameNames { .. });
+        assert!(is_told, "{sql}: {error:?}");
         assert!(!error.to_string().contains('\n'), "{sql}: {error}");
     }
 }
@@ -222,4 +223,42 @@ fn an_open_order_is_closed() {
         ["Attention|joins", "QkvProjection|spawns"]
     );
     assert!(collect_in_order(&database, "SHOW TABLES").is_ok());
+}
+
+#[test]
+fn columns_that_would_have_one_name_get_distinct_ones() {
+    let (_sample, database) = database();
+    let names = |sql: &str| {
+        let frame = collect_in_order(&database, sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
+        let names = frame
+            .columns()
+            .iter()
+            .map(|column| column.name().to_string());
+        names.collect::<Vec<_>>().join("|")
+    };
+    for (sql, expected) in [
+        (
+            "SELECT COUNT(*), COUNT(*) FROM bricks",
+            "COUNT(*)|COUNT(*)_2",
+        ),
+        (
+            "SELECT SUM(dur_ns), MAX(dur_ns) FROM bricks",
+            "SUM(dur_ns)|MAX(dur_ns)",
+        ),
+        (
+            "SELECT a.name, b.name FROM bricks a JOIN bricks b ON a.parent = b.id",
+            "name|name_2",
+        ),
+        ("SELECT id AS x, dur_ns AS x FROM bricks", "x|x_2"),
+        (
+            "SELECT calls, * FROM category.by_category",
+            "calls_2|category|calls",
+        ),
+        (
+            "SELECT name, MIN(dur_ns), MAX(dur_ns) AS m FROM bricks GROUP BY name ORDER BY m",
+            "name|dur_ns|m",
+        ),
+    ] {
+        assert_eq!(names(sql), expected, "{sql}");
+    }
 }

@@ -35,7 +35,7 @@ fn a_killed_writer_leaves_its_whole_batches() {
     let facts = run.facts();
     assert_eq!(
         (facts.state, facts.clean_end, facts.complete),
-        (RunState::Recording, false, false)
+        (RunState::Recording, false, Some(false))
     );
     assert_eq!((facts.rows, facts.rows_lost), (42, 0));
     // What run.json counted at the last sealing says nothing of the time after it.
@@ -94,7 +94,7 @@ fn a_writer_that_is_at_work_is_no_fault() {
         &["is still recording: the data reach 3260 ns"]
     ));
     assert_eq!((run.facts().rows, run.facts().rows_lost), (40, 0));
-    assert!(!run.facts().complete);
+    assert!(run.facts().complete == Some(false));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_recorder_that_failed_says_why() {
         json!(["bricks/000001.arrow.open: write a batch: no space left on device"]);
     let run = Run::open(&writer.finish()).unwrap();
     assert_eq!(run.facts().state, RunState::Failed);
-    assert!(!run.facts().complete && !run.facts().clean_end);
+    assert!(run.facts().complete == Some(false) && !run.facts().clean_end);
     assert!(has_problem(
         &run,
         &[

@@ -12,7 +12,7 @@ fn a_sound_run_is_read_whole() {
     let run = sample.open();
     assert_eq!(problem_texts(&run), [""; 0]);
     let facts = run.facts();
-    assert!(facts.complete && facts.clean_end);
+    assert!(facts.complete == Some(true) && facts.clean_end);
     assert_eq!(facts.state, RunState::Finished);
     assert_eq!(
         (facts.rows, facts.rows_lost, facts.dropped),
@@ -138,7 +138,7 @@ fn an_empty_run_is_a_run() {
     let temp = tempfile::tempdir().unwrap();
     let run = Run::open(&RunWriter::new(temp.path()).finish()).unwrap();
     assert_eq!(problem_texts(&run), [""; 0]);
-    assert!(run.facts().complete);
+    assert!(run.facts().complete == Some(true));
     assert_eq!(run.facts().rows, 0);
     assert_eq!(
         value(&run.sql_context().unwrap(), "SELECT COUNT(*) FROM bricks"),
@@ -179,7 +179,7 @@ fn a_newer_major_is_refused_and_a_newer_minor_read() {
     writer.run_json["format"] = serde_json::json!({"name": "trueno-run", "major": 1, "minor": 9});
     writer.run_json["something_new"] = serde_json::json!([1, 2]);
     let run = Run::open(&writer.finish()).unwrap();
-    assert!(run.facts().complete);
+    assert!(run.facts().complete == Some(true));
     assert_eq!(run.facts().format_minor, Some(9));
 }
 

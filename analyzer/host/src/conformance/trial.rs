@@ -14,7 +14,7 @@ use trueno_plugin::counted;
 
 use super::outcome::{difference, message, taken};
 use super::{Checked, RULES, Verdict, checked, tables, variants};
-use crate::category_table;
+use crate::name_tables;
 use crate::plan::{self, Wish};
 use crate::plugin::{
     FailureKind, OptionSchema, Outcome, Plugin, Registry, Sources, gather, id_of, known_options,
@@ -142,7 +142,7 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
         .sql_context()
         .map_err(|error| error.to_string())?;
     let rules = CategoryRules::default();
-    category_table::publish(&rules, &mut database)?;
+    name_tables::publish(&rules, &mut database, None)?;
     let needs = plan::needs_of(&subject.plugin.descriptor);
     let is_there = |id: &str| subject.others.get(id).is_some();
     if let Some(need) = needs

@@ -15,7 +15,7 @@ fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
         rows(&run, "bricks", &["kind", "name", "iteration"]),
         ["iteration ProfilerStep#5 5", "brick aten::mm 5"]
     );
-    assert_eq!(run.left_out("Trace: the time the profiler was on"), 1);
+    assert_eq!(run.repeated("Trace: the time the profiler was on"), 1);
     let window = run.json.values.get("trace.window_ns.PyTorch Profiler (0)");
     assert_eq!(window.map(String::as_str), Some("900000"));
 }

@@ -33,6 +33,14 @@ impl Imported {
             .sum()
     }
 
+    /// Records that repeat others, by what is said of them.
+    pub fn repeated(&self, what: &str) -> u64 {
+        let of = self.notes.repeated.iter();
+        of.filter(|(text, _)| text.contains(what))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
     /// All files with their bytes.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut out = Vec::new();

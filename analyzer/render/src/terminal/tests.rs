@@ -39,7 +39,7 @@ no findings
 #[test]
 fn an_incomplete_run_says_so_loudly_and_why() {
     let mut report = testing::report(vec![]);
-    report.header.facts.complete = false;
+    report.header.facts.complete = Some(false);
     report.header.facts.dropped = Some(12_000);
     report.header.facts.state = trueno_model::RunState::Recording;
     report.header.coverage = None;

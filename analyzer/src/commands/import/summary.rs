@@ -26,6 +26,7 @@ pub(super) struct Counts {
     read: BTreeMap<String, u64>,
     kept: BTreeMap<&'static str, u64>,
     left_out: BTreeMap<String, u64>,
+    repeated: BTreeMap<String, u64>,
     warnings: Vec<String>,
 }
 
@@ -35,6 +36,7 @@ impl From<Notes> for Counts {
             read: notes.read,
             kept: notes.kept,
             left_out: notes.left_out,
+            repeated: notes.repeated,
             warnings: notes.warnings,
         }
     }
@@ -55,6 +57,9 @@ impl Counts {
         section(out, "read", &self.read);
         section(out, "kept, as rows", &self.kept);
         section(out, "left out", &self.left_out);
+        if !self.repeated.is_empty() {
+            section(out, "said by another record too", &self.repeated);
+        }
     }
 }
 

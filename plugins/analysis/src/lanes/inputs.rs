@@ -5,6 +5,7 @@
 
 use trueno_plugin::Input;
 
+use crate::name_groups::NameGroups;
 use crate::window::Window;
 
 /// Categories of names, where the host has rules for names.
@@ -15,7 +16,7 @@ pub const CATEGORY_RULES: Input = Input::sql(
 .optional();
 
 /// All inputs of [`load`](super::load), to be listed by the plugin.
-pub const INPUTS: [Input; 19] = [
+pub const INPUTS: [Input; 20] = [
     Input::sql("run", "SELECT wall_ns FROM run"),
     Input::sql("threads", "SELECT thread, name FROM threads"),
     Input::sql(
@@ -75,6 +76,7 @@ pub const INPUTS: [Input; 19] = [
         "SELECT DISTINCT direction_id AS id, direction AS text FROM transfers",
     ),
     CATEGORY_RULES,
+    NameGroups::INPUT,
     Window::INPUT,
     // Only there where the run holds ranks.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),

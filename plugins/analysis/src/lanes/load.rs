@@ -14,6 +14,7 @@ use super::span::{Class, Label, Labels, Lane, LaneKey, LaneKind, NO_ELEMENTS, Sp
 use crate::hash::FastMap;
 use crate::id_index::IdIndex;
 use crate::interner::Texts;
+use crate::name_groups::NameGroups;
 use crate::source::Source;
 use crate::start_order::sort_by_start;
 use crate::window::Window;
@@ -83,6 +84,7 @@ impl Default for Lanes {
 pub fn load(run: &mut impl Source) -> Result<Lanes> {
     let mut loader = Loader {
         rules: Rules::read(run)?,
+        groups: NameGroups::read(run)?,
         window: Window::read(run)?,
         of_ranks: !run.table("ranks")?.is_missing(),
         ..Loader::default()
@@ -149,6 +151,7 @@ const WORK: [WorkTable; 5] = [
 struct Loader {
     out: Lanes,
     rules: Rules,
+    groups: NameGroups,
     window: Option<Window>,
     /// True if the run holds ranks.
     of_ranks: bool,
@@ -160,7 +163,8 @@ impl Loader {
     /// Books the bricks, and gives the category of each by its id.
     fn bricks(&mut self, run: &mut impl Source) -> Result<IdIndex<u32>> {
         let kinds = self.out.texts.read_distinct(run, "brick_kinds")?;
-        let names = self.out.texts.read_distinct(run, "brick_names")?;
+        let mut names = self.out.texts.read_distinct(run, "brick_names")?;
+        self.groups.apply(&mut names, &mut self.out.texts);
         let categories = self.out.texts.read_distinct(run, "brick_categories")?;
         let mut labels: FastMap<(i64, i64, Option<i64>), (u32, u32)> = FastMap::default();
         let mut lane = Filler::default();
@@ -224,7 +228,8 @@ impl Loader {
         table: &WorkTable,
         bricks: &IdIndex<u32>,
     ) -> Result<()> {
-        let names = self.out.texts.read_distinct(run, table.texts)?;
+        let mut names = self.out.texts.read_distinct(run, table.texts)?;
+        self.groups.apply(&mut names, &mut self.out.texts);
         let kind = self.out.texts.number(table.kind);
         let mut labels: FastMap<(i64, u32), u32> = FastMap::default();
         let mut lane = Filler::default();

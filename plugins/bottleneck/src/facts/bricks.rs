@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::IntervalSetBuilder;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, rank};
 
 use super::loader_names::is_loader;
@@ -97,7 +98,7 @@ impl Bricks {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+    pub fn load(run: &mut Run, window: &Window, groups: &NameGroups) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("by_brick")?;
         let (lane_kind, kind, name) = (
@@ -125,7 +126,7 @@ impl Bricks {
                 median_ns: median.get(row),
             });
         }
-        out.loaders(run, window)?;
+        out.loaders(run, window, groups)?;
         let table = run.table("sizes")?;
         let name = table.text("name")?;
         let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
@@ -154,14 +155,21 @@ impl Bricks {
             table.i64("dur_ns")?,
             table.i64("longest_ns")?,
         );
+        let mut calls: BTreeMap<&str, (u64, i64, i64)> = BTreeMap::new();
         for row in 0..table.rows() {
             if let (Some(name), Some(dur), Some(longest)) =
                 (name.get(row), dur.get(row), longest.get(row))
             {
-                let calls = count(&table, "calls", row)?;
-                out.calls.push((name.to_owned(), calls, dur, longest));
+                let sum = calls.entry(groups.group(name)).or_default();
+                sum.0 = sum.0.saturating_add(count(&table, "calls", row)?);
+                sum.1 = sum.1.saturating_add(dur);
+                sum.2 = sum.2.max(longest);
             }
         }
+        let calls = calls.into_iter();
+        let calls =
+            calls.map(|(name, (calls, dur, longest))| (name.to_owned(), calls, dur, longest));
+        out.calls.extend(calls);
         let table = run.table("by_lane")?;
         let (lane, kind, busy) = (
             table.text("lane")?,
@@ -179,7 +187,7 @@ impl Bricks {
         Ok(out)
     }
 
-    fn loaders(&mut self, run: &mut Run, window: &Window) -> Result<()> {
+    fn loaders(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {
         let mut ruled = BTreeSet::new();
         let rules = run.table("category_rules")?;
         let rules = rules
@@ -217,6 +225,7 @@ impl Bricks {
             let (Some(text), Some(id)) = (name.get(row), id.get(row)) else {
                 continue;
             };
+            let text = groups.group(text);
             if let Some(end_ns) = end.get(row) {
                 let last_ns = self.ends_ns.entry(text.to_owned()).or_insert(end_ns);
                 *last_ns = end_ns.max(*last_ns);

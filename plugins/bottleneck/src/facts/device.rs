@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::intervals::IntervalSet;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, Table, rank};
 
 use super::Window;
@@ -95,14 +96,23 @@ pub struct Device {
     pub bound: u64,
 }
 
+/// Numbers of groups by the names in them.
+struct Numbers<'a> {
+    groups: &'a NameGroups,
+    by_name: BTreeMap<String, u32>,
+}
+
 impl Device {
     /// Reads inputs `kernels`, `transfers` and `waits`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+    pub fn load(run: &mut Run, window: &Window, groups: &NameGroups) -> Result<Self> {
         let mut out = Self::default();
-        let mut numbers = BTreeMap::new();
+        let mut numbers = Numbers {
+            groups,
+            by_name: BTreeMap::new(),
+        };
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
         let transfers = run.table("transfers")?;
@@ -141,7 +151,7 @@ impl Device {
         table: &Table,
         name: &str,
         window: &Window,
-        numbers: &mut BTreeMap<String, u32>,
+        numbers: &mut Numbers<'_>,
     ) -> Result<()> {
         let is_copy = name == "direction";
         let (id, name) = (table.u64("id")?, table.text(name)?);
@@ -209,14 +219,21 @@ impl Device {
         Ok(())
     }
 
-    fn number(&mut self, text: &str, numbers: &mut BTreeMap<String, u32>) -> u32 {
-        if let Some(number) = numbers.get(text) {
+    fn number(&mut self, text: &str, numbers: &mut Numbers<'_>) -> u32 {
+        if let Some(number) = numbers.by_name.get(text) {
             return *number;
         }
-        let next = numbers.len() as u32;
-        numbers.insert(text.to_owned(), next);
-        self.names.push(text.to_owned());
-        next
+        let group = numbers.groups.group(text);
+        let number = match numbers.by_name.get(group) {
+            Some(number) => *number,
+            None => {
+                self.names.push(group.to_owned());
+                self.names.len() as u32 - 1
+            }
+        };
+        numbers.by_name.insert(group.to_owned(), number);
+        numbers.by_name.insert(text.to_owned(), number);
+        number
     }
 
     /// Devices with kernels, by number.

@@ -24,11 +24,14 @@ pub use window::Window;
 use std::collections::BTreeMap;
 
 use trueno_analysis::intervals::IntervalSet;
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, Table, rank};
 
 /// Facts of a run.
 #[derive(Debug)]
 pub struct Facts {
+    /// Groups of names that hold ids; all names here are those of groups, but for those of tensors and their bricks.
+    pub name_groups: NameGroups,
     /// The part of the run that is looked at.
     pub window: Window,
     /// The critical path, and what it predicts.
@@ -63,21 +66,22 @@ impl Facts {
     pub fn load(run: &mut Run, limits: &Limits) -> Result<Self> {
         let window = Window::load(run)?;
         let path = Path::load(run)?;
-        let bricks = Bricks::load(run, &window)?;
-        let device = Device::load(run, &window)?;
-        let mut bricks = bricks;
+        let name_groups = NameGroups::read(run)?;
+        let mut bricks = Bricks::load(run, &window, &name_groups)?;
+        let device = Device::load(run, &window, &name_groups)?;
         bricks.busy_by_rank(&device, &window);
         let idle = Idle::find(&device, &bricks, &window, limits);
         Ok(Self {
             path,
             idle,
-            tasks: Tasks::load(run, &window)?,
-            roof: Roof::load(run)?,
+            tasks: Tasks::load(run, &window, &name_groups)?,
+            roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run)?,
             diverged: steps::diverged(run)?,
             tensors: checksums::load(run, &window)?,
             growth: run.table("growth")?,
             fragmentation: run.table("fragmentation")?,
+            name_groups,
             window,
             device,
             bricks,

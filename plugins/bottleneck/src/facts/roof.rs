@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run};
 
 use super::bricks::count;
@@ -72,7 +73,7 @@ impl Roof {
     ///
     /// # Errors
     /// One lacks a column or has it in another type.
-    pub fn load(run: &mut Run) -> Result<Self> {
+    pub fn load(run: &mut Run, groups: &NameGroups) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("points")?;
         let (source, name, device) = (
@@ -137,13 +138,17 @@ impl Roof {
         let table = run.table("misses")?;
         let (name, misses) = (table.text("name")?, table.f64("misses")?);
         let dur = table.i64("dur_ns")?;
+        let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
         for row in 0..table.rows() {
             if let (Some(name), Some(misses), Some(dur_ns)) =
                 (name.get(row), misses.get(row), dur.get(row))
             {
-                let each_ns = dur_ns as f64 / misses;
-                out.ns_per_miss.insert(name.to_owned(), each_ns);
+                let sum = sums.entry(groups.group(name)).or_default();
+                *sum = (sum.0 + dur_ns as f64, sum.1 + misses);
             }
+        }
+        for (name, (dur_ns, misses)) in sums {
+            out.ns_per_miss.insert(name.to_owned(), dur_ns / misses);
         }
         out.above
             .sort_by(|a, b| b.dur_ns.cmp(&a.dur_ns).then_with(|| a.name.cmp(&b.name)));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, rank};
 
 use super::Window;
@@ -46,7 +47,7 @@ impl Tasks {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
+    pub fn load(run: &mut Run, window: &Window, groups: &NameGroups) -> Result<Self> {
         let mut out = Self::default();
         let table = run.table("tasks")?;
         let (id, parent) = (table.u64("id")?, table.u64("parent")?);
@@ -67,7 +68,7 @@ impl Tasks {
             out.tasks.push(Task {
                 id,
                 parent: parent.get(row),
-                name: name.to_owned(),
+                name: groups.group(name).to_owned(),
                 thread,
                 start_ns,
                 end_ns: start_ns.saturating_add(dur.get(row).unwrap_or(0)),

@@ -15,7 +15,7 @@ use super::{Options, Rule, serial, small_batches, sync, transfer};
 use crate::facts::{Cause, Facts, Gap, Idle, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
-use crate::wording::{count, many, percent, quoted, short, time};
+use crate::wording::{count, many, percent, short, time};
 
 /// Part of a finding that is in a category.
 #[derive(Default)]
@@ -202,10 +202,9 @@ fn evidence(facts: &Facts, code: &str, part: &mut Part<'_>) -> String {
         "small_grids" => ("kernels", "name, grid_x, grid_y, grid_z"),
         "joins" => ("syncs", "name, thread"),
         "one_lane" => {
-            let names: Vec<String> = part.names.iter().map(|name| quoted(name)).collect();
             return format!(
-                "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name IN ({}){} ORDER BY start_ns",
-                names.join(", "),
+                "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY start_ns",
+                facts.name_groups.condition_of_any(&part.names),
                 facts.window.sql(" AND")
             );
         }

@@ -16,7 +16,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Load};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{percent, quoted, short, time};
+use crate::wording::{percent, short, time};
 
 /// Work waits for its input.
 pub const CLASS: Class = Class::new("data_load_bound", 6).explaining(&["transfer_bound"]);
@@ -129,8 +129,8 @@ impl Rule for DataLoad {
         lead: format!("{} starves {whom} {} of the wall", short(name), percent(facts.share(path_ns))),
         fix: fix.into(),
         evidence: format!(
-            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name IN ({}){} ORDER BY dur_ns DESC",
-            names.iter().map(|(_, name)| quoted(name)).collect::<Vec<_>>().join(", "),
+            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY dur_ns DESC",
+            facts.name_groups.condition_of_any(&names.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>()),
             facts.window.sql(" AND")
         ),
         assumption,

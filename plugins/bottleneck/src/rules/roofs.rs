@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::compute;
 use crate::facts::{AboveRoof, Facts, Point};
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, many, quoted, short};
+use crate::wording::{count, many, short};
 
 /// Points with enough time on the path to be worth a word: for each name one, the one with the most time. A brick
 /// is left out where kernels of its own hold its work.
@@ -63,8 +63,8 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
         ("bricks", "bytes_read + bytes_written AS bytes")
     };
     format!(
-        "SELECT id, name, start_ns, dur_ns, flops, {bytes} FROM {table} WHERE name = {}{} ORDER BY dur_ns DESC",
-        quoted(&point.name),
+        "SELECT id, name, start_ns, dur_ns, flops, {bytes} FROM {table} WHERE {}{} ORDER BY dur_ns DESC",
+        facts.name_groups.condition(&point.name),
         facts.window.sql(" AND")
     )
 }

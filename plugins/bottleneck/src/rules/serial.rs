@@ -13,7 +13,7 @@ use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, percent, quoted, short, time, without_rank};
+use crate::wording::{count, percent, short, time, without_rank};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Fewer gaps are no habit.
@@ -137,7 +137,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "brick",
         scope: most.0.clone(),
         place: "host".into(),
-        confidence: (Confidence::Low, "whether the work depends on itself step by step is not recorded".into()),
+        confidence: (
+            Confidence::Low,
+            "whether the work depends on itself step by step is not recorded".into(),
+        ),
         lead: format!(
             "one thread works alone {} of the wall, mostly {}",
             percent(facts.share(all_ns)),
@@ -145,8 +148,8 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         fix: format!("over {lanes} it"),
         evidence: format!(
-            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE name = {}{} ORDER BY start_ns",
-            quoted(&most.0),
+            "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY start_ns",
+            facts.name_groups.condition(&most.0),
             facts.window.sql(" AND")
         ),
         assumption: format!("the work splits evenly over the {lanes} lanes that are busy at times"),

@@ -11,7 +11,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{percent, quoted, short, time};
+use crate::wording::{percent, short, time};
 use trueno_analysis::intervals::SaturatingSum;
 
 /// A single call below this share of the window is no set-up.
@@ -109,11 +109,11 @@ impl Rule for SetUp {
         evidence: if single_ns >= before_ns {
             let of = |is_call: bool| {
                 let rows = rows.iter().filter(move |row| facts.bricks.calls.iter().any(|call| call.0 == row.1) == is_call);
-                rows.map(|row| quoted(row.1)).collect::<Vec<_>>().join(", ")
+                rows.map(|row| row.1).collect::<Vec<&str>>()
             };
             let (calls, bricks) = (of(true), of(false));
             let (table, names) = if calls.is_empty() { ("bricks", bricks) } else { ("calls", calls) };
-            format!("SELECT id, name, thread, start_ns, dur_ns FROM {table} WHERE name IN ({names}) ORDER BY dur_ns DESC")
+            format!("SELECT id, name, thread, start_ns, dur_ns FROM {table} WHERE {} ORDER BY dur_ns DESC", facts.name_groups.condition_of_any(&names))
         } else {
             format!(
                 "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls WHERE start_ns < {} GROUP BY name ORDER BY dur_ns DESC",

@@ -18,7 +18,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, percent, quoted, short, time};
+use crate::wording::{count, percent, short, time};
 
 /// Calls that one larger call replaces.
 const FEWER: f64 = 8.0;
@@ -85,9 +85,9 @@ impl Rule for SmallBatches {
             lead: format!("{}: {} of each call is fixed cost ({} calls)", short(name), percent(share), count(fit.calls)),
             fix: "8 in one".into(),
             evidence: format!(
-                "SELECT {} AS {measure}, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE name = {}{} GROUP BY {measure} ORDER BY {measure}",
+                "SELECT {} AS {measure}, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE {}{} GROUP BY {measure} ORDER BY {measure}",
                 fit.measure.sql(),
-                quoted(name),
+                facts.name_groups.condition(name),
                 facts.window.sql(" AND")
             ),
             assumption: format!("a call takes {} and then the same time for each of its {measure}, at every size", time(fit.fixed_ns as i64)),

@@ -9,7 +9,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, quoted, short, time};
+use crate::wording::{count, short, time};
 
 /// Very many calls of next to nothing.
 pub const CLASS: Class =
@@ -73,8 +73,8 @@ impl Rule for TightLoop {
             lead: format!("{} is called {} times for {} each", short(&row.name), count(row.calls), time(median_ns)),
             fix: "doing many in one call".into(),
             evidence: format!(
-                "SELECT COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MIN(dur_ns) AS min_ns, MEDIAN(dur_ns) AS median_ns FROM {table} WHERE name = {}{}",
-                quoted(&row.name),
+                "SELECT COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MIN(dur_ns) AS min_ns, MEDIAN(dur_ns) AS median_ns FROM {table} WHERE {}{}",
+                facts.name_groups.condition(&row.name),
                 facts.window.sql(" AND")
             ),
             assumption: format!("a call has {} of fixed cost, which one call for many has once", time(each)),

@@ -17,7 +17,7 @@ impl Rows {
         of_kernels: &mut IdIndex<u32>,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
-        let names = self.read_texts(run, &format!("{prefix}brick_names"))?;
+        let names = self.read_names(run, &format!("{prefix}brick_names"))?;
         let categories = self.read_texts(run, &format!("{prefix}brick_categories"))?;
         let backends = self.read_texts(run, &format!("{prefix}brick_backends"))?;
         // Threads of tasks by what spawned them.

@@ -17,7 +17,7 @@ impl Rows {
         groups: &IdIndex<u32>,
         counters: &FastMap<u64, Counted>,
     ) -> Result<()> {
-        let names = self.read_texts(run, &format!("{prefix}kernel_names"))?;
+        let names = self.read_names(run, &format!("{prefix}kernel_names"))?;
         let backends = self.read_texts(run, &format!("{prefix}kernel_backends"))?;
         let mut sets = TextSets::default();
         let mut batches = run.batches(&format!("{prefix}kernels"))?;

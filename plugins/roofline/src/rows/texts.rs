@@ -10,10 +10,21 @@ pub(super) type TextsById = FastMap<Option<i64>, Option<u32>>;
 
 impl Rows {
     pub(super) fn read_texts(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
-        let known = self.texts.read_distinct(run, input)?.into_iter();
-        let both = known.map(|(id, number)| (Some(id), Some(number)));
-        Ok(both.chain([(None, None)]).collect())
+        Ok(by_id(self.texts.read_distinct(run, input)?))
     }
+
+    /// As [`read_texts`](Self::read_texts), of names: those that hold ids go by their group.
+    pub(super) fn read_names(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
+        let mut known = self.texts.read_distinct(run, input)?;
+        self.name_groups.apply(&mut known, &mut self.texts);
+        Ok(by_id(known))
+    }
+}
+
+fn by_id(known: FastMap<i64, u32>) -> TextsById {
+    let both = known.into_iter();
+    let both = both.map(|(id, number)| (Some(id), Some(number)));
+    both.chain([(None, None)]).collect()
 }
 
 /// Our number of a text.

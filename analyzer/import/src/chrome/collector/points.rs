@@ -28,12 +28,15 @@ impl Collector<'_> {
     }
 
     pub(super) fn flow(&mut self, event: &Event) -> Result<(), Error> {
-        if matches!(
-            event.category.as_slice(),
-            b"ac2g" | b"async_gpu" | b"async_cpu_to_gpu"
-        ) {
+        let is_of_device = match event.category.as_slice() {
+            b"ac2g" | b"async_gpu" | b"async_cpu_to_gpu" => true,
+            // Before 2022.
+            b"async" => event.name == b"launch",
+            _ => false,
+        };
+        if is_of_device {
             self.notes
-                .leave_out("flow from a call to device work: the correlation says it");
+                .repeat("flow from a call to device work: the correlation says it");
             return Ok(());
         }
         let what = match event.phase {

@@ -32,7 +32,7 @@ impl Collector<'_> {
         if class == Class::Window && is_window {
             self.facts.window(&event.name, dur_ns);
             self.notes
-                .leave_out("Trace: the time the profiler was on, in values");
+                .repeat("Trace: the time the profiler was on, in values");
             return Ok(());
         }
         let arguments = &event.arguments;
