@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
@@ -26,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("trueno-import", &["trueno-format", "trueno-cupti"]),
     ("trueno-plugin", &[]),
     ("trueno-analysis", &["trueno-plugin"]),
+    ("trueno-operator-model", &[]),
     ("trueno-plugin-", &["trueno-plugin", "trueno-analysis"]),
     (
         "trueno-model",
@@ -134,6 +135,7 @@ fn the_light_crates_link_no_query_engine() {
         "trueno-render",
         "trueno-statistics",
         "trueno-analysis",
+        "trueno-operator-model",
     ];
     let plugins = packages().into_iter().map(|package| package.name);
     let plugins = plugins.filter(|name| name.starts_with("trueno-plugin"));

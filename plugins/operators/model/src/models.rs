@@ -1,0 +1,282 @@
+//! All rules, and the work that they find in a signature.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::element_type::{ElementType, Precision};
+use crate::expression::{Evaluation, Value};
+use crate::pattern;
+use crate::rules::{self, Rule, RuleError};
+use crate::signature::{Operand, Signature};
+
+/// Rules of this crate, in the order in which they are asked.
+const STANDARD: [(&str, &str); 14] = [
+    ("gemm.toml", include_str!("families/gemm.toml")),
+    (
+        "grouped_gemm.toml",
+        include_str!("families/grouped_gemm.toml"),
+    ),
+    (
+        "convolution.toml",
+        include_str!("families/convolution.toml"),
+    ),
+    ("attention.toml", include_str!("families/attention.toml")),
+    (
+        "normalisation.toml",
+        include_str!("families/normalisation.toml"),
+    ),
+    ("softmax.toml", include_str!("families/softmax.toml")),
+    ("embedding.toml", include_str!("families/embedding.toml")),
+    ("reduction.toml", include_str!("families/reduction.toml")),
+    (
+        "elementwise.toml",
+        include_str!("families/elementwise.toml"),
+    ),
+    ("copy.toml", include_str!("families/copy.toml")),
+    ("resample.toml", include_str!("families/resample.toml")),
+    ("optimiser.toml", include_str!("families/optimiser.toml")),
+    ("loss.toml", include_str!("families/loss.toml")),
+    ("collective.toml", include_str!("families/collective.toml")),
+];
+
+/// Unit of a processor that does an operator's arithmetic, and so bounds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Matrix units, as in tensor cores.
+    Matrix,
+    /// Vector units.
+    #[default]
+    Vector,
+}
+
+impl Unit {
+    /// The word that tables use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Matrix => "matrix",
+            Self::Vector => "vector",
+        }
+    }
+}
+
+/// Work of one operator call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work<'a> {
+    /// Operations that the result needs; at most 2^63 − 1.
+    pub flops: u64,
+    /// Least bytes to and from memory; at most 2^63 − 1.
+    pub moved_bytes: u64,
+    /// Arithmetic that bounds it; `None` where there are no FLOPs and no known type.
+    pub precision: Option<Precision>,
+    /// Unit that bounds it.
+    pub unit: Unit,
+    /// Family of the rule.
+    pub family: &'a str,
+    /// Name of the rule.
+    pub rule: &'a str,
+    /// Sentence that says what the rule takes for granted.
+    pub assumption: &'a str,
+    /// Origin of the formula.
+    pub source: &'a str,
+    /// Operators that this one may call to have its work done; empty for one that does it itself.
+    pub lowers_to: &'a [String],
+}
+
+impl Work<'_> {
+    /// True if the operator only calls others, whose work would be counted twice beside its own.
+    pub fn is_container(&self) -> bool {
+        !self.lowers_to.is_empty()
+    }
+}
+
+/// Reason why a call has no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not modelled: {reason}")]
+pub struct NotModelled {
+    /// Sentence without a stop.
+    pub reason: String,
+}
+
+/// Rules and their index by operator.
+#[derive(Clone, Debug)]
+pub struct Models {
+    rules: Vec<Rule>,
+    exact: HashMap<String, Vec<usize>>,
+    wild: Vec<(String, usize)>,
+}
+
+impl Models {
+    /// The rules of this crate.
+    pub fn standard() -> Self {
+        Self::new(standard_rules())
+    }
+
+    /// The rules of a user's file, and where none of them fits those of this crate.
+    ///
+    /// # Errors
+    /// The first fault of the file: rule, field and column, with what was expected and found.
+    pub fn with_rules(text: &str, file: &str) -> Result<Self, RuleError> {
+        let mut all = rules::parse(text, file)?;
+        all.extend(standard_rules());
+        Ok(Self::new(all))
+    }
+
+    fn new(rules: Vec<Rule>) -> Self {
+        let mut exact: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut wild = Vec::new();
+        for (at, rule) in rules.iter().enumerate() {
+            for operator in &rule.operators {
+                if pattern::is_wild(operator) {
+                    wild.push((operator.clone(), at));
+                } else {
+                    exact.entry(operator.clone()).or_default().push(at);
+                }
+            }
+        }
+        Self { rules, exact, wild }
+    }
+
+    /// The work of a call.
+    ///
+    /// # Errors
+    /// [`NotModelled`] with the reason: no rule, or a fact that the rule needs and the trace does not tell.
+    pub fn work(&self, signature: &Signature) -> Result<Work<'_>, NotModelled> {
+        let not_modelled = |reason: String| NotModelled { reason };
+        let mut unfit = None;
+        for rule in self.candidates(&signature.name) {
+            let fits = match &rule.when {
+                None => Ok(true),
+                Some(when) => Evaluation::new(signature)
+                    .value(when)
+                    .and_then(|value| value.truth()),
+            };
+            match fits {
+                Ok(true) => {
+                    return work(rule, signature).map_err(|reason| {
+                        not_modelled(format!("rule \"{}\": {reason}", rule.name))
+                    });
+                }
+                Ok(false) => {}
+                Err(reason) => {
+                    unfit.get_or_insert_with(|| format!("rule \"{}\", when: {reason}", rule.name));
+                }
+            }
+        }
+        let has_rules = self.candidates(&signature.name).next().is_some();
+        Err(not_modelled(match unfit {
+            Some(reason) => reason,
+            None if has_rules => "no rule of this operator takes such operands".to_owned(),
+            None => "no rule names this operator".to_owned(),
+        }))
+    }
+
+    /// The rules that name an operator, first ones first.
+    fn candidates(&self, name: &str) -> impl Iterator<Item = &Rule> {
+        let exact = self.exact.get(name).into_iter().flatten().copied();
+        let wild = self.wild.iter();
+        let wild = wild.filter(|(operator, _)| pattern::fits(operator, name));
+        let mut places: Vec<usize> = exact.chain(wild.map(|(_, at)| *at)).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().map(|at| &self.rules[at])
+    }
+}
+
+impl Default for Models {
+    fn default() -> Self {
+        Self::standard()
+    }
+}
+
+fn standard_rules() -> Vec<Rule> {
+    let families = STANDARD.iter().map(|(file, text)| {
+        rules::parse(text, file).unwrap_or_else(|error| unreachable!("{error}; a test reads it"))
+    });
+    families.flatten().collect()
+}
+
+/// The work that a rule finds, or the field and the reason why it finds none.
+fn work<'a>(rule: &'a Rule, signature: &Signature) -> Result<Work<'a>, String> {
+    let mut evaluation = Evaluation::new(signature);
+    for (name, formula) in &rule.definitions {
+        let value = evaluation.value(formula);
+        evaluation.define(value.map_err(|reason| format!("{name}: {reason}"))?);
+    }
+    let flops = evaluation
+        .value(&rule.flops)
+        .and_then(|value| count(&value));
+    let flops = flops.map_err(|reason| format!("flops: {reason}"))?;
+    let mut moved_bytes = 0i128;
+    for (field, formula) in &rule.bytes {
+        let bytes = evaluation.value(formula).and_then(|value| count(&value));
+        moved_bytes += bytes.map_err(|reason| format!("{field}: {reason}"))?;
+    }
+    let precision = precision(rule, signature, &mut evaluation);
+    let precision = match precision {
+        Err(reason) if flops > 0 => return Err(format!("precision: {reason}")),
+        precision => precision.ok(),
+    };
+    let narrow = |number: i128| {
+        let number = u64::try_from(number).ok();
+        number
+            .filter(|number| i64::try_from(*number).is_ok())
+            .ok_or_else(|| "more than 2^63 - 1".to_owned())
+    };
+    Ok(Work {
+        flops: narrow(flops)?,
+        moved_bytes: narrow(moved_bytes)?,
+        precision,
+        unit: rule.unit,
+        family: &rule.family,
+        rule: &rule.name,
+        assumption: &rule.assumption,
+        source: &rule.source,
+        lowers_to: &rule.lowers_to,
+    })
+}
+
+/// A number of things: a whole one, not negative, below 2^63.
+fn count(value: &Value) -> Result<i128, String> {
+    let number = value.integer()?;
+    match number {
+        0.. if i64::try_from(number).is_ok() => Ok(number),
+        0.. => Err("more than 2^63 - 1".to_owned()),
+        _ => Err(format!("{number}, less than nothing")),
+    }
+}
+
+fn precision(
+    rule: &Rule,
+    signature: &Signature,
+    evaluation: &mut Evaluation<'_>,
+) -> Result<Precision, String> {
+    let first = |operand: &Operand| matches!(operand, Operand::Tensor(_) | Operand::List(_));
+    let at = match &rule.precision {
+        Some(formula) => evaluation.value(formula)?.integer()?,
+        None => signature.operands.iter().position(first).unwrap_or(0) as i128,
+    };
+    let element_type = element_type(signature, at)
+        .ok_or_else(|| format!("the element type of operand {at} is not known"))?;
+    if matches!(
+        element_type,
+        ElementType::Complex32 | ElementType::Complex64 | ElementType::Complex128
+    ) {
+        return Err("complex arithmetic".to_owned());
+    }
+    let precision = Precision::of_elements(element_type);
+    let tf32 = match &rule.tf32 {
+        Some(formula) if precision == Precision::Fp32 => evaluation.value(formula)?.truth()?,
+        _ => false,
+    };
+    Ok(if tf32 { Precision::Tf32 } else { precision })
+}
+
+fn element_type(signature: &Signature, at: i128) -> Option<ElementType> {
+    match signature.operands.get(usize::try_from(at).ok()?)? {
+        Operand::Tensor(tensor) => tensor.element_type,
+        Operand::List(_) | Operand::UnknownList => signature.list_element_type,
+        _ => None,
+    }
+}
