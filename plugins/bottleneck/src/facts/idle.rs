@@ -18,13 +18,11 @@
 use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::rank;
 
-use super::device::device_name;
+use super::device::{Wait, Work, device_name};
 use super::{Bricks, Device, Window};
 
 /// A wait that began so soon after the call of a copy waited for that copy.
 const AT_ONCE_NS: i64 = 20_000;
-/// Calls of other ranks that may lie between the two.
-const RANKS_BESIDE: usize = 64;
 
 /// Times and sizes in the table of the module.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +122,7 @@ impl Idle {
             let mut busy = 0;
             // A copy of a few bytes that the host waits for is a wait. What ran on a device that is not on record may have run
             // on this one: who counts it out would call the device idle.
-            let is_work = |work: &&super::Work| {
+            let is_work = |work: &&Work| {
                 work.device.is_none_or(|of| of == number)
                     && !work.is_read_back(limits.read_back_bytes)
             };
@@ -176,31 +174,19 @@ type Hold = (i64, i64, u64, Option<u64>);
 
 /// All of them, by end.
 fn holds(device: &Device) -> Vec<Hold> {
-    let mut asked: Vec<(i64, &super::Work)> = Vec::new();
-    asked.extend(
-        device
-            .work
-            .iter()
-            .filter_map(|work| Some((work.launch?.0, work))),
-    );
-    asked.sort_by_key(|(from, work)| (*from, work.id));
-    // What the host had asked for last, if it was a copy from or to it, and just now.
-    let copy_before = |wait: &super::Wait| {
-        let rank = rank::of_key(wait.id);
-        let before = &asked[..asked.partition_point(|(from, _)| *from < wait.start_ns)];
-        let of_rank = |of: &&&(i64, &super::Work)| rank::of_key(of.1.id) == rank;
-        let (_, last) = before
-            .iter()
-            .rev()
-            .take(RANKS_BESIDE)
-            .find(|of| of_rank(&of))?;
-        let (_, returned_ns) = last.launch?;
-        let is_copy = matches!(device.name(last), "h2d" | "d2h") && !last.is_kernel();
-        let is_now = wait.start_ns.saturating_sub(returned_ns) <= AT_ONCE_NS;
-        (is_copy && is_now).then_some(last.id)
-    };
     let waits = device.waits.iter().filter(|wait| !wait.is_join);
-    let waits = waits.map(|wait| (wait.start_ns, wait.end_ns, wait.id, copy_before(wait)));
+    let mut waits: Vec<&Wait> = waits.collect();
+    waits.sort_by_key(|wait| (rank::of_key(wait.id), wait.start_ns));
+    let asked = asked_last(device, &waits);
+    let waits = waits.iter().zip(asked).map(|(wait, asked)| {
+        let is_copy = |work: &&Work| matches!(device.name(work), "h2d" | "d2h");
+        let copy = asked.filter(is_copy).and_then(|work| {
+            let (_, returned_ns) = work.launch?;
+            let is_at_once = wait.start_ns.saturating_sub(returned_ns) <= AT_ONCE_NS;
+            (!work.is_kernel() && is_at_once).then_some(work.id)
+        });
+        (wait.start_ns, wait.end_ns, wait.id, copy)
+    });
     let copies = device.work.iter().filter_map(|work| {
         let (from, to) = work
             .launch
@@ -213,10 +199,36 @@ fn holds(device: &Device) -> Vec<Hold> {
     out
 }
 
+/// For each wait the work that its rank had asked for last, since the wait before; `waits` are sorted by rank and start.
+fn asked_last<'d>(device: &'d Device, waits: &[&Wait]) -> Vec<Option<&'d Work>> {
+    let mut out: Vec<Option<(i64, &Work)>> = vec![None; waits.len()];
+    if waits.is_empty() {
+        return Vec::new();
+    }
+    for work in &device.work {
+        let Some((called_ns, _)) = work.launch else {
+            continue;
+        };
+        let rank = rank::of_key(work.id);
+        let is_before = |wait: &&Wait| (rank::of_key(wait.id), wait.start_ns) <= (rank, called_ns);
+        let next = waits.partition_point(is_before);
+        if waits
+            .get(next)
+            .is_some_and(|wait| rank::of_key(wait.id) == rank)
+        {
+            let is_later = |last: (i64, &Work)| (called_ns, work.id) > (last.0, last.1.id);
+            if out[next].is_none_or(is_later) {
+                out[next] = Some((called_ns, work));
+            }
+        }
+    }
+    out.into_iter().map(|last| Some(last?.1)).collect()
+}
+
 fn gap(
     device: i64,
     (start_ns, end_ns): (i64, i64),
-    next: &super::Work,
+    next: &Work,
     holds: &[Hold],
     loaders: &IntervalSet<i64>,
     limits: &Limits,
