@@ -80,3 +80,24 @@ fn attention_backward_is_five_products() {
         (5 * 2 * 6 * 16 * 16 * 8, 8 * elements * 2 + 96 * 4)
     );
 }
+
+#[test]
+fn attention_backward_of_libraries_finds_the_mask() {
+    // dout, q, k, v, out, log-sum-exp, dq, dk, dv, dropout, scale, causal, window.
+    let tensor = "[2,16,3,8]";
+    let dims = format!(
+        "[{tensor},{tensor},{tensor},{tensor},{tensor},[2,3,16],{tensor},{tensor},{tensor},[],[],[],[],[]]"
+    );
+    let types = format!(
+        "[{BF},{BF},{BF},{BF},{BF},\"float\",{BF},{BF},{BF},\"Scalar\",\"Scalar\",\"Scalar\",\"Scalar\",\"Scalar\"]"
+    );
+    let name = "flash_attn::_flash_attn_backward";
+    let bytes = 8 * (2 * 16 * 3 * 8) * 2 + 96 * 4;
+    let flops = |causal: &str| {
+        let concrete = format!(r#"["","","","","","","","","","0.","0.3","{causal}","-1","-1"]"#);
+        work([name, &dims, &types, "", &concrete])
+    };
+    let whole = 5 * 2 * 6 * 16 * 16 * 8;
+    assert_eq!(flops("False"), (whole, bytes));
+    assert_eq!(flops("True"), (whole / 2, bytes));
+}

@@ -67,3 +67,20 @@ fn containers_say_whom_they_call() {
     let call = ["aten::mm", "[[2,3],[3,5]]", r#"["float","float"]"#, "", ""];
     assert!(!models.work(&parse(call)).expect("a model").is_container());
 }
+
+#[test]
+fn outputs_that_depend_on_values_are_refused() {
+    let call = ["aten::nonzero", "[[4]]", r#"["bool"]"#, "", ""];
+    let reason = refusal(call);
+    assert!(reason.contains("depends on values"), "{reason}");
+    let types = r#"["float","TensorList"]"#;
+    assert_eq!(
+        dense("aten::index", "[[10,4],[[3]]]", types),
+        (0, 3 * 4 * 4 * 2 + 24)
+    );
+    let reason = refusal(["aten::index", "[[10,4],[]]", types, "", ""]);
+    assert!(
+        reason.ends_with("dims of the indices are not recorded"),
+        "{reason}"
+    );
+}
