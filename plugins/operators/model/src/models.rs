@@ -80,12 +80,13 @@ pub struct Work<'a> {
     pub assumption: &'a str,
     /// Origin of the formula.
     pub source: &'a str,
-    /// Operators that this one may call to have its work done; empty for one that does it itself.
+    /// Operators that this one may call to have its work done, as names with wildcards; empty for one that always does
+    /// it itself. Time of a kernel belongs to the innermost operator around its launch: work is counted there.
     pub lowers_to: &'a [String],
 }
 
 impl Work<'_> {
-    /// True if the operator only calls others, whose work would be counted twice beside its own.
+    /// True if the operator may only call others, whose work would be counted twice beside its own.
     pub fn is_container(&self) -> bool {
         !self.lowers_to.is_empty()
     }

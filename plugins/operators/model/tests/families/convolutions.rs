@@ -88,3 +88,17 @@ fn convolutions_backward_follow_the_mask() {
         (activations, 2 * (activations + 64))
     );
 }
+
+#[test]
+fn paddings_have_names() {
+    let types = r#"["float","float","","ScalarList","Scalar","ScalarList","Scalar"]"#;
+    let dims = "[[1,3,8,8],[4,3,3,3],[],[],[],[],[]]";
+    for (padding, side) in [("same", 8), ("valid", 6)] {
+        let concrete = format!(r#"["","","","[1, 1]","{padding}","[1, 1]","1"]"#);
+        let outputs = 4 * side * side;
+        assert_eq!(
+            work(["aten::conv2d", dims, types, "", &concrete]),
+            (2 * outputs * 27, (192 + 108 + outputs) * 4)
+        );
+    }
+}
