@@ -11,6 +11,9 @@ const MAX_RANK: usize = 64;
 /// Tensors of one list.
 const MAX_TENSORS: usize = 1 << 20;
 
+/// Entries of a list of numbers that is of use to a formula: an entry a dimension.
+const MAX_ENTRIES: usize = 256;
+
 /// Name and operands of one operator call.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Signature {
@@ -248,8 +251,9 @@ impl Concrete {
             .strip_prefix('[')
             .and_then(|text| text.strip_suffix(']'))
         {
-            // Lists in lists are of no use to any model, and stay texts.
-            if !inner.contains(['[', ']']) {
+            // Lists in lists and long ones are of no use to any model, and stay texts.
+            let entries = 1 + inner.matches(',').count();
+            if entries <= MAX_ENTRIES && !inner.contains(['[', ']']) {
                 let parts = inner.split(',').filter(|part| !part.trim().is_empty());
                 return Self::List(parts.map(Self::parse).collect());
             }

@@ -95,6 +95,10 @@ fn deep_and_long_texts_end() {
     assert!(outcome("aten::mm", &many, "", "", "").contains("5001 operands"));
     let high = format!("[[{}1]]", "1,".repeat(70));
     assert!(outcome("aten::relu", &high, "", "", "").contains("71 dimensions"));
+    let long = format!(r#"["","[{}1]"]"#, "1, ".repeat(100_000));
+    let types = r#"["float","ScalarList"]"#;
+    let reason = outcome("aten::repeat", "[[2],[]]", types, "", &long);
+    assert!(reason.contains("a text where a list is needed"), "{reason}");
     // A stride of a convolution of 0, and a kernel as wide as numbers go.
     let types = r#"["float","float","","ScalarList","ScalarList","ScalarList","Scalar","ScalarList","Scalar"]"#;
     for stride in [
