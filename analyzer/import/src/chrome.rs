@@ -17,6 +17,7 @@
 //! | other intervals, also `B` with `E` | bricks, kind function |
 //! | `b` with `e`, `S` with `F` | bricks, kind task, on a lane of their process and category |
 //! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation, or, where that call is not in the file, `spawns` from the one operator of its `External id` |
+//! | `cuda_profiler_range` | kernels that are not valid, as their times are not recorded; their metrics are counters, with operations and bytes that follow from them |
 //! | `gpu_memcpy`, `gpu_memset` | transfers; the same edge |
 //! | `cuda_runtime`, `cuda_driver` and the like | calls; syncs as well where it waits and no `cuda_sync` says so |
 //! | `cuda_sync` | syncs, at the times that the host's call took; a stream that waits for an event has no thread |
@@ -45,6 +46,8 @@ mod lanes;
 mod linker;
 mod open_intervals;
 mod orphans;
+mod profiler_ranges;
+mod profiler_rows;
 mod record;
 mod reimport;
 mod row_texts;
@@ -155,7 +158,8 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
     let host = collector.take_host()?;
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     let links = collector.take_links()?;
-    linker::link(&mut collector, &texts, links, origin_ns)?;
+    let rows = linker::link(&mut collector, &texts, links, origin_ns)?;
+    profiler_rows::write(&mut collector, &texts, rows, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
     for (kind, count) in collector.categories.counts() {

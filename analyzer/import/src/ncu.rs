@@ -7,7 +7,7 @@
 //! not known, nothing says which belongs to which, and none is joined. The whole CSV is held in
 //! memory, and 64 bytes a kernel of the run.
 
-mod derived;
+pub(crate) mod derived;
 mod join;
 mod name;
 mod number;

@@ -15,6 +15,8 @@ pub(super) enum Class {
     Wait,
     /// A host annotation drawn again over the kernels it led to.
     DeviceAnnotation,
+    /// A kernel as CUPTI's range profiler counted it.
+    ProfilerRange,
     /// The profiler's own work.
     Overhead,
     /// The time for which the profiler was on.
@@ -35,6 +37,7 @@ fn class(category: &str) -> Class {
         | "xpu_runtime" => Class::Call,
         "cuda_sync" => Class::Wait,
         "gpu_user_annotation" => Class::DeviceAnnotation,
+        "cuda_profiler_range" => Class::ProfilerRange,
         "overhead" => Class::Overhead,
         "Trace" => Class::Window,
         _ if category.starts_with("hip_") => Class::Call,

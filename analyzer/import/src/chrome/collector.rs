@@ -19,6 +19,7 @@ use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
 use super::open_intervals::OpenIntervals;
+use super::profiler_ranges::ProfilerRanges;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
@@ -49,6 +50,7 @@ pub(super) struct Collector<'a> {
     /// Counters that several processes have under one name.
     pub shared_counters: HashSet<u32>,
     pub steps: Vec<Step>,
+    pub profiler_ranges: ProfilerRanges,
     /// The mark of an export, which is read in another way.
     pub mark: Option<Mark>,
     /// Texts by the number that records have.
@@ -80,6 +82,7 @@ impl<'a> Collector<'a> {
             operators,
             shared_counters: HashSet::new(),
             steps: Vec::new(),
+            profiler_ranges: ProfilerRanges::default(),
             mark: None,
             texts: Vec::new(),
             reach: None,

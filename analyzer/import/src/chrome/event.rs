@@ -60,7 +60,7 @@ pub(super) struct Arguments {
     pub wait_event: Option<i64>,
     /// Name in metadata.
     pub name: Vec<u8>,
-    /// Series of a counter.
+    /// Series of a counter, or metrics of a kernel.
     pub series: Vec<(Vec<u8>, f64)>,
     pub series_left_out: u64,
 }
@@ -126,8 +126,8 @@ impl Event {
     }
 
     fn read_arguments<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
-        // Its series are known by then in nearly every file; in the others they are kept to be sure.
-        let may_count = matches!(self.phase, 0 | b'C');
+        // Phase and category are known by then in nearly every file; in the others series are kept to be sure.
+        let may_count = matches!(self.phase, 0 | b'C') || self.category == b"cuda_profiler_range";
         let (arguments, value) = (&mut self.arguments, &mut self.value);
         from.members(&mut self.inner_key, |key, from| {
             match key {

@@ -93,13 +93,13 @@ pub(super) struct Linker<'g, 'a> {
     ambiguous: u64,
 }
 
-/// Writes kernels, transfers, syncs, device events and the edges of launches.
+/// Writes kernels, transfers, syncs, device events and the edges of launches; gives the last id that was taken.
 pub(super) fn link(
     collector: &mut Collector<'_>,
     texts: &RowTexts,
     mut links: Sorted<LINK_WORDS>,
     origin_ns: i64,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let path = collector.links.path().to_owned();
     let scratch = |name: &str| collector.into.path().join(name);
     let (orphans, event_waits) = (scratch("import.orphans"), scratch("import.events"));
@@ -139,7 +139,7 @@ pub(super) fn link(
             "{count} kernels, transfers and waits have a correlation that several processes use: they are linked to none"
         ));
     }
-    Ok(())
+    Ok(linker.rows)
 }
 
 impl Linker<'_, '_> {

@@ -4,6 +4,7 @@ use trueno_format::schema::{AllocationRow, BrickRow, CallRow, CounterRow, Thread
 
 use super::autograd;
 use super::collector::{Collector, Step};
+use super::profiler_ranges::Launch;
 use super::record::{Host, Link, NO_ID, NODE_WORDS, NONE, Operator, Part, What, pair, rising};
 use super::row_texts::RowTexts;
 use crate::Error;
@@ -269,6 +270,15 @@ impl Sweep<'_, '_> {
             correlation,
             status: None,
         })?;
+        let launch = Launch {
+            start_ns: record.start_ns,
+            id,
+            brick,
+            thread,
+            correlation,
+        };
+        let text = self.collector.into.str(name);
+        self.collector.profiler_ranges.call(text, launch);
         let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
         let wait = CallKind::from_name(self.collector.into.str(name)).wait();
         let wait = wait.filter(|kind| kind.holds_up_host());

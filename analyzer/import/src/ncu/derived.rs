@@ -1,6 +1,6 @@
 //! Operations and bytes, as far as the metrics that make them up are all there.
 
-use super::table::Launch;
+use std::collections::BTreeMap;
 
 /// A counter of a run: name, unit, value.
 pub type Counter = (String, &'static str, f64);
@@ -16,7 +16,7 @@ pub type Counter = (String, &'static str, f64);
 /// | `dram_bytes` | `dram__bytes.sum`, or else the sum of the two |
 ///
 /// One precision says nothing of the others, so there is no sum over them.
-pub fn counters(launch: &Launch) -> Vec<Counter> {
+pub fn counters(metrics: &BTreeMap<String, (f64, String)>) -> Vec<Counter> {
     let mut counters = Vec::new();
     for (name, letter, lanes) in [
         ("flops_f32", 'f', 1.0),
@@ -26,7 +26,7 @@ pub fn counters(launch: &Launch) -> Vec<Counter> {
         let executed = |operation: &str| {
             let metric =
                 format!("smsp__sass_thread_inst_executed_op_{letter}{operation}_pred_on.sum");
-            launch.metrics.get(&metric).map(|(value, _)| *value)
+            metrics.get(&metric).map(|(value, _)| *value)
         };
         if let (Some(add), Some(mul), Some(fma)) =
             (executed("add"), executed("mul"), executed("fma"))
@@ -35,10 +35,10 @@ pub fn counters(launch: &Launch) -> Vec<Counter> {
             counters.push((name.to_owned(), "flop", flops));
         }
     }
-    counters.extend(launch.metrics.iter().filter_map(tensor));
+    counters.extend(metrics.iter().filter_map(tensor));
     // In another unit it would be a rate or a share.
     let bytes = |metric: &str| {
-        let (value, unit) = launch.metrics.get(metric)?;
+        let (value, unit) = metrics.get(metric)?;
         (unit == "byte").then_some(*value)
     };
     let (read, written) = (

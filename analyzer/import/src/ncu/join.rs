@@ -158,7 +158,7 @@ fn counters(
         .metrics
         .iter()
         .map(|(name, (value, unit))| (&**name, &**unit, *value));
-    let sums = derived::counters(launch);
+    let sums = derived::counters(&launch.metrics);
     let sums = sums
         .iter()
         .map(|(name, unit, value)| (&**name, *unit, *value));

@@ -34,6 +34,64 @@ fn copies_and_fills_without_a_size_are_kept() {
     );
 }
 
+/// A kernel with its counters, as Kineto writes what CUPTI's range profiler measured.
+fn profiler_range(name: &str, ts: u32, [fadd, ffma]: [u32; 2]) -> String {
+    let metric = |operation: &str, value: u32| {
+        format!(r#""smsp__sass_thread_inst_executed_op_{operation}_pred_on.sum": {value}"#)
+    };
+    let metrics = [
+        metric("fadd", fadd),
+        metric("fmul", 0),
+        metric("ffma", ffma),
+    ]
+    .join(", ");
+    format!(
+        r#"{{"ph": "X", "cat": "cuda_profiler_range", "name": "{name}", "pid": 0, "tid": "0", "ts": {ts}, "dur": 10, "args": {{{metrics}}}}}"#
+    )
+}
+
+#[test]
+fn kernels_of_the_range_profiler_have_counters_and_no_times() {
+    let launch = |ts: u32, id: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": {ts}, "dur": 2, "args": {{"correlation": {id}}}}}"#
+        )
+    };
+    let events = [
+        operator("aten::add", 7, (10, 20), 1, 0),
+        launch(12, 5),
+        launch(40, 6),
+        profiler_range("gemm", 60, [1, 8]),
+        profiler_range("add", 50, [4, 0]),
+    ];
+    let run = import(trace(&events)).unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &["name", "device", "correlation", "valid"]),
+        ["add 0 5 false", "gemm 0 6 false"]
+    );
+    let kinds = rows(&run, "edges", &["kind"]);
+    assert_eq!(kinds, ["launches", "launches"]);
+    let counted = rows(&run, "counters", &["name", "value", "source"]);
+    let sums: Vec<&String> = counted
+        .iter()
+        .filter(|row| row.contains("flops_f32"))
+        .collect();
+    assert_eq!(sums, ["flops_f32 4 computed", "flops_f32 17 computed"]);
+    assert_eq!((counted.len(), run.notes.left_out.len()), (8, 0));
+    // One launch less: nothing says which kernel it began.
+    let run = import(trace(&events[2..])).unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &["name", "correlation", "valid"]),
+        ["add - false", "gemm - false"]
+    );
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("are linked to no call"))
+    );
+}
+
 /// An operator with the node of autograd's graph that it states.
 fn operator(name: &str, thread: u32, (ts, dur): (u32, u32), sequence: i32, forward: u32) -> String {
     format!(

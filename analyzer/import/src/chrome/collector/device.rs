@@ -5,6 +5,7 @@ use crate::Error;
 use crate::chrome::category::Class;
 use crate::chrome::decimal::identity;
 use crate::chrome::event::{Arguments, Event};
+use crate::chrome::profiler_ranges::Range;
 use crate::chrome::record::{Link, NO_ID, NONE, Part, pair};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
@@ -109,6 +110,33 @@ impl Collector<'_> {
         }
         link.name = self.name(&event.name);
         self.push_link(link)
+    }
+
+    /// A kernel with its metrics, and without times of its own.
+    pub(super) fn profiler_range(&mut self, event: &Event, start_ns: i64, dur_ns: i64) {
+        for _ in 0..event.arguments.series_left_out {
+            self.notes
+                .leave_out("metric of cuda_profiler_range that is no number, or one of very many");
+        }
+        let device = event.arguments.device.and_then(|id| u32::try_from(id).ok());
+        let of_process = identity(&event.process).and_then(|id| u32::try_from(id).ok());
+        let metrics = event.arguments.series.iter();
+        let metrics = metrics.filter(|(name, _)| name != b"device");
+        let range = Range {
+            start_ns,
+            dur_ns,
+            name: self.name(&event.name),
+            device: device.or(of_process).unwrap_or(NONE),
+            metrics: metrics
+                .map(|(name, value)| (self.name(name), *value))
+                .collect(),
+        };
+        match self.profiler_ranges.put(range) {
+            true => self.reach(start_ns, start_ns.max(start_ns + dur_ns)),
+            false => self
+                .notes
+                .leave_out("cuda_profiler_range: one of very many"),
+        }
     }
 
     /// A wait for an event names the call that recorded it, which names no event itself.
