@@ -52,6 +52,7 @@ mod record;
 mod reimport;
 mod row_texts;
 mod scanner;
+mod signatures;
 mod sweep;
 
 use std::path::Path;

@@ -108,7 +108,8 @@ impl Rows {
             | TableId::Threads
             | TableId::ClockPairs
             | TableId::Diagnostics
-            | TableId::Streams => {}
+            | TableId::Streams
+            | TableId::Signatures => {}
         }
         length
     }
@@ -174,6 +175,7 @@ impl Rows {
             flops: record.metric(1),
             bytes_read: record.metric(2),
             bytes_written: record.metric(3),
+            signature: None,
         });
     }
 

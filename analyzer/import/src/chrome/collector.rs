@@ -23,6 +23,7 @@ use super::profiler_ranges::ProfilerRanges;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
+use super::signatures::Signatures;
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
 
@@ -55,11 +56,14 @@ pub(super) struct Collector<'a> {
     pub mark: Option<Mark>,
     /// Texts by the number that records have.
     pub texts: Vec<Text>,
+    /// Signatures of operators, by the same number: a name with other shapes has another.
+    signature_numbers: Vec<Option<u32>>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
-    numbers: HashMap<Text, u32>,
+    numbers: HashMap<(Text, Option<u32>), u32>,
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
+    signatures: Signatures,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
     order: u64,
@@ -85,9 +89,11 @@ impl<'a> Collector<'a> {
             profiler_ranges: ProfilerRanges::default(),
             mark: None,
             texts: Vec::new(),
+            signature_numbers: Vec::new(),
             reach: None,
             numbers: HashMap::new(),
             counters: HashMap::new(),
+            signatures: Signatures::default(),
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
             order: 0,
@@ -143,12 +149,22 @@ impl<'a> Collector<'a> {
     }
 
     fn name(&mut self, text: &[u8]) -> u32 {
+        self.name_of_operator(text, None)
+    }
+
+    fn name_of_operator(&mut self, text: &[u8], signature: Option<u32>) -> u32 {
         let text = self.into.text(&String::from_utf8_lossy(text));
         let (numbers, texts) = (&mut self.numbers, &mut self.texts);
-        *numbers.entry(text).or_insert_with(|| {
+        *numbers.entry((text, signature)).or_insert_with(|| {
             texts.push(text);
+            self.signature_numbers.push(signature);
             texts.len() as u32 - 1
         })
+    }
+
+    /// The row of signatures that an operator has, by the number of its name.
+    pub fn signature(&self, name: u32) -> Option<u64> {
+        self.signature_numbers[name as usize].map(u64::from)
     }
 
     fn reach(&mut self, start_ns: i64, end_ns: i64) {
@@ -216,10 +232,7 @@ impl Sink for Collector<'_> {
         self.order += 1;
         match event.phase {
             b'X' => self.interval(event, class),
-            b'B' => {
-                self.begin(event, class);
-                Ok(())
-            }
+            b'B' => self.begin(event, class),
             b'E' => self.finish(event),
             b's' | b't' | b'f' => self.flow(event),
             b'b' | b'e' | b'S' | b'F' => self.asynchronous(event),

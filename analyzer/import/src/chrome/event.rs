@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::decimal::{float, identity, integer};
 use super::scanner::{Scanned, Scanner, Value};
+use super::signatures::{MAX_SHAPE_BYTES, Shapes};
 
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
@@ -60,6 +61,8 @@ pub(super) struct Arguments {
     pub wait_event: Option<i64>,
     /// Name in metadata.
     pub name: Vec<u8>,
+    /// Of an operator.
+    pub shapes: Shapes,
     /// Series of a counter, or metrics of a kernel.
     pub series: Vec<(Vec<u8>, f64)>,
     pub series_left_out: u64,
@@ -81,8 +84,10 @@ impl Event {
         ] {
             text.clear();
         }
+        self.arguments.shapes.clear();
         self.arguments = Arguments {
             name: std::mem::take(&mut self.arguments.name),
+            shapes: std::mem::take(&mut self.arguments.shapes),
             ..Arguments::default()
         };
     }
@@ -138,15 +143,20 @@ impl Event {
                         arguments.name.clear();
                     }
                 }
-                key => match from.value(value)? {
-                    Value::Number | Value::Text => {
-                        arguments.set(key, value);
-                        if may_count {
-                            arguments.count(key, value);
-                        }
+                key => {
+                    if let Some(into) = arguments.shapes.of(key) {
+                        return from.copy(into, MAX_SHAPE_BYTES);
                     }
-                    Value::Word | Value::Nested => {}
-                },
+                    match from.value(value)? {
+                        Value::Number | Value::Text => {
+                            arguments.set(key, value);
+                            if may_count {
+                                arguments.count(key, value);
+                            }
+                        }
+                        Value::Word | Value::Nested => {}
+                    }
+                }
             }
             Ok(())
         })

@@ -209,6 +209,7 @@ impl Sweep<'_, '_> {
             timing: self.texts.host,
             iteration,
             flops,
+            signature: self.collector.signature(record.name),
             ..BrickRow::default()
         };
         self.collector.add(&row)?;

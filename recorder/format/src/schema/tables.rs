@@ -24,6 +24,7 @@ declare::tables! {
         flops: Option<u64>, Declared, "floating-point operations";
         bytes_read: Option<u64>, Declared, "bytes read";
         bytes_written: Option<u64>, Declared, "bytes written";
+        signature: Option<u64>, Key, "row of signatures: the shapes it was called with";
     }
     Kernels "kernels" of KernelRow, "one row a kernel launch, on a host thread (SIMD) or a device stream",
     (lane: Some(StreamElseThread), labels: &["name"]) {
@@ -245,6 +246,14 @@ declare::tables! {
         stream: u32, Identity, "stream of the device";
         kind: Option<Text>, Identity, "null (legacy default), blocking (ordered with null) or non_blocking";
         priority: Option<i64>, Identity, "lower numbers run first";
+    }
+    Signatures "signatures" of SignatureRow, "shapes and arguments that operators were called with, each once",
+    () {
+        id: u64, Key, "number, unique among signatures";
+        input_dims: Option<Text>, Declared, "dimensions of each argument, as JSON: [[16,128],[128,256],[]]; a list of tensors is a list of such";
+        input_types: Option<Text>, Declared, "element type of each argument, as JSON and as the program names it";
+        input_strides: Option<Text>, Declared, "strides of each argument in elements, as JSON";
+        concrete_inputs: Option<Text>, Declared, "values of the arguments that are no tensors, as JSON; \"\": none recorded";
     }
 }
 

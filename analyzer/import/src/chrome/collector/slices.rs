@@ -60,7 +60,7 @@ impl Collector<'_> {
             }
             _ => {
                 let lane = self.lanes.number(&event.process, &event.thread);
-                let name = self.slice_name(event, class);
+                let name = self.slice_name(event, class)?;
                 let (a, b) = match class {
                     Class::Call => (arguments.correlation, None),
                     _ => (arguments.flops, arguments.external),
@@ -135,20 +135,25 @@ impl Collector<'_> {
         })
     }
 
-    fn slice_name(&mut self, event: &Event, class: Class) -> u32 {
-        match class {
+    fn slice_name(&mut self, event: &Event, class: Class) -> Result<u32, Error> {
+        Ok(match class {
             Class::Call => {
                 let name = String::from_utf8_lossy(&event.name);
                 self.name(without_version(&name).as_bytes())
             }
+            Class::Operator => {
+                let shapes = &event.arguments.shapes;
+                let signature = self.signatures.number(shapes, self.into, self.notes)?;
+                self.name_of_operator(&event.name, signature)
+            }
             _ => self.name(&event.name),
-        }
+        })
     }
 
-    pub(super) fn begin(&mut self, event: &Event, class: Class) {
+    pub(super) fn begin(&mut self, event: &Event, class: Class) -> Result<(), Error> {
         if let Some(start_ns) = self.start(event) {
             let lane = self.lanes.number(&event.process, &event.thread);
-            let name = self.slice_name(event, class);
+            let name = self.slice_name(event, class)?;
             self.slices.begin(
                 u64::from(lane),
                 Open {
@@ -160,6 +165,7 @@ impl Collector<'_> {
                 },
             );
         }
+        Ok(())
     }
 
     pub(super) fn finish(&mut self, event: &Event) -> Result<(), Error> {
