@@ -4,5 +4,6 @@ mod hostile;
 mod kineto_versions;
 mod memory;
 mod reimport;
+mod shapes;
 mod support;
 mod traces;
