@@ -17,6 +17,12 @@ fn kept(version: &str) -> PathBuf {
 }
 
 /// Holds what is printed of a run against what was printed when it was recorded.
+/// Rows that lay in `live/` are encoded by today's version, whose segments have columns more.
+fn without_sizes(printed: &str) -> String {
+    let lines = printed.lines().filter(|line| !line.contains("\"bytes\": "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[track_caller]
 fn opens_as_before(dir: &Dir, kept: &Path, name: &str, run: &Path) {
     let run = run.to_str().expect("a path in UTF-8");
@@ -32,7 +38,7 @@ fn opens_as_before(dir: &Dir, kept: &Path, name: &str, run: &Path) {
     ] {
         let expected = fs::read_to_string(kept.join(&file)).expect("what was printed is kept");
         let printed = dir.command(&arguments).exits(0).stdout;
-        assert_eq!(printed, expected, "{file}");
+        assert_eq!(without_sizes(&printed), without_sizes(&expected), "{file}");
     }
 }
 

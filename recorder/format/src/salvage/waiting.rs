@@ -64,16 +64,21 @@ pub(super) fn take(
 /// The file of one table.
 struct WaitingFile<'a> {
     table: &'static Table,
+    /// Columns that the file has: the first of the table's, where an older version wrote it.
+    columns: usize,
     header: &'a RowsHeader,
     words: &'a [u64],
 }
 
 impl<'a> WaitingFile<'a> {
     fn new(memory: &'a Mapping, bytes: usize, table: &'static Table) -> Option<Self> {
-        let count = rows_words(table.columns.len());
-        if bytes != HEADER_BYTES + count * size_of::<u64>() {
+        let fits =
+            |columns: &usize| bytes == HEADER_BYTES + rows_words(*columns) * size_of::<u64>();
+        let columns = (1..=table.columns.len()).rfind(fits)?;
+        if table.columns[columns..].iter().any(|added| !added.nullable) {
             return None;
         }
+        let count = rows_words(columns);
         // SAFETY: long enough, aligned to a page; any bits are valid in it.
         let header: &RowsHeader = unsafe { memory.base().cast().as_ref() };
         // SAFETY: the words lie behind the header inside the copy, initialised.
@@ -81,11 +86,10 @@ impl<'a> WaitingFile<'a> {
             let base = memory.base().as_ptr().add(HEADER_BYTES).cast::<u64>();
             std::slice::from_raw_parts(base, count)
         };
-        let capacity = header
-            .kind
-            .capacity_of(MAGIC_ROWS, table.columns.len() as u32)?;
+        let capacity = header.kind.capacity_of(MAGIC_ROWS, columns as u32)?;
         (capacity == BATCH_ROWS as u64).then_some(Self {
             table,
+            columns,
             header,
             words,
         })
@@ -104,7 +108,7 @@ impl<'a> WaitingFile<'a> {
     }
 
     fn is_there(&self, column: usize, row: usize) -> bool {
-        self.value(self.table.columns.len(), row) >> column & 1 == 1
+        column < self.columns && self.value(self.columns, row) >> column & 1 == 1
     }
 
     /// Copies the rows that count; gives the number of those that could not be.
@@ -124,11 +128,10 @@ impl<'a> WaitingFile<'a> {
             };
             columns.fill_own_row(|to| {
                 for (at, column) in self.table.columns.iter().enumerate() {
-                    let word = self.value(at, row);
                     if column.nullable {
-                        to.optional(self.is_there(at, row).then_some(word));
+                        to.optional(self.is_there(at, row).then(|| self.value(at, row)));
                     } else {
-                        to.value(word);
+                        to.value(self.value(at, row));
                     }
                 }
             });
