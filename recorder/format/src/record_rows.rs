@@ -109,7 +109,8 @@ impl Rows {
             | TableId::ClockPairs
             | TableId::Diagnostics
             | TableId::Streams
-            | TableId::Signatures => {}
+            | TableId::Signatures
+            | TableId::Devices => {}
         }
         length
     }

@@ -27,6 +27,7 @@ pub use crate::text::Text;
 use crate::ceiling::Ceiling;
 use crate::cell;
 use crate::columns::Columns;
+use crate::devices::device_rows;
 use crate::error::Error;
 use crate::kernel_source::PtxHash;
 use crate::mapping::Mapping;
@@ -179,6 +180,11 @@ impl RunWriter {
     }
 
     fn end(mut self, state: State, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+        if self.rows(TableId::Devices) == 0 {
+            for row in device_rows(&self.run.values, &mut self.texts) {
+                self.add(&row)?;
+            }
+        }
         for table in &mut self.tables {
             table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
             table.seal(&mut self.files, &mut self.texts)?;

@@ -9,7 +9,7 @@ use trueno_format::run_json::State;
 use trueno_format::schema::{TABLES, TableId, TableRow};
 use trueno_format::text::Texts;
 use trueno_format::timeline::ClockReading;
-use trueno_format::{Ceiling, PtxHash};
+use trueno_format::{Ceiling, PtxHash, device_property, device_rows};
 
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
@@ -48,6 +48,7 @@ impl Writer {
             .leave(self.lanes.drain(..).map(LaneReader::into_ring));
         self.count_open();
         self.clock_rows();
+        self.device_rows();
         self.diagnostic_rows();
         for number in 0..self.tables.tables.len() {
             self.tables.flush(number, &mut self.files);
@@ -116,6 +117,18 @@ impl Writer {
         for pair in std::mem::take(&mut self.pairs) {
             let host_ns = self.rows.timeline.host_ns(pair);
             self.add(|_| run_facts::clock_pair(pair, host_ns, None));
+        }
+    }
+
+    fn device_rows(&mut self) {
+        let values = lock(&self.shared.values).clone();
+        let is_any = values.keys().any(|key| device_property(key).is_some());
+        if !is_any || self.is_off(TableId::Devices) {
+            return;
+        }
+        if let Some((_, texts)) = self.tables.room(TableId::Devices, 1, &mut self.files) {
+            let rows = device_rows(&values, texts);
+            rows.into_iter().for_each(|row| self.add(|_| row));
         }
     }
 

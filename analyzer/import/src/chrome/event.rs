@@ -187,7 +187,7 @@ impl Arguments {
             b"wait_on_stream" => self.wait_stream = signed(),
             b"wait_on_cuda_event_record_corr_id" => self.wait_correlation = signed(),
             b"wait_on_cuda_event_id" => self.wait_event = signed(),
-            _ => {}
+            _ => self.shapes.set_collective(key, value),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::SignatureRow;
 
+use super::decimal::identity;
 use crate::{Error, Notes};
 
 /// Bytes of one list of shapes at most: an optimiser's step names a thousand tensors.
@@ -16,6 +17,38 @@ const MAX_BYTES: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     lists: [Vec<u8>; 4],
+    collective: Collective,
+}
+
+/// A collective's message, which PyTorch states beside shapes that lack its element type.
+#[derive(Debug, Default)]
+struct Collective {
+    name: Vec<u8>,
+    element_type: Vec<u8>,
+    sent: Option<u64>,
+    received: Option<u64>,
+}
+
+impl Collective {
+    /// The message as shapes: elements sent and received, their type, and the collective's name.
+    fn lists(&self) -> Option<[Vec<u8>; 4]> {
+        let (sent, received) = (self.sent?, self.received?);
+        let is_word = |text: &[u8]| {
+            text.iter()
+                .all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(byte))
+        };
+        let [name, element_type] = [&self.name, &self.element_type];
+        if name.is_empty() || element_type.is_empty() || !is_word(name) || !is_word(element_type) {
+            return None;
+        }
+        let [name, element_type] = [name, element_type].map(|text| String::from_utf8_lossy(text));
+        Some([
+            format!("[[{sent}],[{received}]]").into_bytes(),
+            format!("[\"{element_type}\",\"{element_type}\"]").into_bytes(),
+            Vec::new(),
+            format!("[\"{name}\"]").into_bytes(),
+        ])
+    }
 }
 
 impl Shapes {
@@ -31,8 +64,21 @@ impl Shapes {
         Some(&mut self.lists[at])
     }
 
+    /// Takes an argument, if it tells of a collective.
+    pub fn set_collective(&mut self, key: &[u8], value: &[u8]) {
+        let of = &mut self.collective;
+        match key {
+            b"Collective name" => of.name = value.to_owned(),
+            b"dtype" => of.element_type = value.to_owned(),
+            b"In msg nelems" => of.sent = identity(value),
+            b"Out msg nelems" => of.received = identity(value),
+            _ => {}
+        }
+    }
+
     pub fn clear(&mut self) {
         self.lists.iter_mut().for_each(Vec::clear);
+        self.collective = Collective::default();
     }
 }
 
@@ -53,7 +99,8 @@ impl Signatures {
         into: &mut RunWriter,
         notes: &mut Notes,
     ) -> Result<Option<u32>, Error> {
-        let lists = &shapes.lists;
+        let collective = shapes.collective.lists();
+        let lists = collective.as_ref().unwrap_or(&shapes.lists);
         if lists.iter().all(Vec::is_empty) {
             return Ok(None);
         }

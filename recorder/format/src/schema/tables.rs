@@ -255,6 +255,13 @@ declare::tables! {
         input_strides: Option<Text>, Declared, "strides of each argument in elements, as JSON";
         concrete_inputs: Option<Text>, Declared, "values of the arguments that are no tensors, as JSON; \"\": none recorded";
     }
+    Devices "devices" of DeviceRow, "devices that the program could use",
+    () {
+        device: Text, PlaceName, "gpu:<number>";
+        name: Option<Text>, Identity, "model, as its driver gives it";
+        memory_bytes: Option<u64>, Declared, "its memory";
+        multiprocessors: Option<u32>, Declared, "its streaming multiprocessors, or compute units";
+    }
 }
 
 impl TableId {
