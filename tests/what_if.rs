@@ -72,6 +72,7 @@ fn one_iteration_is_looked_at_alone() {
             "category",
             "device",
             "memory",
+            "operators",
             "roofline",
             "critical_path",
             "throughput",

@@ -221,6 +221,9 @@ pub struct ReportArgs {
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
+    /// Give operators that have no model one by the rules in FILE (TOML: patterns of names, formulas over dims); they go before those that are built in.
+    #[arg(long, value_name = "FILE")]
+    pub operators: Option<PathBuf>,
     /// Look at a part of the run: iteration=N, or id=N for the times of one row.
     #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
     pub window: Option<Wanted>,

@@ -26,6 +26,8 @@ use crate::cli::ReportArgs;
 
 /// The plugin that compares backends.
 const ROOFLINE: &str = "roofline";
+/// The plugin that knows the work of operators.
+const OPERATORS: &str = "operators";
 /// The plugin that predicts.
 const CRITICAL_PATH: &str = "critical_path";
 
@@ -39,6 +41,7 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
         ("--reference", args.reference.as_deref()),
         ("--categories", args.categories.as_deref()),
         ("--options", args.options_file.as_deref()),
+        ("--operators", args.operators.as_deref()),
     ];
     let mut files = Files::read(baselines.chain(read));
     let shorthands = [
@@ -112,6 +115,14 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
             .entry("divergence".to_owned())
             .or_default()
             .extend(tolerances);
+    }
+    if let Some(file) = &args.operators {
+        let rules = std::fs::read_to_string(file)
+            .with_context(|| format!("--operators {}: cannot be read", file.display()))?;
+        options
+            .entry(OPERATORS.to_owned())
+            .or_default()
+            .insert("rules".to_owned(), Value::from(rules));
     }
     if !args.what_if.is_empty() {
         predicted(&mut wish)?;

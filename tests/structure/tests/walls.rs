@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 20] = [
+const MAY_USE: [(&str, &[&str]); 21] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
@@ -27,6 +27,10 @@ const MAY_USE: [(&str, &[&str]); 20] = [
     ("trueno-plugin", &[]),
     ("trueno-analysis", &["trueno-plugin"]),
     ("trueno-operator-model", &[]),
+    (
+        "trueno-plugin-operators",
+        &["trueno-plugin", "trueno-analysis", "trueno-operator-model"],
+    ),
     ("trueno-plugin-", &["trueno-plugin", "trueno-analysis"]),
     (
         "trueno-model",

@@ -101,8 +101,11 @@ impl Ceiling {
 pub struct Ceilings {
     /// Ceilings in the order of the query.
     pub rows: Vec<Ceiling>,
-    /// True if nominal ones may be used.
+    /// True if nominal ones may be used, where none was measured.
     pub nominal: bool,
+    /// True for work of as many threads as there are: of a processor those of any number of threads count, where
+    /// otherwise only those of one do.
+    pub any_threads: bool,
 }
 
 /// Ceilings that a piece of work needs.
@@ -161,6 +164,7 @@ impl Ceilings {
         Ok(Self {
             rows: (0..table.rows()).map(row).collect(),
             nominal,
+            any_threads: false,
         })
     }
 
@@ -238,8 +242,8 @@ impl Ceilings {
         )
     }
 
-    /// Of those that fit the one with the highest value: one measured with one thread, on a
-    /// processor; where there is none, one that does not say with how many.
+    /// Of those that fit the one with the highest value, a measured one before a nominal one: one measured with one
+    /// thread, on a processor, unless any number counts; where there is none, one that does not say with how many.
     fn highest(
         &self,
         device: &str,
@@ -247,15 +251,18 @@ impl Ceilings {
         of_kind: impl Fn(&Ceiling) -> bool,
         assumed: &mut Vec<String>,
     ) -> std::result::Result<usize, String> {
-        let is_cpu = device == "cpu";
-        let usable = |row: &Ceiling| self.nominal || row.source == "measured";
+        let is_cpu = device == "cpu" && !self.any_threads;
+        let is_measured = |row: &Ceiling| row.source == "measured";
+        let usable = |row: &Ceiling| self.nominal || is_measured(row);
         let best = |threads: &dyn Fn(Option<i64>) -> bool| {
             (0..self.rows.len())
                 .filter(|&at| of_kind(&self.rows[at]) && usable(&self.rows[at]))
                 .filter(|&at| self.rows[at].is_sane() && threads(self.rows[at].threads))
                 .max_by(|&a, &b| {
-                    let by_value = self.rows[a].value.total_cmp(&self.rows[b].value);
-                    by_value.then(b.cmp(&a)) // the first of equals
+                    let [a, b] = [(a, &self.rows[a]), (b, &self.rows[b])];
+                    let by_source = is_measured(a.1).cmp(&is_measured(b.1));
+                    let by_value = a.1.value.total_cmp(&b.1.value);
+                    by_source.then(by_value).then(b.0.cmp(&a.0)) // the first of equals
                 })
         };
         if !is_cpu {

@@ -1,0 +1,169 @@
+//! Calls of operators, and what nests in them.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
+use trueno_analysis::interner::Texts;
+use trueno_analysis::window::Window;
+use trueno_plugin::{Result, Run};
+
+/// No row, no signature.
+pub const NONE: u32 = u32::MAX;
+
+/// A row of bricks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Place of the row around it, or [`NONE`].
+    pub parent: u32,
+    /// Its name, a number of [`Calls::names`].
+    pub name: u32,
+    /// Its signature, a place in [`Calls::signatures`], or [`NONE`].
+    pub signature: u32,
+    /// Its length on the host.
+    pub dur_ns: i64,
+    /// Time of the rows right below it on its thread.
+    pub below_ns: i64,
+    /// True if it lies in the part of the run that the report is about.
+    pub is_in_window: bool,
+}
+
+impl Call {
+    /// Time in which no row below it was open.
+    pub fn self_ns(&self) -> i64 {
+        self.dur_ns.saturating_sub(self.below_ns)
+    }
+}
+
+/// Shapes and arguments as recorded: JSON lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Dimensions.
+    pub dims: Option<String>,
+    /// Element types.
+    pub types: Option<String>,
+    /// Strides.
+    pub strides: Option<String>,
+    /// Values of other arguments.
+    pub concrete: Option<String>,
+}
+
+/// All rows of bricks.
+#[derive(Debug, Default)]
+pub struct Calls {
+    /// Rows, in the order of the input.
+    pub rows: Vec<Call>,
+    /// Places of rows by id.
+    pub places: IdIndex<u32>,
+    /// Names.
+    pub names: Texts,
+    /// Signatures, each once.
+    pub signatures: Vec<Recorded>,
+}
+
+impl Calls {
+    /// Reads the inputs; without signatures nothing but those and the names.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, window: Option<Window>) -> Result<Self> {
+        let mut out = Self::default();
+        let numbers = out.read_signatures(run)?;
+        let names = out.names.read_distinct(run, "brick_names")?;
+        if numbers.is_empty() {
+            return Ok(out);
+        }
+        out.read_rows(run, &numbers, &names, window)?;
+        Ok(out)
+    }
+
+    /// Places in `signatures` by number.
+    fn read_signatures(&mut self, run: &mut Run) -> Result<BTreeMap<u64, u32>> {
+        let table = run.table("signatures")?;
+        let mut numbers = BTreeMap::new();
+        if table.is_missing() || table.is_empty() {
+            return Ok(numbers);
+        }
+        let id = table.u64("id")?;
+        let [dims, types] = [table.text("input_dims")?, table.text("input_types")?];
+        let [strides, concrete] = [table.text("input_strides")?, table.text("concrete_inputs")?];
+        for row in 0..table.rows() {
+            let text = |of: Option<&str>| of.map(str::to_owned);
+            if let Some(id) = id.get(row) {
+                numbers.insert(id, self.signatures.len() as u32);
+                self.signatures.push(Recorded {
+                    dims: text(dims.get(row)),
+                    types: text(types.get(row)),
+                    strides: text(strides.get(row)),
+                    concrete: text(concrete.get(row)),
+                });
+            }
+        }
+        Ok(numbers)
+    }
+
+    fn read_rows(
+        &mut self,
+        run: &mut Run,
+        numbers: &BTreeMap<u64, u32>,
+        names: &FastMap<i64, u32>,
+        window: Option<Window>,
+    ) -> Result<()> {
+        let (mut ids, mut around) = (Vec::new(), Vec::new());
+        let mut batches = run.batches("bricks")?;
+        while let Some(batch) = batches.next_batch()? {
+            let (id, parent, thread) =
+                (batch.u64("id")?, batch.u64("parent")?, batch.i64("thread")?);
+            let (start, dur) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+            let (name, signature) = (batch.i64("name_id")?, batch.u64("signature")?);
+            for row in 0..batch.rows() {
+                let known = || Some((id.get(row)?, *names.get(&name.get(row)?)?, dur.get(row)?));
+                let Some((id, name, dur_ns)) = known() else {
+                    continue;
+                };
+                let signature = signature.get(row).and_then(|id| numbers.get(&id));
+                let start_ns = start.get(row).unwrap_or(0);
+                ids.push(id);
+                around.push((parent.get(row), thread.get(row)));
+                self.rows.push(Call {
+                    parent: NONE,
+                    name,
+                    signature: signature.copied().unwrap_or(NONE),
+                    dur_ns,
+                    below_ns: 0,
+                    is_in_window: window.is_none_or(|window| window.has(start_ns)),
+                });
+            }
+        }
+        self.places = IdIndex::new(|| ids.iter().copied().zip(0..));
+        for at in 0..self.rows.len() {
+            let (parent, thread) = around[at];
+            let Some(parent) = parent.and_then(|id| self.places.get(id)) else {
+                continue;
+            };
+            self.rows[at].parent = parent;
+            // A task runs beside the row that it belongs to.
+            if around[parent as usize].1 == thread {
+                let dur_ns = self.rows[at].dur_ns;
+                let below_ns = &mut self.rows[parent as usize].below_ns;
+                *below_ns = below_ns.saturating_add(dur_ns);
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of that place and those around it, from the inside to the outside.
+    pub fn outwards(&self, place: u32) -> impl Iterator<Item = u32> {
+        // As many as there are rows at most: damaged runs may hold circles.
+        let mut at = place;
+        std::iter::from_fn(move || {
+            let found = at;
+            at = self.rows.get(found as usize)?.parent;
+            Some(found)
+        })
+        .take(MAX_DEPTH)
+    }
+}
+
+/// Rows nest no deeper than this in any program that ends.
+const MAX_DEPTH: usize = 10_000;

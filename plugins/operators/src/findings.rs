@@ -1,0 +1,136 @@
+//! Findings: coverage, the largest loss below the roof, and what lies above one.
+
+use trueno_plugin::{Finding, Severity, counted};
+
+use crate::calls::Calls;
+use crate::device_time::DeviceTime;
+use crate::groups::TimedOn;
+use crate::nominal::Named;
+use crate::roofs::Roofs;
+use crate::rows::{NO_NETWORK, Row};
+
+/// Nothing to analyse.
+pub fn no_shapes() -> Finding {
+    Finding::new(
+        "no_shapes",
+        Severity::Info,
+        "no operator's shapes are recorded, so neither FLOPs nor bytes are known",
+    )
+    .suggestion("torch.profiler.profile(record_shapes=True) records them")
+}
+
+/// All findings, of rows in the order of their time.
+pub fn findings(
+    rows: &[Row],
+    calls: &Calls,
+    device: &DeviceTime,
+    on: Option<TimedOn>,
+    roofs: &Roofs,
+) -> Vec<Finding> {
+    let mut out = Vec::new();
+    out.extend(coverage(rows, calls, device));
+    out.extend(nominal(&roofs.sheets, rows, roofs.achievable_share));
+    out.extend(no_ceilings(rows));
+    out.extend(above(rows, calls, on));
+    out
+}
+
+fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding> {
+    let linked_ns = device.total_ns - device.not_linked_ns;
+    if linked_ns <= 0 {
+        return None;
+    }
+    let share = |part: i64, of: i64| 100.0 * part as f64 / of as f64;
+    let title = format!(
+        "FLOPs and bytes are known of {:.1} % of the device time that recorded operators began",
+        share(device.modelled_ns, linked_ns)
+    );
+    let worst = rows.iter().filter(|row| row.work.is_err());
+    let worst = worst.max_by_key(|row| row.sums.not_modelled_ns);
+    let worst = worst.filter(|row| share(row.sums.not_modelled_ns, linked_ns) >= 0.1);
+    let mut detail = Vec::new();
+    if let Some(row) = worst {
+        let name = calls.names.text(row.shape.0);
+        let of = share(row.sums.not_modelled_ns, linked_ns);
+        detail.push(format!("most of the rest is {name}, {of:.1} %"));
+    }
+    if device.not_linked_ns > 0 {
+        detail.push(format!(
+            "{:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, and has no \
+             shapes",
+            share(device.not_linked_ns, device.total_ns)
+        ));
+    }
+    Some(
+        Finding::new("coverage", Severity::Info, title)
+            .detail(detail.join("; "))
+            .evidence("SELECT name, calls, device_ns, reason FROM operators.not_modelled"),
+    )
+}
+
+/// Roofs that are a data sheet's.
+fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Finding> {
+    let is_used = |row: &Row| row.placed().is_some_and(|place| place.source == "nominal");
+    let first = devices.first().filter(|_| rows.iter().any(is_used))?;
+    let mut detail = first.source.clone();
+    if achievable_share < 1.0 {
+        detail += &format!(
+            "; {:.0} % of it count as the roof",
+            achievable_share * 100.0
+        );
+    }
+    Some(
+        Finding::new(
+            "nominal_roof",
+            Severity::Info,
+            format!("the roofs are nominal, of the data sheet of {}", first.name),
+        )
+        .detail(detail)
+        .suggestion("ceilings measured on that device (`trueno-record peaks --gpu`) take their place; --set operators.achievable_share=0.8 lowers nominal ones"),
+    )
+}
+
+/// Rows whose ceilings are missing, by the reason that stands for most of their time.
+fn no_ceilings(rows: &[Row]) -> Option<Finding> {
+    let is_missing = |why: &&String| {
+        !why.starts_with("above the roof") && *why != "no work" && *why != NO_NETWORK
+    };
+    let missing: Vec<&String> = rows
+        .iter()
+        .filter_map(|row| row.place.as_ref()?.as_ref().err())
+        .filter(is_missing)
+        .collect();
+    let first = missing.first()?;
+    let title = format!(
+        "{} no place below a roof",
+        counted(missing.len(), "shape has", "shapes have")
+    );
+    Some(
+        Finding::new("no_ceiling", Severity::Info, title)
+            .detail((*first).clone())
+            .suggestion("join the ceilings of that machine (`trueno-record peaks --into RUN`, of a GPU `peaks --gpu` before recording); nominal ones are used with --set operators.nominal=true"),
+    )
+}
+
+fn above(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> Option<Finding> {
+    let is_above = |row: &&Row| {
+        let why = row.place.as_ref().and_then(|place| place.as_ref().err());
+        why.is_some_and(|why| why.starts_with("above the roof"))
+    };
+    let above: Vec<&Row> = rows.iter().filter(is_above).collect();
+    let first = above.first()?;
+    let title = format!(
+        "{} faster than the roof allows, most of all {}",
+        counted(above.len(), "shape is", "shapes are"),
+        calls.names.text(first.shape.0)
+    );
+    let detail = match on {
+        Some(TimedOn::Host) => "its data may lie in a cache, or the ceilings are of fewer threads",
+        _ => "its data may lie in a cache, or the ceilings are not those of this device",
+    };
+    Some(
+        Finding::new("above_roof", Severity::Warning, title)
+            .detail(detail)
+            .evidence("SELECT name, input_dims, device_ns, reason FROM operators.by_shape WHERE reason LIKE 'above%'"),
+    )
+}

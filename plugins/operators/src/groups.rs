@@ -1,0 +1,145 @@
+//! Sums over the calls of an operator with the same shapes.
+
+use std::collections::BTreeMap;
+
+use crate::calls::{Call, Calls, NONE};
+use crate::device_time::DeviceTime;
+use crate::recomputed::Recomputed;
+
+/// An operator with one signature: numbers of [`Calls::names`] and of [`Calls::signatures`].
+pub type Shape = (u32, u32);
+
+/// The shape of a row, if it has a signature.
+pub fn shape(call: &Call) -> Option<Shape> {
+    (call.signature != NONE).then_some((call.name, call.signature))
+}
+
+/// The clock that the time of an operator is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimedOn {
+    /// Device work of its calls.
+    Device,
+    /// Its calls, in a run without devices.
+    Host,
+}
+
+impl TimedOn {
+    /// `device` or `host`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Device => "device",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// Sums over calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Calls.
+    pub calls: u64,
+    /// Calls that are computed a second time, for the backward pass.
+    pub recomputed_calls: u64,
+    /// Length of the calls on the host, and what of it no row below had.
+    pub host_ns: i64,
+    /// See `host_ns`.
+    pub host_self_ns: i64,
+    /// Calls that began work on a device, themselves or in what they called.
+    pub device_calls: u64,
+    /// Busy time of that work, call by call.
+    pub device_ns: i64,
+    /// The part that no modelled operator within began; in a run without devices, the length of the calls in
+    /// which there is none.
+    pub counted_ns: i64,
+    /// Calls that have such a part.
+    pub counted_calls: u64,
+    /// The part that no modelled operator began, of the innermost with a signature.
+    pub not_modelled_ns: i64,
+    /// Kernels and copies.
+    pub operations: u64,
+    /// The device of one.
+    pub device: u32,
+}
+
+impl Sums {
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        let plus = |to: &mut i64, more: i64| *to = to.saturating_add(more);
+        plus(&mut self.host_ns, other.host_ns);
+        plus(&mut self.host_self_ns, other.host_self_ns);
+        plus(&mut self.device_ns, other.device_ns);
+        plus(&mut self.counted_ns, other.counted_ns);
+        plus(&mut self.not_modelled_ns, other.not_modelled_ns);
+        self.calls += other.calls;
+        self.recomputed_calls += other.recomputed_calls;
+        self.device_calls += other.device_calls;
+        self.counted_calls += other.counted_calls;
+        self.operations += other.operations;
+        if other.device_calls > 0 {
+            self.device = other.device;
+        }
+    }
+
+    /// The time that rates are computed from, and the calls that it is of.
+    pub fn timed(&self, on: TimedOn) -> Option<(i64, u64)> {
+        let (time_ns, calls) = match on {
+            TimedOn::Device => (self.device_ns, self.device_calls),
+            TimedOn::Host => (self.host_ns, self.calls),
+        };
+        (time_ns > 0 && calls > 0).then_some((time_ns, calls))
+    }
+}
+
+/// Sums by shape, in the order of names and signatures.
+pub fn by_shape(
+    calls: &Calls,
+    device: &DeviceTime,
+    on: Option<TimedOn>,
+    is_modelled: &dyn Fn(u32) -> bool,
+) -> BTreeMap<Shape, Sums> {
+    let recomputed = Recomputed::new(calls);
+    let on_host = match on {
+        Some(TimedOn::Host) => innermost(calls, is_modelled),
+        _ => vec![false; calls.rows.len()],
+    };
+    let mut out: BTreeMap<Shape, Sums> = BTreeMap::new();
+    for (place, call) in calls.rows.iter().enumerate() {
+        let Some(shape) = shape(call).filter(|_| call.is_in_window) else {
+            continue;
+        };
+        let of = &device.of_calls[place];
+        let has_work = of.count > 0;
+        let counted_ns = if on_host[place] {
+            call.dur_ns
+        } else {
+            of.counted_ns
+        };
+        out.entry(shape).or_default().add(&Sums {
+            calls: 1,
+            recomputed_calls: u64::from(recomputed.is(calls, place as u32)),
+            host_ns: call.dur_ns,
+            host_self_ns: call.self_ns(),
+            device_calls: u64::from(has_work),
+            device_ns: of.busy_ns(),
+            counted_ns,
+            counted_calls: u64::from(counted_ns > 0),
+            not_modelled_ns: of.not_modelled_ns,
+            operations: u64::from(of.count),
+            device: of.device,
+        });
+    }
+    out
+}
+
+/// Rows with a model in which no other lies, by place.
+fn innermost(calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) -> Vec<bool> {
+    let places = 0..calls.rows.len() as u32;
+    let mut out: Vec<bool> = places.clone().map(is_modelled).collect();
+    let modelled = out.clone();
+    for place in places.filter(|place| modelled[*place as usize]) {
+        for outer in calls.outwards(place).skip(1) {
+            out[outer as usize] = false;
+        }
+    }
+    out
+}

@@ -1,0 +1,143 @@
+//! Operators by shape: useful FLOPs, least bytes, rates, and the distance from the roof.
+//!
+//! Traces of PyTorch state the shapes of operators (table `signatures`); [`trueno_operator_model`] says what work
+//! such a call is. Device time of a call is that of the kernels and copies that it and what it called began; in a
+//! run without devices its time on the host stands in its place. In sums each kernel counts once, for the innermost
+//! operator around its launch that has a model. What has no model is listed with its device time, and the first
+//! figure is the share of device time that has one.
+
+pub mod calls;
+pub mod device_time;
+pub mod findings;
+pub mod groups;
+pub mod inputs;
+pub mod nominal;
+pub mod operations;
+pub mod recomputed;
+pub mod roofs;
+pub mod rows;
+pub mod tables;
+pub mod work;
+
+use std::cmp::Reverse;
+
+use serde::Deserialize;
+use trueno_analysis::window::Window;
+use trueno_plugin::{Input, Plugin, Result, Run, export};
+
+use crate::calls::{Calls, NONE};
+use crate::device_time::DeviceTime;
+use crate::groups::TimedOn;
+use crate::operations::Operations;
+use crate::roofs::Roofs;
+use crate::rows::Row;
+use crate::work::Works;
+
+/// The plugin.
+pub struct Operators;
+
+/// Options of a user.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// True if nominal ceilings may be used, where none were measured.
+    pub nominal: bool,
+    /// The share of a nominal ceiling that counts as the roof.
+    pub achievable_share: f64,
+    /// Rules of a user, as TOML: they go before those of the plugin.
+    pub rules: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nominal: true,
+            achievable_share: 1.0,
+            rules: String::new(),
+        }
+    }
+}
+
+impl Plugin for Operators {
+    const ID: &'static str = "operators";
+    const SUMMARY: &'static str =
+        "Operators by shape: FLOPs, bytes, rates, distance from the roof.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let window = Window::read(run)?;
+        let calls = Calls::load(run, window)?;
+        if calls.signatures.is_empty() {
+            let is_pytorch = calls
+                .names
+                .all()
+                .iter()
+                .any(|name| name.starts_with("aten::"));
+            return match is_pytorch {
+                true => run.finding(findings::no_shapes()),
+                false => Ok(()),
+            };
+        }
+        run.check_cancelled()?;
+        let operations = Operations::load(run, &calls, window)?;
+        run.check_cancelled()?;
+        let works = Works::new(&calls, &operations, &options.rules)?;
+        let is_modelled = |place: u32| {
+            let call = &calls.rows[place as usize];
+            call.signature != NONE && works.of((call.name, call.signature)).is_ok()
+        };
+        let device = DeviceTime::new(&operations, &calls, &is_modelled);
+        run.check_cancelled()?;
+        let on = match device.count {
+            0 if device.left_out == 0 => Some(TimedOn::Host),
+            0 => None,
+            _ => Some(TimedOn::Device),
+        };
+        let roofs = Roofs::read(run, options.nominal, options.achievable_share)?;
+        let sums = groups::by_shape(&calls, &device, on, &is_modelled);
+        let mut rows: Vec<Row> = sums
+            .into_iter()
+            .map(|(shape, sums)| Row {
+                shape,
+                sums,
+                work: works.of(shape).cloned().map_err(str::to_owned),
+                place: None,
+            })
+            .collect();
+        if let Some(on) = on {
+            rows.iter_mut()
+                .for_each(|row| row.judge(on, &roofs.ceilings));
+        }
+        // By name and number where they are equal: the sort is stable.
+        rows.sort_by_key(|row| {
+            let sums = &row.sums;
+            Reverse((sums.counted_ns, sums.device_ns, sums.host_ns))
+        });
+        let name = |row: &Row| Some(calls.names.text(row.shape.0).to_owned());
+        let by_name = tables::grouped(&rows, name, |row| row.total(on?));
+        let family = |row: &Row| {
+            let is_counted = row.sums.counted_calls > 0;
+            Some(
+                row.work
+                    .as_ref()
+                    .ok()
+                    .filter(|_| is_counted)?
+                    .family
+                    .clone(),
+            )
+        };
+        let by_category = tables::grouped(&rows, family, Row::counted);
+        run.emit(tables::coverage(&device))?;
+        run.emit(tables::groups("by_category", "category", &by_category))?;
+        run.emit(tables::groups("by_name", "name", &by_name))?;
+        run.emit(tables::by_shape(&rows, &calls, on))?;
+        run.emit(tables::not_modelled(&rows, &calls))?;
+        for finding in findings::findings(&rows, &calls, &device, on, &roofs) {
+            run.finding(finding)?;
+        }
+        Ok(())
+    }
+}
+
+export!(Operators);

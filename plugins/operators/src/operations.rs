@@ -1,0 +1,93 @@
+//! Kernels and copies, with the row of bricks that began each.
+
+use trueno_analysis::interner::Texts;
+use trueno_analysis::window::Window;
+use trueno_plugin::{Batch, Result, Run};
+
+use crate::calls::{Calls, NONE};
+
+/// A kernel or a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Operation {
+    /// Its time on the device.
+    pub start_ns: i64,
+    /// See `start_ns`.
+    pub end_ns: i64,
+    /// Place of the row of bricks that began it, or [`NONE`].
+    pub begun_in: u32,
+    /// Its device.
+    pub device: u32,
+    /// Name of a kernel, a number of [`Operations::kernel_names`], or [`NONE`].
+    pub kernel: u32,
+}
+
+/// Kernels and copies of the run, or of the part of it that the report is about.
+#[derive(Debug, Default)]
+pub struct Operations {
+    /// In the order of their starts.
+    pub rows: Vec<Operation>,
+    /// Names of kernels.
+    pub kernel_names: Texts,
+    /// Those that only bound their work, or are not valid.
+    pub left_out: u64,
+}
+
+impl Operations {
+    /// Reads the inputs.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, calls: &Calls, window: Option<Window>) -> Result<Self> {
+        let mut out = Self::default();
+        let names = out.kernel_names.read_distinct(run, "kernel_names")?;
+        for input in ["kernels", "transfers"] {
+            let mut batches = run.batches(input)?;
+            while let Some(batch) = batches.next_batch()? {
+                out.read(&batch, calls, window, &|name| names.get(&name).copied())?;
+            }
+        }
+        out.rows.sort_unstable();
+        Ok(out)
+    }
+
+    fn read(
+        &mut self,
+        batch: &Batch,
+        calls: &Calls,
+        window: Option<Window>,
+        kernel_name: &dyn Fn(i64) -> Option<u32>,
+    ) -> Result<()> {
+        let (brick, device) = (batch.u64("brick")?, batch.i64("device")?);
+        let (start, dur) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+        let is_bound = batch.bool("is_bound")?;
+        let valid = batch.has("valid").then(|| batch.bool("valid"));
+        let valid = valid.transpose()?;
+        let name = batch.has("name_id").then(|| batch.i64("name_id"));
+        let name = name.transpose()?;
+        for row in 0..batch.rows() {
+            let is_valid = valid.as_ref().and_then(|valid| valid.get(row)) != Some(false);
+            let is_exact = is_bound.get(row) != Some(true);
+            let dur_ns = dur.get(row).filter(|dur_ns| *dur_ns >= 0);
+            let (Some(start_ns), Some(dur_ns), true, true) =
+                (start.get(row), dur_ns, is_valid, is_exact)
+            else {
+                self.left_out += 1;
+                continue;
+            };
+            if window.is_some_and(|window| !window.has(start_ns)) {
+                continue;
+            }
+            let begun_in = brick.get(row).and_then(|id| calls.places.get(id));
+            let device = device.get(row).and_then(|of| of.try_into().ok());
+            let kernel = name.as_ref().and_then(|name| kernel_name(name.get(row)?));
+            self.rows.push(Operation {
+                start_ns,
+                end_ns: start_ns.saturating_add(dur_ns),
+                begun_in: begun_in.unwrap_or(NONE),
+                device: device.unwrap_or(0),
+                kernel: kernel.unwrap_or(NONE),
+            });
+        }
+        Ok(())
+    }
+}

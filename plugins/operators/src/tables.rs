@@ -1,0 +1,273 @@
+//! The output tables.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::calls::Calls;
+use crate::device_time::DeviceTime;
+use crate::groups::{Sums, TimedOn};
+use crate::rows::{Place, Row, Total};
+
+/// Table `coverage`: one row. Device time is the sum over kernels and copies.
+///
+/// `device_ns`; `linked_share`: of it begun in a row that is known; `with_shapes_share`: of it begun in an operator
+/// with shapes; `modelled_ns`, `modelled_share`: of it begun in an operator with a model; `not_modelled_ns`;
+/// `linked_modelled_share`: the same share of what was begun in a row that is known.
+pub fn coverage(device: &DeviceTime) -> TableBuilder {
+    let share = |part: i64| (device.total_ns > 0).then(|| part as f64 / device.total_ns as f64);
+    let one = |value: i64| std::iter::once(value);
+    let linked_ns = device.total_ns - device.not_linked_ns;
+    Table::build("coverage")
+        .f64("modelled_share", [share(device.modelled_ns)])
+        .f64(
+            "linked_modelled_share",
+            [(linked_ns > 0).then(|| device.modelled_ns as f64 / linked_ns as f64)],
+        )
+        .i64("modelled_ns", one(device.modelled_ns))
+        .i64("not_modelled_ns", one(device.total_ns - device.modelled_ns))
+        .i64("device_ns", one(device.total_ns))
+        .f64("with_shapes_share", [share(device.with_signature_ns)])
+        .f64("linked_share", [share(linked_ns)])
+        .u64("operations", [device.count])
+        .u64("left_out", [device.left_out])
+}
+
+/// Table `by_shape`: a row for each operator and signature, those first that most of the counted time is of.
+///
+/// `flops`, `moved_bytes` and rates are of the timed calls: those with device work, or all in a run without
+/// devices. `host_self_ns`: no row below was open. `device_ns`: union of the kernels and copies that a call and
+/// what it called began, summed over calls. `counted_ns`: the part that no modelled operator within began, so that
+/// sums over rows count nothing twice. `roof_ns`: time at the roof; `recoverable_ns`: the rest of it.
+pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilder {
+    let totals: Vec<Option<Total>> = rows.iter().map(|row| row.total(on?)).collect();
+    let recorded = |row: &Row| &calls.signatures[row.shape.1 as usize];
+    let work = |row: &Row| row.work.as_ref().ok().cloned();
+    let rate = |of: fn(&Total) -> f64| {
+        let rates = totals
+            .iter()
+            .map(move |total| total.map(|t| t.per_s(of(&t))));
+        rates.collect::<Vec<_>>()
+    };
+    let reason = |row: &Row| match (&row.work, &row.place) {
+        (Err(why), _) | (_, Some(Err(why))) => Some(why.clone()),
+        _ => None,
+    };
+    let place = |of: fn(&Place) -> f64| {
+        let places = rows.iter().map(move |row| row.placed().map(of));
+        places.collect::<Vec<_>>()
+    };
+    let total = |of: fn(&Total) -> f64| totals.iter().map(move |total| total.as_ref().map(of));
+    let table = Table::build("by_shape")
+        .text("name", rows.iter().map(|row| calls.names.text(row.shape.0)))
+        .text(
+            "input_dims",
+            rows.iter().map(|row| recorded(row).dims.clone()),
+        )
+        .text(
+            "input_types",
+            rows.iter().map(|row| recorded(row).types.clone()),
+        )
+        .u64("calls", rows.iter().map(|row| row.sums.calls))
+        .i64("device_ns", rows.iter().map(|row| device_ns(&row.sums)))
+        .i64("counted_ns", rows.iter().map(|row| counted_ns(&row.sums)))
+        .f64("efficiency_share", place(|place| place.efficiency))
+        .text(
+            "bound_by",
+            rows.iter()
+                .map(|row| row.placed().map(|place| place.bound.name())),
+        )
+        .f64("flops_per_s", rate(|total| total.flops))
+        .f64("bytes_per_s", rate(|total| total.bytes))
+        .f64(
+            "recoverable_ns",
+            rows.iter()
+                .map(|row| Some(row.total(on?)?.time_ns as f64 - row.placed()?.roof_ns)),
+        )
+        .text(
+            "category",
+            rows.iter().map(|row| work(row).map(|work| work.family)),
+        )
+        .i64("host_self_ns", rows.iter().map(|row| row.sums.host_self_ns))
+        .i64("host_ns", rows.iter().map(|row| row.sums.host_ns))
+        .u64(
+            "recomputed_calls",
+            rows.iter().map(|row| row.sums.recomputed_calls),
+        );
+    table
+        .text(
+            "timed_on",
+            rows.iter()
+                .map(|row| row.total(on?).and(on).map(TimedOn::name)),
+        )
+        .f64("flops", total(|total| total.flops))
+        .f64("moved_bytes", total(|total| total.bytes))
+        .f64(
+            "flops_per_byte",
+            totals.iter().map(|total| total.and_then(|t| t.intensity())),
+        )
+        .text(
+            "precision",
+            rows.iter()
+                .map(|row| work(row).and_then(|work| work.precision)),
+        )
+        .f64("distance_share", place(|place| 1.0 - place.efficiency))
+        .f64("roof_ns", place(|place| place.roof_ns))
+        .text(
+            "roof_source",
+            rows.iter()
+                .map(|row| row.placed().map(|place| place.source.clone())),
+        )
+        .text(
+            "concrete_inputs",
+            rows.iter().map(|row| recorded(row).concrete.clone()),
+        )
+        .text(
+            "model",
+            rows.iter().map(|row| work(row).map(|work| work.rule)),
+        )
+        .text(
+            "assumption",
+            rows.iter().map(|row| work(row).map(|work| work.assumption)),
+        )
+        .text("reason", rows.iter().map(reason))
+}
+
+/// Sums of several shapes.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Shapes.
+    pub shapes: u64,
+    /// Sums over them.
+    pub sums: Sums,
+    /// Work of those that have a model, and its time.
+    pub work: Option<Total>,
+    /// Time at the roof of those that have a place, and the time they took.
+    pub at_roof: Option<(f64, i64)>,
+}
+
+impl Group {
+    fn add(&mut self, row: &Row, total: Option<Total>) {
+        self.shapes += 1;
+        self.sums.add(&row.sums);
+        let Some(total) = total else { return };
+        let none = Total {
+            flops: 0.0,
+            bytes: 0.0,
+            time_ns: 0,
+        };
+        let sum = self.work.get_or_insert(none);
+        sum.flops += total.flops;
+        sum.bytes += total.bytes;
+        sum.time_ns = sum.time_ns.saturating_add(total.time_ns);
+        if let Some(place) = row.placed() {
+            let (roof_ns, time_ns) = self.at_roof.get_or_insert((0.0, 0));
+            *roof_ns += total.time_ns as f64 * place.efficiency;
+            *time_ns = time_ns.saturating_add(total.time_ns);
+        }
+    }
+}
+
+/// Sums by a key of the rows, the longest first.
+pub fn grouped(
+    rows: &[Row],
+    key: impl Fn(&Row) -> Option<String>,
+    total: impl Fn(&Row) -> Option<Total>,
+) -> Vec<(String, Group)> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for row in rows {
+        if let Some(key) = key(row) {
+            groups.entry(key).or_default().add(row, total(row));
+        }
+    }
+    let mut out: Vec<(String, Group)> = groups.into_iter().collect();
+    // By name where they are equal: the sort is stable.
+    out.sort_by_key(|(_, group)| std::cmp::Reverse((group.sums.device_ns, group.sums.host_ns)));
+    out
+}
+
+/// Tables `by_name` and `by_category`. Columns as in `by_shape`; work and rates of `by_category` are of what is
+/// counted: `counted_ns` of the calls that have it.
+pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuilder {
+    let all = || groups.iter().map(|(_, group)| group);
+    let rate = |of: fn(&Total) -> f64| {
+        let rates = all().map(move |group| {
+            group
+                .work
+                .filter(|w| w.time_ns > 0)
+                .map(|w| w.per_s(of(&w)))
+        });
+        rates.collect::<Vec<_>>()
+    };
+    Table::build(table)
+        .text(first, groups.iter().map(|(name, _)| name.as_str()))
+        .u64("shapes", all().map(|group| group.shapes))
+        .u64("calls", all().map(|group| group.sums.calls))
+        .i64("host_self_ns", all().map(|group| group.sums.host_self_ns))
+        .i64("device_ns", all().map(|group| device_ns(&group.sums)))
+        .i64("counted_ns", all().map(|group| counted_ns(&group.sums)))
+        .f64(
+            "flops",
+            all().map(|group| group.work.map(|work| work.flops)),
+        )
+        .f64(
+            "moved_bytes",
+            all().map(|group| group.work.map(|work| work.bytes)),
+        )
+        .f64(
+            "flops_per_byte",
+            all().map(|group| group.work.and_then(|work| work.intensity())),
+        )
+        .f64("flops_per_s", rate(|total| total.flops))
+        .f64("bytes_per_s", rate(|total| total.bytes))
+        .f64(
+            "efficiency_share",
+            all().map(|group| {
+                group
+                    .at_roof
+                    .map(|(roof_ns, time_ns)| roof_ns / time_ns as f64)
+            }),
+        )
+        .f64(
+            "recoverable_ns",
+            all().map(|group| {
+                group
+                    .at_roof
+                    .map(|(roof_ns, time_ns)| time_ns as f64 - roof_ns)
+            }),
+        )
+}
+
+/// Table `not_modelled`: operators whose work is not known, with the device time that no other operator's model
+/// accounts for, the longest first.
+pub fn not_modelled(rows: &[Row], calls: &Calls) -> TableBuilder {
+    let mut sums: BTreeMap<(&str, &str), Sums> = BTreeMap::new();
+    for row in rows {
+        if let Err(why) = &row.work {
+            let key = (calls.names.text(row.shape.0), why.as_str());
+            sums.entry(key).or_default().add(&row.sums);
+        }
+    }
+    let mut rows: Vec<_> = sums.into_iter().collect();
+    rows.sort_by_key(|(_, sums)| std::cmp::Reverse((sums.not_modelled_ns, sums.calls)));
+    Table::build("not_modelled")
+        .text("name", rows.iter().map(|((name, _), _)| *name))
+        .u64("calls", rows.iter().map(|(_, sums)| sums.calls))
+        .i64(
+            "device_ns",
+            rows.iter().map(|(_, sums)| sums.not_modelled_ns),
+        )
+        .i64(
+            "host_self_ns",
+            rows.iter().map(|(_, sums)| sums.host_self_ns),
+        )
+        .text("reason", rows.iter().map(|((_, why), _)| *why))
+}
+
+fn device_ns(sums: &Sums) -> Option<i64> {
+    (sums.device_calls > 0).then_some(sums.device_ns)
+}
+
+fn counted_ns(sums: &Sums) -> Option<i64> {
+    (sums.counted_calls > 0).then_some(sums.counted_ns)
+}

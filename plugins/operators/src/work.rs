@@ -1,0 +1,130 @@
+//! Work of each shape, from the model.
+
+use std::collections::BTreeMap;
+
+use trueno_operator_model::{ElementType, Models, Precision, RecordedTexts, Signature, Unit};
+use trueno_plugin::{Error, Result};
+
+use crate::calls::Calls;
+use crate::groups::{self, Shape};
+use crate::operations::Operations;
+
+/// Work of one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Useful FLOPs.
+    pub flops: u64,
+    /// Least bytes to and from memory.
+    pub moved_bytes: u64,
+    /// Precision of the ceiling over it, as ceilings name it.
+    pub precision: Option<String>,
+    /// True for matrix units.
+    pub is_matrix: bool,
+    /// Family of the rule.
+    pub family: String,
+    /// Name of the rule.
+    pub rule: String,
+    /// Its assumption.
+    pub assumption: String,
+}
+
+/// Work of all shapes of a run.
+pub struct Works {
+    of_shapes: BTreeMap<Shape, std::result::Result<Work, String>>,
+}
+
+impl Works {
+    /// Asks the model about each shape once; `rules` are a user's, as TOML. The names of kernels say which element
+    /// type the lists of tensors have.
+    ///
+    /// # Errors
+    /// The rules are wrong.
+    pub fn new(calls: &Calls, operations: &Operations, rules: &str) -> Result<Self> {
+        let models = match rules.is_empty() {
+            true => Models::standard(),
+            false => Models::with_rules(rules, "operators.rules")
+                .map_err(|error| Error::bad_option(error.to_string()))?,
+        };
+        let list_types = list_element_types(calls, operations);
+        let mut of_shapes = BTreeMap::new();
+        for shape in calls.rows.iter().filter_map(groups::shape) {
+            let list_type = || list_types.get(&shape).copied().flatten();
+            let work = || work(&models, calls, shape, list_type());
+            of_shapes.entry(shape).or_insert_with(work);
+        }
+        Ok(Self { of_shapes })
+    }
+
+    /// Work of a shape, or the reason why it is not known.
+    ///
+    /// # Errors
+    /// There is no model for it.
+    pub fn of(&self, shape: Shape) -> std::result::Result<&Work, &str> {
+        match self.of_shapes.get(&shape) {
+            Some(Ok(work)) => Ok(work),
+            Some(Err(why)) => Err(why),
+            None => Err("no call has this shape"),
+        }
+    }
+}
+
+/// Element types of the lists of tensors that operators were called with, which no trace records: as the kernels
+/// say that they began; `None` where those disagree.
+fn list_element_types(
+    calls: &Calls,
+    operations: &Operations,
+) -> BTreeMap<Shape, Option<ElementType>> {
+    let names = operations.kernel_names.all().iter();
+    let of_kernels: Vec<_> = names
+        .map(|name| ElementType::from_kernel_name(name))
+        .collect();
+    let mut out = BTreeMap::new();
+    for operation in &operations.rows {
+        let element_type = of_kernels.get(operation.kernel as usize).copied().flatten();
+        let around = calls.outwards(operation.begun_in);
+        let mut shapes = around.filter_map(|place| groups::shape(&calls.rows[place as usize]));
+        if let (Some(element_type), Some(shape)) = (element_type, shapes.next()) {
+            let known = out.entry(shape).or_insert(Some(element_type));
+            if *known != Some(element_type) {
+                *known = None;
+            }
+        }
+    }
+    out
+}
+
+fn work(
+    models: &Models,
+    calls: &Calls,
+    shape: Shape,
+    list_type: Option<ElementType>,
+) -> std::result::Result<Work, String> {
+    let recorded = &calls.signatures[shape.1 as usize];
+    let text = |of: &'_ Option<String>| of.clone().unwrap_or_default();
+    let [dims, types] = [text(&recorded.dims), text(&recorded.types)];
+    let [strides, concrete] = [text(&recorded.strides), text(&recorded.concrete)];
+    let texts = RecordedTexts {
+        dims: &dims,
+        types: &types,
+        strides: &strides,
+        concrete: &concrete,
+    };
+    let signature = Signature::parse(calls.names.text(shape.0), texts);
+    let signature = signature.map_err(|error| error.to_string())?;
+    let signature = signature.with_list_element_type(list_type);
+    let work = models.work(&signature).map_err(|error| error.reason)?;
+    Ok(Work {
+        flops: work.flops,
+        moved_bytes: work.moved_bytes,
+        precision: work.precision.map(ceiling_precision),
+        is_matrix: work.unit == Unit::Matrix,
+        family: work.family.to_owned(),
+        rule: work.rule.to_owned(),
+        assumption: work.assumption.to_owned(),
+    })
+}
+
+/// The precision as `ceilings` names it.
+fn ceiling_precision(of: Precision) -> String {
+    of.name().replace("fp", "f").replace("int", "i")
+}

@@ -1,0 +1,5 @@
+//! The plugin as a whole: made calls and kernels in, tables and findings out.
+
+mod counting;
+mod places;
+mod program;
