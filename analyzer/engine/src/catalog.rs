@@ -19,14 +19,15 @@ pub const RUN_TABLES: [&str; 3] = ["run", "segments", "problems"];
 /// Name of the table that only runs of several ranks have.
 pub const RANKS: &str = "ranks";
 
-/// Unit of a column, by its name: `_ns`, `_bytes`, `_share` and `_per_s` at its end, or bytes by name.
+/// Unit of a column, by its name: `_ns`, `_bytes`, `_share`, `_per_s` and `_percent` at its end, or bytes by name.
 pub fn unit(column: &str) -> Option<&'static str> {
-    const BYTES: [&str; 5] = [
+    const BYTES: [&str; 6] = [
         "bytes",
         "bytes_read",
         "bytes_written",
         "smem_static",
         "smem_dynamic",
+        "smem",
     ];
     let ends = |suffix| column.ends_with(suffix);
     match () {
@@ -34,6 +35,7 @@ pub fn unit(column: &str) -> Option<&'static str> {
         () if ends("_bytes") || BYTES.contains(&column) => Some("bytes"),
         () if ends("_share") => Some("ratio"),
         () if ends("_per_s") => Some("1/s"),
+        () if ends("_percent") => Some("%"),
         () => None,
     }
 }

@@ -9,7 +9,7 @@
 //! | intervals | `X`; those whose times are not their work's: `b` and `e`, with `start_ns`, `dur_ns`, `untimed` |
 //! | edges between `X` | `s` at the start of `from`, `f` at the start of `to` (`joins`: at its last ns) |
 //! | counters, allocations | `C`; an allocation shows the bytes in use of its device, or of the heap |
-//! | checksums, device events with a time | `i` |
+//! | checksums, annotations, device events with a time | `i` |
 //! | threads | `M thread_name` |
 //! | all others | `M trueno_row`; with the first of `ptx` that names it, a kernel source |
 //!
@@ -190,7 +190,7 @@ impl Events<'_> {
                 let _ = write!(self.line, ",\"args\":{{\"bytes\":{bytes}}}");
                 self.end(MARK, frame, row, &["time_ns"])
             }
-            ("checksums" | "device_events", Some(ns)) => {
+            ("checksums" | "device_events" | "annotations", Some(ns)) => {
                 self.lanes.insert(lane);
                 let title = text_at(frame, "name", row).unwrap_or("event");
                 self.begin("i", name, title, self.place(lane), Some(ns));

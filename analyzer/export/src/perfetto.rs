@@ -11,7 +11,7 @@
 //! | intervals | slices; those that overlap without nesting on tracks of their own, and so those whose times are not their work's (`bound`, not valid) |
 //! | edges | flows, from the beginning of `from` to that of `to` (`joins`: to its end) |
 //! | counters, allocations | counters; an allocation shows the bytes in use of its device, or of the heap |
-//! | checksums, device events with a time | instants |
+//! | checksums, annotations, device events with a time | instants |
 //!
 //! Rows without a time are not there: `export chrome` keeps all rows.
 

@@ -54,6 +54,7 @@ mod row_texts;
 mod scanner;
 mod signatures;
 mod sweep;
+mod unused_arguments;
 
 use std::path::Path;
 

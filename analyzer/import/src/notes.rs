@@ -18,6 +18,8 @@ pub struct Notes {
     pub left_out: BTreeMap<String, u64>,
     /// Records that say again what a row says already, such as the arrow from a call to its kernel.
     pub repeated: BTreeMap<String, u64>,
+    /// Arguments of records that no column takes, by name.
+    pub arguments_left_out: BTreeMap<String, u64>,
     /// Facts that a user must know about the result, in words; each once.
     pub warnings: Vec<String>,
 }

@@ -109,6 +109,7 @@ impl Rows {
             | TableId::ClockPairs
             | TableId::Diagnostics
             | TableId::Streams
+            | TableId::Annotations
             | TableId::Signatures
             | TableId::Devices => {}
         }

@@ -64,6 +64,8 @@ pub(super) struct Collector<'a> {
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
     signatures: Signatures,
+    /// Arguments of instants, each once.
+    instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
     order: u64,
@@ -94,6 +96,7 @@ impl<'a> Collector<'a> {
             numbers: HashMap::new(),
             counters: HashMap::new(),
             signatures: Signatures::default(),
+            instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
             order: 0,
@@ -230,6 +233,10 @@ impl Sink for Collector<'_> {
     fn event(&mut self, event: &Event) -> Result<(), Error> {
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
+        if event.is_raw_cut {
+            self.notes
+                .leave_out("arguments of an event: longer than 1 MiB");
+        }
         match event.phase {
             b'X' => self.interval(event, class),
             b'B' => self.begin(event, class),
@@ -256,6 +263,18 @@ impl Sink for Collector<'_> {
                     .leave_out(&format!("phase {}: no table for it", phase.escape_ascii()));
                 Ok(())
             }
+        }
+    }
+
+    fn end(&mut self, event: &Event) {
+        let arguments = &mut self.notes.arguments_left_out;
+        let others = Some((
+            "with one of very many names".to_owned(),
+            event.unused.others,
+        ));
+        let others = others.filter(|(_, count)| *count > 0);
+        for (name, count) in event.unused.counts().chain(others) {
+            *arguments.entry(name).or_default() += count;
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) trait Sink {
     /// Reads an object whose brace comes next.
     fn read<R: Read>(event: &mut Self::Event, from: &mut Scanner<R>) -> Scanned<()>;
     fn event(&mut self, event: &Self::Event) -> Result<(), Error>;
+    /// An array ended, or what can be read of it.
+    fn end(&mut self, _: &Self::Event) {}
     /// An element of the array that is no object.
     fn no_event(&mut self);
     /// A field beside the events; no value: too long to look at.
@@ -116,7 +118,19 @@ fn events<R: Read, S: Sink>(
 ) -> Result<(), Failure> {
     shape.has_events = true;
     from.expect(b'[')?;
-    let (mut event, mut first) = (S::Event::default(), true);
+    let mut event = S::Event::default();
+    let done = elements(from, &mut event, sink, may_stay_open);
+    sink.end(&event);
+    done
+}
+
+fn elements<R: Read, S: Sink>(
+    from: &mut Scanner<R>,
+    event: &mut S::Event,
+    sink: &mut S,
+    may_stay_open: bool,
+) -> Result<(), Failure> {
+    let mut first = true;
     loop {
         // The format allows an array without its end, so that a crash leaves a good file.
         let ended = may_stay_open && from.space()?.is_none();
@@ -128,8 +142,8 @@ fn events<R: Read, S: Sink>(
         }
         match from.peek()? {
             Some(b'{') => {
-                S::read(&mut event, from)?;
-                sink.event(&event)?;
+                S::read(event, from)?;
+                sink.event(event)?;
             }
             None if may_stay_open => {}
             _ => {

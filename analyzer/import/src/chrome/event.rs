@@ -5,9 +5,12 @@ use std::io::Read;
 use super::decimal::{float, identity, integer};
 use super::scanner::{Scanned, Scanner, Value};
 use super::signatures::{MAX_SHAPE_BYTES, Shapes};
+use super::unused_arguments::UnusedArguments;
 
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
+/// Bytes of arguments at most that are read when the rest of their event is known.
+const MAX_RAW_BYTES: usize = 1 << 20;
 
 /// The members that are read of an event. One is used for all, so that its memory is used again.
 #[derive(Debug, Default)]
@@ -25,7 +28,15 @@ pub(super) struct Event {
     pub id: Vec<u8>,
     /// A flow that ends in the slice around it, not in the next.
     pub binds_around: bool,
+    /// Of an instant, `g`, `p` or `t`; 0: not stated.
+    pub scope: u8,
     pub arguments: Arguments,
+    /// The arguments as they stand in the file, of instants only; empty: none.
+    pub raw: Vec<u8>,
+    /// They were longer than what is looked at.
+    pub is_raw_cut: bool,
+    /// Arguments of this event and of those before it that nothing is made of.
+    pub unused: UnusedArguments,
     key: Vec<u8>,
     inner_key: Vec<u8>,
     value: Vec<u8>,
@@ -46,9 +57,11 @@ pub(super) struct Arguments {
     /// Bytes that an allocator had given out and taken from the device, after this event.
     pub allocated: Option<u64>,
     pub reserved: Option<u64>,
-    pub queued: Option<i64>,
     pub registers: Option<u64>,
-    pub shared_memory: bool,
+    /// Static and dynamic together.
+    pub shared_memory: Option<u64>,
+    pub blocks_per_sm: Option<f64>,
+    pub occupancy_percent: Option<f64>,
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,
     pub graph_node: Option<u64>,
@@ -72,6 +85,7 @@ impl Event {
     fn clear(&mut self) {
         self.phase = 0;
         self.binds_around = false;
+        (self.scope, self.is_raw_cut) = (0, false);
         for text in [
             &mut self.category,
             &mut self.name,
@@ -80,6 +94,7 @@ impl Event {
             &mut self.time,
             &mut self.duration,
             &mut self.id,
+            &mut self.raw,
             &mut self.arguments.name,
         ] {
             text.clear();
@@ -98,7 +113,8 @@ impl Event {
         let mut key = std::mem::take(&mut self.key);
         let done = from.members(&mut key, |key, from| self.field(key, from));
         self.key = key;
-        done
+        done?;
+        self.read_raw()
     }
 
     fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
@@ -115,25 +131,48 @@ impl Event {
                 let id = &mut self.id;
                 return from.members(&mut self.inner_key, |_, from| from.value(id).map(drop));
             }
-            b"ph" | b"bp" => {
+            b"ph" | b"bp" | b"s" => {
                 from.value(&mut self.value)?;
                 match key {
                     b"bp" => self.binds_around = self.value == b"e",
-                    _ if self.value.len() == 1 => self.phase = self.value[0],
-                    _ => {}
+                    _ if self.value.len() != 1 => {}
+                    b"s" => self.scope = self.value[0],
+                    _ => self.phase = self.value[0],
                 }
                 return Ok(());
             }
-            b"args" if from.space()? == Some(b'{') => return self.read_arguments(from),
+            b"args" if from.space()? == Some(b'{') => {
+                // Those of instants are kept as they are; and in files whose keys are sorted the phase comes later.
+                let is_kept = matches!(self.phase, 0 | b'i' | b'I' | b'R');
+                if is_kept && self.name != b"[memory]" {
+                    return from.copy(&mut self.raw, MAX_RAW_BYTES);
+                }
+                return self.read_arguments(from);
+            }
             _ => return from.skip(),
         };
         from.plain(into)
     }
 
+    /// Reads arguments that were put aside.
+    fn read_raw(&mut self) -> Scanned<()> {
+        self.is_raw_cut = self.raw.len() > MAX_RAW_BYTES;
+        if self.raw.is_empty() || self.is_raw_cut {
+            self.raw.clear();
+            return Ok(());
+        }
+        let mut from = Scanner::over(std::mem::take(&mut self.raw));
+        let done = self.read_arguments(&mut from);
+        self.raw = from.into_buffer();
+        done
+    }
+
     fn read_arguments<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
-        // Phase and category are known by then in nearly every file; in the others series are kept to be sure.
-        let may_count = matches!(self.phase, 0 | b'C') || self.category == b"cuda_profiler_range";
+        let has_series = self.phase == b'C' || self.category == b"cuda_profiler_range";
+        // Those of metadata are names and places in a viewer; those of instants are kept whole.
+        let may_be_unused = !has_series && !matches!(self.phase, b'M' | b'i' | b'I' | b'R');
         let (arguments, value) = (&mut self.arguments, &mut self.value);
+        let unused = &mut self.unused;
         from.members(&mut self.inner_key, |key, from| {
             match key {
                 b"grid" => arguments.grid = three(from, value)?,
@@ -149,11 +188,14 @@ impl Event {
                     }
                     match from.value(value)? {
                         Value::Number | Value::Text => {
-                            arguments.set(key, value);
-                            if may_count {
+                            let is_used = arguments.set(key, value);
+                            if has_series {
                                 arguments.count(key, value);
+                            } else if may_be_unused && !is_used {
+                                unused.count(key);
                             }
                         }
+                        Value::Word | Value::Nested if may_be_unused => unused.count(key),
                         Value::Word | Value::Nested => {}
                     }
                 }
@@ -164,7 +206,8 @@ impl Event {
 }
 
 impl Arguments {
-    fn set(&mut self, key: &[u8], value: &[u8]) {
+    /// Takes a value; false if nothing is made of it.
+    fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
             b"correlation" => self.correlation = identity(value),
@@ -177,9 +220,10 @@ impl Arguments {
             b"Device Type" => self.device_type = signed(),
             b"Total Allocated" => self.allocated = identity(value),
             b"Total Reserved" => self.reserved = identity(value),
-            b"queued" => self.queued = signed(),
             b"registers per thread" => self.registers = identity(value),
-            b"shared memory" => self.shared_memory = true,
+            b"shared memory" => self.shared_memory = identity(value),
+            b"blocks per SM" => self.blocks_per_sm = float(value),
+            b"est. achieved occupancy %" => self.occupancy_percent = float(value),
             b"graph node id" => self.graph_node = identity(value),
             b"flops" => self.flops = identity(value),
             b"Sequence number" => self.sequence = identity(value),
@@ -187,8 +231,9 @@ impl Arguments {
             b"wait_on_stream" => self.wait_stream = signed(),
             b"wait_on_cuda_event_record_corr_id" => self.wait_correlation = signed(),
             b"wait_on_cuda_event_id" => self.wait_event = signed(),
-            _ => self.shapes.set_collective(key, value),
+            _ => return self.shapes.set_collective(key, value),
         }
+        true
     }
 
     fn count(&mut self, key: &[u8], value: &[u8]) {

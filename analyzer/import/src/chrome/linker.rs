@@ -4,7 +4,9 @@
 //! operators are known: see [`orphans`](super::orphans).
 
 use trueno_format::run_writer::Text;
-use trueno_format::schema::{DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow};
+use trueno_format::schema::{
+    AnnotationRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
+};
 
 use super::collector::Collector;
 use super::orphans::Orphans;
@@ -152,6 +154,8 @@ impl Linker<'_, '_> {
             Part::Call => self.call(link),
             Part::Wait => self.wait(link),
             Part::Recorded => self.recorded(link),
+            Part::Annotation if link.external == NO_ID => self.annotation(link, None),
+            Part::Annotation => self.orphans.put(link),
             Part::Kernel | Part::Copy if self.call.is_none() && link.external != NO_ID => {
                 self.orphans.put(link)
             }
@@ -254,7 +258,7 @@ impl Linker<'_, '_> {
         };
         self.collector.add(&row)?;
         // One that does not name its record is part of no edge.
-        let [_, _, record, stream, _] = link.more;
+        let [_, _, record, stream, ..] = link.more;
         match event.filter(|_| record != NO_ID) {
             Some(event) => {
                 let stream = u32::try_from(stream).unwrap_or(NONE);
@@ -289,7 +293,15 @@ impl Linker<'_, '_> {
 
     fn kernel(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
         let id = self.id();
-        let [grid_xy, grid_z_block_x, block_yz, node, registers] = link.more;
+        let [
+            grid_xy,
+            grid_z_block_x,
+            block_yz,
+            node,
+            registers,
+            memory,
+            blocks,
+        ] = link.more;
         let is_valid = link.dur_ns >= 0;
         let row = KernelRow {
             id,
@@ -309,6 +321,10 @@ impl Linker<'_, '_> {
             block_y: known(high(block_yz)),
             block_z: known(low(block_yz)),
             registers: known(low(registers)),
+            smem: known(high(memory)),
+            blocks_per_sm: Some(f64::from_bits(blocks)).filter(|blocks| !blocks.is_nan()),
+            occupancy_percent: Some(f64::from(f32::from_bits(low(memory))))
+                .filter(|share| !share.is_nan()),
             graph_node: Some(node).filter(|node| *node != NO_ID),
             valid: is_valid,
             reason: (!is_valid).then_some(self.texts.negative),
@@ -349,6 +365,21 @@ impl Linker<'_, '_> {
         };
         self.collector.add(&row)?;
         self.launch(begun, id)
+    }
+
+    /// An annotation over device work, and the one of the host that it is drawn for.
+    pub fn annotation(&mut self, link: Link, of: Option<Operator>) -> Result<(), Error> {
+        let row = AnnotationRow {
+            kind: self.texts.device,
+            name: self.collector.texts[link.name as usize],
+            device: known(link.device),
+            stream: known(link.stream),
+            brick: of.map(|of| of.id),
+            time_ns: link.start_ns - self.origin_ns,
+            dur_ns: Some(link.dur_ns),
+            ..AnnotationRow::default()
+        };
+        self.collector.add(&row)
     }
 
     fn memory(&mut self, kind: u32) -> Option<Text> {

@@ -6,7 +6,7 @@
 
 use super::collector;
 use super::linker::{Begun, Linker};
-use super::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator};
+use super::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator, Part};
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
 
@@ -74,7 +74,12 @@ impl Linker<'_, '_> {
             let link = Link::from_words(words);
             self.correlation = link.correlation;
             let operator = operators.only(link.external).map_err(problem)?;
-            let begun = match operator.filter(|operator| operator.start_ns <= link.start_ns) {
+            let operator = operator.filter(|operator| operator.start_ns <= link.start_ns);
+            if link.part == Part::Annotation {
+                self.annotation(link, operator)?;
+                continue;
+            }
+            let begun = match operator {
                 Some(operator) => {
                     found += 1;
                     Begun::In(operator)

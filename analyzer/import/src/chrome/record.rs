@@ -29,6 +29,10 @@ pub(super) fn low(word: u64) -> u32 {
 pub(super) const NONE: u32 = u32::MAX;
 /// No event, no id.
 pub(super) const NO_ID: u64 = u64::MAX;
+/// The lane of what lies on none.
+pub(super) const NO_LANE: u32 = u32::MAX;
+/// Bit of the external ids of annotations, which are looked up apart from those of operators.
+pub(super) const OF_ANNOTATION: u64 = 1 << 63;
 
 /// Kind of a record of a lane, from the outside to the inside where times are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,9 +52,10 @@ pub(super) enum What {
     Counter,
     /// Bytes, as an allocator counts them.
     Total,
+    Instant,
 }
 
-const WHATS: [What; 12] = [
+const WHATS: [What; 13] = [
     What::Iteration,
     What::Function,
     What::Operator,
@@ -63,6 +68,7 @@ const WHATS: [What; 12] = [
     What::FlowEndNext,
     What::Counter,
     What::Total,
+    What::Instant,
 ];
 
 pub(super) const HOST_WORDS: usize = 7;
@@ -81,8 +87,9 @@ pub(super) struct Host {
     pub node: Option<Node>,
     /// Iteration: its number. Operator: its operations. Call: its correlation.
     /// Allocation: bytes. Flow: its id. Counter, total: bits of the value.
+    /// Instant: number of the text of its arguments or [`NO_ID`].
     pub a: u64,
-    /// Operator: its external id or [`NO_ID`]. Allocation: its address.
+    /// Operator, function: its external id or [`NO_ID`]. Allocation: its address.
     pub b: u64,
 }
 
@@ -124,17 +131,20 @@ pub(super) enum Part {
     Recorded,
     Kernel,
     Copy,
+    /// A host's annotation, drawn over the work it led to.
+    Annotation,
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     Part::Call,
     Part::Wait,
     Part::Recorded,
     Part::Kernel,
     Part::Copy,
+    Part::Annotation,
 ];
 
-pub(super) const LINK_WORDS: usize = 12;
+pub(super) const LINK_WORDS: usize = 14;
 
 /// A record to be linked. `more` depends on the part; see the functions that make it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,17 +163,18 @@ pub(super) struct Link {
     /// Call: id, brick or [`NO_ID`], thread and process, kind of its wait or [`NO_ID`].
     /// Wait: kind, event or [`NO_ID`], correlation and stream of its record, each or [`NO_ID`].
     /// Recorded: event.
-    /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers; a first
-    /// number of the grid or of the block that is [`NONE`] says that it is not known.
-    /// Copy: bytes or [`NO_ID`], direction, kinds of memory. The last has 32 bits only.
-    pub more: [u64; 5],
+    /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers, bytes of shared memory and
+    /// bits of the occupancy in a pair, bits of the blocks per multiprocessor; a first number of the grid or of the
+    /// block that is [`NONE`] says that it is not known, and so does a value that is no number.
+    /// Copy: bytes or [`NO_ID`], direction, kinds of memory. The fifth has 32 bits only.
+    pub more: [u64; 7],
     /// The operator it was begun in, as far as the file says, or [`NO_ID`].
     pub external: u64,
 }
 
 impl Link {
     pub fn words(self) -> [u64; LINK_WORDS] {
-        let [a, b, c, d, e] = self.more;
+        let [a, b, c, d, e, f, g] = self.more;
         [
             self.correlation,
             (self.part as u64) << 56,
@@ -176,6 +187,8 @@ impl Link {
             b,
             c,
             d,
+            f,
+            g,
             self.external,
         ]
     }
@@ -193,6 +206,8 @@ impl Link {
             b,
             c,
             d,
+            f,
+            g,
             external,
         ] = words;
         Self {
@@ -204,7 +219,7 @@ impl Link {
             name: high(name),
             device: high(place),
             stream: low(place),
-            more: [a, b, c, d, u64::from(low(name))],
+            more: [a, b, c, d, u64::from(low(name)), f, g],
             external,
         }
     }

@@ -48,6 +48,21 @@ pub(super) struct Scanner<R> {
     pub cut_texts: u64,
 }
 
+impl Scanner<io::Empty> {
+    /// Reads a text that is in memory.
+    pub fn over(text: Vec<u8>) -> Self {
+        Self {
+            source: io::empty(),
+            at: 0,
+            end: text.len(),
+            buffer: text,
+            before: 0,
+            most_text: MAX_TEXT,
+            cut_texts: 0,
+        }
+    }
+}
+
 impl<R: Read> Scanner<R> {
     pub fn new(source: R) -> Self {
         Self {
@@ -59,6 +74,11 @@ impl<R: Read> Scanner<R> {
             most_text: MAX_TEXT,
             cut_texts: 0,
         }
+    }
+
+    /// The text that was read over.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.buffer
     }
 
     pub fn into_source(self) -> R {

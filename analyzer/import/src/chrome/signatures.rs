@@ -64,16 +64,17 @@ impl Shapes {
         Some(&mut self.lists[at])
     }
 
-    /// Takes an argument, if it tells of a collective.
-    pub fn set_collective(&mut self, key: &[u8], value: &[u8]) {
+    /// Takes an argument, if it tells of a collective; false if it does not.
+    pub fn set_collective(&mut self, key: &[u8], value: &[u8]) -> bool {
         let of = &mut self.collective;
         match key {
             b"Collective name" => of.name = value.to_owned(),
             b"dtype" => of.element_type = value.to_owned(),
             b"In msg nelems" => of.sent = identity(value),
             b"Out msg nelems" => of.received = identity(value),
-            _ => {}
+            _ => return false,
         }
+        true
     }
 
     pub fn clear(&mut self) {
@@ -141,7 +142,7 @@ impl Signatures {
 }
 
 /// Adds JSON without the white space between its values: writers differ in it.
-fn without_spaces(json: &[u8], to: &mut Vec<u8>) {
+pub(super) fn without_spaces(json: &[u8], to: &mut Vec<u8>) {
     let (mut in_text, mut escaped) = (false, false);
     for byte in json {
         match byte {

@@ -1,11 +1,15 @@
 //! From records to rows, lane by lane: what lies in what is seen from the times.
 
-use trueno_format::schema::{AllocationRow, BrickRow, CallRow, CounterRow, ThreadRow};
+use trueno_format::schema::{
+    AllocationRow, AnnotationRow, BrickRow, CallRow, CounterRow, ThreadRow,
+};
 
 use super::autograd;
 use super::collector::{Collector, Step};
 use super::profiler_ranges::Launch;
-use super::record::{Host, Link, NO_ID, NODE_WORDS, NONE, Operator, Part, What, pair, rising};
+use super::record::{
+    Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, Operator, Part, What, pair, rising,
+};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -116,6 +120,7 @@ impl Sweep<'_, '_> {
             What::Call => self.call(record),
             What::Allocation => self.allocation(record),
             What::Counter | What::Total => self.counter(record),
+            What::Instant => self.instant(record),
             What::FlowStart | What::FlowStep | What::FlowEnd | What::FlowEndNext => {
                 self.flow(record)
             }
@@ -213,9 +218,15 @@ impl Sweep<'_, '_> {
             ..BrickRow::default()
         };
         self.collector.add(&row)?;
-        if record.what == What::Operator && record.b != NO_ID {
+        let external = match record.what {
+            What::Operator => record.b,
+            // Of annotations; other functions have no number.
+            What::Function if record.b != NO_ID => record.b | OF_ANNOTATION,
+            _ => NO_ID,
+        };
+        if external != NO_ID {
             self.collector.operator(Operator {
-                external: record.b,
+                external,
                 start_ns: record.start_ns,
                 id,
                 thread,
@@ -301,6 +312,8 @@ impl Sweep<'_, '_> {
                 pair(thread, process),
                 wait.map_or(NO_ID, |kind| kind as u64),
                 0,
+                0,
+                0,
             ],
             external: NO_ID,
         })
@@ -342,6 +355,24 @@ impl Sweep<'_, '_> {
             unit,
             source,
             ..CounterRow::default()
+        };
+        self.collector.add(&row)
+    }
+
+    fn instant(&mut self, record: Host) -> Result<(), Error> {
+        let thread = match record.lane {
+            NO_LANE => None,
+            _ => Some(self.row_id(&record)?.0),
+        };
+        let texts = &self.collector.texts;
+        let row = AnnotationRow {
+            kind: self.texts.instant,
+            name: texts[record.name as usize],
+            thread,
+            brick: self.innermost(record.start_ns).map(|open| open.id),
+            time_ns: record.start_ns - self.origin_ns,
+            arguments: (record.a != NO_ID).then(|| texts[record.a as usize]),
+            ..AnnotationRow::default()
         };
         self.collector.add(&row)
     }

@@ -1,6 +1,7 @@
 //! The host's part: ranges become bricks, calls find the range they lie in.
 
-use trueno_format::schema::{BrickRow, CallRow};
+use trueno_format::run_writer::Text;
+use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
 
 use super::context::Context;
 use super::enum_table::EnumTable;
@@ -73,6 +74,7 @@ impl Host {
                 "NvtxPushPopRange" | "NvtxStartEndRange" | "NvtxtPushPopRange"
                 | "NvtxtStartEndRange",
             ) => {}
+            Some("NvtxMark" | "NvtxtMark") => return self.mark(record, context),
             // An export without types has only ranges worth the name: those with an end.
             None if number.is_none() => {}
             other => {
@@ -102,14 +104,7 @@ impl Host {
             Err(reason) => return left_out(record, reason, context),
         };
         let global = record.int(2, context.notes);
-        let name = match record.text(4) {
-            Some(text) => context.text(text),
-            None => {
-                let id = record.int(5, context.notes);
-                let text = context.string(id).map(str::to_owned);
-                context.text(text.as_deref().unwrap_or("range without a name"))
-            }
-        };
+        let name = nvtx_name(record, "range", context);
         let thread = context.threads.number(global, start_ns);
         let (id, end_ns) = (context.id(), start_ns + dur_ns);
         let ranges = self.ranges(thread);
@@ -127,6 +122,24 @@ impl Host {
             ..BrickRow::default()
         };
         context.reach(start_ns, dur_ns);
+        context.add(&row)
+    }
+
+    fn mark(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        let start = record.int(0, context.notes);
+        let Some(time_ns) = start.and_then(|start| start.checked_sub(context.origin_ns)) else {
+            return left_out(record, "no start, or one beyond 64 bits", context);
+        };
+        let global = record.int(2, context.notes);
+        let thread = context.threads.number(global, time_ns);
+        let row = AnnotationRow {
+            kind: context.text("instant"),
+            name: nvtx_name(record, "mark", context),
+            thread: Some(thread),
+            brick: self.ranges(thread).around(time_ns, time_ns),
+            time_ns,
+            ..AnnotationRow::default()
+        };
         context.add(&row)
     }
 
@@ -179,6 +192,19 @@ impl Host {
             correlation: key,
             status,
         })
+    }
+}
+
+/// The name of a range or of a mark, which stands in the row or among all texts.
+fn nvtx_name(record: Row<'_>, what: &str, context: &mut Context<'_>) -> Text {
+    match record.text(4) {
+        Some(text) => context.text(text),
+        None => {
+            let id = record.int(5, context.notes);
+            let text = context.string(id).map(str::to_owned);
+            let nameless = || format!("{what} without a name");
+            context.text(&text.unwrap_or_else(nameless))
+        }
     }
 }
 

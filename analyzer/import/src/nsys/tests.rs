@@ -107,7 +107,8 @@ fn every_table_becomes_rows_on_one_timeline() {
     assert_eq!(run.run.clock.origin_realtime_ns, 1_000_100);
     assert_eq!(run.run.program.pid, Some(5));
     assert_eq!(run.run.values["nsys.schema_version"], "3.13.2");
-    assert_eq!(run.notes.left_out["NVTX: NvtxMark is no range"], 1);
+    let columns = ["kind", "name", "thread", "brick", "time_ns", "dur_ns"];
+    assert_eq!(run.rows("annotations", &columns), ["instant mark 0 2 20 -"]);
     assert_eq!(run.notes.left_out["NVTX: a range that was never ended"], 1);
     assert_eq!(
         run.notes.left_out["table SCHED_EVENTS: no part of a run"],

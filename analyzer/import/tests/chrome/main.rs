@@ -1,5 +1,6 @@
 //! The importer of Chrome traces.
 
+mod annotations;
 mod hostile;
 mod kineto_versions;
 mod memory;

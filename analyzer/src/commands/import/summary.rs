@@ -27,6 +27,7 @@ pub(super) struct Counts {
     kept: BTreeMap<&'static str, u64>,
     left_out: BTreeMap<String, u64>,
     repeated: BTreeMap<String, u64>,
+    arguments_left_out: BTreeMap<String, u64>,
     warnings: Vec<String>,
 }
 
@@ -37,6 +38,7 @@ impl From<Notes> for Counts {
             kept: notes.kept,
             left_out: notes.left_out,
             repeated: notes.repeated,
+            arguments_left_out: notes.arguments_left_out,
             warnings: notes.warnings,
         }
     }
@@ -59,6 +61,10 @@ impl Counts {
         section(out, "left out", &self.left_out);
         if !self.repeated.is_empty() {
             section(out, "said by another record too", &self.repeated);
+        }
+        if !self.arguments_left_out.is_empty() {
+            let arguments = &self.arguments_left_out;
+            section(out, "arguments without a column, by name", arguments);
         }
     }
 }

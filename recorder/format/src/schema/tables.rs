@@ -58,6 +58,9 @@ declare::tables! {
         work_source: Option<Text>, Identity, "declared or counter";
         valid: bool = true, Identity, "false: the times cannot be trusted, see reason";
         reason: Option<Text>, Identity, "why the row is not valid";
+        smem: Option<u32>, Declared, "bytes of shared memory, where static and dynamic are known as a sum only";
+        blocks_per_sm: Option<f64>, Declared, "blocks of the launch for each multiprocessor of the device, as the profiler says";
+        occupancy_percent: Option<f64>, Declared, "of the warps that a multiprocessor can hold, as the profiler estimates it";
     }
     Tiles "tiles" of TileRow, "one row a tile of a blocked algorithm",
     (lane: Some(Thread), nests: true, labels: &["level"]) {
@@ -261,6 +264,18 @@ declare::tables! {
         name: Option<Text>, Identity, "model, as its driver gives it";
         memory_bytes: Option<u64>, Declared, "its memory";
         multiprocessors: Option<u32>, Declared, "its streaming multiprocessors, or compute units";
+    }
+    Annotations "annotations" of AnnotationRow, "named points and stretches of time that are no work: instants, and what a profiler draws over a stream",
+    (labels: &["name"]) {
+        kind: Text, Identity, "instant, or device: an annotation of the host, drawn over the work it led to";
+        name: Text, Identity, "as the program gave it";
+        thread: Option<u32>, Place, "row of threads; null: a device's, or the whole program's";
+        device: Option<u32>, Place, "device number";
+        stream: Option<u32>, Identity, "stream of the device";
+        brick: Option<u64>, Key, "row of bricks that was open, or that led to the work";
+        time_ns: i64, Time, "when it was, or began";
+        dur_ns: Option<i64>, Measured, "how long it lasted; null: a point";
+        arguments: Option<Text>, Declared, "what it says, as JSON and as the program wrote it";
     }
 }
 

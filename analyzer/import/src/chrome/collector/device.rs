@@ -6,7 +6,7 @@ use crate::chrome::category::Class;
 use crate::chrome::decimal::identity;
 use crate::chrome::event::{Arguments, Event};
 use crate::chrome::profiler_ranges::Range;
-use crate::chrome::record::{Link, NO_ID, NONE, Part, pair};
+use crate::chrome::record::{Link, NO_ID, NONE, OF_ANNOTATION, Part, pair};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -36,7 +36,7 @@ impl Collector<'_> {
             name: 0,
             device: number(arguments.device, &event.process),
             stream: number(arguments.stream, &event.thread),
-            more: [0; 5],
+            more: [0; 7],
             external: external(arguments),
         };
         match class {
@@ -57,7 +57,11 @@ impl Collector<'_> {
                     return Ok(());
                 }
                 link.part = Part::Copy;
-                link.more = [bytes.unwrap_or(NO_ID), to as u64, memory_kinds(&text), 0, 0];
+                link.more[..3].copy_from_slice(&[
+                    bytes.unwrap_or(NO_ID),
+                    to as u64,
+                    memory_kinds(&text),
+                ]);
             }
             Class::Wait => {
                 let Some(kind) = SyncKind::from_words(&text).filter(|_| dur_ns >= 0) else {
@@ -77,16 +81,32 @@ impl Collector<'_> {
                     record[0],
                     record[1],
                     0,
+                    0,
+                    0,
                 ];
+            }
+            Class::DeviceAnnotation => {
+                if dur_ns < 0 {
+                    self.notes.leave_out("negative duration");
+                    return Ok(());
+                }
+                link.part = Part::Annotation;
+                link.name = self.name(&event.name);
+                link.external = arguments.external.map_or(NO_ID, |id| id | OF_ANNOTATION);
+                // The work below it tells how far the run reaches.
+                return self.link(link);
             }
             _ => {
                 let (grid, block) = (
                     arguments.grid.unwrap_or([NONE; 3]),
                     arguments.block.unwrap_or([NONE; 3]),
                 );
-                let registers = arguments
-                    .registers
-                    .and_then(|count| u32::try_from(count).ok());
+                let small = |count: Option<u64>| {
+                    count
+                        .and_then(|count| u32::try_from(count).ok())
+                        .unwrap_or(NONE)
+                };
+                let occupancy = arguments.occupancy_percent.unwrap_or(f64::NAN) as f32;
                 link.more = [
                     pair(grid[0], grid[1]),
                     pair(grid[2], block[0]),
@@ -95,17 +115,10 @@ impl Collector<'_> {
                         .graph_node
                         .filter(|node| *node != 0)
                         .unwrap_or(NO_ID),
-                    u64::from(registers.unwrap_or(NONE)),
+                    u64::from(small(arguments.registers)),
+                    pair(small(arguments.shared_memory), occupancy.to_bits()),
+                    arguments.blocks_per_sm.unwrap_or(f64::NAN).to_bits(),
                 ];
-                if arguments.shared_memory {
-                    self.notes.warn(
-                        "shared memory of kernels is left out: static and dynamic stand in one sum",
-                    );
-                }
-                if arguments.queued.is_some_and(|queued| queued != 0) {
-                    self.notes
-                        .warn("queued of kernels is left out: its clock is not stated");
-                }
             }
         }
         link.name = self.name(&event.name);
@@ -160,7 +173,7 @@ impl Collector<'_> {
             order: 0,
             name: 0,
             stream: stream.unwrap_or(NONE),
-            more: [event_id, 0, 0, 0, 0],
+            more: [event_id, 0, 0, 0, 0, 0, 0],
             ..*wait
         })
     }

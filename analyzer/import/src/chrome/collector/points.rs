@@ -5,7 +5,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Collector;
 use crate::Error;
 use crate::chrome::event::Event;
-use crate::chrome::record::{Host, NO_ID, NONE, What};
+use crate::chrome::record::{Host, NO_ID, NO_LANE, NONE, What};
+use crate::chrome::signatures::{MAX_SHAPE_BYTES, without_spaces};
+
+/// Bytes of the arguments of instants that are kept, so that memory stays flat where no two are equal.
+const MAX_INSTANT_BYTES: usize = 64 << 20;
 
 impl Collector<'_> {
     /// A point of a lane.
@@ -127,11 +131,54 @@ impl Collector<'_> {
                 )?;
                 self.totals(event, device, bytes)
             }
-            _ => {
-                self.notes
-                    .leave_out("instant: no table has points with a name");
-                Ok(())
-            }
+            _ => self.named_point(event),
         }
+    }
+
+    /// An instant with a name. It is no work, so the run reaches no further for it.
+    fn named_point(&mut self, event: &Event) -> Result<(), Error> {
+        let Some(time_ns) = self.start(event) else {
+            return Ok(());
+        };
+        let lane = match event.scope {
+            b'g' | b'p' => NO_LANE,
+            _ => self.lanes.number(&event.process, &event.thread),
+        };
+        let name = self.name(&event.name);
+        let arguments = self.arguments_of_instant(event).map_or(NO_ID, u64::from);
+        let record = Host {
+            lane,
+            start_ns: time_ns,
+            end_ns: time_ns,
+            what: What::Instant,
+            order: self.order,
+            name,
+            node: None,
+            a: arguments,
+            b: NO_ID,
+        };
+        let done = self.host.push(record.words());
+        done.map_err(|e| Error::io(self.host.path(), "write it", e))
+    }
+
+    /// The number of their text.
+    fn arguments_of_instant(&mut self, event: &Event) -> Option<u32> {
+        if event.raw.is_empty() || event.raw == b"{}" {
+            return None;
+        }
+        let has_room = self.instant_bytes + event.raw.len() <= MAX_INSTANT_BYTES;
+        if event.raw.len() > MAX_SHAPE_BYTES || !has_room {
+            self.notes
+                .leave_out("arguments of an instant: longer than 64 KiB, or 64 MiB are kept");
+            return None;
+        }
+        let mut text = Vec::with_capacity(event.raw.len());
+        without_spaces(&event.raw, &mut text);
+        let known = self.texts.len();
+        let number = self.name(&text);
+        if self.texts.len() > known {
+            self.instant_bytes += text.len();
+        }
+        Some(number)
     }
 }

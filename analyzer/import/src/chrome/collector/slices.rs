@@ -43,14 +43,9 @@ impl Collector<'_> {
             Class::Kernel | Class::Copy | Class::Fill | Class::Wait if is_device => {
                 self.device_work(event, class, start_ns, dur_ns)
             }
+            Class::DeviceAnnotation => self.device_work(event, class, start_ns, dur_ns),
             Class::ProfilerRange => {
                 self.profiler_range(event, start_ns, dur_ns);
-                Ok(())
-            }
-            Class::DeviceAnnotation => {
-                self.notes.leave_out(
-                    "gpu_user_annotation: the host's annotation, drawn over its kernels",
-                );
                 Ok(())
             }
             Class::Overhead => {

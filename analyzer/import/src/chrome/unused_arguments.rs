@@ -1,0 +1,38 @@
+//! Arguments of events that no column takes, counted by name.
+
+/// Names that are told apart; a program may give each event names of its own.
+const MAX_NAMES: usize = 64;
+
+/// Counts by name, in the order of their first appearance.
+#[derive(Debug, Default)]
+pub(super) struct UnusedArguments {
+    counts: Vec<(Vec<u8>, u64)>,
+    /// Arguments with names beyond [`MAX_NAMES`].
+    pub others: u64,
+    /// Place after the last one counted: events of a kind have their arguments in one order.
+    next: usize,
+}
+
+impl UnusedArguments {
+    pub fn count(&mut self, name: &[u8]) {
+        let is_of_name = |(known, _): &(Vec<u8>, u64)| known == name;
+        let at = match self.counts.get(self.next).is_some_and(is_of_name) {
+            true => Some(self.next),
+            false => self.counts.iter().position(is_of_name),
+        };
+        match at {
+            Some(at) => {
+                self.counts[at].1 += 1;
+                self.next = at + 1;
+            }
+            None if self.counts.len() < MAX_NAMES => self.counts.push((name.to_owned(), 1)),
+            None => self.others += 1,
+        }
+    }
+
+    /// Names with their counts.
+    pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
+        let counts = self.counts.iter();
+        counts.map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count))
+    }
+}
