@@ -52,7 +52,7 @@ mod record;
 mod reimport;
 mod row_texts;
 mod scanner;
-mod signatures;
+mod shapes;
 mod sweep;
 mod unused_arguments;
 

@@ -18,6 +18,7 @@ mod options;
 mod read_back;
 mod registry;
 pub mod renacer;
+mod signatures;
 mod sorter;
 mod source;
 pub mod strace;

@@ -52,6 +52,11 @@ impl Notes {
         add(&mut self.repeated, what);
     }
 
+    /// An argument of a record has no column.
+    pub fn leave_out_argument(&mut self, name: &str) {
+        add(&mut self.arguments_left_out, name);
+    }
+
     /// Says something once.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();

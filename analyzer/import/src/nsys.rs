@@ -26,6 +26,7 @@ mod enum_table;
 mod facts;
 mod host;
 mod metrics;
+mod operator_range;
 mod row;
 pub mod source;
 mod sqlite;

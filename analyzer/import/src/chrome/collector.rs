@@ -23,7 +23,7 @@ use super::profiler_ranges::ProfilerRanges;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
-use super::signatures::Signatures;
+use crate::signatures::Signatures;
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
 

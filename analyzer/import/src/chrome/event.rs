@@ -4,8 +4,9 @@ use std::io::Read;
 
 use super::decimal::{float, identity, integer};
 use super::scanner::{Scanned, Scanner, Value};
-use super::signatures::{MAX_SHAPE_BYTES, Shapes};
+use super::shapes::Shapes;
 use super::unused_arguments::UnusedArguments;
+use crate::signatures::MAX_SHAPE_BYTES;
 
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;

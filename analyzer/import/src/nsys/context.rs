@@ -11,6 +11,7 @@ use super::threads::Threads;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::Launches;
 use crate::cuda::streams::{Stream, Streams};
+use crate::signatures::{Lists, Signatures};
 use crate::{Error, Notes};
 
 pub struct Context<'a> {
@@ -32,6 +33,7 @@ pub struct Context<'a> {
     pub threads: Threads,
     pub launches: Launches,
     streams: Streams,
+    signatures: Signatures,
     /// Devices of contexts, by process, as work states them.
     pub devices: HashMap<(u32, i64), u32>,
     last_id: u64,
@@ -62,6 +64,7 @@ impl<'a> Context<'a> {
             threads: Threads::default(),
             launches: Launches::default(),
             streams: Streams::default(),
+            signatures: Signatures::default(),
             devices: HashMap::new(),
             last_id: 0,
         }
@@ -137,6 +140,14 @@ impl<'a> Context<'a> {
     /// Interns a text.
     pub fn text(&mut self, text: &str) -> Text {
         self.into.text(text)
+    }
+
+    /// The row of signatures with these dimensions; nothing else is known of it.
+    pub fn signature(&mut self, dims: &str) -> Result<Option<u64>, Error> {
+        let mut lists = Lists::default();
+        lists[0].extend_from_slice(dims.as_bytes());
+        let number = self.signatures.number(&lists, self.into, self.notes)?;
+        Ok(number.map(u64::from))
     }
 
     /// The number of a stream in the run.

@@ -1,12 +1,14 @@
 //! The host's part: ranges become bricks, calls find the range they lie in.
 
-use trueno_format::run_writer::Text;
+use std::borrow::Cow;
+
 use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
 
 use super::context::Context;
 use super::enum_table::EnumTable;
+use super::operator_range::OperatorRange;
 use super::row::Row;
-use super::source::{Scan, Source};
+use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -88,11 +90,7 @@ impl Host {
                 return Ok(());
             }
         }
-        if record
-            .values
-            .get(1)
-            .is_none_or(|end| *end == super::source::Value::Null)
-        {
+        if record.values.get(1).is_none_or(|end| *end == Value::Null) {
             context
                 .notes
                 .leave_out("NVTX: a range that was never ended");
@@ -104,7 +102,23 @@ impl Host {
             Err(reason) => return left_out(record, reason, context),
         };
         let global = record.int(2, context.notes);
-        let name = nvtx_name(record, "range", context);
+        let text = nvtx_text(record, "range", context);
+        let operator = OperatorRange::parse(&text);
+        let signature = match &operator {
+            Some(operator) => {
+                for number in &operator.numbers {
+                    context.notes.leave_out_argument(number);
+                }
+                context.signature(operator.sizes)?
+            }
+            None => None,
+        };
+        let name = operator.as_ref().map_or(&*text, |operator| operator.name);
+        let name = context.text(name);
+        let kind = match operator {
+            Some(_) => "brick",
+            None => "function",
+        };
         let thread = context.threads.number(global, start_ns);
         let (id, end_ns) = (context.id(), start_ns + dur_ns);
         let ranges = self.ranges(thread);
@@ -113,12 +127,13 @@ impl Host {
         let row = BrickRow {
             id,
             parent,
-            kind: context.text("function"),
+            kind: context.text(kind),
             name,
             thread,
             start_ns,
             dur_ns,
             timing: context.text("host"),
+            signature,
             ..BrickRow::default()
         };
         context.reach(start_ns, dur_ns);
@@ -132,9 +147,11 @@ impl Host {
         };
         let global = record.int(2, context.notes);
         let thread = context.threads.number(global, time_ns);
+        let text = nvtx_text(record, "mark", context);
+        let name = context.text(&text);
         let row = AnnotationRow {
             kind: context.text("instant"),
-            name: nvtx_name(record, "mark", context),
+            name,
             thread: Some(thread),
             brick: self.ranges(thread).around(time_ns, time_ns),
             time_ns,
@@ -195,17 +212,14 @@ impl Host {
     }
 }
 
-/// The name of a range or of a mark, which stands in the row or among all texts.
-fn nvtx_name(record: Row<'_>, what: &str, context: &mut Context<'_>) -> Text {
-    match record.text(4) {
-        Some(text) => context.text(text),
-        None => {
-            let id = record.int(5, context.notes);
-            let text = context.string(id).map(str::to_owned);
-            let nameless = || format!("{what} without a name");
-            context.text(&text.unwrap_or_else(nameless))
-        }
+/// The text of a range or of a mark, which stands in the row or among all texts.
+fn nvtx_text<'r>(record: Row<'r>, what: &str, context: &mut Context<'_>) -> Cow<'r, str> {
+    if let Some(Value::Text(text)) = record.values.get(4) {
+        return Cow::Borrowed(text);
     }
+    let id = record.int(5, context.notes);
+    let text = context.string(id).map(str::to_owned);
+    Cow::Owned(text.unwrap_or_else(|| format!("{what} without a name")))
 }
 
 /// A row that cannot be one of the run.

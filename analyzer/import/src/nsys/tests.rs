@@ -1,6 +1,7 @@
 mod damaged;
 mod device;
 mod fixture;
+mod shapes;
 
 use crate::Error;
 use fixture::{Export, FULL};

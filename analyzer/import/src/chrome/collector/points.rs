@@ -6,7 +6,7 @@ use super::Collector;
 use crate::Error;
 use crate::chrome::event::Event;
 use crate::chrome::record::{Host, NO_ID, NO_LANE, NONE, What};
-use crate::chrome::signatures::{MAX_SHAPE_BYTES, without_spaces};
+use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
 
 /// Bytes of the arguments of instants that are kept, so that memory stays flat where no two are equal.
 const MAX_INSTANT_BYTES: usize = 64 << 20;

@@ -138,7 +138,9 @@ impl Collector<'_> {
             }
             Class::Operator => {
                 let shapes = &event.arguments.shapes;
-                let signature = self.signatures.number(shapes, self.into, self.notes)?;
+                let signature = self
+                    .signatures
+                    .number(&shapes.lists(), self.into, self.notes)?;
                 self.name_of_operator(&event.name, signature)
             }
             _ => self.name(&event.name),
