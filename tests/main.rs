@@ -27,6 +27,7 @@ mod iterations;
 mod killed;
 mod newcomer;
 mod nsys_parquet;
+mod operators;
 mod outputs;
 mod perfetto;
 mod plugins;

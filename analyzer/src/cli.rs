@@ -221,6 +221,9 @@ pub struct ReportArgs {
     /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
+    /// Hold the run against the ceilings in FILE, which `trueno-record peaks -o FILE` (of GPUs `peaks --gpu -o FILE`) wrote on a machine like its own; may be given again.
+    #[arg(long, value_name = "FILE")]
+    pub ceilings: Vec<PathBuf>,
     /// Give operators that have no model one by the rules in FILE (TOML: patterns of names, formulas over dims); they go before those that are built in.
     #[arg(long, value_name = "FILE")]
     pub operators: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! The commands of the command line, one module each.
 
+mod ceilings;
 mod charts;
 mod check;
 mod check_plugin;

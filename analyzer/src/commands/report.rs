@@ -16,6 +16,7 @@ use trueno_model::{Level, Report, SectionStatus};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
+use super::ceilings;
 use super::charts::Charts;
 use super::options;
 use super::output::{self, Files, Output};
@@ -43,7 +44,11 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
         ("--options", args.options_file.as_deref()),
         ("--operators", args.operators.as_deref()),
     ];
-    let mut files = Files::read(baselines.chain(read));
+    let ceilings = args
+        .ceilings
+        .iter()
+        .map(|path| ("--ceilings", Some(path.as_path())));
+    let mut files = Files::read(baselines.chain(ceilings).chain(read));
     let shorthands = [
         ("--json", "json", &args.json),
         ("--markdown", "markdown", &args.markdown),
@@ -132,7 +137,8 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
             .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
     }
     options::check(&options, &registry)?;
-    let run = Run::open(&args.run)?;
+    let mut run = Run::open(&args.run)?;
+    ceilings::give(&mut run, &args.ceilings)?;
     let baseline = baseline(args)?;
     let reference = args.reference.as_deref().map(Opened::open).transpose()?;
     if registry.plugins.is_empty() {

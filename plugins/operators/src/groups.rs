@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::calls::{Call, Calls, NONE};
 use crate::device_time::DeviceTime;
 use crate::recomputed::Recomputed;
+use crate::work::Works;
 
 /// An operator with one signature: numbers of [`Calls::names`] and of [`Calls::signatures`].
 pub type Shape = (u32, u32);
@@ -48,8 +49,7 @@ pub struct Sums {
     pub device_calls: u64,
     /// Busy time of that work, call by call.
     pub device_ns: i64,
-    /// The part that no modelled operator within began; in a run without devices, the length of the calls in
-    /// which there is none.
+    /// The part that no modelled operator within began; in a run without devices, of the length of the calls.
     pub counted_ns: i64,
     /// Calls that have such a part.
     pub counted_calls: u64,
@@ -95,12 +95,12 @@ pub fn by_shape(
     calls: &Calls,
     device: &DeviceTime,
     on: Option<TimedOn>,
-    is_modelled: &dyn Fn(u32) -> bool,
+    works: &Works,
 ) -> BTreeMap<Shape, Sums> {
     let recomputed = Recomputed::new(calls);
     let on_host = match on {
-        Some(TimedOn::Host) => innermost(calls, is_modelled),
-        _ => vec![false; calls.rows.len()],
+        Some(TimedOn::Host) => counted_on_host(calls, works),
+        _ => Vec::new(),
     };
     let mut out: BTreeMap<Shape, Sums> = BTreeMap::new();
     for (place, call) in calls.rows.iter().enumerate() {
@@ -109,11 +109,7 @@ pub fn by_shape(
         };
         let of = &device.of_calls[place];
         let has_work = of.count > 0;
-        let counted_ns = if on_host[place] {
-            call.dur_ns
-        } else {
-            of.counted_ns
-        };
+        let counted_ns = on_host.get(place).copied().unwrap_or(of.counted_ns);
         out.entry(shape).or_default().add(&Sums {
             calls: 1,
             recomputed_calls: u64::from(recomputed.is(calls, place as u32)),
@@ -131,14 +127,28 @@ pub fn by_shape(
     out
 }
 
-/// Rows with a model in which no other lies, by place.
-fn innermost(calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) -> Vec<bool> {
+/// Host time of each row with a model that no operator with a model within it accounts for; of a row that only calls
+/// others, none where they have a model.
+fn counted_on_host(calls: &Calls, works: &Works) -> Vec<i64> {
+    let work = |place: u32| {
+        let call = &calls.rows[place as usize];
+        works.of(shape(call)?).ok()
+    };
     let places = 0..calls.rows.len() as u32;
-    let mut out: Vec<bool> = places.clone().map(is_modelled).collect();
-    let modelled = out.clone();
-    for place in places.filter(|place| modelled[*place as usize]) {
-        for outer in calls.outwards(place).skip(1) {
-            out[outer as usize] = false;
+    let mut out: Vec<i64> = calls.rows.iter().map(|call| call.dur_ns).collect();
+    let mut is_passed_on = vec![false; calls.rows.len()];
+    for place in places.clone().filter(|place| work(*place).is_some()) {
+        let mut around = calls.outwards(place).skip(1);
+        if let Some(outer) = around.find(|place| work(*place).is_some()) {
+            let dur_ns = calls.rows[place as usize].dur_ns;
+            out[outer as usize] = out[outer as usize].saturating_sub(dur_ns).max(0);
+            is_passed_on[outer as usize] = true;
+        }
+    }
+    for place in places {
+        let is_container = work(place).is_none_or(|work| work.is_container);
+        if is_container && (is_passed_on[place as usize] || work(place).is_none()) {
+            out[place as usize] = 0;
         }
     }
     out

@@ -14,6 +14,7 @@ pub mod inputs;
 pub mod nominal;
 pub mod operations;
 pub mod recomputed;
+pub mod result_dims;
 pub mod roofs;
 pub mod rows;
 pub mod tables;
@@ -95,7 +96,7 @@ impl Plugin for Operators {
             _ => Some(TimedOn::Device),
         };
         let roofs = Roofs::read(run, options.nominal, options.achievable_share)?;
-        let sums = groups::by_shape(&calls, &device, on, &is_modelled);
+        let sums = groups::by_shape(&calls, &device, on, &works);
         let mut rows: Vec<Row> = sums
             .into_iter()
             .map(|(shape, sums)| Row {
@@ -128,7 +129,9 @@ impl Plugin for Operators {
             )
         };
         let by_category = tables::grouped(&rows, family, Row::counted);
-        run.emit(tables::coverage(&device))?;
+        if device.count > 0 {
+            run.emit(tables::coverage(&device))?;
+        }
         run.emit(tables::groups("by_category", "category", &by_category))?;
         run.emit(tables::groups("by_name", "name", &by_name))?;
         run.emit(tables::by_shape(&rows, &calls, on))?;

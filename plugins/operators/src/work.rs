@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use trueno_operator_model::{ElementType, Models, Precision, RecordedTexts, Signature, Unit};
+use trueno_operator_model::{
+    ElementType, Models, Precision, RecordedTexts, Signature, SignatureError, Unit,
+};
 use trueno_plugin::{Error, Result};
 
 use crate::calls::Calls;
 use crate::groups::{self, Shape};
 use crate::operations::Operations;
+use crate::result_dims::ResultDims;
 
 /// Work of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +29,8 @@ pub struct Work {
     pub rule: String,
     /// Its assumption.
     pub assumption: String,
+    /// True if it only calls operators that have its work.
+    pub is_container: bool,
 }
 
 /// Work of all shapes of a run.
@@ -46,10 +51,11 @@ impl Works {
                 .map_err(|error| Error::bad_option(error.to_string()))?,
         };
         let list_types = list_element_types(calls, operations);
+        let results = ResultDims::new(calls);
         let mut of_shapes = BTreeMap::new();
         for shape in calls.rows.iter().filter_map(groups::shape) {
             let list_type = || list_types.get(&shape).copied().flatten();
-            let work = || work(&models, calls, shape, list_type());
+            let work = || work(&models, calls, shape, list_type(), &results);
             of_shapes.entry(shape).or_insert_with(work);
         }
         Ok(Self { of_shapes })
@@ -98,7 +104,31 @@ fn work(
     calls: &Calls,
     shape: Shape,
     list_type: Option<ElementType>,
+    results: &ResultDims,
 ) -> std::result::Result<Work, String> {
+    let signature = signature(calls, shape).map_err(|error| error.to_string())?;
+    let result_dims = results.of(&signature);
+    let signature = signature
+        .with_list_element_type(list_type)
+        .with_result_dims(result_dims);
+    let work = models.work(&signature).map_err(|error| error.reason)?;
+    Ok(Work {
+        flops: work.flops,
+        moved_bytes: work.moved_bytes,
+        precision: work.precision.map(ceiling_precision),
+        is_matrix: work.unit == Unit::Matrix,
+        family: work.family.to_owned(),
+        rule: work.rule.to_owned(),
+        assumption: work.assumption.to_owned(),
+        is_container: work.is_container(),
+    })
+}
+
+/// The signature of a shape.
+pub(crate) fn signature(
+    calls: &Calls,
+    shape: Shape,
+) -> std::result::Result<Signature, SignatureError> {
     let recorded = &calls.signatures[shape.1 as usize];
     let text = |of: &'_ Option<String>| of.clone().unwrap_or_default();
     let [dims, types] = [text(&recorded.dims), text(&recorded.types)];
@@ -109,19 +139,7 @@ fn work(
         strides: &strides,
         concrete: &concrete,
     };
-    let signature = Signature::parse(calls.names.text(shape.0), texts);
-    let signature = signature.map_err(|error| error.to_string())?;
-    let signature = signature.with_list_element_type(list_type);
-    let work = models.work(&signature).map_err(|error| error.reason)?;
-    Ok(Work {
-        flops: work.flops,
-        moved_bytes: work.moved_bytes,
-        precision: work.precision.map(ceiling_precision),
-        is_matrix: work.unit == Unit::Matrix,
-        family: work.family.to_owned(),
-        rule: work.rule.to_owned(),
-        assumption: work.assumption.to_owned(),
-    })
+    Signature::parse(calls.names.text(shape.0), texts)
 }
 
 /// The precision as `ceilings` names it.

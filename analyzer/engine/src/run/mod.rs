@@ -17,6 +17,7 @@ mod error;
 mod export_view;
 mod exported;
 mod extent;
+mod given_ceilings;
 mod ipc;
 mod journal;
 mod layout;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use polars::prelude::{CategoricalMapping, Categories, DataFrame, LazyFrame, PolarsResult};
+use trueno_format::Ceiling;
 use trueno_format::run_json::RunJson;
 use trueno_format::salvage::Salvaged;
 use trueno_format::schema;
@@ -39,6 +40,8 @@ pub struct Run {
     sources: Sources,
     /// The ranks, of a run that holds some; segments and tables are theirs then.
     ranks: Option<Box<Ranks>>,
+    /// Ceilings that a user gave for its devices.
+    pub(super) given_ceilings: Vec<Ceiling>,
 }
 
 impl Run {
@@ -96,6 +99,7 @@ impl Run {
             path: path.to_path_buf(),
             manifest: None,
             ranks: Some(Box::new(ranks)),
+            given_ceilings: Vec::new(),
         })
     }
 
@@ -165,6 +169,7 @@ impl Run {
             numbers,
             sources: Sources::new(path, rest.as_ref()),
             ranks: None,
+            given_ceilings: Vec::new(),
         };
 
         let last_end_ns = (facts.wall_ns.is_none() || writer.is_unfinished())
@@ -327,6 +332,12 @@ impl Run {
     ///
     /// If the query engine will not plan the scan of a table.
     pub fn sql_context(&self) -> Result<Database, RunError> {
+        let mut database = self.recorded_tables()?;
+        self.publish_given_ceilings(&mut database)?;
+        Ok(database)
+    }
+
+    fn recorded_tables(&self) -> Result<Database, RunError> {
         if let Some(ranks) = &self.ranks {
             return ranks.sql_context(&self.facts, &self.problems);
         }

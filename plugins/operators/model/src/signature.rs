@@ -23,6 +23,8 @@ pub struct Signature {
     pub operands: Vec<Operand>,
     /// Element type of tensors in lists, which no trace records: see [`ElementType::from_kernel_name`].
     pub list_element_type: Option<ElementType>,
+    /// Dims of the result, where another operator of the run states them.
+    pub result_dims: Option<Vec<u64>>,
 }
 
 /// Texts of a signature as Kineto writes them, each the JSON of an event's argument; empty where it has none.
@@ -134,6 +136,7 @@ impl Signature {
             name: name.to_owned(),
             operands,
             list_element_type: None,
+            result_dims: None,
         })
     }
 
@@ -152,6 +155,7 @@ impl Signature {
             name: name.to_owned(),
             operands: vec![tensor(in_elements), tensor(out_elements)],
             list_element_type: None,
+            result_dims: None,
         }
     }
 
@@ -159,6 +163,13 @@ impl Signature {
     #[must_use]
     pub fn with_list_element_type(mut self, element_type: Option<ElementType>) -> Self {
         self.list_element_type = element_type;
+        self
+    }
+
+    /// The same, with the dims of its result, which traces without concrete inputs do not give.
+    #[must_use]
+    pub fn with_result_dims(mut self, dims: Option<Vec<u64>>) -> Self {
+        self.result_dims = dims;
         self
     }
 }

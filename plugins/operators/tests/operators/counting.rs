@@ -140,6 +140,40 @@ fn lists_have_the_element_type_that_their_kernels_say() {
 }
 
 #[test]
+fn convolutions_of_old_traces_have_the_output_of_their_gradient() {
+    let floats = r#"["float","float","float"]"#;
+    let signatures = vec![
+        ("[[2,3,8,8],[5,3,3,3]]", r#"["float","float"]"#, ""),
+        ("[[2,3,8,8],[2,5,4,4],[5,3,3,3]]", floats, ""),
+        ("[[],[2,5,4,4],[2,3,8,8]]", r#"["","float","float"]"#, ""),
+    ];
+    let made = Made {
+        signatures,
+        calls: vec![
+            call("aten::cudnn_convolution", 0, 10, Some(0)),
+            call("aten::cudnn_convolution_backward", 20, 10, Some(1)),
+            call("aten::cudnn_convolution_backward_weight", 22, 5, Some(2)).inside(1),
+        ],
+        kernels: vec![kernel(0, 100, 50), kernel(2, 200, 50)],
+        ..Made::default()
+    };
+    // Outputs of 2 × 5 × 4 × 4, each from 3 × 3 × 3 weights.
+    let flops = Some(2.0 * 160.0 * 27.0);
+    let of = |made: &Made, name| cell(&made.output(), "by_shape", name, "flops");
+    assert_eq!(of(&made, "aten::cudnn_convolution"), flops);
+    assert_eq!(of(&made, "aten::cudnn_convolution_backward_weight"), flops);
+    // Two strides of the same input and weight: which call had which is not known.
+    let mut twice = made;
+    twice
+        .signatures
+        .push(("[[2,3,8,8],[2,5,8,8],[5,3,3,3]]", floats, ""));
+    twice
+        .calls
+        .push(call("aten::cudnn_convolution_backward", 40, 10, Some(3)));
+    assert_eq!(of(&twice, "aten::cudnn_convolution"), None);
+}
+
+#[test]
 fn absurd_shapes_are_listed_with_a_reason() {
     let float = r#"["float","float"]"#;
     let huge =

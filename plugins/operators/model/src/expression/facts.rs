@@ -31,6 +31,23 @@ pub(super) fn dimension(tensor: &Tensor, number: i128) -> Result<usize, String> 
 /// A signature that is asked for facts.
 pub(super) struct Facts<'a>(pub(super) &'a Signature);
 
+/// Product of the dimensions from one to before another.
+pub(super) fn product_of(dims: &[u64], from: i128, to: i128) -> Result<i128, String> {
+    let rank = dims.len();
+    let bound = |number: i128| {
+        let bound = if number < 0 {
+            number.saturating_add(rank as i128)
+        } else {
+            number
+        };
+        usize::try_from(bound).ok().filter(|bound| *bound <= rank)
+    };
+    match (bound(from), bound(to)) {
+        (Some(from), Some(to)) if from <= to => Tensor::dense(dims[from..to].to_vec()).elements(),
+        _ => Err(format!("of {rank} dimensions has none from {from} to {to}")),
+    }
+}
+
 impl<'a> Facts<'a> {
     pub(super) fn operand(&self, at: usize) -> Option<&'a Operand> {
         self.0.operands.get(at)
@@ -122,24 +139,8 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn product(&self, at: usize, from: i128, to: i128) -> Result<i128, String> {
-        let tensor = self.tensor(at)?;
-        let rank = tensor.dims.len();
-        let bound = |number: i128| {
-            let bound = if number < 0 {
-                number.saturating_add(rank as i128)
-            } else {
-                number
-            };
-            usize::try_from(bound).ok().filter(|bound| *bound <= rank)
-        };
-        match (bound(from), bound(to)) {
-            (Some(from), Some(to)) if from <= to => {
-                Tensor::dense(tensor.dims[from..to].to_vec()).elements()
-            }
-            _ => Err(format!(
-                "operand {at} of {rank} dimensions has none from {from} to {to}"
-            )),
-        }
+        let product = product_of(&self.tensor(at)?.dims, from, to);
+        product.map_err(|why| format!("operand {at} {why}"))
     }
 
     pub(super) fn broadcast(&self, arguments: &[Value]) -> Result<i128, String> {

@@ -23,16 +23,17 @@
 //! | `known(i)`, `concrete(i)`, `concrete(i, other)` | the value of a scalar or list is recorded; it; or another if absent |
 //! | `length(list)`, `entry(list, k)` | entries; entry `k`, or the only one |
 //! | `contains(list, value)` | one of the entries is that value |
+//! | `is_result_known()`, `result_product(from, to)` | another operator states the dims of the result; the product of some |
 //! | `refuse(reason)` | none: the call is not modelled, for this reason |
 //! | `min`, `max`, `floor_divide`, `ceiling_divide` | as named |
 
 use super::Value;
-use super::facts::{Facts, dimension, operand_index};
+use super::facts::{Facts, dimension, operand_index, product_of};
 use crate::element_type::{ElementType, NumberKind, Precision};
 use crate::signature::{Signature, Tensor};
 
 /// Functions by their names, with the least and the most arguments.
-const TABLE: [(&str, Function, usize, usize); 35] = [
+const TABLE: [(&str, Function, usize, usize); 37] = [
     ("is_present", Function::IsPresent, 1, 1),
     ("is_tensor", Function::IsTensor, 1, 1),
     ("is_list", Function::IsList, 1, 1),
@@ -68,6 +69,8 @@ const TABLE: [(&str, Function, usize, usize); 35] = [
     ("is_number", Function::IsNumber, 1, 1),
     ("is_text", Function::IsText, 1, 1),
     ("is_known_list", Function::IsKnownList, 1, 1),
+    ("is_result_known", Function::IsResultKnown, 0, 0),
+    ("result_product", Function::ResultProduct, 2, 2),
 ];
 
 /// A function of the language.
@@ -108,6 +111,8 @@ pub(crate) enum Function {
     IsNumber,
     IsText,
     IsKnownList,
+    IsResultKnown,
+    ResultProduct,
 }
 
 impl Function {
@@ -149,6 +154,14 @@ pub(super) fn call(
             Ok(Value::Integer(i128::from(tensor.dims[at])))
         }
         Function::Product => integer(facts.product(operand()?, number(1)?, number(2)?)),
+        Function::IsResultKnown => truth(signature.result_dims.is_some()),
+        Function::ResultProduct => {
+            let dims = signature.result_dims.as_deref();
+            let dims = dims.ok_or("the dims of the result are not recorded")?;
+            integer(
+                product_of(dims, number(0)?, number(1)?).map_err(|why| format!("the result {why}")),
+            )
+        }
         Function::Numel => integer(facts.sum(operand()?, Tensor::elements)),
         Function::Stored => integer(facts.sum(operand()?, Tensor::stored_elements)),
         Function::Count => integer(facts.tensors(operand()?).map(|list| list.len() as i128)),

@@ -1,0 +1,80 @@
+//! Dims of results that the backward pass of convolutions states.
+//!
+//! Traces of PyTorch before 1.11 give neither stride nor padding of a convolution. Its backward pass does it for them:
+//! `cudnn_convolution_backward(self, grad_output, weight)` has the dims of the output, and of the weight that
+//! `cudnn_convolution_backward_weight(size, grad_output, self)` gives.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_operator_model::{Operand, Signature};
+
+use crate::calls::Calls;
+use crate::groups::{self, Shape};
+use crate::work::signature;
+
+type Dims = Vec<u64>;
+
+/// Dims by those of two operands; `None` where calls differ.
+#[derive(Debug, Default)]
+pub struct ResultDims {
+    /// Of outputs, by input and weight.
+    outputs: BTreeMap<(Dims, Dims), Option<Dims>>,
+    /// Of weights, by gradient of the output and input.
+    weights: BTreeMap<(Dims, Dims), Option<Dims>>,
+}
+
+impl ResultDims {
+    /// Looks at all shapes of the run.
+    pub fn new(calls: &Calls) -> Self {
+        let is_backward = |shape: &Shape| {
+            let name = calls.names.text(shape.0);
+            name.starts_with("aten::") && name.ends_with("n_convolution_backward")
+        };
+        let shapes = calls.rows.iter().filter_map(groups::shape);
+        let shapes: BTreeSet<Shape> = shapes.filter(is_backward).collect();
+        let mut out = Self::default();
+        for shape in shapes {
+            let Ok(signature) = signature(calls, shape) else {
+                continue;
+            };
+            if let [Some(input), Some(gradient), Some(weight)] =
+                [0, 1, 2].map(|at| dims(&signature, at))
+            {
+                keep(&mut out.outputs, (&input, &weight), &gradient);
+                keep(&mut out.weights, (&gradient, &input), &weight);
+            }
+        }
+        out
+    }
+
+    /// Dims of the result of this call.
+    pub fn of(&self, signature: &Signature) -> Option<Dims> {
+        if !signature.name.contains("conv") {
+            return None;
+        }
+        let (known, first, second) = match signature.name.ends_with("_convolution_backward_weight")
+        {
+            true => (&self.weights, 1, 2),
+            false => (&self.outputs, 0, 1),
+        };
+        known
+            .get(&(dims(signature, first)?, dims(signature, second)?))?
+            .clone()
+    }
+}
+
+fn dims(signature: &Signature, at: usize) -> Option<Dims> {
+    match signature.operands.get(at)? {
+        Operand::Tensor(tensor) => Some(tensor.dims.clone()),
+        _ => None,
+    }
+}
+
+fn keep(known: &mut BTreeMap<(Dims, Dims), Option<Dims>>, key: (&Dims, &Dims), dims: &Dims) {
+    let found = known
+        .entry((key.0.clone(), key.1.clone()))
+        .or_insert_with(|| Some(dims.clone()));
+    if found.as_ref() != Some(dims) {
+        *found = None;
+    }
+}
