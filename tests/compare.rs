@@ -299,3 +299,135 @@ fn of_many_rows_a_part_is_looked_at_and_said() {
     );
     assert!(text.contains("100+100"), "{text}");
 }
+
+#[test]
+fn device_or_host_time_is_told_by_operator_with_the_largest_change_first() {
+    let dir = Dir::new();
+    let (base, slow) = (dataset("simd.run"), dataset("simd_slow.run"));
+    let compared = |args: &[&str]| compare(&dir, &[args, &["--no-path"]].concat()).exits(0);
+    let found = compared(&[&base, &slow, "--format", "json"]).json();
+    let operators = &found["operators"];
+    let rows = operators["rows"].as_array().unwrap();
+    assert_eq!(
+        rows[0]["path"],
+        serde_json::json!(["main", "iteration", "layer", "DownProjection"])
+    );
+    // Twice 32 kernels more, which the base has not.
+    let more = rows[0]["only_run"].as_array().unwrap();
+    let more: u64 = more.iter().map(|one| one["calls"].as_u64().unwrap()).sum();
+    assert_eq!(more, 64);
+    assert_eq!(rows[0]["only_base"].as_array().unwrap().len(), 0);
+    // Rows add up to the whole, and no operator is on both sides but once.
+    for side in ["base_host_self_ns", "run_host_self_ns"] {
+        let sum: f64 = rows.iter().map(|row| row[side].as_f64().unwrap()).sum();
+        assert_eq!(sum, operators[side].as_f64().unwrap(), "{side}");
+    }
+    assert_eq!(operators["matched_iterations"], 16);
+    let more = |side: &str| {
+        let all = operators[side].as_u64().unwrap();
+        all - operators["matched_operators"].as_u64().unwrap()
+    };
+    assert_eq!((more("base_operators"), more("run_operators")), (0, 64));
+    // Both the same: nothing to show, and few samples are said to be few.
+    let page = compared(&[&base, &base]).stdout;
+    assert!(page.contains("Host time by operator"), "{page}");
+    assert!(
+        page.contains("1 run, 16 iterations a side: no scatter"),
+        "{page}"
+    );
+    assert!(!page.contains("What only one side has"), "{page}");
+    let page = compared(&[&base, &slow, "--operators", "never"]).stdout;
+    assert!(!page.contains("time by operator"), "{page}");
+}
+
+/// A run of one iteration with one kernel on a device with these properties.
+fn on_device(dir: &Dir, name: &str, kernel: &str, dur_ns: i64, values: &[(&str, &str)]) -> String {
+    let path = dir.join(name);
+    let values = values.iter();
+    let run = trueno_format::run_json::RunJson {
+        values: values
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+        ..Default::default()
+    };
+    let mut made = Made::with_facts(&path, run);
+    let times = |start: i64, dur: i64| [("start_ns", start.into()), ("dur_ns", dur.into())];
+    let step_name = format!("ProfilerStep#{dur_ns}");
+    let step = [
+        ("id", 1.into()),
+        ("kind", "iteration".into()),
+        ("name", step_name.as_str().into()),
+        ("iteration", 0.into()),
+    ];
+    made.row("bricks", &[&step[..], &times(0, 9_000)].concat());
+    let operator = [
+        ("id", 2.into()),
+        ("kind", "brick".into()),
+        ("name", "aten::mm".into()),
+    ];
+    made.row("bricks", &[&operator[..], &times(10, 5_000)].concat());
+    let launched = [
+        ("id", 3.into()),
+        ("name", kernel.into()),
+        ("brick", 2.into()),
+        ("device", 0.into()),
+        ("stream", 7.into()),
+        ("timing", "device".into()),
+    ];
+    made.row("kernels", &[&launched[..], &times(100, dur_ns)].concat());
+    made.finish(10_000);
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+#[test]
+fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
+    let dir = Dir::new();
+    let key = |name: &str| format!("trace.deviceProperties.0.{name}");
+    let (name, sms) = (key("name"), key("numSms"));
+    let base = [(name.as_str(), "A100"), (sms.as_str(), "108")];
+    let base = on_device(&dir, "base.run", "gemm_a", 4_000, &base);
+    let run = [(name.as_str(), "H100"), (sms.as_str(), "132")];
+    let run = on_device(&dir, "run.run", "gemm_b", 3_000, &run);
+    let page = |args: &[&str]| {
+        let more = ["--no-path", "--width", "80", "--top", "3"];
+        // One sample a side decides nothing.
+        compare(&dir, &[&[base.as_str(), &run], args, &more].concat())
+            .exits(3)
+            .stdout
+    };
+    let short = page(&[]);
+    let from = short.find("Device time by operator").expect("the table");
+    let to = short.find("What cannot be told").expect("the next table");
+    let lines: Vec<&str> = short[from..to].trim_end().lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "Device time by operator",
+            "  device time 4 µs → 3 µs, -25.0 %; 2 operators on both sides, 0 only in the",
+            "  base, 0 only in the run",
+            "  the largest differences first, as recorded: 1 run, 1 iteration a side: no",
+            "  scatter between runs is known, and none of this is a verdict",
+            "  operator  in                   calls  base   run  change  of base    host self",
+            "  aten::mm  thread / …lerStep#*      1  4 µs  3 µs   -1 µs  -25.0 %  5 µs → 5 µs",
+            "",
+            "What only one side has, by operator",
+            "  operators, with all below them, and names of kernels: above, both count for",
+            "  the operator that they are in",
+            "  side  kind    name    in                              calls  device  host self",
+            "  base  kernel  gemm_a  thread / Profil…p#* / aten::mm      1    4 µs          –",
+            "  run   kernel  gemm_b  thread / Profil…p#* / aten::mm      1    3 µs          –",
+        ]
+    );
+    let devices = short.lines().find(|line| line.contains("devices  "));
+    let devices: Vec<&str> = devices.expect("a line").split_whitespace().collect();
+    assert_eq!(devices, ["devices", "differs", "0:", "A100", "0:", "H100"]);
+    assert!(
+        !short.contains("numSms") && short.contains("-v lists them"),
+        "{short}"
+    );
+    let full = page(&["-v"]);
+    assert!(
+        full.contains("132") && !full.contains("-v lists them"),
+        "{full}"
+    );
+}

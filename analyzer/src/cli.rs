@@ -20,7 +20,7 @@ use trueno_model::Level;
 use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
-pub use compare::{CompareArgs, CompareFail, CompareFormat};
+pub use compare::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
 pub use export::{ExportArgs, ExportCommand, FileExport};
 pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};

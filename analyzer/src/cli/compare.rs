@@ -58,6 +58,9 @@ pub struct CompareArgs {
     /// Do not compare critical paths, which take most of the time.
     #[arg(long)]
     pub no_path: bool,
+    /// Align the operators of both sides, and compare device time by operator.
+    #[arg(long, value_enum, default_value_t = CompareOperators::Auto, value_name = "WHEN")]
+    pub operators: CompareOperators,
     /// Give names without a category one by the rules in FILE.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,
@@ -87,4 +90,15 @@ pub enum CompareFormat {
     Json,
     /// For a pull request.
     Markdown,
+}
+
+/// Runs whose operators are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareOperators {
+    /// Those of at most 4 million rows: a longer one takes half a gigabyte of memory a million.
+    Auto,
+    /// All.
+    Always,
+    /// None.
+    Never,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use trueno_compare::golden::Opened;
+use trueno_compare::runs::operators::OperatorTree;
 use trueno_compare::runs::{self, Comparison, Member, Options, render};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
@@ -15,7 +16,7 @@ use super::output::{self, Files, Output};
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
-use crate::cli::{CompareArgs, CompareFail, CompareFormat};
+use crate::cli::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
 
 /// Columns of the page where there is no terminal: all columns have room.
 const ELSEWHERE: u16 = 100;
@@ -80,6 +81,10 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
         let run = opened.run();
         let mut member = runs::read(&shown, run, &rules, &groups, registry, &options, &warn)?;
         opened.complete(&mut member, &options);
+        // A golden file has no rows either.
+        if !opened.is_golden() && has_operators(args.operators, &member, stderr) {
+            member.operators = Some(OperatorTree::read(opened.run())?);
+        }
         Ok(member)
     };
     let (of_base, of_run) = opened.split_at(bases.len());
@@ -88,13 +93,14 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
     let run = args.runs.iter().zip(of_run).map(read);
     let run = run.collect::<anyhow::Result<Vec<Member>>>()?;
     stderr.step("comparing");
-    let comparison = runs::compare(&base, &run, &options);
+    let comparison = runs::compare(&base, &run, &groups, &options);
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
         CompareFormat::Table => {
             let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
-            render::terminal(&comparison, page_width(asked), args.top, palette)
+            let (room, is_full) = (page_width(asked), stderr.is_verbose());
+            render::terminal(&comparison, room, args.top, is_full, palette)
         }
     };
     if let Some(dir) = &args.charts {
@@ -112,6 +118,24 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
         to.text(&text)?;
     }
     Ok(code(&comparison, args, stderr))
+}
+
+/// Rows of a run whose operators are compared without being asked for.
+const MAX_ROWS: u64 = 4_000_000;
+
+fn has_operators(when: CompareOperators, member: &Member, stderr: &Stderr) -> bool {
+    let is_long = member.spans > MAX_ROWS;
+    if when == CompareOperators::Auto && is_long {
+        stderr.warn(&format!(
+            "{}: its operators are not compared: it has more than {MAX_ROWS} rows (hint: --operators always)",
+            member.shown
+        ));
+    }
+    match when {
+        CompareOperators::Auto => !is_long,
+        CompareOperators::Always => true,
+        CompareOperators::Never => false,
+    }
 }
 
 /// Runs a side without which a difference may be one of the machine.

@@ -76,6 +76,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
             "trueno-statistics",
             "trueno-engine",
             "trueno-host",
+            "trueno-graph",
             "trueno-render",
         ],
     ),

@@ -92,7 +92,7 @@ impl Condition for Regression {
         };
         base.names.retain(|name, _| is_wanted(name));
         run.names.retain(|name, _| is_wanted(name));
-        let comparison = runs::compare(&[base], &[run], &options);
+        let comparison = runs::compare(&[base], &[run], &groups, &options);
         let slower: Vec<&Compared> = comparison
             .names
             .iter()

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use trueno_format::device_property;
 use trueno_model::{RunFacts, units};
 use trueno_plugin::counted;
 
+use super::devices;
 use super::side::Member;
 
 /// One aspect of both sides.
@@ -19,6 +21,9 @@ pub struct Aspect {
     pub base: String,
     /// The run, in words.
     pub run: String,
+    /// Tells that another aspect says it in short.
+    #[serde(skip)]
+    pub is_detail: bool,
 }
 
 /// Standing of an aspect.
@@ -81,6 +86,7 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
             })
         }),
     ];
+    all.extend(devices::aspect(base, run));
     // Values that both sides agree on are not worth a line each.
     let keys: BTreeSet<&String> = base
         .iter()
@@ -100,7 +106,10 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
                     .unwrap_or_else(|| "not given".to_owned()),
             )
         });
-        all.extend((aspect.standing != Standing::Same).then_some(aspect));
+        all.extend((aspect.standing != Standing::Same).then_some(Aspect {
+            is_detail: device_property(key).is_some(),
+            ..aspect
+        }));
     }
     all.push(doubt("completeness", base, run, &|member| {
         completeness(&member.facts)
@@ -151,6 +160,7 @@ fn aspect_of(
         standing,
         base: words(&a),
         run: words(&b),
+        is_detail: false,
     }
 }
 
@@ -174,6 +184,7 @@ fn doubt(
         standing: a.max(b),
         base,
         run,
+        is_detail: false,
     }
 }
 
@@ -240,5 +251,6 @@ fn runs(base: &[Member], run: &[Member]) -> Aspect {
         },
         base: words(base),
         run: words(run),
+        is_detail: false,
     }
 }

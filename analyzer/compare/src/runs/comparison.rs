@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use trueno_model::name_groups::NameGroups;
 
 use super::comparability::{Aspect, Standing, comparability};
 use super::counts::{CountRow, counts};
+use super::operators::{self, Operators};
 use super::side::Member;
 use super::totals::{self, TotalRow};
 use trueno_statistics::Options;
@@ -26,6 +28,8 @@ pub struct Comparison {
     pub common: Vec<Common>,
     /// Names on both sides: slower ones first, by what the change costs.
     pub names: Vec<Compared>,
+    /// Device time by operator; null where a run has no rows, or was not asked for them.
+    pub operators: Option<Operators>,
     /// Totals, one value a run.
     pub totals: Vec<TotalRow>,
     /// Parts of the critical path that got longer or shorter, most first.
@@ -57,8 +61,13 @@ impl PathRow {
 }
 
 impl Comparison {
-    /// Aspects that are not plainly the same.
+    /// Aspects that are not plainly the same, without those that another says in short.
     pub fn doubts(&self) -> impl Iterator<Item = &Aspect> {
+        self.all_doubts().filter(|aspect| !aspect.is_detail)
+    }
+
+    /// Aspects that are not plainly the same.
+    pub fn all_doubts(&self) -> impl Iterator<Item = &Aspect> {
         let aspects = self.comparability.iter();
         aspects.filter(|aspect| aspect.standing != Standing::Same)
     }
@@ -107,8 +116,13 @@ impl Comparison {
     }
 }
 
-/// Compares two sides of at least one run each.
-pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Comparison {
+/// Compares two sides of at least one run each, that were read with these groups of names.
+pub fn compare(
+    base: &[Member],
+    run: &[Member],
+    groups: &NameGroups,
+    options: &Options,
+) -> Comparison {
     let named = |members: &[Member]| -> BTreeSet<Name> {
         members
             .iter()
@@ -150,11 +164,20 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Comparison
         comparability: comparability(base, run),
         common,
         names,
+        operators: operators(base, run, groups),
         totals: totals::compare(base, run, options),
         path: paths(base, run),
         counts: counts(base, run),
         capped,
     }
+}
+
+/// Operators of the first run of each side, of the second, and so on.
+fn operators(base: &[Member], run: &[Member], groups: &NameGroups) -> Option<Operators> {
+    let pairs = base.iter().zip(run);
+    let pairs = pairs.map(|(base, run)| Some((base.operators.as_ref()?, run.operators.as_ref()?)));
+    let pairs: Vec<_> = pairs.collect::<Option<_>>()?;
+    Some(operators::compare(&pairs, groups))
 }
 
 /// Empty where a run has no path.

@@ -7,6 +7,8 @@ mod categories;
 mod comparability;
 mod comparison;
 mod counts;
+mod devices;
+pub mod operators;
 mod path;
 pub mod render;
 mod samples;

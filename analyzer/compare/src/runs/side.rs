@@ -10,6 +10,7 @@ use trueno_model::RunFacts;
 use trueno_model::categories::CategoryRules;
 use trueno_model::name_groups::NameGroups;
 
+use super::operators::OperatorTree;
 use super::samples::sampled;
 use super::totals::{self, Total};
 use super::{categories, path};
@@ -32,6 +33,8 @@ pub struct Member {
     pub totals: BTreeMap<Total, f64>,
     /// Its critical path by kind and name, nanoseconds; `None`: not found.
     pub path: Option<BTreeMap<(String, String), i64>>,
+    /// Its operators; `None`: they are not compared.
+    pub operators: Option<OperatorTree>,
 }
 
 /// Reason why a run cannot be read.
@@ -98,6 +101,7 @@ pub fn read(
         names,
         totals,
         path,
+        operators: None,
     })
 }
 

@@ -24,7 +24,7 @@ pub fn json(comparison: &Comparison) -> String {
         format: Format {
             name: "trueno-compare",
             major: 1,
-            minor: 1,
+            minor: 2,
         },
         comparison,
     };

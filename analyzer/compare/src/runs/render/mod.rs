@@ -3,6 +3,8 @@
 mod forest;
 mod grid;
 mod json;
+mod operator_sheets;
+mod operator_tables;
 mod page;
 mod page_tables;
 mod sheets;
@@ -31,10 +33,16 @@ pub struct Sheet {
     pub left_out: usize,
 }
 
-/// For a terminal of `room` columns, with `top` rows of each table.
-pub fn terminal(comparison: &Comparison, room: usize, top: usize, palette: Palette) -> String {
+/// For a terminal of `room` columns, with `top` rows of each table; in full with each property of devices that differs.
+pub fn terminal(
+    comparison: &Comparison,
+    room: usize,
+    top: usize,
+    is_full: bool,
+    palette: Palette,
+) -> String {
     let mut out = String::new();
-    for sheet in sheets(comparison, top) {
+    for sheet in sheets(comparison, top, is_full) {
         out.push_str(&palette.paint(Meaning::Heading, sheet.heading));
         out.push('\n');
         for line in &sheet.lead {
@@ -58,7 +66,7 @@ pub fn terminal(comparison: &Comparison, room: usize, top: usize, palette: Palet
 /// The comparison as Markdown, for a pull request.
 pub fn markdown(comparison: &Comparison, top: usize) -> String {
     let mut out = String::new();
-    for (at, sheet) in sheets(comparison, top).into_iter().enumerate() {
+    for (at, sheet) in sheets(comparison, top, false).into_iter().enumerate() {
         let level = if at == 0 { "##" } else { "###" };
         out.push_str(&format!("{level} {}\n\n", sheet.heading));
         for line in &sheet.lead {

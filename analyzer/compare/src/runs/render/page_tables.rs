@@ -3,6 +3,7 @@
 use trueno_model::units;
 use trueno_plugin::Table;
 
+use super::operator_tables::operator_parts;
 use super::wording::{COMMON, common_verdict, counts};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
@@ -22,16 +23,17 @@ pub struct Part {
 
 /// Those that have rows, in the order in which they are read.
 pub fn parts(comparison: &Comparison) -> Vec<Part> {
-    let all = [
-        common(comparison),
-        names(comparison),
+    let verdicts = [common(comparison), names(comparison)];
+    let others = [
         not_told(comparison),
         totals(comparison),
         path(comparison),
         how_often(comparison),
         comparability(comparison),
     ];
-    let all = all.into_iter().flatten();
+    let all = verdicts.into_iter().flatten();
+    let all = all.chain(operator_parts(comparison));
+    let all = all.chain(others.into_iter().flatten());
     all.filter(|part| part.table.rows() > 0).collect()
 }
 

@@ -3,29 +3,37 @@
 use std::collections::BTreeSet;
 
 use trueno_model::units::{self, NOT_MEASURED};
+use trueno_plugin::counted;
 use trueno_render::style::Meaning;
 use trueno_statistics::Ratio;
 
-use super::wording::{COMMON, between, change, common_verdict, counts, interval, one_run, time};
+use super::operator_sheets::operator_sheets;
+use super::wording::{
+    COMMON, between, change, common_verdict, counts, interval, one_run, signed, time,
+};
 use super::{Grid, Holds, Sheet};
 use crate::runs::comparability::Standing;
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
-/// The sheets, with `top` rows of each table.
-pub fn sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
-    let all = [
-        Some(comparability(comparison)),
+/// The sheets, with `top` rows of each table; in full with aspects that another says in short.
+pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> {
+    let verdicts = [
+        Some(comparability(comparison, is_full)),
         common(comparison),
         Some(names(comparison, top)),
+    ];
+    let others = [
         not_told(comparison, top),
         totals(comparison),
         path(comparison, top),
         count_rows(comparison, top),
     ];
-    all.into_iter().flatten().collect()
+    let verdicts = verdicts.into_iter().flatten();
+    let all = verdicts.chain(operator_sheets(comparison, top));
+    all.chain(others.into_iter().flatten()).collect()
 }
 
-fn comparability(comparison: &Comparison) -> Sheet {
+fn comparability(comparison: &Comparison, is_full: bool) -> Sheet {
     let same = comparison.comparability.iter();
     let same: Vec<&str> = same
         .filter(|aspect| aspect.standing == Standing::Same)
@@ -39,7 +47,15 @@ fn comparability(comparison: &Comparison) -> Sheet {
     if !same.is_empty() {
         lead.push(format!("as it should be: {}", same.join(", ")));
     }
-    let rows = comparison.doubts().map(|aspect| {
+    let details = comparison.all_doubts().filter(|aspect| aspect.is_detail);
+    let details = details.count() as u64;
+    if details > 0 && !is_full {
+        let details = counted(details, "property", "properties");
+        lead.push(format!("{details} of devices that differ: -v lists them"));
+    }
+    let doubts = comparison.all_doubts();
+    let doubts = doubts.filter(|aspect| is_full || !aspect.is_detail);
+    let rows = doubts.map(|aspect| {
         let differs = aspect.standing == Standing::Differs;
         let cells = vec![
             aspect.aspect.clone(),
@@ -312,13 +328,12 @@ fn path(comparison: &Comparison, top: usize) -> Option<Sheet> {
         .filter(|row| row.change_ns() != 0.0)
         .collect();
     let rows = changed.iter().take(top).map(|row| {
-        let sign = if row.change_ns() > 0.0 { "+" } else { "" };
         let cells = vec![
             row.kind.clone(),
             row.name.clone(),
             units::duration(row.base_ns),
             units::duration(row.run_ns),
-            format!("{sign}{}", units::duration(row.change_ns())),
+            signed(row.change_ns()),
         ];
         (cells, None)
     });

@@ -66,6 +66,12 @@ pub fn between(base: Option<f64>, run: Option<f64>) -> String {
     }
 }
 
+/// A change of a time, with its sign.
+pub fn signed(ns: f64) -> String {
+    let sign = if ns > 0.0 { "+" } else { "" };
+    format!("{sign}{}", units::duration(ns))
+}
+
 /// A time, where there is one.
 pub fn time(ns: Option<f64>) -> String {
     ns.map_or_else(|| NOT_MEASURED.to_owned(), units::duration)

@@ -1,0 +1,106 @@
+//! Sums by path of operators, over all pairs of runs.
+
+use std::collections::HashMap;
+
+/// Sums of both sides: the base first.
+pub(super) type Both<T> = [T; 2];
+
+/// Sums of one path, of one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sums {
+    pub calls: u64,
+    pub device_ns: i64,
+    pub host_self_ns: i64,
+}
+
+impl Sums {
+    pub fn add(&mut self, other: Sums) {
+        self.calls += other.calls;
+        self.device_ns += other.device_ns;
+        self.host_self_ns += other.host_self_ns;
+    }
+}
+
+/// One path of operators that both sides have.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    /// The row of the operator around it; its own of the first.
+    pub around: u32,
+    pub label: u32,
+    /// With what hangs below it on one side only.
+    pub sums: Both<Sums>,
+    /// Device time in the pair of runs that is being added up.
+    pub in_pair_ns: Both<i64>,
+    /// Least and greatest change of device time of a pair.
+    pub change_ns: Option<(i64, i64)>,
+}
+
+/// All paths; the first is that of the run itself.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub rows: Vec<Row>,
+    places: HashMap<(u32, u32), u32>,
+    /// Calls and device time of device work by row and label.
+    pub kernels: HashMap<(u32, u32), Both<Sums>>,
+    /// Subtrees of one side only, by row, side and label of the outermost operator, with their numbers of operators.
+    pub one_sided: HashMap<(u32, usize, u32), (Sums, u64)>,
+    pairs: u32,
+}
+
+impl Rows {
+    /// The row of a label below another row.
+    pub fn row(&mut self, around: u32, label: u32) -> u32 {
+        let next = self.rows.len() as u32;
+        let row = *self.places.entry((around, label)).or_insert(next);
+        if row == next {
+            self.rows.push(Row {
+                around,
+                label,
+                sums: Both::default(),
+                in_pair_ns: Both::default(),
+                // It changed by nothing in those before.
+                change_ns: (self.pairs > 0).then_some((0, 0)),
+            });
+        }
+        row
+    }
+
+    pub fn add(&mut self, row: u32, side: usize, sums: Sums) {
+        let row = &mut self.rows[row as usize];
+        row.sums[side].add(sums);
+        row.in_pair_ns[side] += sums.device_ns;
+    }
+
+    pub fn add_kernel(&mut self, row: u32, side: usize, label: u32, sums: Sums) {
+        self.kernels.entry((row, label)).or_default()[side].add(sums);
+    }
+
+    pub fn add_one_sided(&mut self, row: u32, side: usize, label: u32, sums: Sums, operators: u64) {
+        let entry = self.one_sided.entry((row, side, label)).or_default();
+        entry.0.add(sums);
+        entry.1 += operators;
+    }
+
+    /// Takes note of the changes of a pair of runs, all of whose sums were added.
+    pub fn end_pair(&mut self) {
+        self.pairs += 1;
+        for row in &mut self.rows {
+            let [base, run] = std::mem::take(&mut row.in_pair_ns);
+            let change = run - base;
+            let (low, high) = row.change_ns.unwrap_or((change, change));
+            row.change_ns = Some((low.min(change), high.max(change)));
+        }
+    }
+
+    /// Labels from the outermost operator to that of a row.
+    pub fn path(&self, mut row: u32) -> Vec<u32> {
+        let mut path = Vec::new();
+        while row != 0 {
+            let Row { around, label, .. } = self.rows[row as usize];
+            path.push(label);
+            row = around;
+        }
+        path.reverse();
+        path
+    }
+}
