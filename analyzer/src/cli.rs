@@ -236,7 +236,7 @@ pub struct ReportArgs {
     /// Look at the run up to this time.
     #[arg(long, value_name = "TIME", value_parser = window::time)]
     pub to: Option<i64>,
-    /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, or a time with its unit; may be given again.
+    /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
     /// A third run, or its golden file, such as one of scalar code in f64: says which side of a divergence moved.

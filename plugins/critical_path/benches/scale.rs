@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use trueno_analysis::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
 };
+use trueno_plugin_critical_path::at_roof::Roofs;
 use trueno_plugin_critical_path::dependencies::dependencies;
 use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::graph::Graph;
@@ -190,7 +191,7 @@ fn main() {
     let begin = Instant::now();
     let ownership = Ownership::new(&run, &found.good);
     let rules = [Rule::parse("name 3=0.5").unwrap()];
-    let assumption = Assumption::new(&graph, &ownership, &rules);
+    let assumption = Assumption::new(&graph, &ownership, &Roofs::default(), &rules);
     let free_ns = retime(&graph, &assumption);
     let [predicted_ns] = wall_ns(&graph, &assumption, &free_ns);
     steps.done("one what-if", begin);

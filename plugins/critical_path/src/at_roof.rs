@@ -1,7 +1,8 @@
 //! Gains end to end if work ran as fast as the machine allows: names at their roofs.
 //!
-//! The plugin `roofline` tells how long all rows of a name would take at the roof: by name and not by row, as a table
-//! of all rows would be as long as the run. Rows without FLOPs, bytes or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
+//! The plugins `roofline` and `operators` tell how long all rows of a name would take at the roof: by name and not by
+//! row, as a table of all rows would be as long as the run. A name that both tell of is taken as `roofline` has it: by
+//! the program's own FLOPs. Rows without FLOPs, bytes or a ceiling are taken as measured. Each name's intervals, and all that belongs to them, are stretched
 //! alike by time then / time measured, and the graph is re-timed, as `--what-if NAME=FACTOR` would. Gains
 //! of several names do not add up. `everything` has all of them at once: work that belongs to several names
 //! takes the shortest of the times that these would give it, so that no name alone gains more.
@@ -25,6 +26,12 @@ pub const AT_ROOF: Input = Input::sql(
     "SELECT source, name, dur_ns, at_roof_ns FROM roofline.at_roof ORDER BY source, name",
 )
 .optional();
+/// The same of kernels whose operators have shapes; only there where `operators` ran.
+pub const OPERATORS_AT_ROOF: Input = Input::sql(
+    "operators_at_roof",
+    "SELECT source, name, dur_ns, at_roof_ns FROM operators.at_roof ORDER BY source, name",
+)
+.optional();
 
 /// Called so where all names reach their roofs.
 pub const EVERYTHING: &str = "everything";
@@ -42,24 +49,55 @@ pub struct RoofTime {
     pub at_roof_ns: i64,
 }
 
-/// Reads [`AT_ROOF`]; `None` where there is no such table.
+/// Reads [`AT_ROOF`] and [`OPERATORS_AT_ROOF`]; none where there are no such tables.
 ///
 /// # Errors
-/// The input lacks a column or has it in another type.
-pub fn read(run: &mut Run) -> Result<Option<Vec<RoofTime>>> {
-    let table = run.table(AT_ROOF.name())?;
-    if table.is_missing() {
-        return Ok(None);
+/// An input lacks a column or has it in another type.
+pub fn read(run: &mut Run) -> Result<Vec<RoofTime>> {
+    let mut out: Vec<RoofTime> = Vec::new();
+    for input in [AT_ROOF.name(), OPERATORS_AT_ROOF.name()] {
+        let table = run.table(input)?;
+        if table.is_missing() {
+            continue;
+        }
+        let (source, name) = (table.text("source")?, table.text("name")?);
+        let (dur_ns, at_roof_ns) = (table.i64("dur_ns")?, table.i64("at_roof_ns")?);
+        let known = out.len();
+        for row in 0..table.rows() {
+            let is_kernel = source.value(row) == "kernel";
+            let name = name.value(row);
+            let is_same = |other: &RoofTime| other.is_kernel == is_kernel && other.name == name;
+            if !out[..known].iter().any(is_same) {
+                out.push(RoofTime {
+                    is_kernel,
+                    name: name.to_owned(),
+                    dur_ns: dur_ns.value(row),
+                    at_roof_ns: at_roof_ns.value(row),
+                });
+            }
+        }
     }
-    let (source, name) = (table.text("source")?, table.text("name")?);
-    let (dur_ns, at_roof_ns) = (table.i64("dur_ns")?, table.i64("at_roof_ns")?);
-    let named = (0..table.rows()).map(|row| RoofTime {
-        is_kernel: source.value(row) == "kernel",
-        name: name.value(row).to_owned(),
-        dur_ns: dur_ns.value(row),
-        at_roof_ns: at_roof_ns.value(row),
-    });
-    Ok(Some(named.collect()))
+    Ok(out)
+}
+
+/// Share of the time of each label that would be left at the roof.
+#[derive(Clone, Debug, Default)]
+pub struct Roofs {
+    of_labels: Vec<Option<f64>>,
+}
+
+impl Roofs {
+    /// Looks up the names of all labels.
+    pub fn new(graph: &Graph<'_>, named: &[RoofTime]) -> Self {
+        Self {
+            of_labels: factors(graph, named),
+        }
+    }
+
+    /// The share that is left of this label; `None`: not known.
+    pub fn left(&self, label: u32) -> Option<f64> {
+        self.of_labels.get(label as usize).copied().flatten()
+    }
 }
 
 /// Row of table `at_roof`.
@@ -80,10 +118,11 @@ pub fn gains(
     graph: &Graph<'_>,
     chains: &Chains,
     named: &[RoofTime],
+    roofs: &Roofs,
     opportunities: &[Opportunity],
     limit: usize,
 ) -> Vec<Gain> {
-    let factors = factors(graph, named);
+    let factors = &roofs.of_labels;
     let path_ns: BTreeMap<&str, i64> = opportunities
         .iter()
         .map(|row| (row.name.as_str(), row.path_ns))
@@ -104,7 +143,7 @@ pub fn gains(
             source: None,
             name: EVERYTHING.to_owned(),
             path_ns: None,
-            gain_ns: Some(gain_ns(graph, chains, &factors)),
+            gain_ns: Some(gain_ns(graph, chains, factors)),
         });
     }
     for (rank, (path_ns, named)) in rows.into_iter().enumerate() {

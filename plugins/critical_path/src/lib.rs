@@ -110,8 +110,9 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 11] = [
+const OWN_INPUTS: [Input; 12] = [
     at_roof::AT_ROOF,
+    at_roof::OPERATORS_AT_ROOF,
     edges::EDGES,
     edges::TASKS,
     edges::KERNEL_LAUNCHES,
@@ -180,8 +181,10 @@ impl Plugin for CriticalPath {
         let wall_ns = lanes.wall_ns;
         let ownership = ownership::Ownership::new(&lanes, &dependencies.good);
         dependencies.good = Vec::new();
+        let named = at_roof::read(run)?;
+        let roofs = at_roof::Roofs::new(&graph, &named);
         if !rules.is_empty() {
-            predict::predict(run, &graph, &ownership, &rules)?;
+            predict::predict(run, &graph, &ownership, &roofs, &rules)?;
         }
         let chains = chains::Chains::new(&lanes, &ownership);
         drop(ownership);
@@ -218,8 +221,8 @@ impl Plugin for CriticalPath {
         let shortcuts = shortcuts::Shortcuts::new(&graph, &chains);
         let opportunities =
             opportunity::opportunities(&graph, &chains, &shortcuts, &sums, by_name, names);
-        if let Some(named) = at_roof::read(run)?.filter(|named| !named.is_empty()) {
-            let gains = at_roof::gains(&graph, &chains, &named, &opportunities, names);
+        if !named.is_empty() {
+            let gains = at_roof::gains(&graph, &chains, &named, &roofs, &opportunities, names);
             run.emit(tables::at_roof(&gains, wall_ns))?;
         }
         drop((chains, shortcuts));

@@ -2,10 +2,11 @@
 
 use trueno_plugin::{Finding, Result, Run, Severity};
 
+use crate::at_roof::Roofs;
 use crate::graph::Graph;
 use crate::ownership::Ownership;
 use crate::path_sums::PathSums;
-use crate::rule::Rule;
+use crate::rule::{Change, Rule};
 use crate::schedule::{retime, wall_ns, walls_ns};
 use crate::suggestions;
 use crate::tables::{self, Prediction};
@@ -17,13 +18,14 @@ pub fn predict(
     run: &mut Run,
     graph: &Graph<'_>,
     ownership: &Ownership,
+    roofs: &Roofs,
     rules: &[Rule],
 ) -> Result<()> {
     let mut rows = Vec::new();
     if rules.len() > 1 {
         for rule in rules {
             let rules = std::slice::from_ref(rule);
-            let assumption = Assumption::new(graph, ownership, rules);
+            let assumption = Assumption::new(graph, ownership, roofs, rules);
             rows.push(Prediction {
                 assumption: rule.text.clone(),
                 matched: assumption.matched[0],
@@ -31,10 +33,10 @@ pub fn predict(
             });
         }
     }
-    let all = Assumption::new(graph, ownership, rules);
+    let all = Assumption::new(graph, ownership, roofs, rules);
     for (at, rule) in rules.iter().enumerate() {
         if all.is_idle(at)
-            && Assumption::new(graph, ownership, std::slice::from_ref(rule)).is_idle(0)
+            && Assumption::new(graph, ownership, roofs, std::slice::from_ref(rule)).is_idle(0)
         {
             run.finding(nothing_there(graph, rule))?;
         }
@@ -71,6 +73,14 @@ fn predicted_ns(graph: &Graph<'_>, assumption: &Assumption<'_>) -> i64 {
 }
 
 fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
+    if let Change::Roof(_) = rule.change {
+        return Finding::new(
+            "what_if_without_roof",
+            Severity::Warning,
+            format!("`{}`: of nothing that it is about is the time at the roof known", rule.text),
+        )
+        .suggestion("the plugins roofline and operators tell it of work with FLOPs or shapes, where there are ceilings");
+    }
     Finding::new(
         "what_if_about_nothing",
         Severity::Warning,

@@ -33,6 +33,8 @@ pub enum Change {
     Scale(f64),
     /// Each so long.
     Absolute(i64),
+    /// Each at this share of its roof, unless it is faster already.
+    Roof(f64),
 }
 
 impl Change {
@@ -41,6 +43,8 @@ impl Change {
         match self {
             Self::Scale(scale) => scaled(measured_ns, scale),
             Self::Absolute(ns) => ns,
+            // Only work has a roof.
+            Self::Roof(_) => measured_ns,
         }
     }
 }
@@ -66,7 +70,8 @@ pub fn stretched(start_ns: i64, end_ns: i64, scale: f64) -> i64 {
 }
 
 const EXPECTED: &str = "expected TARGET=VALUE, such as `QkvProjection=0.5`, `kind:transfer=0`, \
-                        `category:GEMM=0.8`, `id:42=10us`; VALUE is a factor, or a time with its unit (ns, us, ms, s)";
+                        `category:GEMM=0.8`, `id:42=10us`, `category:GEMM=0.8roof`; VALUE is a factor, a time with its unit (ns, us, ms, s), \
+                        or a share of the roof";
 
 impl Rule {
     /// Reads `TARGET=VALUE`.
@@ -102,6 +107,13 @@ impl Rule {
 }
 
 fn change(value: &str) -> Option<Change> {
+    if let Some(share) = value.strip_suffix("roof") {
+        let share = match share.trim() {
+            "" => 1.0,
+            share => share.parse().ok()?,
+        };
+        return (share > 0.0 && share <= 1.0).then_some(Change::Roof(share));
+    }
     let unit = value.find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E');
     let (number, factor) = match unit {
         None => (value, None),
@@ -167,6 +179,8 @@ mod tests {
         );
         assert_eq!(parsed("x=3µs"), (name("x"), Change::Absolute(3_000)));
         assert_eq!(parsed("x=2s"), (name("x"), Change::Absolute(2_000_000_000)));
+        assert_eq!(parsed("x=roof"), (name("x"), Change::Roof(1.0)));
+        assert_eq!(parsed("x=0.8 roof"), (name("x"), Change::Roof(0.8)));
     }
 
     proptest! {
@@ -183,6 +197,7 @@ mod tests {
     fn what_is_no_rule_says_what_one_is() {
         for wrong in [
             "", "x", "=1", "x=", "x=-1", "x=NaN", "x=inf", "x=1h", "id:y=1", "kind:=1", "x=1e99",
+            "x=0roof", "x=2roof", "x=aroof",
         ] {
             let error = Rule::parse(wrong).unwrap_err().to_string();
             assert!(error.contains("expected TARGET=VALUE"), "{wrong}: {error}");

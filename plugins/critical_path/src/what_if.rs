@@ -7,6 +7,7 @@
 
 use trueno_analysis::lanes::{Class, Label};
 
+use crate::at_roof::Roofs;
 use crate::graph::{Graph, Link, Predecessor};
 use crate::lag_kind;
 use crate::ownership::{Own, Ownership};
@@ -30,7 +31,12 @@ pub struct Assumption<'a> {
 
 impl<'a> Assumption<'a> {
     /// Applies the rules.
-    pub fn new(graph: &'a Graph<'a>, ownership: &'a Ownership, rules: &[Rule]) -> Self {
+    pub fn new(
+        graph: &'a Graph<'a>,
+        ownership: &'a Ownership,
+        roofs: &Roofs,
+        rules: &[Rule],
+    ) -> Self {
         let mut out = Self {
             graph,
             ownership,
@@ -51,11 +57,11 @@ impl<'a> Assumption<'a> {
                 }
             }
         }
-        out.cover(rules);
+        out.cover(roofs, rules);
         out
     }
 
-    fn cover(&mut self, rules: &[Rule]) {
+    fn cover(&mut self, roofs: &Roofs, rules: &[Rule]) {
         let run = self.graph.run;
         // Labels are few; of each the last rule that fits.
         let of_label: Vec<Option<usize>> = run
@@ -79,7 +85,7 @@ impl<'a> Assumption<'a> {
                     self.factors.push(scale);
                     self.factors.len() as u32 - 1
                 }
-                Change::Absolute(_) => 0,
+                Change::Absolute(_) | Change::Roof(_) => 0,
             })
             .collect();
         const NONE: u32 = u32::MAX;
@@ -92,10 +98,20 @@ impl<'a> Assumption<'a> {
                     .rev()
                     .find(|(id, _)| *id == span.id)
                     .map(|id| id.1);
-                if let Some(rule) = id.max(of_label[span.label as usize]) {
+                let left = roofs.left(span.label);
+                let rule = id.max(of_label[span.label as usize]);
+                let has_roof = |rule: &usize| {
+                    left.is_some() || !matches!(rules[*rule].change, Change::Roof(_))
+                };
+                if let Some(rule) = rule.filter(has_roof) {
                     self.matched[rule] += 1;
                     let factor = match rules[rule].change {
                         Change::Scale(_) => scales[rule],
+                        Change::Roof(share) => {
+                            self.factors
+                                .push(left.map_or(1.0, |left| (left / share).min(1.0)));
+                            self.factors.len() as u32 - 1
+                        }
                         Change::Absolute(ns) => {
                             // An interval without duration has none to stretch.
                             let factor = match span.dur_ns() {

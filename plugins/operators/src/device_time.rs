@@ -1,8 +1,11 @@
 //! Device work of each call: that of the kernels and copies it began, and of the calls in it once.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::unions::UnionLength;
 
 use crate::calls::{Calls, NONE};
+use crate::groups::{self, Shape};
 use crate::operations::{Operation, Operations};
 
 /// Device work of one call.
@@ -37,6 +40,8 @@ pub struct DeviceTime {
     pub with_signature_ns: i64,
     /// Of those, begun in an operator with a model.
     pub modelled_ns: i64,
+    /// Time of kernels by their names and by the shape of the innermost operator with a model around their launch.
+    pub of_kernels: BTreeMap<(u32, Shape), i64>,
     /// Begun in no row that is known.
     pub not_linked_ns: i64,
     /// Kernels and copies.
@@ -80,6 +85,10 @@ impl DeviceTime {
             if !has_model && is_modelled(place) {
                 has_model = true;
                 add(&mut of.counted_ns);
+                let shape = groups::shape(&calls.rows[place as usize]);
+                if let Some(shape) = shape.filter(|_| work.kernel != NONE) {
+                    add(self.of_kernels.entry((work.kernel, shape)).or_default());
+                }
             }
         }
         if let Some(place) = innermost {

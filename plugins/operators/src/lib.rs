@@ -6,6 +6,7 @@
 //! operator around its launch that has a model. What has no model is listed with its device time, and the first
 //! figure is the share of device time that has one.
 
+pub mod at_roof;
 pub mod calls;
 pub mod device_time;
 pub mod findings;
@@ -136,6 +137,9 @@ impl Plugin for Operators {
         run.emit(tables::groups("by_name", "name", &by_name))?;
         run.emit(tables::by_shape(&rows, &calls, on))?;
         run.emit(tables::not_modelled(&rows, &calls))?;
+        if let Some(on) = on.filter(|_| rows.iter().any(|row| row.placed().is_some())) {
+            run.emit(at_roof::at_roof(&rows, &calls, &operations, &device, on))?;
+        }
         for finding in findings::findings(&rows, &calls, &device, on, &roofs) {
             run.finding(finding)?;
         }

@@ -51,6 +51,29 @@ fn names_shrink_to_their_time_at_the_roof() {
 }
 
 #[test]
+fn a_rule_takes_names_to_a_share_of_their_roof() {
+    let predicted = |rule: &str| {
+        let rows = vec![("kernel", "gemv", 20, 8), ("brick", "qkv", 20, 19)];
+        let options = format!(r#"{{"what_if": ["{rule}"]}}"#);
+        let out = two_bricks(Some(rows)).analyse_with(&options);
+        lines(out.table("what_if"), &["matched", "gain_ns"]).remove(0)
+    };
+    assert_eq!(predicted("gemv=roof"), "1 | 12");
+    assert_eq!(predicted("gemv=0.8roof"), "1 | 10");
+    // 19 of 20 is more than nine tenths of the roof already.
+    assert_eq!(predicted("qkv=0.9roof"), "1 | 0");
+    assert_eq!(predicted("kind:work=roof"), "2 | 13");
+    assert_eq!(predicted("ffn=roof"), "0 | -", "nobody knows its roof");
+    let options = r#"{"what_if": ["ffn=roof"]}"#;
+    let out = two_bricks(None).analyse_with(options);
+    assert!(
+        out.findings
+            .iter()
+            .any(|finding| finding.code == "what_if_without_roof")
+    );
+}
+
+#[test]
 fn rows_without_a_place_take_what_they_took() {
     // Half of the kernel's time has a place.
     let rows = vec![("kernel", "gemv", 10, 5)];

@@ -474,7 +474,7 @@ proptest! {
         let around = Ownership::new(&run, &good);
         let scale = f64::from(scale) / 2.0;
         let rules = [Rule { text: String::new(), target: Target::Id(which), change: Change::Scale(scale) }];
-        let assumption = Assumption::new(&graph, &around, &rules);
+        let assumption = Assumption::new(&graph, &around, &trueno_plugin_critical_path::at_roof::Roofs::default(), &rules);
         let free_ns = schedule::retime(&graph, &assumption);
         let [wall_ns] = schedule::wall_ns(&graph, &assumption, &free_ns);
         let timing = Predicted { graph: &graph, scenario: &assumption, free_ns: &free_ns };

@@ -54,6 +54,21 @@ fn the_longer_of_both_roofs_bounds() {
 }
 
 #[test]
+fn kernels_have_a_time_at_the_roof() {
+    let mut made = product(gpu(1.0 * FAST, 2.0 * FAST, "measured"));
+    made.calls.push(call("mylib::secret", 50, 10, Some(0)));
+    made.kernels.push(kernel(1, 1_000, 100));
+    let output = made.output();
+    let of = |column| cell(&output, "at_roof", "kernel", column);
+    assert_eq!(
+        of("dur_ns"),
+        Some(448.0),
+        "the part whose operator has a place"
+    );
+    assert_eq!(of("at_roof_ns"), Some(128.0));
+}
+
+#[test]
 fn above_the_roof_there_is_no_place() {
     let made = product(gpu(0.1 * FAST, 1.0 * FAST, "measured"));
     assert_eq!(place(&made, "efficiency_share"), None);
