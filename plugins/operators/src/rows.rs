@@ -30,6 +30,8 @@ pub struct Place {
     pub bound: Bound,
     /// `measured` or `nominal`: the ceiling of that one.
     pub source: String,
+    /// Places of the ceilings of computing, where it does some, and of memory.
+    pub ceilings: (Option<usize>, usize),
 }
 
 /// Work of all calls that a time is of.
@@ -110,6 +112,7 @@ fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Resul
     let by_memory = ceilings.bandwidth(device, "dram", &mut Vec::new())?;
     let memory_ns = total.bytes / ceilings.rows[by_memory].value * 1e9;
     let (mut roof_ns, mut bound, mut binding) = (memory_ns, Bound::Memory, by_memory);
+    let mut by_compute = None;
     if total.flops > 0.0 {
         let precision = work.precision.as_deref();
         let precision = precision.ok_or("its element type has no roof")?;
@@ -129,6 +132,7 @@ fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Resul
             Err(_) if !work.is_matrix => None,
             Err(why) => return Err(why),
         };
+        by_compute = compute;
         let compute_ns = |at: usize| total.flops / ceilings.rows[at].value * 1e9;
         if let Some(at) = compute.filter(|at| compute_ns(*at) > memory_ns) {
             (roof_ns, bound, binding) = (compute_ns(at), Bound::Compute, at);
@@ -149,6 +153,7 @@ fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Resul
         efficiency,
         bound,
         source: ceilings.rows[binding].source.clone(),
+        ceilings: (by_compute, by_memory),
     })
 }
 

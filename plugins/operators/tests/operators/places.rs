@@ -54,6 +54,36 @@ fn the_longer_of_both_roofs_bounds() {
 }
 
 #[test]
+fn the_chart_has_a_point_for_each_shape_that_counts_and_a_roof_with_its_ridge() {
+    let mut made = product(gpu(1.0 * FAST, 2.0 * FAST, "measured"));
+    made.calls = vec![
+        call("aten::matmul", 0, 20, Some(0)),
+        call("aten::mm", 0, 10, Some(0)).inside(0),
+    ];
+    made.kernels = vec![kernel(1, 100, 448)];
+    let output = made.output();
+    let points = output.table("points");
+    assert_eq!(points.rows(), 1, "matmul only calls mm");
+    assert_eq!(
+        points.f64("flops_per_byte").expect("x").get(0),
+        Some(128.0 / 224.0)
+    );
+    let rate = points
+        .f64("flops_per_s")
+        .expect("y")
+        .get(0)
+        .expect("a rate");
+    assert!((rate / (128.0 / 448e-9) - 1.0).abs() < 1e-12);
+    let roofs = output.table("roofs");
+    let corners = roofs.f64("flops_per_s").expect("corners");
+    assert_eq!(
+        (roofs.rows(), corners.get(1), corners.get(2)),
+        (3, Some(FAST), Some(FAST))
+    );
+    assert_eq!(output.charts.len(), 1);
+}
+
+#[test]
 fn kernels_have_a_time_at_the_roof() {
     let mut made = product(gpu(1.0 * FAST, 2.0 * FAST, "measured"));
     made.calls.push(call("mylib::secret", 50, 10, Some(0)));
