@@ -138,12 +138,12 @@ impl Plugin for Operators {
         run.emit(tables::groups("by_name", "name", &by_name))?;
         run.emit(tables::by_shape(&rows, &calls, on))?;
         run.emit(tables::not_modelled(&rows, &calls))?;
-        if let Some(on) = on {
-            if let Some(points) = chart::points(&rows, &calls, on) {
-                run.emit(points)?;
-                run.emit(chart::roofs(&rows, &roofs.ceilings, on))?;
-                run.chart(chart::roofline())?;
-            }
+        if let Some(on) = on
+            && let Some(points) = chart::points(&rows, &calls, on)
+        {
+            run.emit(points)?;
+            run.emit(chart::roofs(&rows, &roofs.ceilings, on))?;
+            run.chart(chart::roofline())?;
         }
         if let Some(on) = on.filter(|_| rows.iter().any(|row| row.placed().is_some())) {
             run.emit(at_roof::at_roof(&rows, &calls, &operations, &device, on))?;
