@@ -6,6 +6,7 @@ use crate::names::Name;
 use crate::open_stack::Parent;
 use crate::recorder::Recorder;
 use crate::row_details::Labels;
+use crate::shapes::Signature;
 use crate::span::{OpenRow, Span, open};
 use crate::span_id::SpanId;
 use crate::task::Detached;
@@ -83,7 +84,33 @@ impl<'r> BrickGuard<'r> {
             // First: it may be code of the program.
             let category = category.into();
             if let Some(details) = self.row.details() {
-                details.category = Some(category);
+                details.category = category.number();
+            }
+        }
+        self
+    }
+
+    /// The operands it computes with: a [`Signature`], or operands to be looked up.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// use trueno_recorder::Operand;
+    /// let mut brick = rec.brick("aten::mm");
+    /// brick.shapes(&[
+    ///     Operand::new(&[16, 128], "f32"),
+    ///     Operand::new(&[128, 256], "f32").strides(&[1, 128]), // transposed
+    /// ]);
+    /// ```
+    #[inline]
+    pub fn shapes(&mut self, shapes: impl Into<Signature>) -> &mut Self {
+        let is_kept = self.row.span.recorder.records(TableId::Signatures);
+        if self.row.span.is_on() && is_kept {
+            // First: it may be code of the program.
+            let shapes = shapes.into();
+            if let Some(id) = self.row.span.lane().and_then(|lane| lane.met(shapes))
+                && let Some(details) = self.row.details()
+            {
+                details.signature = id + 1;
             }
         }
         self

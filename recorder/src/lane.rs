@@ -10,6 +10,7 @@ use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
 use crate::row_details::RowDetails;
 use crate::session_state::{SessionState, ThreadInfo};
+use crate::shapes::MetSignatures;
 
 pub(crate) use crate::open_stack::Class;
 use crate::tile_sampling::TileSampling;
@@ -65,6 +66,7 @@ pub(crate) struct Lane {
     details: Vec<(u32, RowDetails)>,
     /// `None`: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
+    pub met_signatures: MetSignatures,
     /// Not there: no brick of the thread was counted yet.
     #[cfg(feature = "perf")]
     pub perf: Option<Box<crate::perf::Counting>>,
@@ -86,6 +88,7 @@ impl Lane {
                 .tiles_every
                 .get()
                 .map(|every| TileSampling::new(*every, thread.index)),
+            met_signatures: MetSignatures::default(),
             #[cfg(feature = "perf")]
             perf: None,
             open: OpenStack::new(thread),
@@ -401,7 +404,8 @@ impl Lane {
         }
     }
 
-    fn drop_rows(&mut self, table: TableId, rows: u64) {
+    /// Counts rows that are not recorded.
+    pub fn drop_rows(&mut self, table: TableId, rows: u64) {
         self.thread().dropped.add_alone(table, rows);
         // And where it survives a kill.
         self.ring().header().dropped.add_alone(table, rows);

@@ -33,6 +33,11 @@ impl Name {
         }
     }
 
+    /// The name of a text that was interned already.
+    pub(crate) fn known(text: &str) -> Option<Name> {
+        Table::current()?.find(xxh3_64(text.as_bytes()), text)
+    }
+
     /// The text behind it.
     pub fn as_str(self) -> &'static str {
         interner().texts[self.0 as usize]

@@ -11,7 +11,10 @@ use crate::names::Name;
 pub(crate) struct RowDetails {
     /// Given where its number has more than 16 bits.
     pub backend: Option<Name>,
-    pub category: Option<Name>,
+    /// Number of its name; 0: not given.
+    pub category: u32,
+    /// Id of its row of signatures, and 1; 0: none.
+    pub signature: u32,
     /// Full id of a parent that lies anywhere; 0: the enclosing row of this thread.
     pub parent: u64,
     pub launch: Launch,
@@ -21,17 +24,15 @@ impl RowDetails {
     /// True if the launch is given, and nothing else.
     #[inline(always)]
     pub fn is_just_launch(&self) -> bool {
-        self.launch.is_given()
-            && self.backend.is_none()
-            && self.category.is_none()
-            && self.parent == 0
+        self.launch.is_given() && self.backend.is_none() && self.category == 0 && self.parent == 0
     }
 
     /// All labels of a row that has `backend` in its record.
     pub fn labels(&self, backend: u16) -> Labels {
         Labels {
             backend: (self.backend).unwrap_or(Name::from_number(u32::from(backend))),
-            category: self.category.unwrap_or(Name::from_number(0)),
+            category: Name::from_number(self.category),
+            signature: self.signature,
         }
     }
 }
@@ -51,11 +52,12 @@ impl Work {
     }
 }
 
-/// Names of a row beyond its own.
+/// Names of a row beyond its own, and its signature.
 #[derive(Clone, Copy)]
 pub(crate) struct Labels {
     pub backend: Name,
     pub category: Name,
+    pub signature: u32,
 }
 
 impl Labels {
@@ -63,6 +65,7 @@ impl Labels {
     pub const NONE: Self = Self {
         backend: Name::from_number(0),
         category: Name::from_number(0),
+        signature: 0,
     };
 
     /// The backend as it fits into a primary record; 0 when it needs an extension.
@@ -73,14 +76,16 @@ impl Labels {
 
     #[inline(always)]
     pub fn need_extension(self) -> bool {
-        self.backend.number() > u32::from(u16::MAX) || self.category.number() != 0
+        self.backend.number() > u32::from(u16::MAX)
+            || self.category.number() != 0
+            || self.signature != 0
     }
 
     pub fn extension(self) -> Record {
         let m = [
             u64::from(self.backend.number()),
             u64::from(self.category.number()),
-            0,
+            u64::from(self.signature),
             0,
         ];
         Record {

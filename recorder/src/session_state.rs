@@ -1,6 +1,6 @@
 //! State that the recording threads, the writer and the handles of one recorder share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
@@ -63,6 +63,11 @@ pub(crate) enum Request {
         source: Arc<str>,
     },
     Ceiling(Ceiling),
+    /// Shapes of an operator: the id of their row and the number of their text.
+    Signature {
+        id: u32,
+        text: u32,
+    },
     /// The clocks of host and device at one moment.
     DevicePair {
         pair: ClockReading,
@@ -109,6 +114,8 @@ pub(crate) struct SessionState {
     pub stopped: AtomicBool,
     pub writer: OnceLock<Thread>,
     pub requests: Mutex<Vec<Request>>,
+    /// Ids of signatures, whose rows were asked for, by the number of their text.
+    pub signatures: Mutex<HashMap<u32, u32>>,
     pub values: Mutex<BTreeMap<String, String>>,
     pub problems: Mutex<Vec<String>>,
     /// Rings of threads that were still there when the run ended.
@@ -194,6 +201,7 @@ impl SessionState {
             stopped: AtomicBool::new(false),
             writer: OnceLock::new(),
             requests: Mutex::default(),
+            signatures: Mutex::default(),
             values: Mutex::default(),
             problems: Mutex::default(),
             left: Mutex::default(),
@@ -251,6 +259,10 @@ impl SessionState {
     pub fn request(&self, request: Request) {
         let entry = match &request {
             Request::Ceiling(ceiling) => Entry::Ceiling(ceiling.clone()),
+            Request::Signature { id, text } => Entry::Signature {
+                id: *id,
+                text: *text,
+            },
             Request::Ptx { hash, name, source } => Entry::Ptx {
                 hash: *hash,
                 name: name.clone(),

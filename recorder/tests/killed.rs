@@ -12,7 +12,9 @@ use trueno_format::journal::{Chunk, JOURNAL, Line};
 use trueno_format::run_json::State;
 use trueno_format::salvage::{self, CutBatch, Salvaged};
 use trueno_format::segment::BATCH_ROWS;
-use trueno_recorder::{BrickId, Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
+use trueno_recorder::{
+    BrickId, Ceiling, CeilingKind, Operand, Overflow, Recorder, Source, TileLevel,
+};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
 const RUN: &str = "TRUENO_TEST_KILLED_RUN";
@@ -86,6 +88,7 @@ fn everything(rec: &Recorder) {
         let _layer = rec.layer(token as u32);
         let mut brick = rec.brick(format!("brick {token}"));
         brick.elements(token).category("mine");
+        brick.shapes(&[Operand::new(&[token as usize, 4], "f32")]);
         let parent = brick.id();
         rec.kernel("gemv")
             .grid(1, 2, 3)

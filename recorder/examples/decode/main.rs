@@ -14,7 +14,8 @@
 //! - **iteration** per generated token. Iteration 0 also takes the prompt.
 //! - **layer** per transformer layer; embedding, head and sampling stand outside.
 //! - **brick** per kind of work (`brick.rs`); `Residual` and `KvCacheWrite` are
-//!   free names. Elements are those given; FLOPs and bytes are the sum over
+//!   free names. Products of matrices, softmax and the like state the shapes
+//!   of their operands, weights with a row an output. Elements are those given; FLOPs and bytes are the sum over
 //!   the kernels that ran (`work.rs` has the formulas).
 //! - **kernel** per library call or loop of equal calls (`kernels.rs`); a
 //!   `matvec` is one library dot product per row.

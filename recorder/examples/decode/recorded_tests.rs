@@ -109,6 +109,45 @@ fn record(folder: &Path, level: Level, threads: usize) {
 }
 
 #[test]
+fn shapes_of_products_give_the_flops_that_are_declared() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("decode.run");
+    record(&run, Level::Brick, 1);
+    let columns = |table: &str, names: [&str; 2]| {
+        let file = File::open(run.join(table).join("000000.arrow")).unwrap();
+        let batches = FileReader::try_new(file, None).unwrap().map(Result::unwrap);
+        let cells = batches.flat_map(|batch| {
+            let rows = 0..batch.num_rows();
+            let row = |at| (number(&batch, names[0], at), text(&batch, names[1], at));
+            rows.map(row).collect::<Vec<_>>()
+        });
+        cells.collect::<Vec<_>>()
+    };
+    let dims: HashMap<_, _> = columns("signatures", ["id", "input_dims"])
+        .into_iter()
+        .collect();
+    let signatures = columns("bricks", ["signature", "name"]);
+    let flops = columns("bricks", ["flops", "name"]);
+    let mut products = 0;
+    for ((signature, name), (flops, _)) in signatures.into_iter().zip(flops) {
+        if !name.is_some_and(|name| name.ends_with("Projection") || name == "LmHead") {
+            continue;
+        }
+        let dims = dims[&signature].as_deref().unwrap();
+        let numbers: Vec<u64> = dims
+            .split(|symbol: char| !symbol.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        let [m, k, n, inner] = numbers[..] else {
+            panic!("{dims}")
+        };
+        assert_eq!((k, flops), (inner, Some(2 * m * n * k)));
+        products += 1;
+    }
+    assert_eq!(products, TOKENS * (1 + LAYERS * 5));
+}
+
+#[test]
 fn rows_nest_and_bricks_declare_what_their_kernels_do() {
     for threads in [1, 2] {
         let folder = tempfile::tempdir().unwrap();

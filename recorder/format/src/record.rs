@@ -148,7 +148,8 @@ pub mod device_timing {
 
 /// Kinds of extension records.
 pub mod extension {
-    /// `m[0]` the backend where its number needs more than 16 bits, `m[1]` the category; 0: not given.
+    /// `m[0]` the backend where its number needs more than 16 bits, `m[1]` the category, `m[2]` the id of the
+    /// signature and 1; 0: not given.
     pub const LABELS: u8 = 64;
     /// `m[0]` the full id of a parent that lies anywhere.
     pub const PARENT: u8 = 65;

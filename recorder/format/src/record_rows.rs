@@ -129,10 +129,10 @@ impl Rows {
         let record = &group[0];
         let (mut thread, mut context) = (origin.thread, origin.context);
         let mut parent = on_thread(thread, record.parent);
-        let (mut backend, mut category) = (u64::from(record.backend), 0);
+        let (mut backend, mut category, mut signature) = (u64::from(record.backend), 0, 0);
         for more in &group[1..] {
             match more.kind {
-                extension::LABELS => [backend, category] = [more.m[0], more.m[1]],
+                extension::LABELS => [backend, category, signature, _] = more.m,
                 extension::PARENT => parent = Some(more.m[0]),
                 extension::ORIGIN => {
                     (thread, context) = (more.name, Context::load(more));
@@ -177,7 +177,7 @@ impl Rows {
             flops: record.metric(1),
             bytes_read: record.metric(2),
             bytes_written: record.metric(3),
-            signature: None,
+            signature: signature.checked_sub(1),
         });
     }
 

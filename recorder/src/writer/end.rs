@@ -170,6 +170,10 @@ impl Writer {
         self.add(|texts| ceiling.row(texts));
     }
 
+    pub(super) fn keep_signature(&mut self, id: u32, text: u32) {
+        self.add(|texts| run_facts::signature(texts, id, text));
+    }
+
     /// Stores a source and its row, once for every pair of source and name.
     pub(super) fn keep_ptx(&mut self, hash: u64, name: &str, source: &str) {
         if !self.sources.insert((hash, name.to_owned())) {

@@ -47,7 +47,7 @@ pub(crate) enum NumberKind {
 }
 
 /// Names in traces, C++ spelling first, then those of collectives and of `torch` itself.
-const NAMES: [(&str, ElementType); 59] = [
+const NAMES: [(&str, ElementType); 68] = [
     ("bool", ElementType::Bool),
     ("unsigned char", ElementType::UInt8),
     ("signed char", ElementType::Int8),
@@ -89,6 +89,15 @@ const NAMES: [(&str, ElementType); 59] = [
     ("float8_e5m2fnuz", ElementType::Float8),
     ("complexfloat", ElementType::Complex64),
     ("complexdouble", ElementType::Complex128),
+    ("i16", ElementType::Int16),
+    ("i32", ElementType::Int32),
+    ("i64", ElementType::Int64),
+    ("u8", ElementType::UInt8),
+    ("i8", ElementType::Int8),
+    ("f16", ElementType::Float16),
+    ("bf16", ElementType::BFloat16),
+    ("f32", ElementType::Float32),
+    ("f64", ElementType::Float64),
     ("torch.bool", ElementType::Bool),
     ("torch.uint8", ElementType::UInt8),
     ("torch.int8", ElementType::Int8),

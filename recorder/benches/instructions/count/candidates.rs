@@ -7,12 +7,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trueno_format::journal::chunk_hash;
-use trueno_recorder::{BrickId, Name, Recorder, TileLevel};
+use trueno_recorder::{BrickId, Name, Operand, Recorder, Signature, TileLevel};
 
 use super::writer::Writer;
 
 /// In the order of the table.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 23] = [
     "the loop alone",
     "floor: two clock readings, 64 bytes stored",
     "bare span: thread-local, parent, head",
@@ -30,6 +30,8 @@ pub const NAMES: [&str; 21] = [
     "brick with metrics, tiles sampled",
     "kernel with metrics, tiles sampled",
     "tile, all kept, those of another level sampled",
+    "brick with a signature",
+    "brick with shapes, looked up",
     "writer: records to rows, one by one",
     "writer: records to rows, together",
     "writer: likewise, and rows to a batch",
@@ -40,6 +42,8 @@ pub const NAMES: [&str; 21] = [
 pub const OF_WRITER: &str = "writer: ";
 
 const LINES: usize = 4096;
+
+const OPERAND: Operand<'static> = Operand::new(&[16, 4096], "f32");
 
 /// A record as the recorder's: one cache line.
 #[derive(Clone, Copy, Default)]
@@ -101,9 +105,23 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
                 drop(black_box(off.brick(BrickId::QkvProjection)))
             });
         }),
+        17 => {
+            let shapes = Signature::new(&[OPERAND; 2]);
+            measure(&|spans| {
+                each(spans, |_| {
+                    on.brick(BrickId::QkvProjection).shapes(shapes);
+                });
+            });
+        }
+        18 => measure(&|spans| {
+            each(spans, |_| {
+                on.brick(BrickId::QkvProjection)
+                    .shapes(&black_box([OPERAND; 2]));
+            });
+        }),
         step => {
             let writer = RefCell::new(Writer::new());
-            measure(&|spans| write(&mut writer.borrow_mut(), spans, step - 17));
+            measure(&|spans| write(&mut writer.borrow_mut(), spans, step - 19));
         }
     }
     drop(on);

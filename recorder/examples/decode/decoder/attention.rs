@@ -125,26 +125,36 @@ impl Head {
         let visible: usize = (0..step.rows).map(|row| step.start + row + 1).sum();
         let rows = (0..step.rows).map(|row| (row, step.start + row + 1));
 
-        let of = probe.brick(Brick::AttentionScore, visible, |kernels| {
-            for (row, n) in rows.clone() {
-                let query = &self.query[row * head_dim..][..head_dim];
-                let scores = &mut self.scores[row * seen..][..n];
-                kernels.matvec(&self.keys, head_dim, query, &mut self.spare[..n]);
-                kernels.scale(&self.spare[..n], 1.0 / (head_dim as f32).sqrt(), scores);
-            }
-        });
+        let of = probe.operator(
+            Brick::AttentionScore,
+            [[step.rows, head_dim], [seen, head_dim]],
+            visible,
+            |kernels| {
+                for (row, n) in rows.clone() {
+                    let query = &self.query[row * head_dim..][..head_dim];
+                    let scores = &mut self.scores[row * seen..][..n];
+                    kernels.matvec(&self.keys, head_dim, query, &mut self.spare[..n]);
+                    kernels.scale(&self.spare[..n], 1.0 / (head_dim as f32).sqrt(), scores);
+                }
+            },
+        );
         probe.checksum(of, names.score, step.start, &self.scores, step.rows, seen);
 
-        let of = probe.brick(Brick::AttentionSoftmax, visible, |kernels| {
-            for (row, n) in rows.clone() {
-                let scores = &self.scores[row * seen..][..n];
-                kernels.softmax(
-                    scores,
-                    &mut self.spare[..n],
-                    &mut self.probabilities[row * seen..][..n],
-                );
-            }
-        });
+        let of = probe.operator(
+            Brick::AttentionSoftmax,
+            [[step.rows, seen]],
+            visible,
+            |kernels| {
+                for (row, n) in rows.clone() {
+                    let scores = &self.scores[row * seen..][..n];
+                    kernels.softmax(
+                        scores,
+                        &mut self.spare[..n],
+                        &mut self.probabilities[row * seen..][..n],
+                    );
+                }
+            },
+        );
         probe.checksum(
             of,
             names.softmax,
@@ -154,13 +164,18 @@ impl Head {
             seen,
         );
 
-        let of = probe.brick(Brick::AttentionOutput, step.rows * head_dim, |kernels| {
-            for (row, n) in rows.clone() {
-                let probabilities = &self.probabilities[row * seen..][..n];
-                let out = &mut self.out[row * head_dim..][..head_dim];
-                kernels.matvec(&self.values, self.positions, probabilities, out);
-            }
-        });
+        let of = probe.operator(
+            Brick::AttentionOutput,
+            [[step.rows, seen], [head_dim, seen]],
+            step.rows * head_dim,
+            |kernels| {
+                for (row, n) in rows.clone() {
+                    let probabilities = &self.probabilities[row * seen..][..n];
+                    let out = &mut self.out[row * head_dim..][..head_dim];
+                    kernels.matvec(&self.values, self.positions, probabilities, out);
+                }
+            },
+        );
         probe.checksum(of, names.output, step.start, &self.out, step.rows, head_dim);
     }
 }

@@ -111,10 +111,15 @@ impl<'a> Model<'a> {
             ..
         } = &mut self.buffers;
 
-        let of = probe.brick(Brick::QkvProjection, qkv.len(), |kernels| {
-            self.projector
-                .project(kernels, &layer.qkv, normed, dim, qkv);
-        });
+        let of = probe.operator(
+            Brick::QkvProjection,
+            [[rows, dim], [3 * dim, dim]],
+            qkv.len(),
+            |kernels| {
+                self.projector
+                    .project(kernels, &layer.qkv, normed, dim, qkv);
+            },
+        );
         probe.checksum(of, "QkvProjection", step.start, qkv, rows, 3 * dim);
 
         let [swapped, product] = spare;
@@ -155,11 +160,16 @@ impl<'a> Model<'a> {
         let taken = std::mem::take(heads);
         *heads = self.pool.attend(taken, step);
 
-        let of = probe.brick(Brick::OutputProjection, rows * dim, |kernels| {
-            gather(kernels, heads, dim, attended);
-            self.projector
-                .project(kernels, &layer.output, attended, dim, projected);
-        });
+        let of = probe.operator(
+            Brick::OutputProjection,
+            [[rows, dim], [dim, dim]],
+            rows * dim,
+            |kernels| {
+                gather(kernels, heads, dim, attended);
+                self.projector
+                    .project(kernels, &layer.output, attended, dim, projected);
+            },
+        );
         probe.checksum(of, "OutputProjection", step.start, projected, rows, dim);
         add_residual(probe, x, projected, sum, "Residual.attention", step);
     }
@@ -185,24 +195,44 @@ impl<'a> Model<'a> {
             ..
         } = &mut self.buffers;
 
-        let of = probe.brick(Brick::GateProjection, gate.len(), |kernels| {
-            self.projector
-                .project(kernels, &layer.gate, normed, dim, gate);
-        });
+        let of = probe.operator(
+            Brick::GateProjection,
+            [[rows, dim], [ffn, dim]],
+            gate.len(),
+            |kernels| {
+                self.projector
+                    .project(kernels, &layer.gate, normed, dim, gate);
+            },
+        );
         probe.checksum(of, "GateProjection", step.start, gate, rows, ffn);
-        let of = probe.brick(Brick::UpProjection, up.len(), |kernels| {
-            self.projector.project(kernels, &layer.up, normed, dim, up);
-        });
+        let of = probe.operator(
+            Brick::UpProjection,
+            [[rows, dim], [ffn, dim]],
+            up.len(),
+            |kernels| {
+                self.projector.project(kernels, &layer.up, normed, dim, up);
+            },
+        );
         probe.checksum(of, "UpProjection", step.start, up, rows, ffn);
-        let of = probe.brick(Brick::Activation, activated.len(), |kernels| {
-            kernels.silu(gate, silu);
-            kernels.mul(silu, up, activated);
-        });
+        let of = probe.operator(
+            Brick::Activation,
+            [[rows, ffn]; 2],
+            activated.len(),
+            |kernels| {
+                kernels.silu(gate, silu);
+                kernels.mul(silu, up, activated);
+            },
+        );
         probe.checksum(of, "Activation", step.start, activated, rows, ffn);
-        let of = probe.brick(Brick::DownProjection, projected.len(), |kernels| {
-            self.projector
-                .project(kernels, &layer.down, activated, ffn, projected);
-        });
+        let of = probe.operator(
+            Brick::DownProjection,
+            [[rows, ffn], [dim, ffn]],
+            projected.len(),
+            |kernels| {
+                self.projector
+                    .project(kernels, &layer.down, activated, ffn, projected);
+            },
+        );
         probe.checksum(of, "DownProjection", step.start, projected, rows, dim);
         add_residual(probe, x, projected, sum, "Residual.ffn", step);
     }
@@ -223,9 +253,12 @@ impl<'a> Model<'a> {
             kernels.rms_norm(x, &self.weights.final_norm, scaled, normed)
         });
         probe.checksum(of, "RmsNorm.final", last, normed, 1, dim);
-        let of = probe.brick(Brick::LmHead, logits.len(), |kernels| {
-            kernels.matvec(&self.weights.lm_head, dim, normed, logits)
-        });
+        let of = probe.operator(
+            Brick::LmHead,
+            [[1, dim], [self.shape.vocab, dim]],
+            logits.len(),
+            |kernels| kernels.matvec(&self.weights.lm_head, dim, normed, logits),
+        );
         probe.checksum(of, "LmHead", last, logits, 1, self.shape.vocab);
     }
 }
@@ -255,7 +288,8 @@ fn add_residual(
     name: &'static str,
     step: Step,
 ) {
-    let of = probe.brick(Brick::Residual, sum.len(), |kernels| {
+    let dims = [step.rows, x.len() / step.rows];
+    let of = probe.operator(Brick::Residual, [dims; 2], sum.len(), |kernels| {
         kernels.add(x, branch, sum)
     });
     std::mem::swap(x, sum);

@@ -7,7 +7,7 @@ use super::kernels::Kernels;
 use super::plant::Plant;
 use super::slow::Slow;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use trueno_recorder::{Element, Name, Recorder, SpanId};
+use trueno_recorder::{BrickGuard, Element, Name, Operand, Recorder, SpanId};
 
 /// Depth of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -95,8 +95,30 @@ impl Probe {
     /// `work` reads its inputs and writes its outputs but never both to one
     /// place, so doing it again changes nothing but the time. The declared
     /// work and the backend are those of the kernels that really ran.
-    pub fn brick(&self, brick: Brick, elements: usize, mut work: impl FnMut(&Kernels)) -> SpanId {
+    pub fn brick(&self, brick: Brick, elements: usize, work: impl FnMut(&Kernels)) -> SpanId {
+        self.measured(self.rec.brick(brick.recorded()), brick, elements, work)
+    }
+
+    /// As [`Probe::brick`], of an operator: a matrix product and so on, on operands of these dimensions.
+    pub fn operator<const N: usize>(
+        &self,
+        brick: Brick,
+        dims: [[usize; 2]; N],
+        elements: usize,
+        work: impl FnMut(&Kernels),
+    ) -> SpanId {
         let mut guard = self.rec.brick(brick.recorded());
+        guard.shapes(&dims.each_ref().map(|dims| Operand::new(dims, "f32")));
+        self.measured(guard, brick, elements, work)
+    }
+
+    fn measured(
+        &self,
+        mut guard: BrickGuard<'_>,
+        brick: Brick,
+        elements: usize,
+        mut work: impl FnMut(&Kernels),
+    ) -> SpanId {
         let kernels = Kernels::new(self, self.planted(brick));
         for _ in 0..self.repetitions(brick) {
             work(&kernels);

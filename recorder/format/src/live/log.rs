@@ -53,6 +53,13 @@ pub enum Entry {
     Value(String, String),
     /// A ceiling that the program found.
     Ceiling(Ceiling),
+    /// Shapes of an operator, before any record names them.
+    Signature {
+        /// Id of their row.
+        id: u32,
+        /// Number of their text.
+        text: u32,
+    },
     /// A kernel source.
     Ptx {
         /// Its hash, see [`crate::PtxHash`].

@@ -3,8 +3,8 @@
 use crate::ceiling::Ceiling;
 use crate::kernel_source::PtxHash;
 use crate::live::LoggedThread;
-use crate::schema::{CeilingRow, ClockPairRow, DiagnosticRow, PtxRow, ThreadRow};
-use crate::text::Texts;
+use crate::schema::{CeilingRow, ClockPairRow, DiagnosticRow, PtxRow, SignatureRow, ThreadRow};
+use crate::text::{Text, Texts};
 use crate::timeline::ClockReading;
 
 /// The row of a thread that recorded.
@@ -42,10 +42,34 @@ pub fn warning(texts: &mut dyn Texts, code: &str, text: &str, count: u64) -> Dia
 
 /// The text of the warning that rows were dropped.
 pub fn dropped_text(rows: u64, table: &str) -> String {
+    if table == "signatures" {
+        return format!(
+            "{rows} bricks lack their shapes: longer than 64 KiB, or more than 64 MiB of different ones"
+        );
+    }
     format!(
         "{rows} rows of {table} were dropped: their thread's ring was full (hint: more \
          `ring_records`, or overflow `Block` or `Grow`)"
     )
+}
+
+/// The row of an operator's shapes, of the number of their text: dimensions, element types and strides as JSON, a line
+/// each; an empty one is not stated.
+pub fn signature(texts: &mut dyn Texts, id: u32, text: u32) -> SignatureRow {
+    let text = texts.get(Text::from_number(text)).unwrap_or_default();
+    let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    let mut lists = lines.iter().map(|list| match list.as_str() {
+        "" => None,
+        list => Some(texts.intern(list)),
+    });
+    let mut next = || lists.next().flatten();
+    SignatureRow {
+        id: u64::from(id),
+        input_dims: next(),
+        input_types: next(),
+        input_strides: next(),
+        concrete_inputs: None,
+    }
 }
 
 /// The row of a kernel source; its name may be empty.

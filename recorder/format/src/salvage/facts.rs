@@ -11,7 +11,7 @@ use crate::schema::{TABLES, TableRow};
 use crate::text::Texts;
 use crate::timeline::Timeline;
 
-/// Adds threads, clock pairs, ceilings, sources and diagnostics, as far as they are neither on
+/// Adds threads, clock pairs, ceilings, signatures, sources and diagnostics, as far as they are neither on
 /// disk nor among the waiting rows: both have them in the order in which they come here.
 pub(super) fn add(
     found: &LiveFolder,
@@ -34,6 +34,9 @@ pub(super) fn add(
         run_facts::clock_pair(pair, timeline.host_ns(pair), device)
     });
     missing.add(&found.ceilings, |texts, ceiling| ceiling.row(texts));
+    missing.add(&found.signatures, |texts, (id, text)| {
+        run_facts::signature(texts, *id, *text)
+    });
     missing.add(&found.ptx, |texts, (hash, name, bytes)| {
         run_facts::ptx(texts, *hash, name, *bytes)
     });

@@ -34,6 +34,8 @@ pub(super) struct LiveFolder {
     pub ended: BTreeMap<u32, LoggedThread>,
     pub values: BTreeMap<String, String>,
     pub ceilings: Vec<Ceiling>,
+    /// Ids, and numbers of their texts.
+    pub signatures: Vec<(u32, u32)>,
     /// Hash, name and length of kernel sources, each pair of hash and name once.
     pub ptx: Vec<(u64, String, u64)>,
     pub sources: BTreeMap<String, String>,
@@ -108,6 +110,7 @@ impl LiveFolder {
                     self.values.insert(key, value);
                 }
                 Entry::Ceiling(ceiling) => self.ceilings.push(ceiling),
+                Entry::Signature { id, text } => self.signatures.push((id, text)),
                 Entry::Ptx { hash, name, source } => {
                     let bytes = source.len() as u64;
                     if !self.ptx.iter().any(|(h, n, _)| *h == hash && *n == name) {

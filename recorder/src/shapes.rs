@@ -1,0 +1,212 @@
+//! Shapes of operators: dimensions, element types and strides of what a brick computes with.
+//!
+//! Shapes repeat, so they are interned: as one text of the process, and in each run that meets them as a row, which is
+//! on its way before a brick names it.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use trueno_format::schema::TableId;
+
+use crate::lane::Lane;
+use crate::lock::lock;
+use crate::names::Name;
+use crate::reentrancy::ReentrancyGuard;
+use crate::session_state::{Request, SessionState};
+
+/// Bytes of one signature at most.
+const MAX_SIGNATURE_BYTES: usize = 1 << 16;
+/// Bytes of all that a process interns, since texts stay for its life.
+const MAX_BYTES: usize = 64 << 20;
+/// Signatures that a thread remembers having met.
+const REMEMBERED: usize = 64;
+
+/// One operand of an operator: its dimensions, the type of its elements, and strides where they are not those of the
+/// dimensions, row by row.
+///
+/// Analyses know types by Rust's names (`f32`, `bf16`, `i8`, ...) and by PyTorch's (`float`, `c10::BFloat16`, ...).
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a> {
+    dims: &'a [usize],
+    element_type: &'a str,
+    strides: &'a [isize],
+}
+
+impl<'a> Operand<'a> {
+    /// An operand without strides; without dimensions it is a single value.
+    pub const fn new(dims: &'a [usize], element_type: &'a str) -> Self {
+        Self {
+            dims,
+            element_type,
+            strides: &[],
+        }
+    }
+
+    /// Distances between neighbours along each dimension, in elements.
+    pub const fn strides(mut self, strides: &'a [isize]) -> Self {
+        self.strides = strides;
+        self
+    }
+}
+
+/// The operands of an operator, interned: 4 bytes, copied freely, the same in every recorder.
+///
+/// [`BrickGuard::shapes`](crate::BrickGuard::shapes) takes `impl Into<Signature>`: operands are looked up at each
+/// call, a `Signature` is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Signature {
+    /// Number of their text; 0: they are not kept.
+    number: u32,
+}
+
+impl Signature {
+    /// Interns operands. Lists longer than 64 KiB of text are not kept, nor is anything beyond 64 MiB in a process:
+    /// each brick that names such ones counts as a dropped row of `signatures`.
+    pub fn new(operands: &[Operand<'_>]) -> Self {
+        static BYTES: AtomicUsize = AtomicUsize::new(0);
+        let _reentrancy = ReentrancyGuard::enter();
+        let number = text(operands).and_then(|text| match Name::known(&text) {
+            Some(name) => Some(name.number()),
+            None => {
+                let before = BYTES.fetch_add(text.len(), Ordering::Relaxed);
+                (before + text.len() <= MAX_BYTES).then(|| Name::new(&text).number())
+            }
+        });
+        Self {
+            number: number.unwrap_or(0),
+        }
+    }
+}
+
+impl From<&[Operand<'_>]> for Signature {
+    fn from(operands: &[Operand<'_>]) -> Self {
+        Self::new(operands)
+    }
+}
+
+impl<const N: usize> From<&[Operand<'_>; N]> for Signature {
+    fn from(operands: &[Operand<'_>; N]) -> Self {
+        Self::new(operands)
+    }
+}
+
+/// The columns of the row as JSON, a line each; `None`: too long.
+fn text(operands: &[Operand<'_>]) -> Option<String> {
+    let mut text = String::with_capacity(256);
+    list(&mut text, operands, |text, operand| {
+        list(text, operand.dims, |text, dim| {
+            // Text takes all that is written.
+            let _ = write!(text, "{dim}");
+        });
+    });
+    text.push('\n');
+    list(&mut text, operands, |text, operand| {
+        text.push('"');
+        for symbol in operand.element_type.chars() {
+            match symbol {
+                '"' | '\\' => text.extend(['\\', symbol]),
+                // No type is called so; in JSON they would have to be escaped.
+                symbol if symbol.is_control() => text.push(' '),
+                symbol => text.push(symbol),
+            }
+        }
+        text.push('"');
+    });
+    text.push('\n');
+    if operands.iter().any(|operand| !operand.strides.is_empty()) {
+        list(&mut text, operands, |text, operand| {
+            list(text, operand.strides, |text, stride| {
+                let _ = write!(text, "{stride}");
+            });
+        });
+    }
+    (text.len() <= MAX_SIGNATURE_BYTES).then_some(text)
+}
+
+/// Adds a list; once the text is too long, nothing.
+fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
+    text.push('[');
+    for (at, one) in of.iter().enumerate() {
+        if text.len() > MAX_SIGNATURE_BYTES {
+            return;
+        }
+        if at > 0 {
+            text.push(',');
+        }
+        put(text, one);
+    }
+    text.push(']');
+}
+
+/// Signatures that a thread met lately, and the ids of their rows, which are on the way.
+pub(crate) struct MetSignatures([(u32, u32); REMEMBERED]);
+
+impl Default for MetSignatures {
+    fn default() -> Self {
+        Self([(0, 0); REMEMBERED])
+    }
+}
+
+impl Lane {
+    /// The id of a signature's row, which is on its way; `None`: the operands are not kept, and this is counted.
+    #[inline]
+    pub(crate) fn met(&mut self, signature: Signature) -> Option<u32> {
+        let Signature { number } = signature;
+        if number == 0 {
+            self.drop_rows(TableId::Signatures, 1);
+            return None;
+        }
+        let place = number as usize % REMEMBERED;
+        let (met, id) = self.met_signatures.0[place];
+        if met == number {
+            return Some(id);
+        }
+        let _reentrancy = ReentrancyGuard::enter();
+        let id = self.shared().signature(number);
+        self.met_signatures.0[place] = (number, id);
+        Some(id)
+    }
+}
+
+impl SessionState {
+    /// The id of a signature's row, which is made once.
+    #[cold]
+    fn signature(&self, text: u32) -> u32 {
+        let mut ids = lock(&self.signatures);
+        let next = ids.len() as u32;
+        *ids.entry(text).or_insert_with(|| {
+            // Still under the lock: no other thread may name the row before the log has it.
+            self.request(Request::Signature { id: next, text });
+            next
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_are_json_a_line_a_column() {
+        let both = [
+            Operand::new(&[16, 128], "f32"),
+            Operand::new(&[128, 256], "a\"b\\\n").strides(&[1, -128]),
+            Operand::new(&[], "i64"),
+        ];
+        assert_eq!(
+            text(&both).unwrap(),
+            "[[16,128],[128,256],[]]\n[\"f32\",\"a\\\"b\\\\ \",\"i64\"]\n[[],[1,-128],[]]"
+        );
+        assert_eq!(text(&both[..1]).unwrap(), "[[16,128]]\n[\"f32\"]\n");
+        assert_eq!(text(&[]).unwrap(), "[]\n[]\n");
+    }
+
+    #[test]
+    fn equal_operands_are_one_signature() {
+        let of = |rows| Signature::new(&[Operand::new(&[rows, 4], "f32")]);
+        assert_eq!(of(2), of(2));
+        assert_ne!(of(2), of(3));
+        let long = vec![1_000_000; 10_000];
+        assert_eq!(Signature::new(&[Operand::new(&long, "f32")]).number, 0);
+    }
+}
