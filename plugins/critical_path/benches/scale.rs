@@ -167,7 +167,7 @@ fn main() {
     let of_graph = &graph.segments;
     let mut sum = 0;
     for i in 0..of_graph.len() {
-        sum += of_graph.end_ns(i) - of_graph.start_ns[i] + i64::from(of_graph.span[i]);
+        sum += of_graph.end_ns(i) - of_graph.start_ns(i) + i64::from(of_graph.span[i]);
     }
     black_box(sum);
     let mut steps = Steps {

@@ -48,7 +48,7 @@ impl<'a> Cutter<'a> {
 
     fn push(&mut self, span: u32, start_ns: i64, end_ns: i64) {
         let segment = self.out.len() as u32;
-        self.out.start_ns.push(start_ns);
+        self.out.starts.push(start_ns);
         self.ends.push(segment, start_ns, end_ns);
         self.out.span.push(span);
         self.out.elastic.push(false);
@@ -125,7 +125,7 @@ impl<'a> Cutter<'a> {
         while segment > self.first as usize {
             segment -= 1;
             let of_wait = self.out.span[segment] == wait;
-            let before = self.out.start_ns[segment] < since_ns;
+            let before = self.out.start_ns(segment) < since_ns;
             if before || self.out.span[segment] < wait || (of_wait && self.out.elastic[segment]) {
                 break; // nothing of the wait lies before that, or it is marked
             }

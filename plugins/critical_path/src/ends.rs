@@ -104,7 +104,7 @@ fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_n
             sum_ns += graph.dur_ns(segment);
         }
         let Some(binding) = graph.binding(segment, lane) else {
-            return sum_ns + graph.segments.start_ns[segment as usize].max(0);
+            return sum_ns + graph.segments.start_ns(segment as usize).max(0);
         };
         if lag_kind::lag_kind(graph, binding.source, binding.link, segment, lane) == PieceKind::Gap
         {

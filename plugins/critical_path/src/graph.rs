@@ -324,7 +324,7 @@ impl<'a> Graph<'a> {
     /// From when to when the segment needs its lane for itself.
     #[inline]
     pub fn needs_ns(&self, segment: u32) -> (i64, i64) {
-        let start_ns = self.segments.start_ns[segment as usize];
+        let start_ns = self.segments.start_ns(segment as usize);
         (start_ns, self.segments.free_ns(segment as usize))
     }
 
@@ -333,7 +333,7 @@ impl<'a> Graph<'a> {
     #[inline]
     pub fn lag_ns(&self, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
         let free_ns = self.segments.free_ns(of.source as usize);
-        let lag_ns = self.segments.start_ns[segment as usize] - free_ns;
+        let lag_ns = self.segments.start_ns(segment as usize) - free_ns;
         if lag_ns - of.least_ns == binding.lag_ns - binding.least_ns {
             lag_ns
         } else {
@@ -359,7 +359,7 @@ impl<'a> Graph<'a> {
         Some(Binding {
             source,
             link,
-            lag_ns: self.segments.start_ns[segment as usize]
+            lag_ns: self.segments.start_ns(segment as usize)
                 - self.segments.free_ns(source as usize),
             least_ns,
         })

@@ -71,7 +71,7 @@ impl Latencies {
                 rank,
                 edges: range,
                 called_ns,
-                start_ns: graph.segments.start_ns[target as usize],
+                start_ns: graph.segments.start_ns(target as usize),
                 before_ns: before.map(|before| graph.segments.free_ns(before as usize)),
             }));
         }

@@ -58,6 +58,7 @@ pub mod stretches;
 mod suggestions;
 pub mod tables;
 pub mod thread_waits;
+pub mod times;
 pub mod wait_functions;
 pub mod waits;
 pub mod walk;

@@ -37,7 +37,7 @@ pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
             let circle = circle(stuck, lanes, waits_for);
             let earliest = circle.into_iter().min_by_key(|&lane| {
                 let segment = reached[lane];
-                (graph.segments.start_ns[segment as usize], segment)
+                (graph.segments.start_ns(segment as usize), segment)
             });
             let lane = earliest.unwrap_or(stuck);
             let_go.push(graph.edges(reached[lane]).start + met[lane]);

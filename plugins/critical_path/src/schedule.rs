@@ -97,7 +97,7 @@ fn begin_after<const K: usize>(
     segment: u32,
     lane: usize,
 ) -> [i64; K] {
-    let start_ns = graph.segments.start_ns[segment as usize];
+    let start_ns = graph.segments.start_ns(segment as usize);
     let Some(source) = graph.lane_before(segment, lane) else {
         return [start_ns; K];
     };
@@ -130,7 +130,7 @@ fn begin<const K: usize>(
     lane: usize,
 ) -> [i64; K] {
     let Some(binding) = graph.binding(segment, lane) else {
-        return [graph.segments.start_ns[segment as usize]; K];
+        return [graph.segments.start_ns(segment as usize); K];
     };
     let mut out = [i64::MIN; K];
     for of in graph.predecessors(segment, lane) {

@@ -24,6 +24,7 @@ use crate::cutter::Cutter;
 use crate::dependencies::{Dependency, SpanAt, span};
 use crate::edges::DependencyKind;
 use crate::rank_bitmap::RankBitmap;
+use crate::times::Times;
 
 /// No segment: a dependency that begins before the first one, or ends after the last.
 pub const NONE: u32 = u32::MAX;
@@ -31,8 +32,8 @@ pub const NONE: u32 = u32::MAX;
 /// All segments, lane by lane in the order of time; one entry a segment in each list.
 #[derive(Debug, Default)]
 pub struct Segments {
-    /// Start.
-    pub start_ns: Vec<i64>,
+    /// Starts.
+    pub starts: Times,
     /// Those that do not end where the next begins: most do, also an interval without duration.
     apart: RankBitmap,
     /// Ends of these by rank.
@@ -63,12 +64,18 @@ impl Segments {
         self.lane_first.partition_point(|first| *first <= segment) - 1
     }
 
+    /// Start.
+    #[inline]
+    pub fn start_ns(&self, segment: usize) -> i64 {
+        self.starts.get(segment)
+    }
+
     /// End; equal to the start for an interval without duration.
     #[inline]
     pub fn end_ns(&self, segment: usize) -> i64 {
         match self.apart.rank(segment as u32) {
             Some(rank) => self.ends_apart_ns[rank],
-            None => self.start_ns[segment + 1],
+            None => self.start_ns(segment + 1),
         }
     }
 
@@ -77,7 +84,7 @@ impl Segments {
     #[inline]
     pub fn free_ns(&self, segment: usize) -> i64 {
         if self.elastic[segment] {
-            self.start_ns[segment]
+            self.start_ns(segment)
         } else {
             self.end_ns(segment)
         }
@@ -89,10 +96,16 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     let (mut cuts, mut marks) = requests(run, dependencies);
     cuts.sort_unstable_by_key(|cut| (cut.span.lane, cut.time_ns, cut.dependency));
     marks.sort_unstable_by_key(|mark| (mark.span, mark.dependency));
+    let spans: usize = run.lanes.iter().map(|lane| lane.spans.len()).sum();
+    // Each begin, each end and each cut ends a segment at most.
+    let most = 2 * spans + cuts.len();
     let (mut cuts, mut marks) = (&cuts[..], &marks[..]);
     let mut ends = Ends::default();
     let mut out = Segments {
         ends: vec![(NONE, NONE); dependencies.len()],
+        starts: Times::with_capacity(most),
+        span: Vec::with_capacity(most),
+        elastic: Vec::with_capacity(most),
         ..Segments::default()
     };
     for (number, lane) in run.lanes.iter().enumerate() {
@@ -109,7 +122,7 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     out.apart = RankBitmap::new(out.len(), ends.finish(&mut out.ends_apart_ns));
     join_elastic(&mut out);
     // They are there to the end, and lists that grow are up to twice as long as what they hold.
-    out.start_ns.shrink_to_fit();
+    out.starts.shrink_to_fit();
     out.span.shrink_to_fit();
     out.elastic.shrink_to_fit();
     out
@@ -174,7 +187,11 @@ fn join_elastic(segments: &mut Segments) {
         .iter()
         .map(|segment| segment - after(segment));
     segments.apart = RankBitmap::new(segments.len() - gone.len(), apart);
-    keep(&mut segments.start_ns, &gone);
+    let mut starts_ns: Vec<i64> = (0..segments.len())
+        .map(|segment| segments.start_ns(segment))
+        .collect();
+    keep(&mut starts_ns, &gone);
+    segments.starts = starts_ns.into_iter().collect();
     keep(&mut segments.span, &gone);
     keep(&mut segments.elastic, &gone);
 }
@@ -186,7 +203,7 @@ fn elastic_again(segments: &Segments) -> Vec<u32> {
         segments.elastic[this]
             && segments.elastic[before]
             && segments.span[this] == segments.span[before]
-            && segments.start_ns[this] == segments.end_ns(before)
+            && segments.start_ns(this) == segments.end_ns(before)
     };
     let lanes = segments.lane_first.windows(2);
     lanes

@@ -80,7 +80,7 @@ impl Iterator for Busy<'_> {
         let end = segments.lane_first[self.lane + 1] as usize;
         let mut found: Option<(i64, i64)> = None;
         while self.next < end {
-            let (start_ns, end_ns) = (segments.start_ns[self.next], segments.end_ns(self.next));
+            let (start_ns, end_ns) = (segments.start_ns(self.next), segments.end_ns(self.next));
             let span = self.graph.span(self.next as u32, self.lane);
             let waits = self.graph.run.labels.get(span.label).class == Class::Wait;
             let idle = waits || segments.elastic[self.next];

@@ -115,7 +115,7 @@ impl Shortcut {
         let mut last = (free_ns, left_to(free_ns));
         for segment in segments {
             let at = segment as usize;
-            let start_ns = all.start_ns[at];
+            let start_ns = all.start_ns(at);
             if start_ns != free_ns {
                 let lag_ns = start_ns - free_ns;
                 let lags = &mut out.lags[usize::from(!was_elastic)].1;

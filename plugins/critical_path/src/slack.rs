@@ -80,7 +80,7 @@ fn each_slack(graph: &Graph<'_>, mut tell: impl FnMut(u32, usize, i64)) {
             if let Some(place) = kept.rank(segment) {
                 late_end_ns = late_end_ns.min(latest[place]);
             }
-            let start_ns = segments.start_ns[segment as usize];
+            let start_ns = segments.start_ns(segment as usize);
             let late_start_ns = late_end_ns - graph.dur_ns(segment);
             tell(segment, lane, late_start_ns - start_ns);
             late_end_ns = last_ns;

@@ -91,7 +91,7 @@ pub trait Timing {
 
 impl Timing for Graph<'_> {
     fn start_ns(&self, segment: u32) -> i64 {
-        self.segments.start_ns[segment as usize]
+        self.segments.start_ns(segment as usize)
     }
 
     fn free_ns(&self, segment: u32) -> i64 {

@@ -102,7 +102,7 @@ pub fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
 fn lag_by_definition(graph: &Graph<'_>, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
     let free_ns = |source: u32| graph.segments.free_ns(source as usize);
     if free_ns(of.source) + of.least_ns == free_ns(binding.source) + binding.least_ns {
-        graph.segments.start_ns[segment as usize] - free_ns(of.source)
+        graph.segments.start_ns(segment as usize) - free_ns(of.source)
     } else {
         of.least_ns
     }
@@ -124,7 +124,7 @@ fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
         for segment in 0..segments.len() as u32 {
             let lane = segments.lane(segment);
             start_ns[segment as usize] = match graph.binding(segment, lane) {
-                None => segments.start_ns[segment as usize],
+                None => segments.start_ns(segment as usize),
                 Some(binding) => {
                     let all = graph.predecessors(segment, lane);
                     all.map(|of| {
@@ -159,7 +159,7 @@ proptest! {
                 let of_lane = segments.lane_first[number]..segments.lane_first[number + 1];
                 let covering: Vec<usize> = of_lane
                     .map(|segment| segment as usize)
-                    .filter(|segment| segments.start_ns[*segment] <= now && now < segments.end_ns(*segment))
+                    .filter(|segment| segments.start_ns(*segment) <= now && now < segments.end_ns(*segment))
                     .map(|segment| segments.span[segment] as usize)
                     .collect();
                 prop_assert_eq!(covering, innermost.into_iter().collect::<Vec<_>>());
@@ -194,8 +194,9 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let measured = |segment: u32| graph.segments.end_ns(segment as usize) - graph.segments.start_ns[segment as usize];
-        prop_assert_eq!(&retime(&graph, measured), &graph.segments.start_ns);
+        let measured = |segment: u32| graph.segments.end_ns(segment as usize) - graph.segments.start_ns(segment as usize);
+        let starts_ns: Vec<i64> = (0..graph.segments.len()).map(|s| graph.segments.start_ns(s)).collect();
+        prop_assert_eq!(retime(&graph, measured), starts_ns);
     }
 
     #[test]
@@ -204,7 +205,7 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns(s as usize)) * scale[s as usize % scale.len()];
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
     }
 
@@ -255,7 +256,7 @@ proptest! {
         let slack = slack(&graph);
         let end_ns = |longer: u32, by_ns: i64| {
             let dur_ns = |s: u32| {
-                segments.end_ns(s as usize) - segments.start_ns[s as usize] + if s == longer { by_ns } else { 0 }
+                segments.end_ns(s as usize) - segments.start_ns(s as usize) + if s == longer { by_ns } else { 0 }
             };
             let starts = retime_slowly(&graph, &dur_ns);
             let free_ns = |s: u32| starts[s as usize] + if segments.elastic[s as usize] { 0 } else { dur_ns(s) };
@@ -283,7 +284,7 @@ proptest! {
         for ((dependency, &(source, target)), number) in found.good.iter().zip(&segments.ends).zip(0..) {
             if graph.let_go().contains(&number) {
                 // Only at one instant can segments wait for each other in a circle.
-                prop_assert_eq!(segments.free_ns(source as usize), segments.start_ns[target as usize]);
+                prop_assert_eq!(segments.free_ns(source as usize), segments.start_ns(target as usize));
                 continue;
             }
             let (from, to) = (span(&run, dependency.from), span(&run, dependency.to));
@@ -291,7 +292,7 @@ proptest! {
                 // Only the first interval of a lane has done nothing yet that could come first.
                 let first = segments.lane_first[dependency.from.lane as usize];
                 prop_assert!(matches!(dependency.kind, DependencyKind::Launches | DependencyKind::Spawns));
-                prop_assert!(segments.start_ns[first as usize] >= from.start_ns);
+                prop_assert!(segments.start_ns(first as usize) >= from.start_ns);
                 continue;
             }
             if target == NONE {
@@ -301,10 +302,10 @@ proptest! {
                 let held_up_ns = if from.end_ns > to.start_ns { from.end_ns.min(to.end_ns) } else { to.end_ns };
                 let lane = dependency.to.lane as usize;
                 let after = (segments.lane_first[lane]..segments.lane_first[lane + 1])
-                    .filter(|s| segments.start_ns[*s as usize] >= held_up_ns);
+                    .filter(|s| segments.start_ns(*s as usize) >= held_up_ns);
                 for segment in after {
                     prop_assert!(segments.span[segment as usize] != dependency.to.index);
-                    prop_assert!(segments.start_ns[segment as usize] < to.end_ns);
+                    prop_assert!(segments.start_ns(segment as usize) < to.end_ns);
                 }
                 continue;
             }
@@ -314,30 +315,30 @@ proptest! {
                 prop_assert!(from.dur_ns() == 0 || to.dur_ns() == 0);
                 continue;
             }
-            prop_assert!(segments.free_ns(source as usize) <= segments.start_ns[target as usize]);
+            prop_assert!(segments.free_ns(source as usize) <= segments.start_ns(target as usize));
             if segments.elastic[source as usize] {
                 continue;
             }
-            let dur_ns = |s: u32| segments.end_ns(s as usize) - segments.start_ns[s as usize] + if s == source { LONGER_NS } else { 0 };
+            let dur_ns = |s: u32| segments.end_ns(s as usize) - segments.start_ns(s as usize) + if s == source { LONGER_NS } else { 0 };
             let later_ns = retime(&graph, dur_ns)[target as usize];
             prop_assert!(later_ns >= segments.end_ns(source as usize) + LONGER_NS);
             match dependency.kind {
                 // From the very end of one to the very start of the other.
                 DependencyKind::DependsOn | DependencyKind::Follows => {
                     prop_assert_eq!(segments.end_ns(source as usize), from.end_ns);
-                    prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
+                    prop_assert_eq!(segments.start_ns(target as usize), to.start_ns);
                 }
                 DependencyKind::Joins => {
                     prop_assert_eq!(segments.end_ns(source as usize), from.end_ns);
-                    prop_assert!(segments.start_ns[target as usize] >= from.end_ns.max(to.start_ns));
+                    prop_assert!(segments.start_ns(target as usize) >= from.end_ns.max(to.start_ns));
                 }
                 DependencyKind::Blocks | DependencyKind::Awaits => {
                     let until_ns = from.end_ns.min(to.end_ns);
                     prop_assert_eq!(segments.end_ns(source as usize), until_ns);
-                    prop_assert!(segments.start_ns[target as usize] >= until_ns.max(to.start_ns));
+                    prop_assert!(segments.start_ns(target as usize) >= until_ns.max(to.start_ns));
                 }
                 DependencyKind::Launches | DependencyKind::Spawns => {
-                    prop_assert_eq!(segments.start_ns[target as usize], to.start_ns);
+                    prop_assert_eq!(segments.start_ns(target as usize), to.start_ns);
                     prop_assert!(segments.end_ns(source as usize) <= from.end_ns.min(to.start_ns));
                 }
             }
@@ -376,7 +377,7 @@ proptest! {
         let found = dependencies(&run, &edges(&[(2, 1, 1), (0, 2, 3)]));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
         let half = |s: u32| {
-            let measured = graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize];
+            let measured = graph.segments.end_ns(s as usize) - graph.segments.start_ns(s as usize);
             if graph.segments.lane(s) == 1 { measured / 2 } else { measured }
         };
         let last = graph.segments.lane_first[1] - 1;
@@ -559,13 +560,13 @@ proptest! {
         cut(&mut run);
         let found = dependencies(&run, &edges(&raw));
         let graph = Graph::new(&run, segments(&run, &found.good), &found.good);
-        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns[s as usize]) * scale[s as usize % scale.len()];
+        let dur_ns = |s: u32| (graph.segments.end_ns(s as usize) - graph.segments.start_ns(s as usize)) * scale[s as usize % scale.len()];
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
         let latest_ns = latest_slowly(&graph);
         let slack = slack(&graph);
         for segment in 0..graph.segments.len() as u32 {
             let at = segment as usize;
-            prop_assert_eq!(slack[at], latest_ns[at] - graph.dur_ns(segment) - graph.segments.start_ns[at]);
+            prop_assert_eq!(slack[at], latest_ns[at] - graph.dur_ns(segment) - graph.segments.start_ns(at));
         }
         let path = walk(&graph, WALL_NS).pieces();
         prop_assert_eq!(path[0].start_ns, 0);
