@@ -71,7 +71,7 @@ impl<'a> Source<'a> {
                 Stored {
                     columns: stored.map(|column| column.name.clone()).collect(),
                     name: table.name,
-                    rows: table.rows,
+                    rows: table.rows.unwrap_or(0),
                 }
             })
             .collect()

@@ -11,8 +11,8 @@ pub struct TableInfo {
     pub doc: String,
     /// Columns in order.
     pub columns: Vec<ColumnInfo>,
-    /// Rows of this table in the opened run.
-    pub rows: u64,
+    /// Rows of this table in the opened run; `None`: not known before they are computed.
+    pub rows: Option<u64>,
 }
 
 /// One published column.

@@ -71,7 +71,7 @@ pub fn tables(tables: &[TableInfo], table: Option<&str>, room: usize) -> Option<
             1,
             tables
                 .iter()
-                .map(|t| vec![t.name.clone(), t.rows.to_string(), t.doc.clone()]),
+                .map(|t| vec![t.name.clone(), rows(t), t.doc.clone()]),
         ));
     };
     let table = tables.iter().find(|t| t.name == name)?;
@@ -79,7 +79,7 @@ pub fn tables(tables: &[TableInfo], table: Option<&str>, room: usize) -> Option<
     for line in width::wrap(&format!("{}: {}", table.name, table.doc), room) {
         let _ = writeln!(text, "{line}");
     }
-    let _ = writeln!(text, "rows: {}\n", table.rows);
+    let _ = writeln!(text, "rows: {}\n", rows(table));
     let row = |c: &ColumnInfo| {
         let ty = format!("{}{}", c.ty, if c.nullable { "?" } else { "" });
         let dash = |part: Option<&str>| part.unwrap_or("-").to_owned();
@@ -99,6 +99,12 @@ pub fn tables(tables: &[TableInfo], table: Option<&str>, room: usize) -> Option<
     ));
     text.push_str("\n?: may be null, which means not recorded\n");
     Some(text)
+}
+
+fn rows(table: &TableInfo) -> String {
+    table
+        .rows
+        .map_or_else(|| "-".to_owned(), |rows| rows.to_string())
 }
 
 /// `tables` as JSON: an array of tables; with `table`, that one. `None`: no such table.

@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use trueno_engine::run::Run;
+use trueno_engine::spans;
 use trueno_model::exit;
 use trueno_render::inspect;
 
@@ -13,7 +14,8 @@ use crate::cli::{InfoArgs, TablesArgs};
 pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = Run::open(&args.run)?;
-    let tables = run.tables();
+    let mut tables = run.tables();
+    tables.extend(spans::computed_tables());
     let name = args.table.as_deref();
     let text = if args.result.is_json() {
         inspect::tables_json(&tables, name)

@@ -104,7 +104,7 @@ impl Named {
         let batches = table.batches(&numbers);
         let batches = batches.map_err(|why| polars_err!(ComputeError: "{why}"))?;
         let mut columns = Vec::with_capacity(numbers.len());
-        let mut select: Vec<Expr> = Vec::new();
+        let (mut select, mut ids): (Vec<Expr>, Vec<Expr>) = Default::default();
         for (number, batches) in numbers.iter().zip(&batches) {
             let (name, kind) = &table.columns()[*number];
             columns.push(series(name, *kind, batches)?.into_column());
@@ -116,9 +116,11 @@ impl Named {
             }
             if self.ids.contains(number) {
                 let id = col(name.as_str()).to_physical().cast(DataType::Int64);
-                select.push(id.alias(format!("{name}{ID_SUFFIX}")));
+                ids.push(id.alias(format!("{name}{ID_SUFFIX}")));
             }
         }
+        // Behind all others, as in the catalog.
+        select.extend(ids);
         let height = columns.first().map_or(0, Column::len);
         Ok(DataFrame::new(height, columns)?.lazy().select(select))
     }

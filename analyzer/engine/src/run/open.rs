@@ -303,18 +303,18 @@ impl Run {
                 .get(name)
                 .map(|p| p.columns.clone())
                 .unwrap_or_default(),
-            rows: rows(name),
+            rows: Some(rows(name)),
         };
         let known = schema::TABLES.iter().map(|t| event_table(t.name, t.doc));
         let own = catalog::RUN_TABLES.iter().map(|&name| TableInfo {
             name: name.to_owned(),
             doc: catalog::run_table_doc(name).to_owned(),
             columns: catalog::run_table_columns(name),
-            rows: match name {
+            rows: Some(match name {
                 "segments" => self.segments.len() as u64,
                 "problems" => self.problems.len() as u64,
                 _ => 1,
-            },
+            }),
         });
         let unknown = self
             .published

@@ -18,7 +18,7 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
             name: name.to_owned(),
             doc: doc.to_owned(),
             columns: table.columns.clone(),
-            rows: table.rows,
+            rows: Some(table.rows),
         })
     };
     let known = schema::TABLES.iter().filter_map(|t| event(t.name, t.doc));
@@ -31,12 +31,12 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
             name: name.to_owned(),
             doc: catalog::run_table_doc(name).to_owned(),
             columns,
-            rows: match name {
+            rows: Some(match name {
                 "segments" => all_segments(ranks).len() as u64,
                 "problems" => problems.len() as u64,
                 RANKS => ranks.members.len() as u64,
                 _ => 1,
-            },
+            }),
         }
     });
     let unknown = ranks.tables.keys().filter(|n| schema::table(n).is_none());

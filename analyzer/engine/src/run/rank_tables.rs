@@ -35,7 +35,10 @@ pub(super) fn tables(
                 continue;
             }
             let lost = member.beyond.rows.get(info.name.as_str());
-            let rows = info.rows.saturating_sub(lost.copied().unwrap_or(0));
+            let rows = info
+                .rows
+                .unwrap_or(0)
+                .saturating_sub(lost.copied().unwrap_or(0));
             let table = tables.entry(info.name.clone()).or_insert_with(|| Combined {
                 columns: vec![catalog::rank_column(false)],
                 rows: 0,

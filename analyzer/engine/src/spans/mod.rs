@@ -4,10 +4,13 @@
 //! are those of [`trueno_analysis::lanes`], which plugins read them with too. Nothing is computed before a query asks
 //! for it.
 
+mod columns;
 mod inputs;
 mod tables;
 
-pub(crate) use tables::{lane_columns, span_columns, tables};
+pub use columns::computed_tables;
+pub(crate) use columns::{lane_columns, span_columns};
+pub(crate) use tables::{queries, tables};
 
 /// Table of intervals.
 pub const SPANS: &str = "timeline.spans";

@@ -3,11 +3,12 @@
 use polars::prelude::CategoricalMapping;
 use trueno_analysis::id_index::{IdIndex, Vacant};
 use trueno_analysis::lanes::{
-    Class, Label, Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load,
+    Class, INPUTS, Label, Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load,
 };
 
+use super::columns::{lane_columns, span_columns};
 use super::inputs::{Ask, Inputs};
-use crate::columns::{Kind, Packed};
+use crate::columns::Packed;
 
 /// Rows of a batch at most: times of neighbours are near each other, and take few bytes.
 const BATCH_ROWS: usize = 1 << 14;
@@ -15,53 +16,25 @@ const BATCH_ROWS: usize = 1 << 14;
 /// Tables with rows that may name the brick they belong to.
 const LINKED: [&str; 3] = ["kernels", "calls", "transfers"];
 
+const NAMES_OF_WAITS: &str = "SELECT id, name_id FROM syncs WHERE name IS NOT NULL";
+
+fn links_of(table: &str) -> String {
+    format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL")
+}
+
+/// The queries that the tables are made of, each of which is asked once.
+pub(crate) fn queries() -> impl Iterator<Item = String> {
+    let inputs = INPUTS.iter().map(|input| input.query().to_owned());
+    let links = LINKED.iter().map(|table| links_of(table));
+    inputs.chain(links).chain([NAMES_OF_WAITS.to_owned()])
+}
+
 /// Id of a brick.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct BrickId(u64);
 
 impl Vacant for BrickId {
     const VACANT: Self = Self(u64::MAX);
-}
-
-/// Columns of the table of intervals.
-pub(crate) fn span_columns() -> Vec<(String, Kind)> {
-    named(&[
-        ("id", Kind::U64),
-        ("lane", Kind::Text),
-        ("lane_kind", Kind::Text),
-        ("start_ns", Kind::I64),
-        ("dur_ns", Kind::I64),
-        ("self_ns", Kind::I64),
-        ("parent", Kind::U64),
-        ("depth", Kind::U32),
-        ("kind", Kind::Text),
-        ("name", Kind::Text),
-        ("category", Kind::Text),
-        ("brick", Kind::U64),
-        ("elements", Kind::U64),
-    ])
-}
-
-/// Columns of the table of lanes.
-pub(crate) fn lane_columns() -> Vec<(String, Kind)> {
-    named(&[
-        ("lane", Kind::Text),
-        ("lane_kind", Kind::Text),
-        ("thread", Kind::I64),
-        ("device", Kind::I64),
-        ("stream", Kind::I64),
-        ("spans", Kind::U64),
-        ("busy_ns", Kind::I64),
-        ("first_ns", Kind::I64),
-        ("last_ns", Kind::I64),
-    ])
-}
-
-fn named(columns: &[(&str, Kind)]) -> Vec<(String, Kind)> {
-    let columns = columns.iter();
-    columns
-        .map(|(name, kind)| ((*name).to_owned(), *kind))
-        .collect()
 }
 
 /// The computed tables, column by column, each batch by batch.
@@ -92,8 +65,7 @@ pub(crate) fn tables(ask: Ask<'_>, numbers: &CategoricalMapping) -> Result<Table
 fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
     let mut bricks = IdIndex::default();
     for table in LINKED {
-        let sql = format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL");
-        let Some(rows) = inputs.rows(table, &sql)? else {
+        let Some(rows) = inputs.rows(table, &links_of(table))? else {
             continue;
         };
         let mut batches = rows.into_reader()?;
@@ -112,8 +84,7 @@ fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
 /// The names that the program gave to waits, by the rows' ids: lanes call a wait by its kind.
 fn names_of_waits(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<u32>> {
     let mut names = IdIndex::default();
-    let sql = "SELECT id, name_id FROM syncs WHERE name IS NOT NULL";
-    if let Some(rows) = inputs.rows("syncs", sql)? {
+    if let Some(rows) = inputs.rows("syncs", NAMES_OF_WAITS)? {
         let mut batches = rows.into_reader()?;
         while let Some(batch) = batches.next_batch()? {
             let (ids, of) = (batch.u64("id")?, batch.i64("name_id")?);

@@ -1,5 +1,6 @@
 //! Every table and column of the format is published, with its unit and its origin.
 
+use polars::prelude::DataType;
 use trueno_engine::run::Run;
 use trueno_format::schema::{ColumnType, TABLES};
 use trueno_render::inspect;
@@ -81,6 +82,35 @@ fn tables_are_listed_for_people_and_programs() {
         json[0]["columns"][0],
         serde_json::json!({"name": "id", "type": "u64", "unit": null, "nullable": false, "provenance": "identity", "doc": "unique in the run"})
     );
+}
+
+#[test]
+fn computed_tables_are_listed_with_the_columns_that_queries_see() {
+    let sample = sample();
+    let database = sample.open().sql_context().unwrap();
+    for table in trueno_engine::spans::computed_tables() {
+        let sql = format!("SELECT * FROM {}", table.name);
+        let frame = trueno_engine::query::collect(&database, &sql).unwrap();
+        let seen = frame.columns().iter().map(|column| {
+            let ty = match column.dtype() {
+                DataType::String => "text".to_owned(),
+                other => other.to_string(),
+            };
+            (column.name().to_string(), ty)
+        });
+        let listed = table.columns.iter();
+        let listed = listed.map(|column| (column.name.clone(), column.ty.clone()));
+        assert_eq!(
+            listed.collect::<Vec<_>>(),
+            seen.collect::<Vec<_>>(),
+            "{}",
+            table.name
+        );
+        for column in table.columns.iter().filter(|column| !column.nullable) {
+            let found = frame.column(&column.name).unwrap();
+            assert_eq!(found.null_count(), 0, "{}.{}", table.name, column.name);
+        }
+    }
 }
 
 /// The page of `info`, 80 columns wide.

@@ -8,6 +8,7 @@ use polars::sql::extract_table_identifiers;
 use trueno_engine::closed_types::{self, ClosedRows};
 use trueno_engine::query::Database;
 use trueno_engine::run::Run;
+use trueno_engine::spans;
 use trueno_model::TableInfo;
 use trueno_model::categories::CategoryRules;
 use trueno_plugin::counted;
@@ -292,7 +293,8 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
             made.collect::<PolarsResult<Vec<_>>>(),
         ));
     }
-    let tables = subject.run.tables();
+    let mut tables = subject.run.tables();
+    tables.extend(spans::computed_tables());
     let with_nulls = |of: &dyn Fn(&str, &str) -> bool| {
         let made = inputs.iter().zip(frames).map(|(input, frame)| {
             let frame = frame.as_ref();
