@@ -3,11 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use polars::df;
+use polars::prelude::DataFrame;
 use serde_json::Value;
-use trueno_engine::query::{Database, Planned, collect_from_columns, collect_in_order, output};
+use trueno_engine::query::{
+    Database, Planned, QueryError, collect_from_columns, collect_in_order, output,
+};
 use trueno_engine::run::Run;
 
-use crate::harness::{Dir, standard_plugins};
+use crate::harness::{Dir, section, standard_plugins};
+use crate::hostile::compile_hostile;
 
 fn dataset(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -167,7 +172,7 @@ fn rules_on_names_give_categories_here_too() {
 }
 
 /// The rows as text, in the order they come.
-fn lines(rows: Result<polars::prelude::DataFrame, trueno_engine::query::QueryError>) -> String {
+fn lines(rows: Result<DataFrame, QueryError>) -> String {
     let rows = trueno_engine::closed_types::to_closed_types(rows.unwrap()).unwrap();
     let mut text = Vec::new();
     output::csv(&rows, &mut text).unwrap();
@@ -197,7 +202,65 @@ fn every_way_to_answer_gives_the_same_rows() {
         let planned = database.planned(sql).and_then(Planned::rows).unwrap();
         assert_eq!(lines(Ok(planned.into_frame().unwrap())), expected, "{sql}");
         // What was let go of is computed again.
-        database.keep_columns_of(std::iter::empty());
+        drop(database.claims(sql));
         assert_eq!(lines(collect_in_order(&database, sql)), expected, "{sql}");
     }
+}
+
+/// Tables that a plugin got, in this process and in one of its own, and its rows as `query` gives them.
+#[test]
+fn plugins_read_them_like_any_other_table() {
+    let dir = Dir::new();
+    let Some(echo) = compile_hostile("echo.c", &dir.join("."), "echo") else {
+        return;
+    };
+    let (run, until_ns) = (dataset("tiny/test.run"), 2_000_000);
+    let part = ["--from", "100us", "--to", "2ms"];
+    for window in [&[][..], &part] {
+        let mut database = Run::open(&run).unwrap().sql_context().unwrap();
+        if !window.is_empty() {
+            let window = df!("from_ns" => [100_000_i64], "until_ns" => [until_ns]);
+            database.register("report_window", window.unwrap());
+        }
+        for isolation in [&[][..], &["--isolate"]] {
+            let plugin = ["--plugin", echo.to_str().unwrap(), "--plugin-id", "echo"];
+            let args = [&plugin[..], &["--json", "-"], isolation, window].concat();
+            let report = dir.report(&run, &args).exits(0).json();
+            let echo = section(&report, "echo");
+            let tables = echo["tables"].as_array().unwrap();
+            assert_eq!(tables.len(), 2, "{echo:#}");
+            for (table, sql) in tables.iter().zip(echo_queries()) {
+                let expected = lines(database.planned(&sql).and_then(rows_of));
+                let cell = |cell: &Value| match cell {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    number => number.to_string(),
+                };
+                let rows = table["rows"].as_array().unwrap();
+                assert!(!rows.is_empty(), "{sql}");
+                let rows = rows.iter().map(|row| {
+                    let cells = row.as_array().unwrap().iter().map(cell);
+                    cells.collect::<Vec<_>>().join(",")
+                });
+                assert!(rows.eq(expected.lines().skip(1)), "{isolation:?} {sql}");
+            }
+        }
+    }
+}
+
+/// The queries of the plugin, as its source has them.
+fn echo_queries() -> Vec<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hostile/c/echo.c");
+    let source = std::fs::read_to_string(source).unwrap();
+    let texts = source.split("TRUENO_TEXT(\"SELECT").skip(1);
+    let texts = texts.map(|text| {
+        let end = text.find("\")}").unwrap();
+        let parts = text[..end].split('"').step_by(2).collect::<String>();
+        format!("SELECT{parts}")
+    });
+    texts.collect()
+}
+
+fn rows_of(planned: Planned) -> Result<DataFrame, QueryError> {
+    planned.rows().map(|rows| rows.into_frame().unwrap())
 }

@@ -139,6 +139,19 @@ impl ClosedRows {
         Self::new(fields, batches)
     }
 
+    /// The same rows; `held` is dropped after the last of them, or with them.
+    pub fn holding(self, held: impl Sized + 'static) -> Self {
+        let mut rest = Some((self.batches, held));
+        let batches = std::iter::from_fn(move || {
+            let next = rest.as_mut()?.0.next();
+            if next.is_none() {
+                rest = None;
+            }
+            next
+        });
+        Self::new(self.fields, batches)
+    }
+
     /// Its columns.
     pub fn fields(&self) -> &[ArrowField] {
         &self.fields

@@ -2,7 +2,7 @@
 
 use polars_arrow::array::{Array, PrimitiveArray, StructArray};
 use trueno_analysis::intervals::IntervalSetBuilder;
-use trueno_engine::query::{Database, Planned, QueryError};
+use trueno_engine::query::{Claims, Database, Planned, QueryError};
 
 /// Everything that ran, in any order. Runs, iterations and layers only frame
 /// work; rows with `timing = 'bound'` and kernels marked invalid do not say
@@ -33,9 +33,10 @@ pub fn coverage(database: &Database, wall_ns: Option<i64>) -> Result<Option<f64>
         return Ok(None);
     };
     let mut running = Running::new(wall_ns);
-    for sql in RUNNING {
+    let claims: Vec<Claims> = RUNNING.iter().map(|sql| database.claims(sql)).collect();
+    for (sql, claims) in RUNNING.into_iter().zip(claims) {
         let rows = database.planned(sql).and_then(Planned::rows)?;
-        for batch in rows.into_batches() {
+        for batch in rows.holding(claims).into_batches() {
             let batch = batch.map_err(|error| QueryError::Failed(error.to_string()))?;
             let columns = batch.as_any().downcast_ref::<StructArray>();
             let [start, dur] = columns.map_or(&[][..], StructArray::values) else {

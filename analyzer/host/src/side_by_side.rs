@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use trueno_engine::cores;
-use trueno_engine::query::Database;
+use trueno_engine::query::{Claims, Database};
 
 use crate::plan::Step;
 use crate::plugin::{Outcome, Plugin, Sources, run};
@@ -47,12 +47,17 @@ pub(crate) fn run_all(
         .iter()
         .map(|step| input_bytes(&plugins[step.plugin], subject, baseline))
         .collect();
+    let claims_of =
+        |step: &Step, subject: &Database| claims(&plugins[step.plugin], subject, baseline);
+    let mut to_read: Vec<Vec<Claims>> = steps.iter().map(|step| claims_of(step, subject)).collect();
     let mut queue = Queue::new(steps, sizes, cores::count());
     thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
         loop {
             while let Some(step) = queue.next() {
-                keep_columns(queue.not_through(), plugins, subject, baseline);
+                // By now there are tables of plugins that it reads.
+                let claims = claims_of(&steps[step], subject);
+                to_read[step].clear();
                 let Some(options) = watch.begin(step) else {
                     queue.end(step);
                     continue;
@@ -64,7 +69,7 @@ pub(crate) fn run_all(
                         subject: &tables,
                         baseline,
                     };
-                    let outcome = run(plugin, sources, &options);
+                    let outcome = run(plugin, sources, claims, &options);
                     // Somebody waits for as long as a plugin runs.
                     let _ = send.send((step, outcome));
                 };
@@ -167,11 +172,6 @@ impl<'a> Queue<'a> {
     fn is_running(&self) -> bool {
         self.states.contains(&State::Runs)
     }
-
-    fn not_through(&self) -> impl Iterator<Item = &'a Step> + '_ {
-        let steps = self.steps.iter().zip(&self.states);
-        steps.filter_map(|(step, state)| (*state != State::Through).then_some(step))
-    }
 }
 
 /// Bytes of what a plugin reads; `None`: not known before it is read.
@@ -185,26 +185,15 @@ fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>)
     of.sum()
 }
 
-/// Lets go of columns in memory that no plugin reads any more.
-fn keep_columns<'a>(
-    steps: impl Iterator<Item = &'a Step>,
-    plugins: &[Plugin],
-    subject: &Database,
-    baseline: Option<&Database>,
-) {
-    let inputs: Vec<_> = steps
-        .flat_map(|step| &plugins[step.plugin].descriptor.inputs)
-        .collect();
-    let of = |of_baseline: bool| {
-        let inputs = inputs
-            .iter()
-            .filter(move |input| input.baseline == of_baseline);
-        inputs.map(|input| input.sql.as_str())
-    };
-    subject.keep_columns_of(of(false));
-    if let Some(baseline) = baseline {
-        baseline.keep_columns_of(of(true));
-    }
+/// Claims of a plugin's inputs on columns, in their order.
+fn claims(plugin: &Plugin, subject: &Database, baseline: Option<&Database>) -> Vec<Claims> {
+    let inputs = plugin.descriptor.inputs.iter();
+    let of = inputs.map(|input| match (input.baseline, baseline) {
+        (false, _) => subject.claims(&input.sql),
+        (true, Some(baseline)) => baseline.claims(&input.sql),
+        (true, None) => Claims::default(),
+    });
+    of.collect()
 }
 
 #[cfg(test)]

@@ -1,20 +1,24 @@
-//! Columns of tables that are in memory as frames of the query engine.
+//! Columns of tables that the query engine holds or reads.
+//!
+//! Frames, and tables in files that only the engine reads: Parquet, damaged segments, several ranks put together. A
+//! column is read once, one after the other, so that no more than one is in memory as the engine has it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use polars::prelude::{CategoricalMapping, Column, DataFrame, DataType, PolarsResult};
+use polars::prelude::{
+    CategoricalMapping, Categories, Column, DataFrame, DataType, Engine, Expr, LazyFrame,
+    PolarsResult, col,
+};
 
 use super::{Kind, Packed, ReadColumns, StoredTable};
+use crate::catalog::ID_SUFFIX;
+use crate::panic_guard::guarded;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 13;
-
-struct FrameColumns {
-    frame: DataFrame,
-    /// Place of each column in the frame, and its type.
-    columns: Vec<(usize, Kind)>,
-    numbers: Arc<CategoricalMapping>,
-}
+/// Columns of a table with fewer rows are read together.
+const MANY_ROWS: u64 = 1 << 16;
 
 /// The columns of a frame whose types are known; its texts get numbers of the dictionary once they are read.
 pub(crate) fn of_frame(frame: &DataFrame, numbers: &Arc<CategoricalMapping>) -> StoredTable {
@@ -32,7 +36,27 @@ pub(crate) fn of_frame(frame: &DataFrame, numbers: &Arc<CategoricalMapping>) -> 
     StoredTable::new(names, frame.height() as u64, Box::new(reader)).without_numbers()
 }
 
-fn kind(dtype: &DataType) -> Option<Kind> {
+/// The columns of a table that the engine reads, of which these text columns have companions with numbers. Column
+/// `anchor` lies in its files.
+pub(crate) fn of_lazy<'a>(
+    frame: LazyFrame,
+    columns: Vec<(String, Kind)>,
+    anchor: usize,
+    rows: u64,
+    numbered: impl Iterator<Item = &'a str>,
+) -> StoredTable {
+    let reader = LazyColumns {
+        frame,
+        anchor: columns.get(anchor).map(|(name, _)| name.clone()),
+        columns: columns.clone(),
+        numbered: numbered.map(str::to_owned).collect(),
+        is_long: rows >= MANY_ROWS,
+    };
+    StoredTable::new(columns, rows, Box::new(reader))
+}
+
+/// Type of a column that can be had without the engine.
+pub(crate) fn kind(dtype: &DataType) -> Option<Kind> {
     match dtype {
         DataType::Int64 => Some(Kind::I64),
         DataType::UInt64 => Some(Kind::U64),
@@ -44,42 +68,108 @@ fn kind(dtype: &DataType) -> Option<Kind> {
     }
 }
 
+struct FrameColumns {
+    frame: DataFrame,
+    /// Place of each column in the frame, and its type.
+    columns: Vec<(usize, Kind)>,
+    numbers: Arc<CategoricalMapping>,
+}
+
 impl ReadColumns for FrameColumns {
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
-        let mut values = Vec::new();
         let read = columns.iter().map(|column| {
             let (at, kind) = self.columns[*column];
             let column = &self.frame.columns()[at];
-            let rows = self.rows(column, kind).map_err(|error| error.to_string())?;
-            let batches = rows.chunks(BATCH_ROWS);
-            let packed =
-                |batch: &[Option<u64>]| Packed::of_rows(batch.iter().copied(), &mut values);
-            Ok(batches.map(packed).collect())
+            let packed = match kind {
+                Kind::Text => self.texts(column),
+                kind => packed(column, kind),
+            };
+            packed.map_err(|error| error.to_string())
         });
         read.collect()
     }
 }
 
 impl FrameColumns {
-    fn rows(&self, column: &Column, kind: Kind) -> PolarsResult<Vec<Option<u64>>> {
-        Ok(match kind {
-            Kind::I64 => column
-                .i64()?
-                .iter()
-                .map(|v| v.map(i64::cast_unsigned))
-                .collect(),
-            Kind::U64 => column.u64()?.iter().collect(),
-            Kind::U32 => column.u32()?.iter().map(|v| v.map(u64::from)).collect(),
-            Kind::F64 => column.f64()?.iter().map(|v| v.map(f64::to_bits)).collect(),
-            Kind::Bool => column.bool()?.iter().map(|v| v.map(u64::from)).collect(),
-            Kind::Text => {
-                let number = |text: Option<&str>| match text {
-                    None => Ok(None),
-                    Some(text) => Ok(Some(u64::from(self.numbers.insert_cat(text)?))),
-                };
-                let texts = column.str()?.iter().map(number);
-                texts.collect::<PolarsResult<_>>()?
-            }
-        })
+    fn texts(&self, column: &Column) -> PolarsResult<Vec<Packed>> {
+        let number = |text: Option<&str>| match text {
+            None => Ok(None),
+            Some(text) => Ok(Some(u64::from(self.numbers.insert_cat(text)?))),
+        };
+        let rows = column.str()?.iter().map(number);
+        let rows = rows.collect::<PolarsResult<Vec<Option<u64>>>>()?;
+        Ok(batches(rows.into_iter()))
     }
+}
+
+struct LazyColumns {
+    frame: LazyFrame,
+    columns: Vec<(String, Kind)>,
+    /// Read with each of the others: where a plan is left with nothing but the same value for all rows, the engine counts
+    /// the rows of several files in 128 bits, for which it is not built here.
+    anchor: Option<String>,
+    numbered: BTreeSet<String>,
+    is_long: bool,
+}
+
+impl ReadColumns for LazyColumns {
+    fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+        let together = match self.is_long {
+            true => 1,
+            false => columns.len().max(1),
+        };
+        let mut read = Vec::with_capacity(columns.len());
+        for columns in columns.chunks(together) {
+            let select = columns.iter().map(|column| self.values(*column));
+            let mut select: Vec<Expr> = select.collect();
+            let is_read = |name: &String| columns.iter().any(|at| self.columns[*at].0 == *name);
+            select.extend(self.anchor.iter().filter(|name| !is_read(name)).map(col));
+            let frame = self.frame.clone().select(select);
+            let frame = guarded(|| frame.collect_with_engine(Engine::Streaming))?;
+            for (at, values) in columns.iter().zip(frame.unwrap_single().columns()) {
+                let packed = match self.columns[*at].1 {
+                    Kind::Text => packed(values, Kind::I64),
+                    kind => packed(values, kind),
+                };
+                read.push(packed.map_err(|error| error.to_string())?);
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl LazyColumns {
+    /// The values of a column, of texts their numbers.
+    fn values(&self, column: usize) -> Expr {
+        let (name, kind) = &self.columns[column];
+        match kind {
+            Kind::Text if self.numbered.contains(name) => col(format!("{name}{ID_SUFFIX}")),
+            Kind::Text => {
+                let numbers = DataType::from_categories(Categories::global());
+                col(name.as_str())
+                    .cast(numbers)
+                    .to_physical()
+                    .cast(DataType::Int64)
+            }
+            _ => col(name.as_str()),
+        }
+    }
+}
+
+/// Values of a column that is not of texts.
+fn packed(column: &Column, kind: Kind) -> PolarsResult<Vec<Packed>> {
+    Ok(match kind {
+        Kind::I64 => batches(column.i64()?.iter().map(|v| v.map(i64::cast_unsigned))),
+        Kind::U64 => batches(column.u64()?.iter()),
+        Kind::U32 | Kind::Text => batches(column.u32()?.iter().map(|v| v.map(u64::from))),
+        Kind::F64 => batches(column.f64()?.iter().map(|v| v.map(f64::to_bits))),
+        Kind::Bool => batches(column.bool()?.iter().map(|v| v.map(u64::from))),
+    })
+}
+
+fn batches(mut rows: impl ExactSizeIterator<Item = Option<u64>>) -> Vec<Packed> {
+    let mut values = Vec::new();
+    let count = rows.len().div_ceil(BATCH_ROWS);
+    let batches = (0..count).map(|_| Packed::of_rows(rows.by_ref().take(BATCH_ROWS), &mut values));
+    batches.collect()
 }

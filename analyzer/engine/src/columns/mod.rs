@@ -8,6 +8,6 @@ mod frame;
 mod packed;
 mod store;
 
-pub(crate) use frame::of_frame;
+pub(crate) use frame::{kind, of_frame, of_lazy};
 pub(crate) use packed::{FALSE, From64, Packed, TRUE, Truths, UNKNOWN, is_set};
-pub(crate) use store::{Kind, ReadColumns, StoredTable};
+pub(crate) use store::{Claim, Kind, ReadColumns, StoredTable};

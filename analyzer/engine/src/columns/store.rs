@@ -1,7 +1,7 @@
 //! The columns of one table, read when they are asked for, and kept until they are let go.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Packed;
 use crate::catalog::ID_SUFFIX;
@@ -38,8 +38,21 @@ pub(crate) struct StoredTable {
     rows: u64,
     reader: Box<dyn ReadColumns>,
     is_numbered: bool,
-    /// Those in memory, by number.
-    kept: Mutex<BTreeMap<usize, Arc<[Packed]>>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    /// Columns in memory, by number.
+    columns: BTreeMap<usize, Arc<[Packed]>>,
+    /// The number of claims on each.
+    claims: BTreeMap<usize, usize>,
+}
+
+/// A reading of some columns that is still to come, or going on: the last one lets go of them.
+pub(crate) struct Claim {
+    table: Arc<StoredTable>,
+    columns: Vec<usize>,
 }
 
 impl StoredTable {
@@ -108,7 +121,7 @@ impl StoredTable {
     /// # Errors
     /// Those of [`ReadColumns::read`].
     pub(crate) fn batches(&self, columns: &[usize]) -> Result<Vec<Arc<[Packed]>>, String> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = &mut self.kept().columns;
         let mut absent: Vec<usize> = columns.to_vec();
         absent.retain(|column| !kept.contains_key(column));
         absent.sort_unstable();
@@ -128,9 +141,76 @@ impl StoredTable {
             .ok_or_else(|| "a column was not read".to_owned())
     }
 
-    /// Lets go of the columns that nobody is going to ask for.
-    pub(crate) fn keep(&self, is_wanted: impl Fn(usize) -> bool) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.retain(|column, _| is_wanted(*column));
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claim {
+    /// Of a table that is computed all columns are claimed, as all are made at once.
+    pub(crate) fn new(table: &Arc<StoredTable>, columns: &[usize]) -> Self {
+        let columns: Vec<usize> = match table.is_computed() {
+            true => (0..table.columns.len()).collect(),
+            false => columns.to_vec(),
+        };
+        let claims = &mut table.kept().claims;
+        for column in &columns {
+            *claims.entry(*column).or_default() += 1;
+        }
+        let table = Arc::clone(table);
+        Self { table, columns }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let kept = &mut *self.table.kept();
+        for column in &self.columns {
+            let Some(claims) = kept.claims.get_mut(column) else {
+                continue;
+            };
+            *claims -= 1;
+            if *claims == 0 {
+                kept.claims.remove(column);
+                kept.columns.remove(column);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Columns of one row; what is read is noted.
+    struct Noted(Arc<Mutex<Vec<usize>>>);
+
+    impl ReadColumns for Noted {
+        fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+            self.0.lock().unwrap().extend(columns);
+            let row = || Packed::of_rows([Some(0)].into_iter(), &mut Vec::new());
+            Ok(columns.iter().map(|_| vec![row()]).collect())
+        }
+    }
+
+    #[test]
+    fn a_column_is_let_go_of_with_its_last_claim() {
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let columns = ["a", "b", "c"].map(|name| (name.to_owned(), Kind::U64));
+        let reader = Noted(Arc::clone(&read));
+        let table = StoredTable::new(columns.to_vec(), 1, Box::new(reader));
+        let table = Arc::new(table);
+        let (both, one) = (Claim::new(&table, &[0, 1]), Claim::new(&table, &[1]));
+        let again = || {
+            table.batches(&[0, 1, 2]).unwrap();
+            std::mem::take(&mut *read.lock().unwrap())
+        };
+        assert_eq!(again(), [0, 1, 2]);
+        assert_eq!(again(), [0; 0]);
+        drop(both);
+        assert_eq!(again(), [0]);
+        drop(one);
+        // The last was never claimed, nor is the first any more.
+        assert_eq!(again(), [1]);
     }
 }

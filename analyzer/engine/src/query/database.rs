@@ -100,8 +100,12 @@ impl Database {
         self.numbered.insert(name.to_owned(), Arc::new(numbered));
     }
 
-    /// Reads the columns of a published table from here, where a query needs no more than that.
+    /// Reads the columns of a published table from here, where a query needs no more than that. Rows are counted by a
+    /// column, so one without any is left to the engine.
     pub(crate) fn register_columns(&mut self, name: &str, table: StoredTable) {
+        if table.columns().is_empty() {
+            return;
+        }
         self.stored.insert(name.to_owned(), Arc::new(table));
         self.forget_queries(name);
     }
@@ -472,10 +476,13 @@ pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> 
     if let Some(groups) = database.groups(sql) {
         return Ok(groups);
     }
+    let by_streams = || run(database.plan_from_columns(sql, MIN_ROWS)?, sql);
     roomy(sql, || match database.has_few_rows(sql) {
-        // Its streams and their threads take longer to start than such a query.
-        true => run_on(Engine::InMemory, database.plan_from_columns(sql, 0)?, sql),
-        false => run(database.plan_from_columns(sql, MIN_ROWS)?, sql),
+        // Its streams and their threads take longer to start than such a query. Without them the engine cannot count the
+        // rows of several files.
+        true => run_on(Engine::InMemory, database.plan_from_columns(sql, 0)?, sql)
+            .or_else(|_| by_streams()),
+        false => by_streams(),
     })
 }
 

@@ -18,3 +18,4 @@ pub use database::{Database, collect, collect_from_columns, collect_in_order, ta
 pub use error::QueryError;
 pub use error::nearest;
 pub use planned::Planned;
+pub use reads::Claims;

@@ -7,7 +7,13 @@ use super::column_source::Named;
 use super::database::{Known, MIN_ROWS, Reads};
 use super::{Database, dictionary_lookup, tokens};
 use crate::catalog::ID_SUFFIX;
-use crate::columns::StoredTable;
+use crate::columns::{Claim, StoredTable};
+
+/// Claims of one query on columns in memory, until they are dropped.
+#[derive(Default)]
+pub struct Claims {
+    _of_tables: Vec<Claim>,
+}
 
 impl Database {
     /// Bytes that a query reads of the tables that are named in it, their values unpacked; `None`: not known before
@@ -34,20 +40,17 @@ impl Database {
         tables.map(of_table).sum()
     }
 
-    /// Lets go of the columns in memory that none of these queries reads.
-    pub fn keep_columns_of<'a>(&self, queries: impl Iterator<Item = &'a str>) {
+    /// Claims the columns that a query reads: of those that were claimed, what no claim is left on is let go of.
+    pub fn claims(&self, sql: &str) -> Claims {
         if self.is_small() {
-            return;
+            return Claims::default();
         }
-        let mut wanted: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-        for sql in queries {
-            for (table, columns) in self.reads(sql).iter() {
-                wanted.entry(table.clone()).or_default().extend(columns);
-            }
-        }
-        for (name, table) in &self.stored {
-            let columns = wanted.get(name);
-            table.keep(|column| columns.is_some_and(|columns| columns.contains(&column)));
+        let claim = |(table, columns): &(String, Vec<usize>)| {
+            let table = self.stored.get(table)?;
+            Some(Claim::new(table, columns))
+        };
+        Claims {
+            _of_tables: self.reads(sql).iter().filter_map(claim).collect(),
         }
     }
 

@@ -1,11 +1,13 @@
 //! The tables of intervals in the order of time, computed when a query asks for them.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use polars::prelude::{CategoricalMapping, DataFrame, DataType, Field, IntoLazy, Schema};
 use trueno_format::schema;
 
-use super::{Database, QueryError};
+use super::{Claims, Database, QueryError};
 use crate::catalog::ID_SUFFIX;
 use crate::closed_types;
 use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
@@ -85,8 +87,18 @@ struct Timeline {
 
 impl Timeline {
     fn compute(&self) -> Result<Vec<Vec<Packed>>, String> {
+        let claims = spans::queries().map(|sql| {
+            let claims = self.database.claims(&sql);
+            (sql, claims)
+        });
+        // What the queries read is let go of as soon as the last has read it.
+        let claims: RefCell<BTreeMap<String, Claims>> = RefCell::new(claims.collect());
         let ask = |sql: &str| match self.database.planned(sql) {
-            Ok(planned) => Ok(Some(planned.rows().map_err(|error| error.to_string())?)),
+            Ok(planned) => {
+                let rows = planned.rows().map_err(|error| error.to_string())?;
+                let claims = claims.borrow_mut().remove(sql);
+                Ok(Some(rows.holding(claims)))
+            }
             Err(QueryError::UnknownTable { .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         };

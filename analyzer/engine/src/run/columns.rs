@@ -18,7 +18,7 @@ use trueno_model::{ColumnInfo, Problem};
 
 use super::segment::{Segment, Source};
 use crate::catalog::{self, ID_SUFFIX};
-use crate::columns::Kind;
+use crate::columns::{Kind, kind};
 
 /// One column a table is published with.
 #[derive(Clone)]
@@ -77,6 +77,11 @@ impl Published {
         numbered.map(|target| target.name.as_str())
     }
 
+    /// True if it has no column of that name.
+    pub(super) fn has_not(&self, column: &str) -> bool {
+        self.targets.iter().all(|target| target.name != column)
+    }
+
     /// Its columns and their types, and the files that hold all its rows as the recorder wrote them; `None`: they have
     /// to be converted, or do not lie in such files.
     pub(super) fn stored(&self, segments: &[&Segment]) -> Option<StoredColumns> {
@@ -97,9 +102,14 @@ impl Published {
                 Source::Scan { .. } | Source::Parquet { .. } | Source::Frame(_) => return None,
             }
         }
+        Some((self.kinds()?, files))
+    }
+
+    /// Its columns and their types; `None`: one is of a type of the engine's own.
+    pub(super) fn kinds(&self) -> Option<Vec<(String, Kind)>> {
         let columns = self.targets.iter();
         let columns = columns.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
-        Some((columns.collect::<Option<_>>()?, files))
+        columns.collect()
     }
 
     /// The table's rows, in the order they were written.
@@ -298,19 +308,6 @@ fn dtype(ty: ColumnType) -> DataType {
         ColumnType::F64 => DataType::Float64,
         ColumnType::Bool => DataType::Boolean,
         ColumnType::Text => DataType::String,
-    }
-}
-
-/// Type of a column that can be read without the engine.
-fn kind(dtype: &DataType) -> Option<Kind> {
-    match dtype {
-        DataType::Int64 => Some(Kind::I64),
-        DataType::UInt64 => Some(Kind::U64),
-        DataType::UInt32 => Some(Kind::U32),
-        DataType::Float64 => Some(Kind::F64),
-        DataType::Boolean => Some(Kind::Bool),
-        DataType::String => Some(Kind::Text),
-        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ use super::segment::Segment;
 use super::sources::{SourceError, Sources};
 use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
 use crate::catalog;
-use crate::columns::StoredTable;
+use crate::columns::{self as table_columns, StoredTable};
 use crate::query::Database;
 
 /// A run directory, opened for reading.
@@ -348,11 +348,20 @@ impl Run {
             let frame = published
                 .frame(&segments)
                 .map_err(|error| plan_error(name, &error))?;
+            let rows = segments.iter().map(|segment| segment.rows_read).sum();
+            let stored = match published.stored(&segments) {
+                Some((columns, files)) => {
+                    let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
+                    Some(StoredTable::new(columns, rows, Box::new(reader)))
+                }
+                None => published.kinds().map(|columns| {
+                    let numbered = published.numbered();
+                    table_columns::of_lazy(frame.clone(), columns, 0, rows, numbered)
+                }),
+            };
             database.register_numbered(name, frame, published.numbered());
-            if let Some((columns, files)) = published.stored(&segments) {
-                let rows = segments.iter().map(|segment| segment.rows_read).sum();
-                let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
-                database.register_columns(name, StoredTable::new(columns, rows, Box::new(reader)));
+            if let Some(stored) = stored {
+                database.register_columns(name, stored);
             }
         }
         let own: [(&str, PolarsResult<DataFrame>); 3] = [
@@ -365,6 +374,12 @@ impl Run {
         }
         database.register_timeline();
         Ok(database)
+    }
+
+    /// True of a text column with a companion of numbers; of one that the table has not, nothing speaks against it.
+    pub(super) fn is_numbered(&self, table: &str, column: &str) -> bool {
+        let published = self.published.get(table);
+        published.is_none_or(|table| table.has_not(column) || table.numbered().any(|n| n == column))
     }
 
     /// End of the last interval of any table.

@@ -12,7 +12,8 @@ use trueno_plugin::rank::PLACE_BITS;
 
 use super::rank_keys;
 use super::ranks::Member;
-use crate::catalog;
+use crate::catalog::{self, ID_SUFFIX};
+use crate::columns::{StoredTable, kind, of_lazy};
 
 /// Name of the column that says whose a row is.
 pub(super) const RANK: &str = "rank";
@@ -108,6 +109,36 @@ impl Combined {
             1 => Ok(parts.remove(0)),
             _ => concat(parts, UnionArgs::default()),
         }
+    }
+
+    /// The text columns that have a companion with numbers in all ranks.
+    pub(super) fn numbered(&self, members: &[Member], name: &str) -> Vec<&str> {
+        let is_numbered = |column: &&str| {
+            let mut all = members.iter();
+            all.all(|member| member.run.is_numbered(name, column))
+        };
+        let texts = self.columns.iter().filter(|column| column.ty == "text");
+        let names = texts.map(|column| column.name.as_str());
+        names.filter(is_numbered).collect()
+    }
+
+    /// The columns of these rows, as far as they are of types that are known.
+    pub(super) fn stored<'a>(
+        &self,
+        mut frame: LazyFrame,
+        numbered: impl Iterator<Item = &'a str> + Clone,
+    ) -> PolarsResult<StoredTable> {
+        let schema = frame.collect_schema()?;
+        let ids: Vec<String> = numbered
+            .clone()
+            .map(|name| format!("{name}{ID_SUFFIX}"))
+            .collect();
+        let own = schema
+            .iter()
+            .filter(|(name, _)| !ids.iter().any(|id| id == name.as_str()));
+        let columns = own.filter_map(|(name, dtype)| Some((name.to_string(), kind(dtype)?)));
+        // The first is the rank, which is in no file.
+        Ok(of_lazy(frame, columns.collect(), 1, self.rows, numbered))
     }
 
     fn part(

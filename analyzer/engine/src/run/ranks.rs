@@ -140,7 +140,13 @@ impl Ranks {
         };
         for (name, table) in &self.tables {
             let frame = table.frame(&self.members, name);
-            database.register_lazy(name, frame.map_err(|error| failed(name, error))?);
+            let frame = frame.map_err(|error| failed(name, error))?;
+            let texts = table.numbered(&self.members, name);
+            let texts = || texts.iter().copied();
+            database.register_numbered(name, frame.clone(), texts());
+            let stored = table.stored(frame, texts());
+            let stored = stored.map_err(|error| failed(name, error))?;
+            database.register_columns(name, stored);
         }
         let own: [(&str, PolarsResult<DataFrame>); 4] = [
             ("run", super::tables::run(facts)),

@@ -9,6 +9,9 @@ use trueno_engine::closed_types::to_closed_types;
 use trueno_engine::query::{Database, Planned, collect, collect_in_order};
 use trueno_engine::run::Run;
 
+use crate::exported::exported;
+use crate::sample::sample;
+
 /// Runs of the datasets, most of them small.
 fn runs() -> Vec<PathBuf> {
     let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
@@ -26,6 +29,64 @@ fn runs() -> Vec<PathBuf> {
     }
     runs.sort();
     runs
+}
+
+/// Each column of each table of a run, from columns and as the engine scans it.
+#[track_caller]
+fn assert_columns_as_scanned(run: &Run) {
+    let database = run.sql_context().unwrap();
+    for table in run.tables().iter().filter(|table| table.rows != Some(0)) {
+        for column in &table.columns {
+            let sql = format!("SELECT \"{}\" AS value FROM {}", column.name, table.name);
+            let scanned = collect_in_order(&database, &format!("{sql} ORDER BY value")).unwrap();
+            let in_order = |found: DataFrame| found.sort(["value"], Default::default()).unwrap();
+            let found = in_order(by_plan(&database, &sql).unwrap());
+            let scanned = in_order(to_closed_types(scanned).unwrap());
+            assert!(scanned.equals_missing(&found), "{sql}");
+        }
+        let all = format!("SELECT COUNT(*) AS n FROM {}", table.name);
+        assert_same(&database, &all);
+    }
+}
+
+#[test]
+fn exported_damaged_and_combined_runs_have_columns_too() {
+    let source = sample();
+    for (group_rows, part_groups) in [(4, 2), (1, 1)] {
+        assert_columns_as_scanned(&exported(&source, group_rows, part_groups).open());
+    }
+    let damaged = sample();
+    let segments = damaged.dir.join("bricks");
+    let segment = std::fs::read_dir(segments)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let mut bytes = std::fs::read(segment.path()).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x55;
+    std::fs::write(segment.path(), bytes).unwrap();
+    assert_columns_as_scanned(&damaged.open());
+    let temp = tempfile::tempdir().unwrap();
+    let job = temp.path().join("job.run");
+    for rank in 0..2 {
+        let to = job.join(format!("rank={rank}"));
+        std::fs::create_dir_all(&job).unwrap();
+        copy_folder(&source.dir, &to);
+    }
+    assert_columns_as_scanned(&Run::open(&job).unwrap());
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy_folder(&entry.path(), &to),
+            false => _ = std::fs::copy(entry.path(), to).unwrap(),
+        }
+    }
 }
 
 fn by_engine(database: &Database, sql: &str) -> Option<DataFrame> {

@@ -126,7 +126,9 @@ fn inputs(subject: &Subject<'_>) -> Result<Vec<Option<DataFrame>>, Checked> {
         subject: &database,
         baseline: Some(&database),
     };
-    let inputs = gather(subject.plugin, sources)
+    let claims = subject.plugin.descriptor.inputs.iter();
+    let claims = claims.map(|input| database.claims(&input.sql));
+    let inputs = gather(subject.plugin, sources, claims.collect())
         .map_err(|outcome| broken(message(&outcome).unwrap_or_default().to_owned()))?;
     let frames = inputs
         .into_iter()

@@ -1,7 +1,7 @@
 //! Inputs of a plugin: its queries, and the databases they are asked of.
 
 use trueno_engine::closed_types::ClosedRows;
-use trueno_engine::query::{Database, Planned, QueryError};
+use trueno_engine::query::{Claims, Database, Planned, QueryError};
 
 use super::descriptor::{Input, Plugin};
 use super::host::Taken;
@@ -37,13 +37,14 @@ impl From<Obstacle> for Outcome {
     }
 }
 
-/// The results of its queries, in their order.
+/// The results of its queries, in their order; each holds its claims.
 ///
 /// # Errors
 /// The outcome of the plugin's run when one cannot be answered.
 pub fn gather(
     plugin: &Plugin,
     sources: Sources<'_>,
+    claims: Vec<Claims>,
 ) -> Result<Vec<Option<ClosedRows>>, Box<Outcome>> {
     let inputs = &plugin.descriptor.inputs;
     // Before anything is read: what is missing makes all that was read worth nothing.
@@ -53,7 +54,11 @@ pub fn gather(
     if let Some(obstacle) = missing {
         return Err(Box::new(obstacle.into()));
     }
-    let answers = inputs.iter().map(|input| ask(input, sources));
+    let answers = inputs.iter().zip(claims);
+    let answers = answers.map(|(input, claims)| {
+        let rows = ask(input, sources)?;
+        Ok(rows.map(|rows| rows.holding(claims)))
+    });
     answers
         .collect::<Result<_, Obstacle>>()
         .map_err(|obstacle| Box::new(obstacle.into()))

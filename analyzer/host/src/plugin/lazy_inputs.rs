@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use polars_arrow::datatypes::Field;
 use trueno_engine::closed_types::{self, ClosedRows};
-use trueno_engine::query::{Planned, QueryError};
+use trueno_engine::query::{Claims, Planned, QueryError};
 use trueno_plugin::abi;
 use trueno_plugin::arrow::ArrowArrayStream;
 
@@ -26,11 +26,12 @@ pub(super) fn run(
     plugin: &Plugin,
     entry: abi::RunFn,
     sources: Sources<'_>,
+    claims: Vec<Claims>,
     options: &str,
 ) -> Outcome {
     let failure = Failure::default();
-    let inputs = plugin.descriptor.inputs.iter();
-    let streams = inputs.map(|input| stream(input, sources, &failure));
+    let inputs = plugin.descriptor.inputs.iter().zip(claims);
+    let streams = inputs.map(|(input, claims)| stream(input, sources, claims, &failure));
     let streams = match streams.collect::<Result<Vec<_>, Obstacle>>() {
         Ok(streams) => streams,
         Err(obstacle) => return obstacle.into(),
@@ -49,6 +50,7 @@ pub(super) fn run(
 fn stream(
     input: &Input,
     sources: Sources<'_>,
+    claims: Claims,
     failure: &Failure,
 ) -> Result<ArrowArrayStream, Obstacle> {
     let Some(database) = database(input, sources)? else {
@@ -66,9 +68,10 @@ fn stream(
     let columns = columns.fields().to_vec();
     let (of, name, failure) = (columns.clone(), input.name.clone(), Rc::clone(failure));
     Ok(closed_types::lend_later(&columns, move || {
-        rows(planned, &of).inspect_err(|why| {
+        let rows = rows(planned, &of).inspect_err(|why| {
             failure.replace(Some(format!("input {name}: {why}")));
-        })
+        });
+        Ok(rows?.holding(claims))
     }))
 }
 

@@ -2,6 +2,7 @@
 
 use polars::prelude::DataFrame;
 use trueno_engine::closed_types::ClosedRows;
+use trueno_engine::query::Claims;
 
 use super::call::{call, empty, judge};
 use super::descriptor::{Execution, Plugin};
@@ -10,12 +11,13 @@ use super::outcome::Outcome;
 use super::{isolate, lazy_inputs};
 
 /// Runs `plugin` with `options`, a JSON object. In this process each query is run when the plugin reads
-/// its input: then no two of them are in memory, but for what the plugin keeps.
-pub fn run(plugin: &Plugin, sources: Sources<'_>, options: &str) -> Outcome {
+/// its input: then no two of them are in memory, but for what the plugin keeps. Of `claims`, those of its inputs in
+/// their order, each is dropped when its input was read.
+pub fn run(plugin: &Plugin, sources: Sources<'_>, claims: Vec<Claims>, options: &str) -> Outcome {
     if let Execution::InProcess(entry) = &plugin.execution {
-        return lazy_inputs::run(plugin, *entry, sources, options);
+        return lazy_inputs::run(plugin, *entry, sources, claims, options);
     }
-    match gather(plugin, sources) {
+    match gather(plugin, sources, claims) {
         Ok(inputs) => lend(plugin, inputs, options),
         Err(outcome) => *outcome,
     }
