@@ -72,6 +72,10 @@ pub fn bricks(from: u64, rows: u64) -> Vec<Column> {
             Values::U64(ids().map(|i| every(4, i)).collect()),
         ));
     }
+    columns.push((
+        "signature".into(),
+        Values::U64(ids().map(|i| every(3, i)).collect()),
+    ));
     columns
 }
 
